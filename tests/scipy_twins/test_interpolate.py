@@ -10,6 +10,7 @@ from functier.scipy import interpolate
 
 XS = np.array([0.2, 0.9, 1.4, 2.3, 3.1, 3.6])
 YS = np.array([1.0, -0.3, 0.4, 1.9, 0.7, 0.2])
+POINTS = np.array([[0.0, 0.0], [1.0, 0.1], [0.2, 1.0], [1.1, 1.2], [0.4, 0.5], [0.7, 0.2]])
 PLAIN = {
     "interp1d": {},
     "CubicSpline": {"bc_type": "periodic"},
@@ -63,12 +64,46 @@ def test_data_in_any_order():
     "make, remedy",
     [
         (lambda y: interpolate.UnivariateSpline(XS, y)(1.0), "write s=0"),
-        (lambda y: interpolate.CubicSpline(XS, y, bc_type="periodic")(1.0), "write 'natural'"),
-        (lambda y: interpolate.Akima1DInterpolator(XS, y, method="makima")(1.0), "'akima'"),
-        (lambda y: fnp.sum(interpolate.CubicSpline(XS, y).roots()), "brentq"),
+        (lambda y: interpolate.CubicSpline(XS, y, bc_type="periodic")(1.0), "must be identical"),
+        (lambda y: interpolate.make_smoothing_spline(XS, y)(1.0), "give lam"),
+        (lambda y: interpolate.BSpline(np.arange(9.0), y, 2).insert_knot(3.5), "plain arrays"),
+        (lambda y: interpolate.RBFInterpolator(POINTS, y, neighbors=3)(POINTS), "leave it out"),
+        (lambda y: interpolate.griddata(POINTS, y, POINTS, "cubic"), "RBFInterpolator"),
+        (lambda y: interpolate.LinearNDInterpolator(POINTS, y, rescale=True), "scale the points"),
+        (lambda y: interpolate.RectBivariateSpline(XS, XS, y * np.eye(6), s=1.0), "write s=0"),
         (lambda y: interpolate.splev(1.0, interpolate.splrep(XS, y, s=1.0)), "write s=0"),
     ],
 )
 def test_what_is_refused_says_what_to_write(make, remedy):
     with pytest.raises((ft.UnsupportedError, ValueError), match=remedy):
         ft.grad(make)(YS)
+
+
+def test_roots_move_with_the_table():
+    """The root of the line through (0, -a) and (1, b) is a / (a + b), to the third order."""
+
+    def root(a):
+        return interpolate.PPoly(fnp.stack([a + 2.0, -a])[:, None], [0.0, 1.0]).roots()[0]
+
+    f = root
+    for order, expected in enumerate([1 / 3, 2 / 9, -4 / 27, 12 / 81]):
+        np.testing.assert_allclose(f(1.0), expected, rtol=1e-12, err_msg=str(order))
+        f = ft.grad(f)
+    with pytest.raises(ft.UnsupportedError, match="brentq for one of them"):
+        ft.vmap(root)(np.array([1.0, 2.0]))
+
+
+def test_points_of_triangles_are_of_all_examples():
+    def read(points):
+        return fnp.sum(interpolate.LinearNDInterpolator(points, YS)(0.45, 0.38))
+
+    slope = ft.grad(read)(POINTS)
+    for index in ((4, 0), (5, 1), (0, 1)):
+        step = np.zeros_like(POINTS)
+        step[index] = 1e-6
+        difference = (read(POINTS + step) - read(POINTS - step)) / 2e-6
+        np.testing.assert_allclose(slope[index], difference, rtol=1e-6, atol=1e-9)
+    with pytest.raises(ft.UnsupportedError, match="sequential_vmap"):
+        ft.vmap(read)(np.stack([POINTS, POINTS + 0.1]))
+    one_by_one = ft.vmap(ft.sequential_vmap(read))(np.stack([POINTS, POINTS]))
+    np.testing.assert_allclose(one_by_one, read(POINTS))

@@ -38,6 +38,84 @@ class BSpline(sci.BSpline):
             y = np.where(sp.column(beyond, y), np.nan, y)
         return placed(y, np.ndim(x), self.axis)
 
+    def _holds(self, *more: Any) -> bool:
+        return has_tensor(self.t, self.c, *more)
+
+    def _made(self, t: Any, c: Any, k: int, extrapolate: Any) -> "BSpline":
+        made = _b_spline(t, c, k, self.axis)
+        made.extrapolate = extrapolate
+        return made
+
+    def derivative(self, nu: int = 1) -> Any:
+        """Return the derivative of order `nu`, a spline of a lower degree."""
+        if not self._holds():
+            made = super().derivative(nu)
+            return self._made(made.t, made.c, made.k, made.extrapolate)
+        if nu < 0:
+            return self.antiderivative(-nu)
+        tck = self.t, self.c, self.k
+        if nu > self.k:
+            raise ValueError(
+                f"Order of derivative (n = {nu}) must be <= order of spline ({self.k})"
+            )
+        for _ in range(nu):
+            tck = sp.derived(*tck)
+        return self._made(*tck, self.extrapolate)
+
+    def antiderivative(self, nu: int = 1) -> Any:
+        """Return an antiderivative of order `nu`, a spline of a higher degree."""
+        if not self._holds():
+            made = super().antiderivative(nu)
+            return self._made(made.t, made.c, made.k, made.extrapolate)
+        if nu < 0:
+            return self.derivative(-nu)
+        tck = self.t, self.c, self.k
+        for _ in range(nu):
+            tck = sp.integrated(*tck)
+        return self._made(*tck, False if self.extrapolate == "periodic" else self.extrapolate)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """Return the integral between two places."""
+        if not self._holds(a, b):
+            return super().integrate(a, b, extrapolate)
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        if extrapolate == "periodic":
+            raise unsupported("BSpline", "a periodic integral", "add the integrals of the periods")
+        t, k = self.t, self.k
+        if not extrapolate:
+            low, high = t[k], t[np.shape(t)[0] - k - 1]
+            a, b = (np.minimum(np.maximum(place, low), high) for place in (a, b))
+        return sp.integral(t, self.c, k, sp.as_places(a), sp.as_places(b))
+
+    @classmethod
+    def basis_element(cls, t: Any, extrapolate: Any = True) -> Any:
+        """Return one spline of the basis, which the knots `t` determine."""
+        if not has_tensor(t):
+            return super().basis_element(t, extrapolate)
+        t = sp.as_doubles(t)
+        k = np.shape(t)[0] - 2
+        t = np.concatenate([np.repeat(t[:1] - 1, k), t, np.repeat(t[-1:] + 1, k)])
+        c = np.zeros(np.shape(t)[0])
+        c[k] = 1.0
+        made = _b_spline(t, c, k, 0)
+        made.extrapolate = extrapolate
+        return made
+
+    @classmethod
+    def design_matrix(cls, x: Any, t: Any, k: int, extrapolate: Any = False) -> Any:
+        """Return the values of each spline of the basis, as a sparse matrix."""
+        if has_tensor(x, t):
+            raise unsupported(
+                "BSpline.design_matrix", "a sparse result", "write BSpline(t, np.eye(n), k)(x)"
+            )
+        return super().design_matrix(x, t, k, extrapolate)
+
+    def insert_knot(self, x: Any, m: int = 1) -> Any:
+        """Return the same spline with a knot more."""
+        if self._holds(x):
+            raise unsupported("BSpline.insert_knot", "a new knot", "insert it into plain arrays")
+        return super().insert_knot(x, m)
+
 
 def _b_spline(t: Any, c: Any, k: int, axis: int) -> BSpline:
     if not has_tensor(t, c):
@@ -47,19 +125,73 @@ def _b_spline(t: Any, c: Any, k: int, axis: int) -> BSpline:
     return made
 
 
+NAMED: dict[str, list] = {"natural": [(2, 0.0)], "clamped": [(1, 0.0)]}
+
+
 def make_interp_spline(
     x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """`scipy.interpolate.make_interp_spline`, for places or values that are tensors."""
-    if not has_tensor(x, y, t):
+    if not has_tensor(x, y, t, bc_type):
         made = sci.make_interp_spline(x, y, k, t, bc_type, axis, check_finite)
         return _b_spline(made.t, made.c, made.k, made.axis)
-    if t is not None or bc_type not in (None, "not-a-knot", (None, None)):
-        raise unsupported("make_interp_spline", "t= or bc_type=", "write CubicSpline(x, y)")
     x, y, axis = table_of(x, y, axis)
-    t, c = sp.interpolating(x, y, k)
-    return _b_spline(t, c, k, axis)
+    if isinstance(bc_type, str) and bc_type == "periodic":
+        check_values(y[:1] - y[-1:], _is_zero, "First and last points does not match")
+        t, c = sp.repeated(x, y, k)
+        return _b_spline(t, c, k, axis)
+    given = bc_type is not None and not (isinstance(bc_type, str) and bc_type == "not-a-knot")
+    pair: Any = (None, None)
+    if given:
+        pair = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
+    ends = tuple([NAMED.get(e, e) if isinstance(e, str) else list(e or []) for e in pair])
+    if any(isinstance(e, str) for e in ends):
+        raise ValueError(f"Unknown boundary condition : {bc_type}")
+    if t is None:
+        t = sp.ended_knots(x, k) if any(e is not None for e in pair) else sp.knots_of(x, k)
+    t = sp.as_doubles(t)
+    return _b_spline(t, sp.conditioned(x, y, t, k, ends), k, axis)
+
+
+def _is_zero(difference: Any) -> bool:
+    return np.allclose(difference, 0, atol=1e-15)
+
+
+def make_lsq_spline(
+    x: Any, y: Any, t: Any, k: int = 3, w: Any = None, axis: int = 0, check_finite: bool = True,
+    **options: Any,
+) -> Any:  # fmt: skip
+    """`scipy.interpolate.make_lsq_spline`, for points, knots or weights that are tensors."""
+    if not has_tensor(x, y, t, w):
+        made = sci.make_lsq_spline(x, y, t, k, w, axis, check_finite, **options)
+        return _b_spline(made.t, made.c, made.k, made.axis)
+    x, y, axis = table_of(x, y, axis)
+    w = np.ones(np.shape(x)) if w is None else sp.as_doubles(w)
+    t = sp.as_doubles(t)
+    return _b_spline(t, sp.fitted(x, y, t, k, w), k, axis)
+
+
+def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, **options: Any) -> Any:
+    """`scipy.interpolate.make_smoothing_spline`, for points, weights or `lam` that are tensors."""
+    if not has_tensor(x, y, w, lam):
+        made = sci.make_smoothing_spline(x, y, w, lam, **options)
+        return _b_spline(made.t, made.c, made.k, made.axis)
+    if lam is None:
+        raise unsupported(
+            "make_smoothing_spline", "lam=None, which is searched for,", "give lam, a number"
+        )
+    x, y, axis = table_of(x, y, options.get("axis", 0))
+    check_values(lam, _not_negative, "Regularization parameter should be non-negative")
+    w = np.ones(np.shape(x)) if w is None else sp.as_doubles(w)
+    values = sp.smoothed(x, y, w, lam)
+    t = sp.ended_knots(x, 3)
+    ends = (NAMED["natural"], NAMED["natural"])
+    return _b_spline(t, sp.conditioned(x, values, t, 3, ends), 3, axis)
+
+
+def _not_negative(lam: Any) -> bool:
+    return not np.any(lam < 0)
 
 
 def splrep(x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3,
@@ -72,6 +204,68 @@ def splrep(x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int
     x, y, _ = table_of(x, y, 0)
     t, c = sp.interpolating(x, y, k)
     return t, np.concatenate([c, np.zeros(k + 1)]), k
+
+
+def _parts(tck: Any) -> tuple:
+    return (tck.t, tck.c, tck.k) if isinstance(tck, sci.BSpline) else tuple(tck)
+
+
+def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
+    """`scipy.interpolate.splint`, for ends or a spline that are tensors."""
+    t, c, k = _parts(tck)
+    if not has_tensor(a, b, t, c):
+        return sci.splint(a, b, tck, full_output)
+    if full_output:
+        raise unsupported("splint", "full_output=1", "leave it out")
+    if isinstance(c, list):
+        return [splint(a, b, (t, part, k)) for part in c]
+    return _integral(t, c, k, a, b)
+
+
+def _integral(t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
+    """Return the integral of a spline that is 0 beyond its ends."""
+    t, c = sp.as_doubles(t), sp.as_doubles(c)
+    low, high = t[k], t[np.shape(t)[0] - k - 1]
+    a, b = (np.minimum(np.maximum(sp.as_places(place), low), high) for place in (a, b))
+    return sp.integral(t, c, k, a, b)
+
+
+def splder(tck: Any, n: int = 1) -> Any:
+    """`scipy.interpolate.splder`, for a spline that is a tensor."""
+    t, c, k = _parts(tck)
+    if not has_tensor(t, c):
+        return sci.splder(tck, n)
+    if isinstance(tck, sci.BSpline):
+        return tck.derivative(n)
+    if n > k:
+        raise ValueError(f"Order of derivative (n = {n}) must be <= order of spline (k = {k})")
+    found = sp.as_doubles(t), sp.as_doubles(c), k
+    for _ in range(abs(n)):
+        found = sp.derived(*found) if n > 0 else sp.integrated(*found)
+    return found
+
+
+def splantider(tck: Any, n: int = 1) -> Any:
+    """`scipy.interpolate.splantider`, for a spline that is a tensor."""
+    return splder(tck, -n) if has_tensor(*_parts(tck)[:2]) else sci.splantider(tck, n)
+
+
+def splprep(x: Any, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3,
+            task: int = 0, s: Any = None, *more: Any, **options: Any) -> Any:  # fmt: skip
+    """`scipy.interpolate.splprep`, for points of a curve that are tensors."""
+    if not has_tensor(*x, w, u, ub, ue, s):
+        return sci.splprep(x, w, u, ub, ue, k, task, s, *more, **options)
+    others = w is not None or ub is not None or ue is not None or task or more or options
+    if has_tensor(s) or s is None or s or others:
+        raise unsupported("splprep", "smoothing or another range", "write s=0")
+    points = np.stack([sp.as_doubles(row) for row in x])
+    if u is None:
+        steps = np.sqrt(np.sum((points[:, 1:] - points[:, :-1]) ** 2, axis=0))
+        lengths = np.cumsum(steps)
+        u = np.concatenate([np.zeros(1), lengths]) / lengths[-1]
+    u = sp.as_doubles(u)
+    t, c = sp.interpolating(u, points.T, k)
+    return [t, [c[:, i] for i in range(np.shape(c)[1])], k], u
 
 
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
@@ -129,13 +323,34 @@ class UnivariateSpline(sci.UnivariateSpline):
         if not self._holds():
             made = super().derivative(n)
             return UnivariateSpline._from_tck(made._eval_args, made.ext)
-        raise unsupported("UnivariateSpline", "derivative()", f"write spline(x, nu={n})")
+        made = UnivariateSpline.__new__(UnivariateSpline)
+        made._eval_args = splder(self._eval_args, n)
+        made.ext = 1 if self.ext == 3 and n > 0 else self.ext
+        return made
+
+    def antiderivative(self, n: int = 1) -> Any:
+        """Return an antiderivative of order `n`, another spline."""
+        return self.derivative(-n) if self._holds() else super().antiderivative(n)
 
     def integral(self, a: Any, b: Any) -> Any:
         """Return the integral between two places."""
         if not self._holds(a, b):
             return super().integral(a, b)
-        raise unsupported("UnivariateSpline", "integral()", "write CubicSpline(x, y).integrate")
+        return _integral(*self._eval_args, a, b)
+
+    def derivatives(self, x: Any) -> Any:
+        """Return the value and all derivatives at a place."""
+        if not self._holds(x):
+            return super().derivatives(x)
+        return np.stack([self(x, nu) for nu in range(self._eval_args[2] + 1)])
+
+    def roots(self) -> Any:
+        """Return the places of the value 0."""
+        if self._holds():
+            raise unsupported(
+                type(self).__name__, "roots()", "write PPoly.from_spline(tck).roots()"
+            )
+        return super().roots()
 
 
 class InterpolatedUnivariateSpline(UnivariateSpline, sci.InterpolatedUnivariateSpline):
@@ -152,5 +367,29 @@ class InterpolatedUnivariateSpline(UnivariateSpline, sci.InterpolatedUnivariateS
         sci.InterpolatedUnivariateSpline.__init__(self, x, y, w, bbox, k, ext, check_finite)
 
 
-for _func in (make_interp_spline, splrep, splev):
+class LSQUnivariateSpline(UnivariateSpline, sci.LSQUnivariateSpline):
+    __doc__ = sci.LSQUnivariateSpline.__doc__
+
+    def __init__(
+        self, x: Any, y: Any, t: Any, w: Any = None, bbox: Any = (None, None), k: int = 3,
+        ext: Any = 0, check_finite: bool = False,
+    ):  # fmt: skip
+        if not has_tensor(x, y, t, w):
+            bbox = list(bbox)
+            sci.LSQUnivariateSpline.__init__(self, x, y, t, w, bbox, k, ext, check_finite)
+            return
+        x, y, _ = table_of(x, y, 0)
+        low, high = (x[i] if end is None else end for i, end in zip((0, -1), bbox))
+        low, high = (np.repeat(np.reshape(sp.as_doubles(end), (1,)), k + 1) for end in (low, high))
+        t = np.concatenate([low, sp.as_doubles(t), high])
+        w = np.ones(np.shape(x)) if w is None else sp.as_doubles(w)
+        c = np.concatenate([sp.fitted(x, y, t, k, w), np.zeros(k + 1)])
+        self._eval_args, self.ext = (t, c, k), ext
+
+
+FUNCTIONS = (
+    make_interp_spline, make_lsq_spline, make_smoothing_spline, splrep, splev, splint, splder,
+    splantider, splprep,
+)  # fmt: skip
+for _func in FUNCTIONS:
     _func.__doc__ = getattr(sci, _func.__name__).__doc__

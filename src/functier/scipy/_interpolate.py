@@ -9,12 +9,11 @@ from .._rules.constructors import check_values
 from .._rules.indexing import read_at
 from . import _splines as sp
 from ._b_splines import (
+    FUNCTIONS,
     BSpline,
     InterpolatedUnivariateSpline,
+    LSQUnivariateSpline,
     UnivariateSpline,
-    make_interp_spline,
-    splev,
-    splrep,
 )
 from ._piecewise import (
     Akima1DInterpolator,
@@ -22,6 +21,7 @@ from ._piecewise import (
     CubicSpline,
     PchipInterpolator,
     PPoly,
+    increasing,
     is_nowhere,
     pchip_interpolate,
     placed,
@@ -29,6 +29,20 @@ from ._piecewise import (
     unsupported,
 )
 from ._problems import has_tensor
+from ._scattered import (
+    CloughTocher2DInterpolator,
+    LinearNDInterpolator,
+    NearestNDInterpolator,
+    RBFInterpolator,
+    griddata,
+)
+from ._surfaces import (
+    RectBivariateSpline,
+    SmoothBivariateSpline,
+    bisplev,
+    grid_coefficients,
+    grid_values,
+)
 
 # ---- a function of tables ----
 
@@ -113,6 +127,8 @@ class interp1d(sci.interp1d):
 
 # ---- grids ----
 
+ORDERS = {"slinear": 1, "cubic": 3, "quintic": 5}
+
 
 class RegularGridInterpolator(sci.RegularGridInterpolator):
     __doc__ = sci.RegularGridInterpolator.__doc__
@@ -124,26 +140,30 @@ class RegularGridInterpolator(sci.RegularGridInterpolator):
         if not has_tensor(*points, values, fill_value):
             super().__init__(points, values, method, bounds_error, fill_value, **options)
             return
-        if has_tensor(*points, fill_value):
+        if has_tensor(fill_value):
             raise unsupported(
-                "RegularGridInterpolator", "points or a fill_value",
-                "give plain arrays for the grid, and tensors for values and places",
+                "RegularGridInterpolator", "a fill_value",
+                "write fill_value=None, and numpy.where(inside, values, fill)",
             )  # fmt: skip
         values = sp.as_floats(values)
         like = np.zeros(np.shape(values))
-        super().__init__(points, like, "linear", bounds_error, fill_value)
+        grid = tuple([increasing(sp.as_doubles(p)) if has_tensor(p) else p for p in points])
+        plain = [np.arange(float(np.size(p))) if has_tensor(p) else p for p in points]
+        super().__init__(plain, like, "linear", bounds_error, fill_value)
         self.method = method
-        falling = [i for i, p in enumerate(points) if p[0] > p[-1]]
-        self._own_values = np.flip(values, tuple(falling)) if falling else values
+        self._own_grid = tuple([g if has_tensor(g) else p for g, p in zip(grid, self.grid)])
+        falling = [i for i, p in enumerate(plain) if p[0] > p[-1]]
+        self._own_values: Any = np.flip(values, tuple(falling)) if falling else values
 
     def __call__(self, xi: Any, method: Any = None, **options: Any) -> Any:
         if not hasattr(self, "_own_values") and not _holds_tensor(xi):
             return super().__call__(xi, method, **options)
         method = self.method if method is None else method
-        if method not in ("linear", "nearest"):
+        if method not in ("linear", "nearest", *ORDERS):
             raise unsupported(
-                "RegularGridInterpolator", f"method={method!r}", "write 'linear' or 'nearest'"
-            )
+                "RegularGridInterpolator", f"method={method!r}",
+                f"write 'linear', 'nearest', {', '.join(map(repr, ORDERS))}",
+            )  # fmt: skip
         if isinstance(xi, tuple):
             xi = np.stack(np.broadcast_arrays(*[sp.as_floats(x) for x in xi]), axis=-1)
         xi = sp.as_floats(xi)
@@ -159,8 +179,10 @@ class RegularGridInterpolator(sci.RegularGridInterpolator):
         return self._found(xi, method)
 
     def _found(self, xi: Any, method: str) -> Any:
-        starts, rests, beyond = [], [], np.zeros(np.shape(xi)[:-1], bool)
-        for d, grid in enumerate(self.grid):
+        starts, rests = [], []
+        beyond: Any = np.zeros(np.shape(xi)[:-1], bool)
+        grids: Any = getattr(self, "_own_grid", self.grid)
+        for d, grid in enumerate(grids):
             x = xi[..., d]
             outside = (x < grid[0]) | (x > grid[-1])
             if self.bounds_error:
@@ -172,7 +194,10 @@ class RegularGridInterpolator(sci.RegularGridInterpolator):
             before = read_at(grid, i)
             rests.append((x - before) / (read_at(grid, i + 1) - before))
         values = sp.as_floats(getattr(self, "_own_values", self.values))
-        if method == "nearest":
+        if method in ORDERS:
+            knots, c = self._coefficients(grids, values, method)
+            total = grid_values(knots, c, ORDERS[method], xi)
+        elif method == "nearest":
             index = [np.where(r <= 0.5, i, i + 1) for i, r in zip(starts, rests)]
             total = read_at(values, tuple(index))
         else:
@@ -187,6 +212,16 @@ class RegularGridInterpolator(sci.RegularGridInterpolator):
             return total
         return np.where(sp.column(beyond, total), self.fill_value, total)
 
+    def _coefficients(self, grids: tuple, values: Any, method: str) -> tuple:
+        """Return the knots and coefficients of a spline: those that SciPy has found, if any.
+
+        SciPy solves for them by iterations, which end at a relative error of 1e-6.
+        """
+        made = getattr(self, "_spline", None)
+        if made is not None and method == self.method and not hasattr(self, "_own_values"):
+            return made.t, made.c
+        return grid_coefficients(grids, values, ORDERS[method])
+
 
 def _holds_tensor(xi: Any) -> bool:
     return has_tensor(*xi) if isinstance(xi, tuple) else has_tensor(xi)
@@ -199,8 +234,27 @@ def interpn(
     """`scipy.interpolate.interpn`, for values or places that are tensors."""
     if not has_tensor(*points, values) and not _holds_tensor(xi):
         return sci.interpn(points, values, xi, method, bounds_error, fill_value)
+    if method == "splinef2d":
+        return _surface(points, values, xi, bounds_error, fill_value)
     made = RegularGridInterpolator(points, values, method, bounds_error, fill_value)
     return made(xi)
+
+
+def _surface(points: Any, values: Any, xi: Any, bounds_error: bool, fill_value: Any) -> Any:
+    """Return the values of the cubic surface through values at a grid."""
+    if isinstance(xi, tuple):
+        xi = np.stack(np.broadcast_arrays(*[sp.as_floats(x) for x in xi]), axis=-1)
+    beyond: Any = False
+    for d in range(2):
+        x = sp.as_floats(xi)[..., d]
+        outside = (x < points[d][0]) | (x > points[d][-1])
+        if bounds_error:
+            message = f"One of the requested xi is out of bounds in dimension {d}"
+            check_values(outside, is_nowhere, message)
+        beyond = beyond | outside
+    found = RectBivariateSpline(points[0], points[1], values).ev(xi[..., 0], xi[..., 1])
+    found = np.reshape(found, (-1,)) if np.ndim(found) == 0 else found
+    return found if fill_value is None else np.where(beyond, fill_value, found)
 
 
 interpn.__doc__ = sci.interpn.__doc__
@@ -209,8 +263,10 @@ TWINS: list[tuple[Any, Any]] = [
     (getattr(sci, twin.__name__), twin)
     for twin in (
         PPoly, CubicSpline, CubicHermiteSpline, PchipInterpolator, Akima1DInterpolator, interp1d,
-        BSpline, UnivariateSpline, InterpolatedUnivariateSpline, RegularGridInterpolator,
-        make_interp_spline, splrep, splev, interpn, pchip_interpolate,
+        BSpline, UnivariateSpline, InterpolatedUnivariateSpline, LSQUnivariateSpline,
+        RegularGridInterpolator, interpn, pchip_interpolate, *FUNCTIONS, RectBivariateSpline,
+        SmoothBivariateSpline, bisplev, RBFInterpolator, LinearNDInterpolator,
+        NearestNDInterpolator, CloughTocher2DInterpolator, griddata,
     )
 ]  # fmt: skip
 """Pairs of an object of SciPy and its twin."""

@@ -12,6 +12,7 @@ import scipy.interpolate as sci  # type: ignore[import-untyped]
 from .._core.errors import UnsupportedError
 from .._rules.constructors import check_values
 from . import _splines as sp
+from ._parts import Layout, NewBatch
 from ._problems import has_tensor
 
 
@@ -21,6 +22,10 @@ def _increasing(x: Any) -> bool:
 
 def increasing(x: Any) -> Any:
     return check_values(x, _increasing, "`x` must be strictly increasing sequence.")
+
+
+def _is_zero(difference: Any) -> bool:
+    return np.allclose(difference, 0, atol=1e-15)
 
 
 def is_nowhere(beyond: Any) -> bool:
@@ -132,10 +137,24 @@ class Piecewise:
         return whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
 
     def solve(self, y: float = 0.0, *more: Any, **options: Any) -> Any:
-        """Return the places of a value."""
-        if self._holds(y):
-            raise unsupported("PPoly.solve", "a search", "write scipy.optimize.brentq")
-        return super().solve(y, *more, **options)  # type: ignore[misc]
+        """Return the places of a value, which move with the coefficients."""
+        if not self._holds(y):
+            return super().solve(y, *more, **options)  # type: ignore[misc]
+        if np.ndim(self.c) > 2:
+            raise unsupported("PPoly.solve", "several polynomials", "solve one after the other")
+        layout = Layout()
+        try:
+            c, x, value = (layout.parts(v)[layout.zero] for v in (self.c, self.x, y))
+        except NewBatch:
+            raise unsupported(
+                "PPoly.solve", "a batch, whose examples may have more or fewer places,",
+                "write scipy.optimize.brentq for one of them",
+            ) from None  # fmt: skip
+        kept = {"extrapolate": self.extrapolate, **options}
+        r = sci.PPoly(c, x).solve(value, *more, **kept)
+        for _ in range(layout.order.bit_length()):
+            r = r - (self(r, 0, True) - y) / self(r, 1, True)
+        return r
 
     def roots(self, *more: Any, **options: Any) -> Any:
         """Return the places of the value 0."""
@@ -144,6 +163,22 @@ class Piecewise:
 
 class PPoly(Piecewise, sci.PPoly):
     __doc__ = sci.PPoly.__doc__
+
+    @classmethod
+    def from_spline(cls, tck: Any, extrapolate: Any = None) -> Any:
+        """Return the polynomials of a spline, one for each pair of knots."""
+        spline = isinstance(tck, sci.BSpline)
+        t, c, k = (tck.t, tck.c, tck.k) if spline else tck
+        if not has_tensor(t, c):
+            return super().from_spline(tck, extrapolate)
+        if spline and extrapolate is None:
+            extrapolate = tck.extrapolate
+        t, c = sp.as_doubles(t), sp.as_doubles(c)
+        rows, factor = [], 1.0
+        for nu in range(k + 1):
+            rows.append(sp.spline(t, c, k, t[:-1], nu) / factor)
+            factor *= nu + 1
+        return _polynomial(np.stack(rows[::-1]), t, True if extrapolate is None else extrapolate, 0)
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0):
         if not has_tensor(c, x):
@@ -180,8 +215,16 @@ class CubicSpline(Piecewise, sci.CubicSpline):
             return
         like = np.arange(float(np.shape(x)[0])), np.zeros(np.shape(y))
         super().__init__(*like, axis, bc_type if isinstance(bc_type, str) else "natural")
-        if bc_type == "periodic":
-            raise unsupported("CubicSpline", "bc_type='periodic'", "write 'natural' or 'clamped'")
+        if isinstance(bc_type, str) and bc_type == "periodic":
+            x, y, axis = table_of(x, y, axis)
+            message = (
+                "The first and last `y` point along axis must be identical (within machine "
+                "precision) when bc_type='periodic'."
+            )
+            check_values(y[:1] - y[-1:], _is_zero, message)
+            c = sp.of_slopes(x, y, sp.periodic_slopes(x, y))
+            self._set(x, c, axis, "periodic" if extrapolate is None else extrapolate)
+            return
         ends = [bc_type] * 2 if isinstance(bc_type, str) else list(bc_type)
         named = {"natural": (2, 0.0), "clamped": (1, 0.0)}
         ends = [named.get(e, e) if isinstance(e, str) else e for e in ends]
@@ -219,12 +262,14 @@ class Akima1DInterpolator(Piecewise, sci.Akima1DInterpolator):
         if not has_tensor(x, y):
             super().__init__(x, y, axis, **options)
             return
-        if options.get("method", "akima") != "akima":
-            raise unsupported("Akima1DInterpolator", "method='makima'", "write method='akima'")
+        method = options.get("method", "akima")
+        if method not in ("akima", "makima"):
+            super().__init__(np.arange(3.0), np.zeros(3), **options)  # SciPy's error
         x, y, axis = table_of(x, y, axis)
         extrapolate = options.get("extrapolate")
         extrapolate = False if extrapolate is None else extrapolate
-        self._set(x, sp.of_slopes(x, y, sp.akima_slopes(x, y)), axis, extrapolate)
+        slopes = sp.akima_slopes(x, y, method == "makima")
+        self._set(x, sp.of_slopes(x, y, slopes), axis, extrapolate)
 
 
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:

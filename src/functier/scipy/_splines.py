@@ -90,6 +90,24 @@ def cubic_slopes(x: Any, y: Any, ends: list) -> Any:
     return solve(matrix, np.stack([right[0], *forces, right[1]]))
 
 
+def periodic_slopes(x: Any, y: Any) -> Any:
+    """Return the slopes of a periodic cubic spline, whose first and last values are equal."""
+    n = np.shape(x)[0] - 1
+    if n < 2:
+        return np.zeros_like(y)
+    h = x[1:] - x[:-1]
+    rise = (y[1:] - y[:-1]) / column(h, y)
+    before, last = np.roll(h, 1), np.roll(rise, 1, axis=0)
+    unit = np.eye(n)
+    matrix = (
+        h[:, None] * np.roll(unit, -1, axis=1)
+        + 2 * (before + h)[:, None] * unit
+        + before[:, None] * np.roll(unit, 1, axis=1)
+    )
+    s = solve(matrix, 3 * (column(h, y) * last + column(before, y) * rise))
+    return np.concatenate([s, s[:1]])
+
+
 def solve(matrix: Any, right: Any) -> Any:
     """Return the solution for right sides along the first axis."""
     flat = np.reshape(right, (np.shape(right)[0], -1))
@@ -118,8 +136,11 @@ def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
     return np.where(np.sign(((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)) != np.sign(m0), 0, d)
 
 
-def akima_slopes(x: Any, y: Any) -> Any:
-    """Return Akima's slopes: means of neighbours' rises, weighted by how these change."""
+def akima_slopes(x: Any, y: Any, modified: bool = False) -> Any:
+    """Return Akima's slopes: means of neighbours' rises, weighted by how these change.
+
+    The `modified` weights are those of Matlab's `makima`.
+    """
     h = column(x[1:] - x[:-1], y)
     m = (y[1:] - y[:-1]) / h
     if np.shape(y)[0] == 2:
@@ -127,6 +148,8 @@ def akima_slopes(x: Any, y: Any) -> Any:
     before, after = 2 * m[:1] - m[1:2], 2 * m[-1:] - m[-2:-1]
     m = np.concatenate([2 * before - m[:1], before, m, after, 2 * after - m[-1:]])
     steps = np.abs(m[1:] - m[:-1])
+    if modified:
+        steps = steps + np.abs(m[1:] + m[:-1]) / 2
     right, left = steps[2:], steps[:-2]
     total = right + left
     flat = ~(total > 1e-9 * np.max(total, initial=-np.inf))
@@ -184,15 +207,113 @@ def spline(t: Any, c: Any, k: int, x: Any, nu: int = 0) -> Any:
     return total
 
 
+def design(t: Any, k: int, x: Any, nu: int = 0) -> Any:
+    """Return the values at the places `x` of each spline of the basis, or of its derivative."""
+    return spline(t, np.eye(np.shape(t)[0] - k - 1), k, x, nu)
+
+
 def interpolating(x: Any, y: Any, k: int) -> tuple:
     """Return the knots and the coefficients of the spline through points."""
-    t, n = knots_of(x, k), np.shape(x)[0]
-    first, factors = basis(t, k, x)
-    places = np.arange(n)
-    matrix: Any = 0.0
-    for j, factor in enumerate(factors):
-        matrix = matrix + factor[:, None] * ((first + j)[:, None] == places)
-    return t, solve(matrix, y)
+    t = knots_of(x, k)
+    return t, solve(design(t, k, x), y)
+
+
+def ended_knots(x: Any, k: int) -> Any:
+    """Return knots at all places, of which the first and the last are repeated."""
+    return np.concatenate([np.repeat(x[:1], k), x, np.repeat(x[-1:], k)])
+
+
+def conditioned(x: Any, y: Any, t: Any, k: int, ends: tuple) -> Any:
+    """Return the coefficients of the spline through points, with derivatives at the two ends.
+
+    Each of `ends` is a list of orders and values.
+    """
+    rows, right = [design(t, k, x)], [y]
+    for at, conditions in zip((x[:1], x[-1:]), ends):
+        for order, value in conditions:
+            rows.append(design(t, k, at, order))
+            right.append(np.broadcast_to(value, np.shape(y)[1:])[None] + 0 * y[:1])
+    matrix = np.concatenate(rows)
+    if np.shape(matrix)[0] != np.shape(matrix)[1]:
+        raise ValueError(
+            "The number of derivatives at boundaries does not match: expected "
+            f"{np.shape(matrix)[1] - np.shape(x)[0]}, got {np.shape(matrix)[0] - np.shape(x)[0]}"
+        )
+    return solve(matrix, np.concatenate(right))
+
+
+def repeated(x: Any, y: Any, k: int) -> tuple:
+    """Return the knots and the coefficients of a periodic spline through points."""
+    n = np.shape(x)[0]
+    inner = x
+    if k % 2 == 0:
+        inner = np.concatenate([x[:1], x[1:-1] - (x[1:-1] - x[:-2]) / 2, x[-1:]])
+    period, turns = x[-1] - x[0], -(-k // (n - 1)) + 1
+    copies = [inner[:-1] + i * period for i in range(-turns, turns + 1)]
+    every = np.concatenate([*copies, inner[-1:] + turns * period])
+    first = turns * (n - 1)
+    t = every[first - k : first + n + k]
+    matrix = design(t, k, x[:-1])
+    wrapped = matrix[:, : n - 1]
+    for start in range(n - 1, n + k - 1, n - 1):
+        more = matrix[:, start : start + n - 1]
+        wide = np.shape(more)[1]
+        more = np.concatenate([more, np.zeros((n - 1, n - 1 - wide))], axis=1)
+        wrapped = wrapped + more
+    c = solve(wrapped, y[:-1])
+    return t, read_at(c, np.arange(n + k - 1) % (n - 1))
+
+
+def fitted(x: Any, y: Any, t: Any, k: int, w: Any) -> Any:
+    """Return the coefficients of the spline with the least sum of weighted squares."""
+    rows = design(t, k, x) * w[:, None]
+    return solve(rows.T @ rows, np.tensordot(rows.T, column(w, y) * y, axes=1))
+
+
+def smoothed(x: Any, y: Any, w: Any, lam: Any) -> Any:
+    """Return the values at `x` of the natural cubic spline that is smooth and near `y`.
+
+    It has the least sum of weighted squares and `lam` times the integral of the squared second
+    derivative: Green and Silverman, *Nonparametric Regression*, 1994, (2.9).
+    """
+    n = np.shape(x)[0]
+    h = x[1:] - x[:-1]
+    unit = np.eye(n)
+    steps = (unit[1:] - unit[:-1]) / h[:, None]
+    bends = steps[1:] - steps[:-1]
+    inner = np.eye(n - 2)
+    gram = (h[1:] + h[:-1])[:, None] * inner / 3
+    if n > 3:
+        beside = h[1:-1, None] / 6 * inner[1:]
+        above = np.concatenate([beside, np.zeros((1, n - 2))])
+        gram = gram + above + above.T
+    roughness = bends.T @ np.linalg.solve(gram, bends)
+    return solve(w[:, None] * unit + lam * roughness, column(w, y) * y)
+
+
+def derived(t: Any, c: Any, k: int) -> tuple:
+    """Return the derivative of a spline; as many coefficients as knots follow FITPACK's form."""
+    n = np.shape(t)[0] - k - 1
+    width = t[k + 1 : n + k] - t[1:n]
+    known = np.where(width == 0, 1, width)
+    c = (c[1:n] - c[: n - 1]) * column(np.where(width == 0, 0, k / known), c)
+    return t[1:-1], np.concatenate([c, np.zeros((k, *np.shape(c)[1:]))]), k - 1
+
+
+def integrated(t: Any, c: Any, k: int) -> tuple:
+    """Return the antiderivative of a spline that is 0 at its first knot."""
+    n = np.shape(t)[0] - k - 1
+    width = column(t[k + 1 :] - t[:n], c)
+    c = np.cumsum(c[:n] * width, axis=0) / (k + 1)
+    c = np.concatenate([np.zeros_like(c[:1]), c, np.repeat(c[-1:], k + 2, axis=0)])
+    return np.concatenate([t[:1], t, t[-1:]]), c, k + 1
+
+
+def integral(t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
+    """Return the integral of a spline between two places."""
+    t, c, k = integrated(t, c, k)
+    high, low = (spline(t, c, k, place) for place in (b, a))
+    return high - low
 
 
 def as_floats(x: Any) -> Any:

@@ -1,5 +1,5 @@
 """Rules for the functions of `scipy.spatial`."""
 
-from . import distance
+from . import distance, places
 
-__all__ = ["distance"]
+__all__ = ["distance", "places"]
