@@ -194,7 +194,7 @@ def is_plain_python(names: dict[str, Any]) -> bool:
 # ---- SciPy's names ----
 
 OF_FUNCTIONS: dict[str, str] = {
-    "integrate": "quad quad_vec fixed_quad dblquad tplquad nquad",
+    "integrate": "quad quad_vec fixed_quad dblquad tplquad nquad solve_ivp odeint",
     "optimize": """brentq brenth ridder bisect toms748 newton root_scalar fsolve root minimize
         minimize_scalar least_squares curve_fit""",
     "stats": "gaussian_kde multivariate_normal multivariate_t dirichlet",

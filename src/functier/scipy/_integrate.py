@@ -21,6 +21,7 @@ from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
+from . import _ode
 from ._integrands import Integrand, Range, has_tensor, plain_constant, with_limits
 from ._jumps import check_jumps, note_spots
 from ._parts import Layout, NewBatch, Parts, Path
@@ -288,5 +289,6 @@ TWINS: list[tuple[Any, Any]] = [
     (sci.nquad, nquad),
     (sci.dblquad, _copy(sci.dblquad)),
     (sci.tplquad, _copy(sci.tplquad)),
+    *_ode.TWINS,
 ]
 """Pairs of an object of SciPy and its twin."""

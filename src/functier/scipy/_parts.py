@@ -42,7 +42,11 @@ class NewBatch(BaseException):
     """A result has a batch axis that earlier results did not have: begin again.
 
     It leaves the caller's function and SciPy, whose ``except Exception`` is not for it.
+    `layout` is that of the parts.
     """
+
+    def __init__(self, layout: "Layout"):
+        self.layout = layout
 
 
 class Layout:
@@ -56,18 +60,24 @@ class Layout:
         self.start = next(node_numbers)
         self.nodes: dict[int, tuple[Node, np.dtype]] = {}
         self.used: set[type] = set()
-        self.stages: list[Any] = []  # levels, innermost first; one for contiguous batch levels
-        self.grouped: dict[Any, list[Any]] = {}
+        # The classes of levels, innermost first; one for contiguous batch levels. Its level is
+        # another one where it is live again.
+        self.classes: list[Any] = []
+        self.grouped: dict[type, list[Any]] = {}
         grouped: set[Any] = set()
         for level in levels_of(AMBIENT.get()):
             if level.cls in DISABLED.get() or level in grouped:
                 continue
             if level.batches:
-                self.grouped[level] = level.group()
-                grouped.update(self.grouped[level])
-            self.stages.append(level)
+                self.grouped[level.cls] = level.group()
+                grouped.update(self.grouped[level.cls])
+            self.classes.append(level.cls)
         self.order = sum(bool(level.differentiates) for level in self.stages)
         self.zero: Path = (0,) * self.order
+
+    @property
+    def stages(self) -> list[Any]:
+        return [cls.level for cls in self.classes]
 
     # ---- taking apart ----
 
@@ -79,17 +89,10 @@ class Layout:
 
     def _take(self, i: int, x: Any, path: Path, found: Parts) -> None:
         x = _standing(x)
-        if i == len(self.stages):
-            if isinstance(x, Tensor):
-                if x.level.depth:
-                    raise LevelError(
-                        f"a function of SciPy met a tensor of {x.level}, whose level is not around "
-                        f"its call; pass the value in as an argument of the transform"
-                    )
-                x = x._value
-            found[path] = np.asarray(x)
+        if i == len(self.classes):
+            found[path] = self._end(x)
             return
-        level = self.stages[i]
+        level = self.classes[i].level
         mine = type(x) is level.cls
         if level.batches:
             self._take(i + 1, self._sink(level, x), path, found)
@@ -107,13 +110,24 @@ class Layout:
             for key, derivative in self._derivatives(x):
                 self._take(i + 1, derivative, (*path, key), found)
 
+    def _end(self, x: Any) -> Any:
+        """Return a part as the plain array that it is."""
+        if isinstance(x, Tensor):
+            if x.level.depth:
+                raise LevelError(
+                    f"a function of SciPy met a tensor of {x.level}, whose level is not around "
+                    f"its call; pass the value in as an argument of the transform"
+                )
+            x = x._value
+        return np.asarray(x)
+
     def _sink(self, level: Any, x: Any) -> Any:
         """Return a value with the axes of a batch level, and of those that share its tensors."""
-        group = self.grouped[level]
+        group = self.grouped[level.cls]
         if isinstance(x, Tensor) and any(type(x) is part.cls for part in group):
             if level.cls not in self.used:
                 self.used.add(level.cls)
-                raise NewBatch
+                raise NewBatch(self)
         if level.cls not in self.used:
             return x
         sizes = tuple([1 if part.size is None else part.size for part in group])
@@ -152,7 +166,7 @@ class Layout:
         shape: Shape = ()
         for level in self.stages:
             if level.batches and level.cls in self.used:
-                group = self.grouped[level]
+                group = self.grouped[level.cls]
                 sizes = tuple([1 if part.size is None else part.size for part in group])
                 shape = (*sizes, *shape)
         return shape
@@ -166,9 +180,9 @@ class Layout:
         return self.tensor({self.zero: values})
 
     def _put(self, i: int, path: Path, parts: Parts) -> Any:
-        if i == len(self.stages):
-            return np.asarray(parts[path])[()]
-        level = self.stages[i]
+        if i == len(self.classes):
+            return parts[path][()]
+        level = self.classes[i].level
         if level.records:
             return self._put(i + 1, path, parts)
         if level.batches:

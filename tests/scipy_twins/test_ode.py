@@ -1,0 +1,329 @@
+"""Differential equations under every nesting, in each way, beside closed forms and differences."""
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.integrate
+from programs_of_equations import (
+    EQUATIONS,
+    OF_ITS_OWN_LENGTH,
+    arguments,
+    backward,
+    by,
+    by_odeint,
+    closure,
+    columns,
+    continuous,
+    end_by_event,
+    ends,
+    odeint_times,
+    stopping,
+    times,
+)
+from programs_of_functions import NESTINGS, verdict
+
+import functier as ft
+import functier.scipy.integrate as fi
+import functier.scipy.linalg as fl
+from functier.scipy import _adjoint, _equations, _flows, _ode
+from support import close, equal, raises
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*own steps:functier.FallbackWarning")
+
+METHODS = "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"
+EXPLICIT = METHODS[:3]
+QUICK = {
+    (closure, "grad of grad", "adjoint"), (closure, "vmap of jvp of grad", "forward"),
+    (closure, "jvp of vmap", "steps"), (ends, "grad", "adjoint"), (times, "grad of jvp", "forward"),
+    (closure, "grad of vmap", "adjoint"), (stopping, "vmap of grad", "forward"),
+}  # fmt: skip
+FIRST = "jvp", "grad"
+
+
+def calls():
+    """The triples of a program, a nesting and a way; few are for the quick suite."""
+    for program in EQUATIONS + OF_ITS_OWN_LENGTH:
+        for nesting in NESTINGS:
+            for way in "forward", "adjoint", "steps":
+                plain = program in (columns, by_odeint, odeint_times)
+                implicit = plain or program.__name__ == "with_jacobian"
+                if (way == "steps" and implicit) or (way == "adjoint" and "grad" not in nesting):
+                    continue
+                if program in OF_ITS_OWN_LENGTH and "vmap" in nesting:
+                    continue
+                quick = (program, nesting, way) in QUICK or (
+                    way == "forward" and nesting == FIRST[len(program.__name__) % 2]
+                )
+                marks = [] if quick else pytest.mark.slow
+                yield pytest.param(program, nesting, way, marks=marks)
+
+
+@pytest.mark.parametrize("program, nesting, way", list(calls()))
+def test_equations_are_right(program, nesting, way):
+    tolerance = 2e-4 if program.__name__ == "late" else 3e-6
+    assert verdict(by(way, program), nesting, 1.1, tolerance) == "right"
+
+
+# ---- closed forms, and tolerances ----
+
+
+def linear(a, y0, **options):
+    found = fi.solve_ivp(lambda t, y: a @ y, (0.0, 1.5), y0, t_eval=[1.5], **options)
+    return found.y[:, 0]
+
+
+A, Y0 = np.array([[-0.5, 1.0], [-2.0, 0.1]]), np.array([1.0, 0.3])
+
+
+def tolerances():
+    """Methods with two tolerances; the finer one is for the slow suite, but for one."""
+    for method in METHODS:
+        yield method, 1e-4
+        if method != "RK23":
+            marks = [] if method == "RK45" else pytest.mark.slow
+            yield pytest.param(method, 1e-7, marks=marks)
+
+
+@pytest.mark.parametrize("way", ["forward", "adjoint"])
+@pytest.mark.parametrize("method, rtol", list(tolerances()))
+def test_a_linear_system_within_its_tolerance(method, rtol, way):
+    expected = ft.jacrev(lambda a, y: fl.expm(1.5 * a) @ y, argnums=(0, 1))(A, Y0)
+    options = {"method": method, "rtol": rtol, "atol": rtol / 100, "derivative": way}
+    found = ft.jacrev(lambda a, y: linear(a, y, **options), argnums=(0, 1))(A, Y0)
+    for x, y in zip(found, expected):
+        close(x, y, 50 * rtol)
+
+
+def logistic(r, k, y0, **options):
+    fun = lambda t, y: r * y * (1 - y / k)  # noqa: E731
+    found = fi.solve_ivp(fun, (0, 2.0), y0, t_eval=[1.0, 2.0], **options)
+    return found.y[0]
+
+
+SLOW_STEPS = pytest.param("steps", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("way", ["forward", "adjoint", SLOW_STEPS])
+def test_second_order_of_the_logistic_equation(way):
+    def closed(x):
+        t = np.array([1.0, 2.0])
+        return np.sum(x[1] / (1 + (x[1] / x[2] - 1) * np.exp(-x[0] * t)))
+
+    def f(x):
+        options = {"method": "DOP853", "rtol": 1e-7, "atol": 1e-9, "derivative": way}
+        return np.sum(logistic(x[0], x[1], x[2:], **options))
+
+    x = np.array([1.2, 3.0, 0.4])
+    close(ft.grad(f)(x), ft.grad(closed)(x), 1e-6)
+    close(ft.jacfwd(ft.grad(f))(x), ft.hessian(closed)(x), 1e-5)
+
+
+def test_an_equilibrium_has_right_derivatives_unless_by_the_steps_of_the_value():
+    """The value is constant, so its own steps are too long for the derivative."""
+
+    def f(y0, way):
+        found = fi.solve_ivp(lambda t, y: -5 * (y - 1), (0, 9), [y0], t_eval=[9], derivative=way)
+        return found.y[0, 0]
+
+    for way in None, "forward", "adjoint":
+        close(ft.grad(f)(1.0, way), np.float64(0.0), 1e-5)
+    assert abs(ft.grad(f)(1.0, "steps")) > 1e3
+
+
+@pytest.mark.parametrize("method", EXPLICIT)
+def test_steps_are_those_of_the_value(method):
+    """The derivative is that of SciPy's own steps, which are fixed."""
+    seen = []
+
+    class Watched(getattr(scipy.integrate, method)):
+        def step(self):
+            result = super().step()
+            seen.append(self.t)
+            return result
+
+    def f(p):
+        return fi.solve_ivp(
+            lambda t, y: [p * y[1], -y[0] * t], (0, 3), [1.0, p], Watched, derivative="steps"
+        ).y[0, -1]
+
+    ft.jvp(f, (1.3,), (1.0,))
+    n = len(seen) // 2
+    close(np.array(seen[:n]), np.array(seen[n:]), 1e-7)
+
+
+def test_many_parameters_take_the_adjoint(monkeypatch):
+    made = []
+    adjoint = _equations.AdjointFlow
+    monkeypatch.setattr(_equations, "AdjointFlow", lambda *a: (made.append(1), adjoint(*a))[1])
+
+    def f(w, way=None):
+        found = fi.solve_ivp(
+            lambda t, y: np.tanh(np.reshape(w, (-1, 2)) @ y)[:2] + 0 * np.sum(w), (0, 1), Y0,
+            t_eval=[1.0], rtol=1e-6, derivative=way,
+        )  # fmt: skip
+        return np.sum(found.y)
+
+    few, many = np.linspace(0, 1, 6), np.linspace(0, 1, 2400)
+    ft.grad(f)(few)
+    assert not made
+    g = ft.grad(f)(many)
+    assert made
+    close(g, ft.grad(f)(many, "forward"), 1e-4)
+
+
+# ---- results ----
+
+
+def test_values_and_reports_are_those_of_scipy():
+    ps = np.array([1.0, 1.3])
+
+    def f(p):
+        return fi.solve_ivp(lambda t, y: -p * y, (0, 2), [1.0, 2.0], t_eval=[1.0, 2.0])
+
+    expected = [
+        scipy.integrate.solve_ivp(lambda t, y, p=p: -p * y, (0, 2), [1.0, 2.0], t_eval=[1.0, 2.0])
+        for p in ps
+    ]
+    seen = []
+
+    def noted(p):
+        found = f(p)
+        seen.append((type(found), found.message, found.sol, found.t_events))
+        return found.y, found.nfev, found.status, found.success
+
+    y, nfev, status, success = ft.vmap(noted)(ps)
+    equal(y, np.stack([r.y for r in expected]))
+    equal(nfev, np.array([r.nfev for r in expected]))
+    assert not status.any() and success.all()
+    assert seen == [(type(expected[0]), expected[0].message, None, None)]
+
+
+def test_without_tensors_the_result_is_that_of_scipy():
+    results = []
+
+    def f(p):
+        results.append(fi.solve_ivp(lambda t, y: -y, (0, 1), [1.0], derivative="adjoint"))
+        results.append(fi.odeint(lambda y, t: -y, 1.0, [0, 1]))
+        return p
+
+    ft.vmap(ft.grad(f))(np.ones(2))
+    fi.solve_ivp(lambda t, y: -y, (0, 1), [1.0], derivative="forward")
+    equal(results[0].y, scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), [1.0]).y)
+    equal(results[1], scipy.integrate.odeint(lambda y, t: -y, 1.0, [0, 1]))
+
+
+def test_the_continuous_solution_has_a_slope():
+    def f(t, p):
+        found = fi.solve_ivp(lambda t, y: -p * y, (0, 2), [1.0], dense_output=True, rtol=1e-9)
+        assert isinstance(found.sol, scipy.integrate.OdeSolution)
+        return found.sol(t)[0]
+
+    close(ft.grad(f)(0.7, 1.2), -1.2 * np.exp(-0.84), 1e-6)
+    close(ft.grad(ft.grad(f), argnums=1)(0.7, 1.2), (0.84 - 1) * np.exp(-0.84), 1e-6)
+
+    def later(p):
+        sol = fi.solve_ivp(lambda t, y: -p * y, (0, 2), [1.0], dense_output=True, rtol=1e-9).sol
+        return ft.grad(lambda t: sol(t)[0])(0.7)
+
+    close(ft.grad(later)(1.2), (0.84 - 1) * np.exp(-0.84), 1e-6)
+    raises(
+        ft.UnsupportedError,
+        lambda: ft.grad(
+            lambda p: np.sum(
+                ft.vmap(fi.solve_ivp(lambda t, y: -p * y, (0, 2), [1.0], dense_output=True).sol)(
+                    np.ones(2)
+                )
+            )
+        )(1.0),
+        "sol(ts)",
+    )
+
+
+def test_a_complex_state():
+    def f(p):
+        found = fi.solve_ivp(lambda t, y: 1j * p * y, (0, 1), [1 + 0j], t_eval=[1.0], rtol=1e-8)
+        return found.y[0, 0]
+
+    close(ft.jvp(f, (0.7,), (1.0,))[1], 1j * np.exp(0.7j), 1e-6)
+    raises(ft.UnsupportedError, lambda: ft.grad(lambda p: np.real(f(p)))(0.7), "imaginary", "jvp")
+
+
+def test_messages():
+    def f(p, **options):
+        return fi.solve_ivp(lambda t, y: -p * y, (0, 1), [1.0], **options)
+
+    raises(ValueError, lambda: f(1.0, derivative="back"), "'back'", "'adjoint'")
+    raises(
+        ValueError,
+        lambda: ft.grad(lambda p: f(p, method="BDF", derivative="steps").y[0, -1])(1.0),
+        "steps", "'BDF'", "'forward'",
+    )  # fmt: skip
+    raises(
+        ft.UnsupportedError,
+        lambda: ft.vmap(lambda p: f(p, rtol=1e-9).y[0])(np.array([1.0, 9.0])),
+        "t_eval",
+    )
+    with pytest.warns(ft.FallbackWarning, match="own steps"):
+        ft.vmap(lambda p: f(p, t_eval=[1.0]).y)(np.ones(2))
+    with pytest.raises(ValueError, match="within"):
+        ft.grad(lambda p: f(p, t_eval=[2.0]).y[0, 0])(1.0)
+    with pytest.raises(TypeError, match="args"):
+        ft.grad(lambda p: f(p, args=p).y[0, 0])(1.0)
+
+    def event(p, g):
+        found = fi.solve_ivp(lambda t, y: [1.0 + 0 * p], (0, 2), [0.0], events=g)
+        return found.t_events[0][0]
+
+    for g in (
+        lambda p: lambda t, y: np.sign(y[0] - 1) + 0 * p,
+        lambda p: lambda t, y: np.where(y[0] > 1, p * y[0], -1.0),
+    ):
+        raises(
+            ft.UnsupportedError,
+            lambda g=g: ft.grad(lambda p: event(p, g(p)))(1.0),
+            "event", "stop_gradient",
+        )  # fmt: skip
+
+
+# ---- planted faults ----
+
+
+def _values_only(self, parts, e, real=_flows.Pieces.pack):
+    """The derivatives of the slope are lost."""
+    vector = real(self, parts, e)
+    n = self.shapes[self.layout.zero][0]
+    return np.concatenate([vector[:n], 0 * vector[n:]])
+
+
+UNSIGNED = SimpleNamespace(**{**vars(np), "sign": np.ones_like})
+FAULTS = [
+    (_flows.Pieces, "pack", _values_only, closure, "jvp", "forward"),
+    (_flows.Pieces, "pack", _values_only, closure, "grad", "steps"),
+    (_equations, "moved", lambda fun, t, y, *more: y, ends, "grad", "forward"),
+    (_ode, "change_of", lambda x: None, times, "grad", "forward"),
+    (_ode.Results, "change_of_event", lambda *a: None, stopping, "jvp", "forward"),
+    (_ode.Results, "_change_of_end", lambda *a: None, end_by_event, "jvp", "forward"),
+    (_ode, "stop_gradient", lambda x: x, continuous, "grad", "forward"),
+    (_adjoint, "points_of", lambda method: 1, closure, "grad", "adjoint"),
+    (_adjoint, "find_reached", lambda nodes, floor: {}, arguments, "grad", "adjoint"),
+    (_adjoint.Flow, "integral", lambda *a: {}, closure, "grad", "adjoint"),
+    (
+        _adjoint,
+        "np",
+        SimpleNamespace(**{**vars(np), "sign": np.ones_like}),
+        backward,
+        "grad",
+        "adjoint",
+    ),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f[1]}-{f[4]}-{f[5]}")
+def test_planted_faults_are_found(fault, monkeypatch):
+    place, name, wrong, program, nesting, way = fault
+    monkeypatch.setattr(place, name, wrong)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert verdict(by(way, program), nesting, 1.1, 3e-6) == "wrong"
