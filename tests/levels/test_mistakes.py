@@ -147,7 +147,7 @@ def test_a_write_without_source_is_known_by_its_instruction():
     found = {"np": np}
     exec("def f(x):\n    y = np.zeros(3)\n    y[0] = x\n    return y", found)
     with pytest.raises(ft.MutationError, match=r"write y = functier\.numpy\.array\(y\) before it"):
-        ft.vmap(found["f"])(np.ones(2))
+        ft.vmap(found["f"])(np.array([1.0, 2.0]))
 
 
 def test_a_function_of_another_library_that_is_transformed_itself():
