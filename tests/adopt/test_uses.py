@@ -42,6 +42,12 @@ return max(*x) * x[0] + min(*x, 3.0)
 return sorted(x, **{'reverse': True})[0] * x[1]
 # iterable
 return max(x) * min(list(x)) + max(v * v for v in x)
+# mapped
+return np.stack(list(map(float, x))) * sum(map(round, x)) * max(map(float, x), key=float)
+# mapped by several
+return sum(map(max, x, [0.5, 0.5, 0.5])) * next(map(float64, x))
+# a key that converts
+return max(x, key=float) * min(list(x), key=float) * sorted(x, key=float)[1]
 # sorted by key
 return np.stack(sorted(x, key=lambda v: -abs(v))) * x
 # comprehension

@@ -182,7 +182,7 @@ def _extremum(builtin: Callable, better: Callable, args: tuple, kwargs: dict) ->
         items: Any = args
     else:
         items = args[0]
-    key = kwargs.get("key")
+    key = callee(kwargs.get("key"))
     if key is None:
         kind = type(items)
         if kind in PLAIN_ITEMS or kind is np.ndarray:
@@ -222,6 +222,18 @@ def _select(chosen: Any, a: Any, b: Any) -> Any:
     return np.where(chosen, a, b)[()] if not np.ndim(a) else np.where(chosen, a, b)
 
 
+def map_(func: Any, *iterables: Iterable) -> Any:
+    """Return ``map(func, ...)``, which calls the twin of a builtin or of a type of numbers."""
+    return map(callee(func), *iterables)
+
+
+def callee(func: Any) -> Any:
+    """Return the twin of a builtin or of a type of numbers, and anything else as it is."""
+    if type(func) is not type and type(func) is not types.BuiltinFunctionType:
+        return func
+    return BUILTINS.get(func) or CALLERS.get(func, func)  # type: ignore[arg-type]
+
+
 def sorted_(iterable: Iterable, /, *, key: Any = None, reverse: Any = False) -> Any:
     """Return ``sorted(...)``, a list; equal keys keep their order, also for the derivative."""
     items = list(iterable)
@@ -229,7 +241,7 @@ def sorted_(iterable: Iterable, /, *, key: Any = None, reverse: Any = False) -> 
         items.sort(reverse=reverse)
         return items
     items = settled(items)
-    keys = items if key is None else settled(map(key, items))
+    keys = items if key is None else settled(map(callee(key), items))
     given = iter(keys)
     builtin = functools.partial(
         sorted, items, key=None if key is None else lambda _: next(given), reverse=reverse
@@ -371,6 +383,7 @@ BUILTINS: dict[Any, Callable] = {
     str: str_,
     type: type_,
     super: super_,
+    map: map_,
 }
 """The twins of calls of builtins."""
 
