@@ -82,7 +82,7 @@ LEFT_OUT: dict[str, str] = {
     r"scipy_signal_rates\..* as (bool|u?int|float(16|128)|complex256)": "SciPy has other dtypes",
     r"scipy_spatial\..* as (bool|u?int|float(16|128)|complex)": "SciPy's integers overflow",
     r"scipy_sparse\..* as (complex256|float128)": "SciPy computes in double precision",
-    r"scipy_sparse\.spsolve-.* as float16": "SciPy has no such systems",
+    r"scipy_sparse\.(spsolve|product|sparsesystem|exp).* as float16": "SciPy has no such matrices",
     r"scipy_stats\w*\..* as u?int(8|16)": "SciPy takes logarithms in half or single precision",
     r"scipy_stats_\w+\..* as (float128|complex)": "SciPy refuses some of them, by its ufuncs",
     r"scipy_stats\.(moment|iqr).* as complex": "Python's operators refuse some",

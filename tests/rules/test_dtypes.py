@@ -59,6 +59,8 @@ REFUSED = {
         "SciPy has exponentials of no such matrices, except of 2 rows or fewer",
     r"scipy_linalg_functions\.expm_\w+-.* as float16: ValueError: .*infs or NaNs":
         "SciPy's polynomials overflow",
+    r"scipy_sparse\..* as float16: ValueError: scipy.sparse does not support dtype float16":
+        "SciPy has no such matrices",
     r"scipy_sparse\..* as longdouble: TypeError: .* computes in double precision":
         "SciPy's result has another precision",
     r"scipy_signal\..* as float16: NotImplementedError: .*not supported":

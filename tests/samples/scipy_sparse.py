@@ -6,9 +6,10 @@ import numpy as np
 import scipy.sparse
 
 import functier.scipy.optimize as so
+import functier.scipy.sparse as fs
 import functier.scipy.sparse.linalg as fl
 
-from ._row import normal, row
+from ._row import normal, row, unit
 from .linalg import of, regular
 from .scipy_linalg import definite
 
@@ -46,7 +47,44 @@ def direct(a, b):
         return fl.spsolve(a, b)
 
 
+def matrix_of(values, kind="csr_array"):
+    """A matrix with its values at four places, two of which are one."""
+    places = np.array([0, 1, 2, 2, 0]), np.array([1, 0, 2, 1, 1])
+    whole = fs.coo_array((values, places), shape=(3, 3))
+    return getattr(fs, kind)(whole)
+
+
+def product(values, x):
+    return matrix_of(values, "csc_array") @ x
+
+
+def square(values):
+    a = matrix_of(values)
+    return (a @ a.T + a).toarray()
+
+
+def of_sparse(values, b):
+    """A system with a sparse matrix, whose diagonal is large."""
+    return fl.spsolve((matrix_of(values) + FIXED).tocsc(), b)
+
+
+def of_iterations(values, b):
+    a = (matrix_of(values) + FIXED).tocsr()
+    return fl.gmres(a, b, rtol=tolerance(b))[0]
+
+
+def exponential(b):
+    return fl.expm_multiply(FIXED * 0.1, b)
+
+
 ROWS = [
+    of("product", product, normal(5), normal(3)),
+    of("product", product, normal(5, dtype=C), normal(3, 2)),
+    of("product", square, normal(5)),
+    of("sparse system", of_sparse, unit(5), normal(3)),
+    of("sparse system", of_sparse, unit(5), normal(3, 2)),
+    of("sparse system", of_iterations, unit(5), normal(3)),
+    of("exponential", exponential, normal(3)),
     of("gmres", solved("gmres"), regular(3, 3), normal(3)),
     of("gmres", solved("gmres", M=np.diag([0.5, 1.0, 2.0])), regular(3, 3), normal(3)),
     of("gmres", solved("bicgstab"), regular(3, 3, dtype=C), normal(3, dtype=C)),

@@ -38,6 +38,9 @@ def found_at(values: Any, found: Any) -> tuple[Any, Pattern]:
     """Return values and pattern of a sparse matrix of numbers."""
     if found.format not in (*COMPRESSED, "coo"):
         found = found.tocsr()
+    if not np.all(found.data):  # a block has places without a value
+        found = found.copy()
+        found.eliminate_zeros()
     return chosen(values, found.data), Pattern(found)
 
 

@@ -21,6 +21,8 @@ def expm_product(x: Value, values: Value, pattern: Pattern | None) -> Value:
 
 def _vmap(k: int, x: Value, values: Value, pattern: Pattern | None) -> Value:
     own, form = np.shape(x)[:k], np.shape(x)[k:]
+    if 0 in own:
+        return x
     wide = np.reshape(np.moveaxis(x, k, 0), (form[0], prod(own) * prod(form[1:])))
     y = expm_product(wide, values, pattern)
     return np.moveaxis(np.reshape(y, (form[0], *own, *form[1:])), 0, k)
