@@ -68,12 +68,11 @@ def test_other_conversions_are_refused():
 
 
 def test_a_planted_fault_is_found(monkeypatch):
-    from functier._core import percent, tensor
+    from functier._core import tensor
 
-    monkeypatch.setattr(tensor, "formats", lambda frame: True)
+    monkeypatch.setattr(tensor, "is_called_by_percent", lambda: True)
     with pytest.raises(pytest.fail.Exception):
         test_other_conversions_are_refused()
-    monkeypatch.setattr(tensor, "formats", lambda frame: False)
+    monkeypatch.setattr(tensor, "is_called_by_percent", lambda: False)
     with pytest.raises(ft.ConversionError):
         test_a_number_is_written_for_people("one number")
-    assert percent.formats is not tensor.formats

@@ -1,5 +1,6 @@
-"""The modules whose code is adopted, and the methods of tensors that mean more in them."""
+"""The modules whose code is adopted, and questions of tensors about the code that asks them."""
 
+import opcode
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -31,3 +32,20 @@ def method_for_caller(name: str) -> Callable | None:
 def is_called_by_adopted() -> bool:
     """Tell if the code that has called the caller is adopted."""
     return bool(GLOBALS) and id(sys._getframe(2).f_globals) in GLOBALS
+
+
+# ---- texts by the operator ``%`` ----
+
+BINARY = opcode.opmap["BINARY_OP"]
+SIGNS = [sign for _, sign in opcode._nb_ops]  # type: ignore[attr-defined]
+REMAINDERS = {SIGNS.index("%"), SIGNS.index("%=")}
+
+
+def is_called_by_percent() -> bool:
+    """Tell if ``"%.4g" % x`` has called the caller: a number that is asked for a float by it.
+
+    The remainder of numbers asks no tensor for a float: a tensor computes it itself.
+    """
+    frame = sys._getframe(2)
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at] == BINARY and code[at + 1] in REMAINDERS

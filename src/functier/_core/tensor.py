@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .adopted import CLASS, method_for_caller
+from .adopted import CLASS, is_called_by_percent, method_for_caller
 from .flat import Flat
 from .foreign_operators import array_for_operator
 from .observers import OPERATIONS
 from .peers import ATTRIBUTES
-from .percent import formats
 from .subclasses import KEPT, OVER_TENSORS, answer, inside, inside_index, view_as
 from .table import array_namespace, find
 from .types import Function, Index, Shape, Value
@@ -255,7 +254,7 @@ class Tensor(Operators):
         return self.level.convert(self, "__index__")
 
     def __float__(self) -> float:
-        if self.level.depth and formats(sys._getframe(1)) and self.dtype.kind != "c":  # type: ignore[attr-defined]
+        if self.level.depth and is_called_by_percent() and self.dtype.kind != "c":  # type: ignore[attr-defined]
             return float(
                 self.level.convert(self, "format", ".17g")
             )  # for people, as in an f-string
