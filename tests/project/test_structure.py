@@ -114,7 +114,7 @@ def test_every_file_is_in_a_room(path):
 def test_folders_state_what_they_import(folder):
     """A private folder does in its docstring, a public one in a comment below it."""
     text = (folder / "__init__.py").read_text()
-    stated = re.search(r"^(?:# )?Imports (.*?)\.$", text, re.MULTILINE)
+    stated = re.search(r"^(?:# )?Imports (.*?)\.$", text, re.M | re.S)
 
     assert set(re.findall("`(.*?)`", stated[1])) == imported_rooms(folder.name)
 
