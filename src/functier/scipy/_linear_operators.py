@@ -216,7 +216,7 @@ def plain_operator(x: Any) -> Any:
 
 
 def aslinearoperator(A: Any) -> Any:
-    if is_outside():
+    if is_outside(A):
         return ssl.aslinearoperator(A)
     if isinstance(A, ssl.LinearOperator):
         return A

@@ -44,7 +44,7 @@ def twin(original: Callable) -> Callable:
     def made(body: Callable) -> Callable:
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if is_outside():
+            if is_outside(*args, *kwargs.values()):
                 return original(*args, **kwargs)
             if not has_tensors(*args, *kwargs.values()):
                 return plainly(original, args, kwargs)

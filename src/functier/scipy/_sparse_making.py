@@ -18,9 +18,17 @@ from ._sparse_parts import is_sparse
 from ._sparse_tensor import SparseTensor, sparse
 
 
-def is_outside() -> bool:
-    """Tell if SciPy is to be called at once."""
-    return AMBIENT.get() is Tensor
+def is_outside(*values: Any) -> bool:
+    """Tell if SciPy is to be called at once: outside of all levels, without a tensor."""
+    return AMBIENT.get() is Tensor and not _has_own(values)
+
+
+def _has_own(values: Any) -> bool:
+    """Tell if there is a tensor among the values, or a matrix that meets tensors."""
+    return any(
+        _has_own(x) if type(x) in (list, tuple) else isinstance(x, SparseTensor) or has_tensor(x)
+        for x in values
+    )
 
 
 def plain_of(x: Any) -> Any:
@@ -161,7 +169,7 @@ class SparseMeta(type):
         return type(bases[0])(name, bases, names, **options)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if is_outside():
+        if is_outside(*args, *kwargs.values()):
             return cls.original(*args, **kwargs)
         return make(cls.original, *args, **kwargs)
 
@@ -205,7 +213,7 @@ def of_diagonals(original: Callable) -> Callable:
 
     @functools.wraps(original)
     def twin(diagonals: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_outside():
+        if is_outside(diagonals):
             return original(diagonals, *args, **kwargs)
         if not has_tensors(diagonals):
             return plainly(original, (diagonals, *args), kwargs)
@@ -224,7 +232,7 @@ def of_diagonals(original: Callable) -> Callable:
 
 @functools.wraps(sp.spdiags)
 def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = None) -> Any:
-    if is_outside():
+    if is_outside(data):
         return sp.spdiags(data, diags, m, n, format)
     if not has_tensors(data):
         return plainly(sp.spdiags, (data, diags, m, n, format), {})
@@ -239,7 +247,7 @@ def of_blocks(original: Callable) -> Callable:
 
     @functools.wraps(original)
     def twin(blocks: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_outside():
+        if is_outside(blocks):
             return original(blocks, *args, **kwargs)
         if not has_tensors(blocks):
             return plainly(original, (blocks, *args), kwargs)
@@ -284,7 +292,7 @@ def has_arrays(x: Any) -> bool:
 
 @functools.wraps(sp.kron)
 def kron(A: Any, B: Any, format: Any = None) -> Any:
-    if is_outside():
+    if is_outside(A, B):
         return sp.kron(A, B, format)
     if not has_tensors(A, B):
         return plainly(sp.kron, (A, B, format), {})
@@ -296,7 +304,7 @@ def kron(A: Any, B: Any, format: Any = None) -> Any:
 
 @functools.wraps(sp.kronsum)
 def kronsum(A: Any, B: Any, format: Any = None) -> Any:
-    if is_outside():
+    if is_outside(A, B):
         return sp.kronsum(A, B, format)
     if not has_tensors(A, B):
         return plainly(sp.kronsum, (A, B, format), {})
@@ -312,7 +320,7 @@ def kronsum(A: Any, B: Any, format: Any = None) -> Any:
 
 @functools.wraps(sp.find)
 def find(A: Any) -> tuple:
-    if is_outside() or not has_tensors(A):
+    if not has_tensors(A):
         return sp.find(plain_of(A))
     own = _whole(A, True).canonical
     row, column, numbers = sp.find(own.numbers())
@@ -340,7 +348,7 @@ def of_plain(original: Callable) -> Callable:
 
     @functools.wraps(original)
     def twin(*args: Any, **kwargs: Any) -> Any:
-        if is_outside():
+        if is_outside(*args, *kwargs.values()):
             return original(*args, **kwargs)
         if has_tensors(*args, *kwargs.values()):
             path = f"{original.__module__.partition('._')[0]}.{original.__name__}"

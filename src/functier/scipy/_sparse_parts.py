@@ -9,7 +9,7 @@ import scipy.sparse as sp  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._core.foreign_operators import array_for_operator
-from .._core.tensor import Tensor
+from .._mutation.array import Array
 from .._rules.scipy.sparse.patterns import COMPRESSED, Pattern
 from .._rules.scipy.sparse.products import multiply
 from . import _sparse_places as places
@@ -69,7 +69,7 @@ class Parts:
         """SciPy's matrix; None where the values are tensors of a level."""
         values, pattern = self.parts
         if has_tensor(values):
-            if not isinstance(values, Tensor) or values.level.answers_operators(values):
+            if type(values) is not Array or values.level.answers_operators(values):
                 return None
             values = np.asarray(values)
         return pattern.fill(values).asformat(self.format)

@@ -55,7 +55,7 @@ def _iterative(original: Callable) -> Callable:
 
     @functools.wraps(original)
     def solver(*args: Any, **options: Any) -> Any:
-        if is_outside():
+        if is_outside(*args, *options.values()):
             return original(*args, **options)
         given = dict(parameters.bind(*args, **options).arguments)
         a, b = given.pop("A"), given.pop("b")
@@ -152,7 +152,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
 
 
 def _direct(original: Callable, A: Any, b: Any, options: dict) -> Any:
-    if is_outside():
+    if is_outside(A, b):
         return original(A, b, **options)
     if not has_tensors(A, b):
         found = original(plain_of(A), plain_of(b), **options)
@@ -178,7 +178,7 @@ def spsolve_triangular(
     A: Any, b: Any, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:  # fmt: skip
-    if unit_diagonal and not is_outside() and has_tensors(A):
+    if unit_diagonal and has_tensors(A):
         raise UnsupportedError(
             "scipy.sparse.linalg.spsolve_triangular: unit_diagonal=True is not supported for a "
             "matrix whose values are tensors; write A + identity(n) of a matrix without diagonal"
@@ -245,7 +245,7 @@ def _factors(original: Callable) -> Callable:
 
     @functools.wraps(original)
     def twin(*args: Any, **kwargs: Any) -> Any:
-        if is_outside():
+        if is_outside(*args):
             return original(*args, **kwargs)
         given = dict(parameters.bind(*args, **kwargs).arguments)
         return Factors(original, given.pop("A"), given)
@@ -255,7 +255,7 @@ def _factors(original: Callable) -> Callable:
 
 @functools.wraps(ssl.factorized)
 def factorized(A: Any) -> Any:
-    return ssl.factorized(A) if is_outside() else Factors(ssl.splu, A, {})
+    return ssl.factorized(A) if is_outside(A) else Factors(ssl.splu, A, {})
 
 
 TWINS: list[tuple[Any, Any]] = [
