@@ -1,3 +1,4 @@
+# pyright: standard
 """Typed code of a user, which mypy and pyright check, and which a test runs."""
 
 from typing import Any, NamedTuple, assert_type
