@@ -41,6 +41,12 @@ COPIED = (
 )  # fmt: skip
 """The beginnings of the names of modules whose functions are copied."""
 
+COMPILED = {
+    "binary_dilation", "binary_erosion", "distance_transform_bf", "distance_transform_cdt",
+    "distance_transform_edt",
+}  # fmt: skip
+"""Functions of such modules that give their arrays to compiled code."""
+
 CLASSES_OF = (
     "scipy.interpolate._polyint", "scipy.interpolate._rbf.", "scipy.signal._czt",
     "scipy.signal._ltisys",
@@ -70,7 +76,7 @@ CLASSES: dict[int, Any] = {}
 
 def copy_of(func: Any, twin_of: TwinOf) -> Any:
     """Return SciPy's code of a function, run on twins; None where that would not do."""
-    if isinstance(func, FunctionType) and _is_of(func, COPIED):
+    if isinstance(func, FunctionType) and _is_of(func, COPIED) and func.__name__ not in COMPILED:
         return copy_function(func, twin_of)
     return None
 

@@ -4,10 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.cluster.vq as vq  # type: ignore[import-untyped]
+import scipy.spatial.distance as distance  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.types import Value
+from ...axes import as_array
 from ...constructors import constant, primitive
+from ..declare import declare_composite, dispatching
 
 
 @primitive
@@ -37,3 +41,29 @@ def _refuse_batch(k: int, x: Value, name: str, kind: str) -> Any:
 
 
 constant(as_constant, "x name kind", "x", vmap=_refuse_batch)
+
+
+# ---- distances to the nearest ----
+
+
+@declare_composite(vq, "vq")
+def _vq(obs: Value, code_book: Value, check_finite: bool = True) -> tuple:
+    obs, code_book = as_array(obs), as_array(code_book)
+    if np.ndim(obs) != np.ndim(code_book):
+        raise ValueError("Observation and code_book should have the same rank")
+    if np.ndim(obs) == 1:
+        obs, code_book = obs[:, None], code_book[:, None]
+    distances = dispatching(distance.cdist)(obs, code_book)
+    code = np.argmin(distances, axis=1)
+    nearest = np.take_along_axis(distances, code[:, None], 1)[:, 0]
+    dtype = np.result_type(obs, code_book)
+    return np.astype(code, np.int32), np.astype(nearest, dtype, copy=False)
+
+
+@declare_composite(distance, "directed_hausdorff")
+def _directed_hausdorff(u: Value, v: Value, *args: Any, **options: Any) -> tuple:
+    distances = dispatching(distance.cdist)(as_array(u), as_array(v))
+    nearest = np.argmin(distances, axis=1)
+    each = np.take_along_axis(distances, nearest[:, None], 1)[:, 0]
+    first = np.argmax(each)
+    return each[first], first, nearest[first]
