@@ -28,7 +28,7 @@ from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
-from .._core.root import classes_in, opts_out
+from .._core.root import classes_in, dispatch_lists, opts_out
 from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
@@ -303,7 +303,10 @@ class Level:
                     if issubclass(kind, cls):
                         cls = kind
                     elif kind is Array:
-                        return func(*settle(args), **settle(kwargs))
+                        args, kwargs = settle(args), settle(kwargs)
+                        if op.foreign:  # it does not dispatch
+                            return dispatch_lists(func, args, kwargs)
+                        return func(*args, **kwargs)
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
             return views.note_result(op, args, result) if op.boxes or op.views else result
         except LevelError as error:
