@@ -1,5 +1,35 @@
 """Rules for the functions of `scipy.stats`."""
 
-from . import correlation, information, means, moments, ranks
+from . import (
+    correlation,
+    frequencies,
+    information,
+    kolmogorov,
+    means,
+    moments,
+    normality,
+    order,
+    quantiles,
+    ranks,
+    slopes,
+    spacings,
+    spreads,
+    student,
+)
 
-__all__ = ["correlation", "information", "means", "moments", "ranks"]
+__all__ = [
+    "correlation",
+    "frequencies",
+    "information",
+    "kolmogorov",
+    "means",
+    "moments",
+    "normality",
+    "order",
+    "quantiles",
+    "ranks",
+    "slopes",
+    "spacings",
+    "spreads",
+    "student",
+]

@@ -11,21 +11,8 @@ from ...._core.types import Value
 from ...axes import as_array
 from ...constructors import check_values
 from ..declare import declare_composite
+from .results import check_alternative, p_value, result_class, t_p_value
 from .samples import statistic
-
-
-def _p_value(cdf: Value, sf: Value, value: Value, alternative: str) -> Value:
-    """Return the probability of a value by the functions of a symmetric distribution."""
-    if alternative == "less":
-        return cdf(value)
-    if alternative == "greater":
-        return sf(value)
-    return 2 * sf(np.absolute(value))
-
-
-def _check_alternative(alternative: str) -> None:
-    if alternative not in ("less", "greater", "two-sided"):
-        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
 
 
 class PearsonRResult(NamedTuple):
@@ -59,7 +46,7 @@ def _normalized(x: Value) -> Value:
 def _pearsonr(
     x: Value, y: Value, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0
 ) -> PearsonRResult:
-    _check_alternative(alternative)
+    check_alternative(alternative)
     x, y = as_array(x), as_array(y)
     if method is not None:
         raise UnsupportedError(
@@ -95,13 +82,29 @@ def _pearsonr(
         dtype = special.betainc(*np.ones(3, dtype)).dtype  # that of a p-value, or SciPy's error
         return PearsonRResult(r, np.where(np.isnan(r), r, np.ones((), dtype))[()])
     half = np.asarray(n / 2 - 1, dtype)[()]
-    p = _p_value(
+    p = p_value(
         lambda r: special.betainc(half, half, (r + 1) / 2),
         lambda r: special.betaincc(half, half, (r + 1) / 2),
         r,
         alternative,
     )
     return PearsonRResult(r, p)
+
+
+PointBiserial = result_class("_stats_py", "SignificanceResult", more="correlation")
+
+
+@statistic(
+    "pointbiserialr",
+    "x y",
+    too_small=1,
+    hides_nan=True,
+    outputs=2,
+    join=lambda r, p: PointBiserial(r, p, r),
+)
+def _pointbiserialr(x: Value, y: Value) -> tuple:
+    result = _pearsonr(x, y, axis=-1)
+    return result.statistic, result.pvalue
 
 
 class LinregressResult(tuple):
@@ -145,11 +148,9 @@ def _linregress(x: Value, y: Value, alternative: str = "two-sided") -> tuple:
         p = np.astype(np.equal(y[..., 0], y[..., 1]), float)
         zero = np.zeros(np.shape(p))[()]
         return slope, intercept, r, p, zero, zero
-    _check_alternative(alternative)
+    check_alternative(alternative)
     degrees, tiny = n - 2, 1.0e-20
     t = r * np.sqrt(degrees / ((1.0 - r + tiny) * (1.0 + r + tiny)))
-    p = _p_value(
-        lambda t: special.stdtr(degrees, t), lambda t: special.stdtr(degrees, -t), t, alternative
-    )
+    p = t_p_value(degrees, t, alternative)
     error = np.sqrt((1 - r**2) * yy / xx / degrees)
     return slope, intercept, r, p, error, error * np.sqrt(xx + x_mean**2)

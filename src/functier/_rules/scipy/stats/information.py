@@ -62,10 +62,10 @@ def _iqr(x: Value, rng: Any = (25, 75), scale: Any = 1.0, interpolation: str = "
     return (high - low) / scale
 
 
-@declare_composite(stats, "wasserstein_distance")
-def _wasserstein_distance(
-    u_values: Value, v_values: Value, u_weights: Value = None, v_weights: Value = None
+def _distribution_distance(
+    power: int, u_values: Value, v_values: Value, u_weights: Value, v_weights: Value
 ) -> Value:
+    """Return the integral of a power of the distance between two distribution functions."""
     u, v = (np.astype(as_array(x), float, copy=False) for x in (u_values, v_values))
     if np.ndim(u) != 1 or np.ndim(v) != 1 or not np.size(u) or not np.size(v):
         raise ValueError("Distribution can't be empty.")
@@ -85,7 +85,22 @@ def _wasserstein_distance(
     order = np.argsort(values, kind="stable")
     values = np.take_along_axis(values, order, 0)
     difference = np.take_along_axis(np.concatenate([masses[0], -masses[1]]), order, 0)
-    return np.sum(np.absolute(np.cumsum(difference)[:-1]) * np.diff(values))
+    return np.sum(np.absolute(np.cumsum(difference)[:-1]) ** power * np.diff(values))
+
+
+@declare_composite(stats, "wasserstein_distance")
+def _wasserstein_distance(
+    u_values: Value, v_values: Value, u_weights: Value = None, v_weights: Value = None
+) -> Value:
+    return _distribution_distance(1, u_values, v_values, u_weights, v_weights)
+
+
+@declare_composite(stats, "energy_distance")
+def _energy_distance(
+    u_values: Value, v_values: Value, u_weights: Value = None, v_weights: Value = None
+) -> Value:
+    square = _distribution_distance(2, u_values, v_values, u_weights, v_weights)
+    return math.sqrt(2) * np.sqrt(square)
 
 
 # ---- transformations ----

@@ -34,11 +34,22 @@ def central_moment(a: Value, order: int, center: Value = None) -> Value:
     return np.mean(_power(a - center, order), axis=-1)
 
 
-def _stacked(*values: Value) -> Value:
-    return values[0] if len(values) == 1 else np.stack(values)
+def sample_variance(a: Value, ddof: int = 1) -> Value:
+    """Return the variance along the last axis, corrected by `ddof`."""
+    n, variance = np.shape(a)[-1], central_moment(a, 2)
+    if not ddof:
+        return variance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return variance * np.divide(n, n - ddof, dtype=variance.dtype)
 
 
-@statistic("moment", too_small=-1, hides_nan=True, join=_stacked)
+def stacked(*values: Value) -> Value:
+    """Return the moments of several orders as an array; the last value is 0 for one order."""
+    *moments, several = values
+    return np.stack(moments) if several else moments[0]
+
+
+@statistic("moment", too_small=-1, hides_nan=True, join=stacked)
 def _moment(a: Value, order: Any = 1, center: Value = None) -> tuple:
     a, orders = as_float(a), np.atleast_1d(order)
     if not orders.size or orders.ndim > 1:
@@ -46,10 +57,12 @@ def _moment(a: Value, order: Any = 1, center: Value = None) -> tuple:
     if np.any(orders != np.round(orders)):
         raise ValueError("All elements of `order` must be integral.")
     if not np.shape(a)[-1]:
-        return (np.full(np.shape(a)[:-1], np.nan, a.dtype)[()],) * orders.size
+        none = np.full(np.shape(a)[:-1], np.nan, a.dtype)[()]
+        return *[none] * orders.size, np.ndim(order)
     if center is not None and hasattr(center, "dtype"):
         center = np.astype(center, a.dtype, copy=False)
-    return tuple(central_moment(a, n, center) for n in orders.astype(int).tolist())
+    moments = [central_moment(a, n, center) for n in orders.astype(int).tolist()]
+    return *moments, np.ndim(order)
 
 
 def _degenerate(a: Value, m2: Value) -> tuple:
@@ -63,7 +76,7 @@ def _degenerate(a: Value, m2: Value) -> tuple:
 
 
 @statistic("skew")
-def _skew(a: Value, bias: bool = True) -> Value:
+def skewness(a: Value, bias: bool = True) -> Value:
     a, n = as_float(a), np.shape(a)[-1]
     m2, m3 = central_moment(a, 2), central_moment(a, 3)
     with np.errstate(all="ignore"):
@@ -75,7 +88,7 @@ def _skew(a: Value, bias: bool = True) -> Value:
 
 
 @statistic("kurtosis")
-def _kurtosis(a: Value, fisher: bool = True, bias: bool = True) -> Value:
+def kurtosis(a: Value, fisher: bool = True, bias: bool = True) -> Value:
     a, n = as_float(a), np.shape(a)[-1]
     m2, m4 = central_moment(a, 2), central_moment(a, 4)
     with np.errstate(all="ignore"):
@@ -107,18 +120,52 @@ def _describe(
     if nan_policy == "raise":
         a = check_values(a, has_no_nan, "The input contains nan values")
     rows = as_float(as_rows(a, axis))
-    n = np.shape(rows)[-1]
-    variance = central_moment(rows, 2)
-    if ddof:
-        variance = variance * np.divide(n, n - ddof, dtype=variance.dtype)
     return DescribeResult(
-        np.int64(n),
+        np.int64(np.shape(rows)[-1]),
         (np.min(a, axis=axis), np.max(a, axis=axis)),
         np.mean(a, axis=axis),
-        variance,
-        _skew(rows, bias),
-        _kurtosis(rows, True, bias),
+        sample_variance(rows, ddof),
+        skewness(rows, bias),
+        kurtosis(rows, True, bias),
     )
+
+
+# ---- k-statistics ----
+
+
+def k_statistic(data: Value, n: int) -> Value:
+    """Return the unbiased estimate of a cumulant."""
+    size = np.shape(data)[-1]
+    s1, s2, s3, s4 = (np.sum(data**k, axis=-1) if k <= n else 0 for k in (1, 2, 3, 4))
+    if n == 1:
+        return s1 * 1.0 / size
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if n == 2:
+            return (size * s2 - s1**2.0) / (size * (size - 1.0))
+        if n == 3:
+            divisor = size * (size - 1.0) * (size - 2.0)
+            return (2 * s1**3 - 3 * size * s1 * s2 + size * size * s3) / divisor
+        total = -6 * s1**4 + 12 * size * s1**2 * s2 - 3 * size * (size - 1.0) * s2**2
+        total = total - 4 * size * (size + 1) * s1 * s3 + size * size * (size + 1) * s4
+        return total / (size * (size - 1.0) * (size - 2.0) * (size - 3.0))
+
+
+@statistic("kstat", "data", axis=None)
+def _kstat(data: Value, n: int = 2) -> Value:
+    if n > 4 or n < 1:
+        raise ValueError("k-statistics only supported for 1<=n<=4")
+    return k_statistic(data, int(n))
+
+
+@statistic("kstatvar", "data", axis=None)
+def _kstatvar(data: Value, n: int = 2) -> Value:
+    size = np.shape(data)[-1]
+    if n == 1:
+        return k_statistic(data, 2) * 1.0 / size
+    if n != 2:
+        raise ValueError("Only n=1 or n=2 supported.")
+    k2, k4 = k_statistic(data, 2), k_statistic(data, 4)
+    return (2 * size * k2**2 + (size - 1) * k4) / (size * (size + 1))
 
 
 # ---- deviations ----
