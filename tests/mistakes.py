@@ -247,7 +247,7 @@ ROWS = mistakes(
     ("a[:x]", lambda n: np.sum(A[:n]), lambda n: np.sum(np.where(np.arange(len(A)) < n, A, 0)),
      COUNTS, ("vmap",)),
     ("format", logged, logged_whole, NUMBERS, ("vmap",)),
-    ("format", logged_percent, logged_whole),
+    ("format", logged_percent, logged_whole, NUMBERS, ("vmap",)),
     ("x in list", lambda n: 1.0 if n in [1, 2] else 0.0,
      lambda n: np.where(np.any(np.equal(n, np.array([1, 2]))), 1.0, 0.0), COUNTS, ("vmap",)),
     ("a < x < b", compared, lambda x: np.where((0.1 < x) & (x < 1.0), x * x, x),

@@ -258,7 +258,7 @@ ROWS = [
     Misuse("numpy.where(condition)", lambda: ft.vmap(lambda x: np.sum(np.where(x > 0)[0]))(X),
            ft.DataDependentError, ("vmap(<lambda>)", "numpy.where(condition, x, y)"),
            lambda: ft.vmap(lambda x: np.sum(np.where(x > 0, np.arange(2), 0)))(X), np.ones(3)),
-    Misuse("numpy.unique", lambda: ft.vmap(lambda x: np.max(np.unique(x)))(X),
+    Misuse("numpy.unique", lambda: ft.vmap(lambda x: np.max(np.unique(x)))(np.tri(2)),
            ft.DataDependentError, ("vmap(<lambda>)", "numpy.unique", "numpy.sort"),
            lambda: ft.vmap(lambda x: np.max(np.sort(x)))(X), X[:, 1]),
     Misuse("numpy.bincount", lambda: ft.vmap(np.bincount)(X.astype(int)), ft.DataDependentError,
