@@ -20,8 +20,10 @@ EXAMPLES = {
     "digits.py": ["hardest.png", "newton.png"],
     "ensembling.py": ["ensemble.png"],
     "essay.py": [],
+    "filter_design.py": ["filter_design.png"],
     "functier_in_200_lines.py": [],
     "gaussian_process.py": ["gaussian_process.png"],
+    "image_registration.py": ["image_registration.png"],
     "jacobians_hessians.py": ["jacobians_hessians.png"],
     "kalman_noise.py": ["kalman_noise.png"],
     "maml.py": ["maml.png"],
@@ -33,6 +35,7 @@ EXAMPLES = {
     "ode_sensitivity.py": ["sensitivity.png"],
     "option_risk.py": ["option_risk.png"],
     "read_your_gradient.py": [],
+    "spline_fit.py": ["spline_fit.png"],
     "subclasses.py": [],
 }
 """Each example and the pictures that it makes."""
@@ -172,6 +175,41 @@ def test_option_risk(tmp_path):
     assert numbers(r"delta is\n +(-[\d.]+);", out, 1) == [-1]
     gradient, both = numbers(r"error of a scenario (\d+)%", out, 2)
     assert both < gradient / 2, out
+
+
+@pytest.mark.slow
+def test_filter_design(tmp_path):
+    """The gradient is that of differences; delays are nearly equal; the fit finds the cutoffs."""
+    out = run_example("filter_design.py", tmp_path)
+    assert numbers(r"central differences (\S+)$", out, 1)[0] < 1e-7, out
+    assert "stable: True" in out
+    spans = [float(b) - float(a) for a, b in re.findall(r"delay +(\S+) to +(\S+) samples", out)]
+    assert len(spans) == 2 and 15 * spans[1] < spans[0], out
+    assert max(map(abs, numbers(r"off (-?[\d.]+)$", out, 3))) < 3, out
+    assert numbers(r"one alone by (\S+)$", out, 1)[0] < 1e-12, out
+
+
+@pytest.mark.slow
+def test_spline_fit(tmp_path):
+    """The knots are around the peak; the smoothness is SciPy's; vmap does what a loop does."""
+    out = run_example("spline_fit.py", tmp_path)
+    assert numbers(r"central differences (\S+)$", out, 1)[0] < 1e-7, out
+    even, optimised = numbers(r"off the truth by ([\d.]+)$", out, 2)
+    assert 4 * optimised < even, out
+    assert numbers(r"SciPy chooses (\S+)$", out, 1)[0] < 5e-3, out
+    assert numbers(r"fit alone (\S+)$", out, 1)[0] < 1e-6, out
+    assert numbers(r"at (\d+)% of the places", out, 1)[0] > 80, out
+
+
+@pytest.mark.slow
+def test_image_registration(tmp_path):
+    """Only noise is left, and the parameters are off by what their errors say."""
+    out = run_example("image_registration.py", tmp_path)
+    assert numbers(r"central differences (\S+)$", out, 1)[0] < 1e-7, out
+    assert 0.95 < numbers(r"blurred by 0 pixels +([\d.]+)$", out, 1)[0] < 1.05, out
+    assert max(map(abs, numbers(r"off +(-?[\d.]+)$", out, 8))) < 4, out
+    low, high = re.search(r"divided by error ([\d.]+) to ([\d.]+)", out).groups()
+    assert 0.6 < float(low) < float(high) < 1.5, out
 
 
 @pytest.mark.slow
