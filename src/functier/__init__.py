@@ -136,7 +136,7 @@ def __getattr__(name: str) -> _typing.Any:
     if name in _MODULES:
         return _import_module(f"{__name__}.{name}")
     if name not in _HOMES:
-        raise AttributeError(_unknown_name(__name__, name))
+        raise _unknown_name(__name__, name)
     value = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

@@ -24,7 +24,7 @@ __all__ = ["AdamState", "adam", "adam_init", "momentum", "momentum_init"]
 if not TYPE_CHECKING:  # a type checker would take any name
 
     def __getattr__(name: str) -> NoReturn:
-        raise AttributeError(unknown_name(__name__, name))
+        raise unknown_name(__name__, name)
 
 
 def __dir__() -> list[str]:

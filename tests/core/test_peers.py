@@ -35,6 +35,19 @@ def test_other_modules_answer_too(module):
         getattr(home, "wombat")  # noqa: B009
 
 
+@pytest.mark.parametrize("module", ["functier", *OF_MODULES])
+def test_an_import_answers_too(module):
+    known = OF_MODULES.get(module, NAMES)
+    for name, own in known.items():
+        with pytest.raises(ImportError) as error:
+            exec(f"from {module} import {name}")
+        assert str(error.value) == f"cannot import name {name!r} from {module!r}; write {own}"
+        with pytest.raises(ImportError, match="; write "):
+            exec(f"def f():\n    from {module} import {name} as g\nf()")
+    with pytest.raises(ImportError, match=r"^cannot import name 'wombat'"):
+        exec(f"from {module} import wombat")
+
+
 def test_what_is_named_exists():
     others = [text for names in OF_MODULES.values() for text in names.values()]
     for text in [*NAMES.values(), *ATTRIBUTES.values(), *MODULE_NAMES.values(), *others]:

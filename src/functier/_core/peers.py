@@ -1,5 +1,10 @@
 """Names of other libraries, each with what to write instead."""
 
+import sys
+from opcode import opmap
+
+IMPORT = opmap["IMPORT_FROM"]
+
 NAMES = {
     **dict.fromkeys(("jit", "jit_compile", "njit"), "functier.compile"),
     **dict.fromkeys(("make_jaxpr", "make_fx"), "functier.trace, which gives a program"),
@@ -170,8 +175,14 @@ ATTRIBUTES = {
 """Attributes that tensors of other libraries have, and NumPy's arrays have not."""
 
 
-def unknown_name(module: str, name: str) -> str:
-    """Return the message for a name that a module does not have."""
+def unknown_name(module: str, name: str) -> Exception:
+    """Return the error for a name that a module does not have.
+
+    In ``from functier import jit`` it is an ImportError: Python drops the text of another one.
+    """
     known = OF_MODULES.get(module, NAMES)
     hint = f"; write {known[name]}" if name in known else ""
-    return f"module {module!r} has no attribute {name!r}{hint}"
+    caller = sys._getframe(2)
+    if hint and caller.f_code.co_code[caller.f_lasti] == IMPORT:
+        return ImportError(f"cannot import name {name!r} from {module!r}{hint}", name=module)
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")

@@ -43,7 +43,7 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker would take any name
 
     def __getattr__(name: str) -> NoReturn:
-        raise AttributeError(unknown_name(__name__, name))
+        raise unknown_name(__name__, name)
 
 
 def __dir__() -> list[str]:

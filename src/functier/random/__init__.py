@@ -56,7 +56,7 @@ __all__ = ["Generator", "default_rng"]
 if not TYPE_CHECKING:  # a type checker would take any name
 
     def __getattr__(name: str) -> NoReturn:
-        raise AttributeError(unknown_name(__name__, name))
+        raise unknown_name(__name__, name)
 
 
 def __dir__() -> list[str]:
