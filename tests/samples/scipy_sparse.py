@@ -96,4 +96,8 @@ ROWS = [
     of("spsolve", direct, regular(3, 3, dtype=F), normal(3, dtype=F)),
     row(so.linear_sum_assignment, normal(3, 4)),
     row(so.linear_sum_assignment, normal(3, 2), maximize=True),
+    row(so.rosen, normal(4)),
+    row(so.rosen_der, normal(4)),
+    row(so.rosen_hess, normal(3)),
+    row(so.rosen_hess_prod, normal(3), normal(3)),
 ]

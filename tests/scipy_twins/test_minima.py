@@ -132,13 +132,6 @@ def test_what_is_refused():
     def active(p):
         return fo.minimize_scalar(lambda x: (x - p) ** 2, bounds=(0, 1), method="bounded").x
 
-    def active_of_several(p):
-        return fo.minimize(lambda x: np.sum((x - p) ** 2), np.zeros(2), bounds=[(0, 1)] * 2).x[0]
-
-    def constrained(p):
-        rules = {"type": "eq", "fun": lambda x: x[0] - 1}
-        return fo.minimize(valley(p), np.zeros(2), constraints=rules).x[0]
-
     def robust(p):
         return fo.least_squares(lambda x: x - p, np.zeros(2), loss="soft_l1").x[0]
 
@@ -147,8 +140,6 @@ def test_what_is_refused():
 
     for f, words in [
         (active, "implicit function theorem"),
-        (active_of_several, "implicit function theorem"),
-        (constrained, "scipy.optimize.root"),
         (robust, "loss"),
         (kink, "implicit function theorem"),
     ]:

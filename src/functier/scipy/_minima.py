@@ -1,7 +1,4 @@
-"""Twins for `scipy.optimize`: minima, as roots of the gradient, and fits.
-
-Where a bound is active the gradient is not zero, and the derivative is refused.
-"""
+"""Twins for `scipy.optimize`: minima, as roots of the gradient, and fits."""
 
 import functools
 import inspect
@@ -16,6 +13,7 @@ from .._core.errors import UnsupportedError
 from .._transforms.grad import grad
 from .._transforms.jacobian import jacfwd
 from .._transforms.jvp import jvp
+from ._conditions import Limits, constrained_minimum, constraints_of
 from ._problems import Problem, has_tensor, is_plain
 
 
@@ -62,29 +60,37 @@ def minimize(
             fun, x0, args, method, jac, hess, hessp, bounds, constraints, *more, **options
         )
     problem = Problem("scipy.optimize.minimize", args)
+    limits = None if bounds is None else Limits(bounds)
+    conditions = constraints_of(constraints) if constraints else []
 
     def solve(e: tuple) -> Any:
         functions = [problem.function(g, e) if callable(g) else g for g in (jac, hess, hessp)]
         return sco.minimize(
-            problem.function(fun, e), problem.value(x0, e), (), method, *functions, bounds,
-            constraints, *more, **options,
+            problem.function(fun, e), problem.value(x0, e), (), method, *functions,
+            limits and limits.plain(problem, e), [c.plain(problem, e) for c in conditions], *more,
+            **options,
         )  # fmt: skip
 
-    results = problem.solve(solve, (x0,))
-    if not problem.met and not has_tensor(x0):
+    ends = () if limits is None else (limits.low, limits.high)
+    results = problem.solve(solve, (x0, *ends))
+    if not problem.met and not has_tensor(x0, *ends):
         return results[0]
-    if constraints:
-        raise UnsupportedError(
-            "scipy.optimize.minimize: with constraints the result has no derivative here; add the "
-            "multipliers to the unknowns and pass the conditions to scipy.optimize.root"
-        )
 
     def value(x: Any) -> Any:
         return _scalar(_first(fun(x, *problem.args)))
 
-    x = problem.root(grad(value), _flat(problem, [r.x for r in results]), elementwise=False)
-    slopes = {"jac": problem.joined([r.jac for r in results])} if "jac" in results[0] else {}
-    return problem.report(results, x=x, fun=value(x), **slopes)  # the gradient stays zero
+    xs, slope = _flat(problem, [r.x for r in results]), grad(value)
+    if conditions:
+        x = constrained_minimum(problem, value, conditions, limits, xs)
+    else:
+        equation = limits.equation(slope, problem.layout.constant(xs)) if limits else slope
+        x = problem.root(equation, xs, elementwise=False)
+    slopes = {}
+    if "jac" in results[0] and not isinstance(results[0].jac, (list, tuple)):
+        found = [r.jac for r in results]
+        free = limits is None and not conditions  # then the gradient stays zero
+        slopes["jac"] = problem.joined(found) if free else problem.moved(found, slope(x))
+    return problem.report(results, x=x, fun=value(x), **slopes)
 
 
 def _scalar(y: Any) -> Any:
@@ -111,14 +117,19 @@ def least_squares(fun: Callable, x0: Any, *more: Any, **options: Any) -> Any:
     jac = given.get("jac", "2-point")
     func = functools.partial(fun, **words)
 
+    limits = _limits_of(given.get("bounds"), x0)
+    ends = () if limits is None else (limits.low, limits.high)
+
     def solve(e: tuple) -> Any:
         given["fun"], given["x0"] = problem.function(func, e), problem.value(x0, e)
         if callable(jac):
             given["jac"] = problem.function(functools.partial(jac, **words), e)
+        if limits is not None:
+            given["bounds"] = limits.plain(problem, e)
         return sco.least_squares(**given)
 
-    results = problem.solve(solve, (x0,))
-    if not problem.met and not has_tensor(x0):
+    results = problem.solve(solve, (x0, *ends))
+    if not problem.met and not has_tensor(x0, *ends):
         return results[0]
     if given.get("loss", "linear") != "linear":
         raise UnsupportedError(
@@ -130,7 +141,7 @@ def least_squares(fun: Callable, x0: Any, *more: Any, **options: Any) -> Any:
         return np.reshape(fnp.asarray(func(x, *problem.args)), -1)
 
     xs = _flat(problem, [r.x for r in results])
-    x = problem.root(_gradient(residuals), xs, elementwise=False)
+    x = problem.root(_of_limits(problem, limits, _gradient(residuals), xs), xs, elementwise=False)
     rows, jacobian = residuals(x), jacfwd(residuals)(x)
     own = {"fun": rows, "cost": np.sum(rows**2) / 2, "jac": jacobian, "grad": rows @ jacobian}
     known = {
@@ -139,6 +150,20 @@ def least_squares(fun: Callable, x0: Any, *more: Any, **options: Any) -> Any:
         if isinstance(results[0][name], (float, np.ndarray))
     }
     return problem.report(results, x=x, **known)
+
+
+def _limits_of(bounds: Any, x0: Any) -> Limits | None:
+    """Return the bounds of a least squares problem, which are a pair."""
+    if bounds is None or isinstance(bounds, sco.Bounds):
+        return bounds and Limits(bounds)
+    size = np.shape(fnp.asarray(x0)) or (1,)
+    low, high = (np.broadcast_to(fnp.asarray(v), size) for v in bounds)
+    return Limits([(low[i], high[i]) for i in range(size[0])])
+
+
+def _of_limits(problem: Problem, limits: Limits | None, slope: Callable, xs: Any) -> Callable:
+    """Return the equation of a minimum with its bounds."""
+    return slope if limits is None else limits.equation(slope, problem.layout.constant(xs))
 
 
 def _gradient(residuals: Callable) -> Callable:
@@ -185,7 +210,9 @@ def curve_fit(f: Callable, xdata: Any, ydata: Any, *more: Any, **options: Any) -
 
     fits = _flat(problem, [r[0] for r in results])
     count = fits.shape[-1]
-    x = problem.root(_gradient(residuals), fits, elementwise=False)
+    limits = _limits_of(given.get("bounds"), fits[(0,) * (fits.ndim - 1)])
+    equation = _of_limits(problem, limits, _gradient(residuals), fits)
+    x = problem.root(equation, fits, elementwise=False)
     rows, jacobian = residuals(x), jacfwd(residuals)(x)
     covariances = [r[1] for r in results]
     if not np.all(np.isfinite(covariances)):

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize as sco  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
-from . import _minima, _older
+from . import _linear_problems, _minima, _older, _searches
 from ._problems import Problem, has_tensor, is_plain
 
 # ---- roots of a function of one number ----
@@ -184,6 +184,8 @@ TWINS: list[tuple[Any, Any]] = [
     (sco.fsolve, fsolve),
     (sco.root, root),
     *_minima.TWINS,
+    *_linear_problems.TWINS,
     *_older.TWINS,
+    *_searches.TWINS,
 ]
 """Pairs of an object of SciPy and its twin."""

@@ -231,7 +231,7 @@ class Parts:
         values, pattern = self.parts
         if values.dtype.kind == "b":
             return self.astype(int).toarray() > 0
-        flat = multiply(np.ones(pattern.size, np.int8), values, pattern.elements)
+        flat = multiply(np.ones(pattern.size, bool), values, pattern.elements)
         return np.reshape(np.astype(flat, values.dtype, copy=False), self.shape)
 
     def todense(self, order: Any = None, out: Any = None) -> Any:

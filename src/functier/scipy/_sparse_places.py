@@ -68,7 +68,7 @@ def added(values: Any, places: np.ndarray, size: int) -> Any:
     """Return the sums of the values at each place."""
     if values.dtype.kind == "b":
         return added(np.astype(values, int), places, size) > 0
-    ones = np.ones(places.shape[0], np.int8)
+    ones = np.ones(places.shape[0], bool)
     total = multiply(ones, values, summing(places, size))
     return np.astype(total, values.dtype, copy=False)
 

@@ -39,7 +39,7 @@ def _multiply_vmap(k: int, values: Value, x: Value, pattern: Pattern) -> Value:
         row, col = pattern.places
         terms = values[..., None] * np.take(x, col, axis=k)
         wide = np.reshape(np.moveaxis(terms, k, 0), (len(row), prod(batch) * columns))
-        ones = np.ones(len(row), np.int8)
+        ones = np.ones(len(row), bool)
         y = multiply(ones, wide, pattern.rows)
         y = np.moveaxis(np.reshape(y, (pattern.shape[0], *batch, columns)), 0, k)
     return y[..., 0] if vector else y
