@@ -60,6 +60,24 @@ def trials() -> dict[str, Trial]:
             lambda a, b: si.dblquad(lambda y, x: np.exp(-a * x) * y, 0.0, b, 0.0, 1.0)[0],
             (0.7, 2.0),
         ),
+        "integrate.tplquad": (
+            lambda a, b: si.tplquad(lambda z, y, x: a * x * z, 0.0, b, 0.0, 1.0, 0.0, 1.0)[0],
+            (0.7, 2.0),
+        ),
+        "integrate.nquad": (
+            lambda a, b: si.nquad(lambda x, y: np.exp(-a * x) * y, [[0.0, b], [0.0, 1.0]])[0],
+            (0.7, 2.0),
+        ),
+        "integrate.solve_ivp": (
+            lambda a, b: si.solve_ivp(
+                lambda t, y: -a * y, (0.0, 1.0), [b], t_eval=[1.0], rtol=1e-8, atol=1e-10
+            ).y[0, 0],
+            (0.7, 2.0),
+        ),
+        "integrate.odeint": (
+            lambda a, b: si.odeint(lambda y, t: -a * y, b, np.array([0.0, 1.0]))[1, 0],
+            (0.7, 2.0),
+        ),
         "optimize.root_scalar": (
             lambda a: so.root_scalar(lambda x: x**3 - a, bracket=(0.1, 3.0)).root, (2.0,),
         ),

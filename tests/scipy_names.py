@@ -29,7 +29,7 @@ NAMES: dict[str, str] = {
         hypergeom randint multivariate_normal multivariate_t dirichlet zscore entropy skew kurtosis
         pearsonr moment gmean hmean trim_mean gaussian_kde
     """,
-    "integrate": "trapezoid simpson cumulative_trapezoid romb quad",
+    "integrate": "trapezoid simpson cumulative_trapezoid romb quad solve_ivp odeint",
     "signal": """
         lfilter filtfilt sosfilt convolve fftconvolve correlate detrend savgol_filter hilbert
     """,
