@@ -105,6 +105,9 @@ FUNCTIONS = {
     "sequential_vmap": lambda f: ft.sequential_vmap(f)(XS[0]),
     "custom_op": lambda f: ft.custom_op("tracebacks::wrong", f)(XS[0]),
     "Function": function,
+    "gradcheck": lambda f: ft.testing.gradcheck(f, (XS[0],)),
+    "check_grads": lambda f: ft.testing.check_grads(f, (XS[0],), 1),
+    "check_vmap": lambda f: ft.testing.check_vmap(f, (XS[0],)),
 }
 
 
@@ -134,6 +137,7 @@ CALLS = {
     "a linear function": lambda: ft.linearize(np.sin, 1.0)[1](np.ones(2)),
     "an axis": lambda: ft.psum(XS, "i"),
     "a rule": lambda: ft.custom_vjp(np.sin)(XS),
+    "a test": lambda: ft.testing.gradcheck(np.sin, (1.0,), epsilon=1e-3),
     "a size": lambda: ft.vmap(np.add)(XS, XS[:2]),
 }
 

@@ -4,6 +4,7 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable
+from inspect import Parameter
 from typing import Any, TypeVar
 
 from .peers import KEYWORDS, LEFT_OUT, PRIMALS
@@ -19,14 +20,14 @@ def checks_keywords(function: F) -> F:
     ``sys._getframe(2)`` inside it.
     """
     parameters = inspect.signature(function).parameters
-    known = {
-        n for n, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-    }
+    named = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+    known = {name for name, p in parameters.items() if p.kind in named}
+    checked = all(p.kind != Parameter.VAR_KEYWORD for p in parameters.values())
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if kwargs and not kwargs.keys() <= known:
+            if kwargs and checked and not kwargs.keys() <= known:
                 unknown = next(name for name in kwargs if name not in known)
                 raise TypeError(_refusal(function.__name__, unknown, parameters, known))
             return function(*args, **kwargs)

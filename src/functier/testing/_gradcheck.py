@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import GradcheckError
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten
 from .._core.types import PyTree, Value
@@ -26,6 +27,7 @@ from ._numeric import (
 FORWARD, REVERSE = "forward mode (jvp)", "reverse mode (vjp)"
 
 
+@checks_keywords
 def gradcheck(
     func: Callable,
     inputs: PyTree,
@@ -136,6 +138,7 @@ def gradcheck(
     return True
 
 
+@checks_keywords
 def gradgradcheck(
     func: Callable,
     inputs: PyTree,

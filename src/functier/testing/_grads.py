@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import flatten, unflatten
 from .._core.types import PyTree, Value
@@ -22,6 +23,7 @@ from ._numeric import (
 MODES = {"fwd": "forward", "rev": "reverse"}
 
 
+@checks_keywords
 def check_grads(
     f: Callable,
     args: tuple,
@@ -91,6 +93,7 @@ def check_grads(
     check(Problem("check_grads", f, tuple(args), "args"), order, "")
 
 
+@checks_keywords
 def check_jvp(
     f: Callable,
     f_jvp: Callable,
@@ -140,6 +143,7 @@ def check_jvp(
     DirectionalProducts(problem, eps).compare_push("f_jvp", push, *tolerances)
 
 
+@checks_keywords
 def check_vjp(
     f: Callable,
     f_vjp: Callable,

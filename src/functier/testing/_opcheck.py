@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import GradcheckError, LevelError, NoRuleError
+from .._core.keywords import checks_keywords
 from .._core.pytree import flatten, is_value, unflatten
 from .._core.types import PyTree, Value
 from .._levels.cotangents import is_inexact
@@ -17,6 +18,7 @@ from ._vmap import check_vmap
 TESTS = ("arguments", "reverse", "forward", "second", "vmap", "vmap of derivatives")
 
 
+@checks_keywords
 def opcheck(
     op: Callable,
     samples: list[tuple] | tuple,

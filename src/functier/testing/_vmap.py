@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.errors import GradcheckError
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import (
     flatten,
@@ -20,6 +21,7 @@ from .._core.types import Function, PyTree, Value
 from .._transforms.vmap import vmap
 
 
+@checks_keywords
 def check_vmap(
     func: Callable, args: PyTree, in_dims: PyTree = 0, out_dims: PyTree = 0, *,
     all_subsets: bool = False, atol: float | None = None, rtol: float | None = None,
