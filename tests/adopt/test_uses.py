@@ -42,6 +42,13 @@ return max(*x) * x[0] + min(*x, 3.0)
 return sorted(x, **{'reverse': True})[0] * x[1]
 # iterable
 return max(x) * min(list(x)) + max(v * v for v in x)
+# attributes that a number does not have
+return x[0] ** 2 if not hasattr(x[0], '__len__') and hasattr(x[0], 'dtype') else x[1] * x[2]
+# attributes that an array has
+return x ** 2 if hasattr(x, '__iter__') and hasattr(x, 'tobytes') and not hasattr(x, 'iloc') else x
+# flags
+y = np.outer(x, x).T
+return (y * x if y.flags.f_contiguous and not y.flags['C_CONTIGUOUS'] else y) * x.flags.writeable
 # mapped
 return np.stack(list(map(float, x))) * sum(map(round, x)) * max(map(float, x), key=float)
 # mapped by several

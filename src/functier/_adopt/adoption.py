@@ -88,9 +88,9 @@ def adopt(*modules: Any) -> Adoption:
     In these modules, names that are NumPy, one of its functions, `math` or one of its functions
     are bound to functier's twins: global names, imports inside functions, default arguments,
     attributes of classes, and those of objects that forward to NumPy. Calls of ``float``,
-    ``int``, ``complex``, ``max``, ``min``, ``sorted``, ``map``, ``isinstance``, ``str``, ``type``
-    and of NumPy's types of numbers take tensors. Everywhere else these names are what they were,
-    as in ``dtype=float``. Other modules notice nothing.
+    ``int``, ``complex``, ``max``, ``min``, ``sorted``, ``map``, ``isinstance``, ``hasattr``,
+    ``str``, ``type`` and of NumPy's types of numbers take tensors. Everywhere else these names are
+    what they were, as in ``dtype=float``. Other modules notice nothing.
 
     Parameters
     ----------

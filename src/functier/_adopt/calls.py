@@ -303,6 +303,14 @@ def type_(*args: Any, **words: Any) -> Any:
     return type(*args, **words)
 
 
+def hasattr_(x: Any, name: str, /) -> bool:
+    """Return ``hasattr(x, name)``, of a tensor that of the class of what NumPy has for it."""
+    kind = type(x)
+    if not issubclass(kind, Tensor) or not (x.level.depth or kind is Array):
+        return hasattr(x, name)
+    return hasattr(class_of(x), name)
+
+
 def super_(*args: Any) -> Any:
     """Return ``super(C, x)``, of an instance over a tensor that of the class made for it."""
     if len(args) == 2 and type(args[1]) in OVER_TENSORS and _isinstance(args[1], args[0]):
@@ -384,6 +392,7 @@ BUILTINS: dict[Any, Callable] = {
     type: type_,
     super: super_,
     map: map_,
+    hasattr: hasattr_,
 }
 """The twins of calls of builtins."""
 

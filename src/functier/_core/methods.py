@@ -77,6 +77,7 @@ FORM: dict[str, Callable[[Any], Any]] = {
     "strides": lambda x: x.level.window(x).strides,
     "itemsize": lambda x: x.dtype.itemsize,
     "nbytes": lambda x: x.size * x.dtype.itemsize,
+    "flags": lambda x: Flags(x),
 }
 """Those that a tensor of a level has: of one example, as NumPy has it."""
 HIDDEN = {**LAYOUT, **ATTRIBUTES}
@@ -268,6 +269,46 @@ class Hidden:
         if self.name in FORM and hasattr(x.level, "window"):
             return FORM[self.name](x)
         raise AttributeError(message_on_hidden(x, self.name))
+
+
+ORDERS = {
+    "c": "c_contiguous", "f": "f_contiguous", "contiguous": "c_contiguous",
+    "fortran": "f_contiguous", "w": "writeable", "a": "aligned",
+    **{name: name for name in ("c_contiguous", "f_contiguous", "writeable", "aligned")},
+    **{name: name for name in ("fnc", "forc")},
+}  # fmt: skip
+"""The flags that a tensor has, by their names and the keys of NumPy's."""
+
+
+class Flags:
+    """The flags of a tensor of a level: how one example lies in memory, as NumPy has it."""
+
+    __slots__ = ("tensor",)
+    tensor: Any
+
+    def __init__(self, x: Tensor):
+        object.__setattr__(self, "tensor", x)
+
+    def __getattr__(self, name: str) -> bool:
+        x: Any = self.tensor
+        if name not in ORDERS:
+            raise AttributeError(message_on_memory(x, f"flags.{name}", LAYOUT["flags"]))
+        window = x.level.window(x)
+        broadcast = 0 in [s for s, n in zip(window.strides, window.shape) if n > 1]
+        if name == "writeable":
+            return window.ndim > 0 and not broadcast
+        return bool(getattr(window.flags, ORDERS[name]))
+
+    def __getitem__(self, key: str) -> bool:
+        return getattr(self, ORDERS.get(key.lower(), key.lower()))
+
+    def __setattr__(self, name: str, value: bool) -> None:
+        self[name] = value
+
+    def __setitem__(self, key: str, value: bool) -> None:
+        if ORDERS.get(key.lower()) != "writeable" or value:
+            raise UnsupportedError(message_on_memory(self.tensor, "flags", LAYOUT["flags"]))
+        # a guard against writes, which a right program does not make
 
 
 def message_on_hidden(x: Tensor, name: str) -> str:
