@@ -33,15 +33,20 @@ def _linear_sum_assignment(cost_matrix: Value, maximize: bool = False) -> tuple:
 # ---- Rosenbrock's function ----
 
 
+def _floating(x: Value) -> Value:
+    x = as_array(x)
+    return np.astype(x, float) if x.dtype.kind in "biu" else x
+
+
 @declare_composite(sco, "rosen")
 def _rosen(x: Value) -> Value:
-    x = as_array(x)
+    x = _floating(x)
     return np.sum(100.0 * (x[1:] - x[:-1] ** 2.0) ** 2.0 + (1 - x[:-1]) ** 2.0, axis=0)
 
 
 @declare_composite(sco, "rosen_der")
 def _rosen_der(x: Value) -> Value:
-    x = as_array(x)
+    x = _floating(x)
     below, middle, above = x[:-2], x[1:-1], x[2:]
     inside = 200 * (middle - below**2) - 400 * (above - middle**2) * middle - 2 * (1 - middle)
     first = -400 * x[:1] * (x[1:2] - x[:1] ** 2) - 2 * (1 - x[:1])
@@ -57,14 +62,15 @@ def _diagonals(x: Value) -> tuple[Value, Value]:
 
 @declare_composite(sco, "rosen_hess")
 def _rosen_hess(x: Value) -> Value:
-    x = as_array(x)
+    x = _floating(x)
     middle, beside = _diagonals(np.reshape(x, -1) if x.ndim == 0 else x)
     return np.diag(beside, 1) + np.diag(beside, -1) + np.diag(middle)
 
 
 @declare_composite(sco, "rosen_hess_prod")
 def _rosen_hess_prod(x: Value, p: Value) -> Value:
-    x, p = as_array(x), as_array(p)
+    x = _floating(x)
+    p = np.astype(as_array(p), x.dtype, copy=False)
     middle, beside = _diagonals(x)
     nothing = 0 * p[:1]
     above = np.concatenate([beside * p[1:], nothing])
