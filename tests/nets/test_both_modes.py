@@ -28,6 +28,9 @@ REASONS = {
     "vectors of equal eigenvalues are not determined, as those of eigh",
     "LinAlgError: a derivative is the solution of an equation of Sylvester that has no unique": "a "
     "singular matrix, or one with opposite eigenvalues: polar factors, signs and roots jump there",
+    r"ValueError: Rotation: the best rotation is not unique": "vectors that do not determine it",
+    r"ValueError: Rotation: the values must be finite": "an eigenvalue problem with infinities",
+    r"ValueError: Knots must be in a non-decreasing order": "a spline without knots in order",
 }
 """Refusals that are foreseen: what the message says, and why a user has to accept it."""
 

@@ -86,6 +86,10 @@ LEFT_OUT: dict[str, str] = {
     r"scipy_stats\w*\..* as u?int(8|16)": "SciPy takes logarithms in half or single precision",
     r"scipy_stats_\w+\..* as (float128|complex)": "SciPy refuses some of them, by its ufuncs",
     r"scipy_stats\.(moment|iqr).* as complex": "Python's operators refuse some",
+    r"scipy_(splines|rotation|places)\..* as (bool|u?int|float(16|128)|complex)": "SciPy has "
+    "double precision",
+    r"scipy_signal_designs\..* as (bool|u?int|float(16|128)|complex)": "SciPy calls float(x)",
+    r"scipy_signal_designs\.forms-d\[3\],d\[\]": "float(x) of a tensor is no weak number",
     r"scipy_integrate\.(step|cumulative_simpson)-.*: 1 as complex": "SciPy adds to real numbers",
     r"scipy_fft\.fh?t.*numbers as arrays: .* as (float128|complex)": "SciPy has double precision",
     r"scipy_signal\.freqz-.* as (bool|int\d+) by float32": "SciPy computes in double precision",

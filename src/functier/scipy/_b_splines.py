@@ -7,7 +7,15 @@ import scipy.interpolate as sci  # type: ignore[import-untyped]
 
 from .._rules.constructors import check_values
 from . import _splines as sp
-from ._piecewise import Held, is_nowhere, placed, table_of, to_front, unsupported
+from ._piecewise import (
+    Held,
+    is_nowhere,
+    placed,
+    sorted_knots,
+    table_of,
+    to_front,
+    unsupported,
+)
 from ._problems import has_tensor
 
 
@@ -19,7 +27,7 @@ class BSpline(sci.BSpline):
         if not has_tensor(t, c):
             super().__init__(t, c, k, extrapolate, axis)
             return
-        t, c = sp.as_doubles(t), sp.as_doubles(c)
+        t, c = sorted_knots(t), sp.as_doubles(c)
         self.t, self.k, self.extrapolate = t, int(k), extrapolate
         self.axis = axis % np.ndim(c)
         self.c = to_front(c, self.axis)
@@ -92,7 +100,7 @@ class BSpline(sci.BSpline):
         """Return one spline of the basis, which the knots `t` determine."""
         if not has_tensor(t):
             return super().basis_element(t, extrapolate)
-        t = sp.as_doubles(t)
+        t = sorted_knots(t)
         k = np.shape(t)[0] - 2
         t = np.concatenate([np.repeat(t[:1] - 1, k), t, np.repeat(t[-1:] + 1, k)])
         c = np.zeros(np.shape(t)[0])
@@ -150,7 +158,7 @@ def make_interp_spline(
         raise ValueError(f"Unknown boundary condition : {bc_type}")
     if t is None:
         t = sp.ended_knots(x, k) if any(e is not None for e in pair) else sp.knots_of(x, k)
-    t = sp.as_doubles(t)
+    t = sorted_knots(t)
     return _b_spline(t, sp.conditioned(x, y, t, k, ends), k, axis)
 
 
@@ -168,7 +176,7 @@ def make_lsq_spline(
         return _b_spline(made.t, made.c, made.k, made.axis)
     x, y, axis = table_of(x, y, axis)
     w = np.ones(np.shape(x)) if w is None else sp.as_doubles(w)
-    t = sp.as_doubles(t)
+    t = sorted_knots(t)
     return _b_spline(t, sp.fitted(x, y, t, k, w), k, axis)
 
 
@@ -381,7 +389,7 @@ class LSQUnivariateSpline(UnivariateSpline, sci.LSQUnivariateSpline):
         x, y, _ = table_of(x, y, 0)
         low, high = (x[i] if end is None else end for i, end in zip((0, -1), bbox))
         low, high = (np.repeat(np.reshape(sp.as_doubles(end), (1,)), k + 1) for end in (low, high))
-        t = np.concatenate([low, sp.as_doubles(t), high])
+        t = sorted_knots(np.concatenate([low, sp.as_doubles(t), high]))
         w = np.ones(np.shape(x)) if w is None else sp.as_doubles(w)
         c = np.concatenate([sp.fitted(x, y, t, k, w), np.zeros(k + 1)])
         self._eval_args, self.ext = (t, c, k), ext

@@ -252,7 +252,9 @@ def _surface(points: Any, values: Any, xi: Any, bounds_error: bool, fill_value: 
             message = f"One of the requested xi is out of bounds in dimension {d}"
             check_values(outside, is_nowhere, message)
         beyond = beyond | outside
+    xi = sp.as_floats(xi)
     found = RectBivariateSpline(points[0], points[1], values).ev(xi[..., 0], xi[..., 1])
+    found = np.astype(found, xi.dtype, copy=False)  # as SciPy does
     found = np.reshape(found, (-1,)) if np.ndim(found) == 0 else found
     return found if fill_value is None else np.where(beyond, fill_value, found)
 

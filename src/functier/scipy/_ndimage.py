@@ -11,6 +11,7 @@ import scipy.ndimage as ndimage  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._core.foreign import dispatching
+from .._rules.scipy.ndimage.filters import stored
 from .._rules.scipy.ndimage.forms import axes_of, each, windows
 from .._transforms.vmap import vmap
 from ._problems import has_tensor, is_plain
@@ -34,13 +35,7 @@ def _bound(original: Callable, args: tuple, options: dict) -> dict:
 
 def _stored(x: Any, given: dict, like: Any) -> Any:
     """Return a result in the dtype that SciPy gives it."""
-    dtype = np.dtype(given["output"] if given["output"] is not None else like.dtype)
-    if dtype.kind in "iub":
-        raise UnsupportedError(
-            "scipy.ndimage: a result of integers is not supported for tensors, as rounding would "
-            "decide it; write image.astype(float)"
-        )
-    return np.astype(x, dtype, copy=False)
+    return stored(x, np.dtype(given["output"] if given["output"] is not None else like.dtype))
 
 
 def _twin(body: Callable) -> Callable:

@@ -24,6 +24,15 @@ def increasing(x: Any) -> Any:
     return check_values(x, _increasing, "`x` must be strictly increasing sequence.")
 
 
+def _falls_nowhere(t: Any) -> bool:
+    return not np.any(t[..., 1:] < t[..., :-1])
+
+
+def sorted_knots(t: Any) -> Any:
+    message = "Knots must be in a non-decreasing order."
+    return check_values(sp.as_doubles(t), _falls_nowhere, message)
+
+
 def _is_zero(difference: Any) -> bool:
     return np.allclose(difference, 0, atol=1e-15)
 

@@ -253,7 +253,15 @@ def leading_vector(k: Any) -> Any:
     It is that of the values, and then Newton's steps of its equation, which leave it unchanged
     and give the derivatives; so other eigenvalues may be equal.
     """
-    q = np.linalg.eigh(stop_gradient(k))[1][..., -1]
+    plain = stop_gradient(k)
+    check_values(plain, _is_finite, "Rotation: the values must be finite")
+    values, vectors = np.linalg.eigh(plain)
+    message = (
+        "Rotation: the best rotation is not unique, as the largest eigenvalue is a double one; "
+        "give vectors or rotations that determine it"
+    )
+    check_values(values, _has_one_largest, message)
+    q = vectors[..., -1]
     size = k.shape[-1]
     for _ in range(Layout().order.bit_length()):
         value = np.sum(q * np.sum(k * q[..., None, :], axis=-1), axis=-1)[..., None]
@@ -267,6 +275,15 @@ def leading_vector(k: Any) -> Any:
         right = np.concatenate([rest, (np.sum(q * q, axis=-1)[..., None] - 1) / 2], axis=-1)
         q = q - np.linalg.solve(bordered, right[..., None])[..., :size, 0]
     return q
+
+
+def _is_finite(k: Any) -> bool:
+    return bool(np.all(np.isfinite(k)))
+
+
+def _has_one_largest(values: Any) -> bool:
+    gap = values[..., -1] - values[..., -2]
+    return bool(np.all(gap > 1e-10 * np.max(np.abs(values), axis=-1, initial=0)))
 
 
 def aligning(a: Any, b: Any, weights: Any) -> Any:

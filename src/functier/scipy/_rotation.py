@@ -40,6 +40,8 @@ class RotationMeta(type):
 
 def _floats(x: Any) -> Any:
     x = fnp.asarray(x)
+    if x.dtype.kind == "c":
+        raise TypeError("Rotation: numbers must be real; write x.real")
     return x if x.dtype == float else np.astype(x, float)
 
 

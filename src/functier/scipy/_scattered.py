@@ -136,7 +136,7 @@ def places_of(args: tuple, dimensions: int) -> Any:
     args = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
     if len(args) == 1:
         x = sp.as_places(args[0])
-        return x[:, None] if np.ndim(x) == 1 and dimensions == 1 else x
+        return np.reshape(x, (-1, dimensions)) if np.ndim(x) == 1 else x
     return np.stack(np.broadcast_arrays(*[sp.as_places(x) for x in args]), axis=-1)
 
 
@@ -154,7 +154,7 @@ class Scattered:
             points = np.stack(np.broadcast_arrays(*map(sp.as_doubles, points)), axis=-1)
         points = sp.as_doubles(points)
         points = points[:, None] if np.ndim(points) == 1 else points
-        self._own = points, sp.as_floats(values)
+        self._own = points, sp.as_doubles(values)
         return as_constant(points, name, "points") if has_tensor(points) else points
 
 
@@ -214,7 +214,7 @@ class NearestNDInterpolator(Scattered, sci.NearestNDInterpolator):
         if query_options or (self._plain and getattr(self, "scale", None) is not None):
             raise unsupported("NearestNDInterpolator", "rescale=True, or an option of a query,",
                               "scale the points before")  # fmt: skip
-        values = np.asarray(self.values) if self._plain else self._own[1]
+        values = sp.as_doubles(self.values) if self._plain else self._own[1]
         x = places_of(args, self.tree.m)
         found = look_up(x, self._nearest) if has_tensor(x) else self._nearest(x)
         return read_at(values, found)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
+from .._rules.constructors import check_values
 from .._rules.indexing import read_at
 
 
@@ -264,8 +265,14 @@ def repeated(x: Any, y: Any, k: int) -> tuple:
     return t, read_at(c, np.arange(n + k - 1) % (n - 1))
 
 
+def _holds_nowhere(beyond: Any) -> bool:
+    return not np.any(beyond)
+
+
 def fitted(x: Any, y: Any, t: Any, k: int, w: Any) -> Any:
     """Return the coefficients of the spline with the least sum of weighted squares."""
+    ends = t[k], t[np.shape(t)[0] - k - 1]
+    check_values((x < ends[0]) | (x > ends[1]), _holds_nowhere, "Out of bounds w/ x")
     rows = design(t, k, x) * w[:, None]
     return solve(rows.T @ rows, np.tensordot(rows.T, column(w, y) * y, axes=1))
 

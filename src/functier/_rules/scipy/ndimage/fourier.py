@@ -22,7 +22,7 @@ def _filtered(
     """
     x = as_array(input)
     dtype = dtype_of(func, x, 1.0, output=output)
-    values = as_array(values)
+    values = np.real(as_array(values))
     for i, (size, value) in enumerate(zip(np.shape(x), each(values, np.ndim(x)))):
         half = n >= 0 and i == axis % np.ndim(x)
         frequencies = np.arange(size) / n if half else np.fft.fftfreq(size)

@@ -57,6 +57,7 @@ def _vq(obs: Value, code_book: Value, check_finite: bool = True) -> tuple:
     code = np.argmin(distances, axis=1)
     nearest = np.take_along_axis(distances, code[:, None], 1)[:, 0]
     dtype = np.result_type(obs, code_book)
+    dtype = dtype if dtype.char in "fd" else np.dtype(float)
     return np.astype(code, np.int32), np.astype(nearest, dtype, copy=False)
 
 
