@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 PAGE = Path(__file__).resolve().parents[1] / "design" / "coverage-of-scipy.md"
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -21,6 +22,8 @@ import functier as ft  # noqa: E402
 import functier.scipy.integrate as si  # noqa: E402
 import functier.scipy.interpolate as sip  # noqa: E402
 import functier.scipy.optimize as so  # noqa: E402
+import functier.scipy.sparse as sparse  # noqa: E402
+import functier.scipy.sparse.linalg as sl  # noqa: E402
 import functier.scipy.stats as st  # noqa: E402
 from coverage_page import verdict  # noqa: E402
 from functier._core.numpy_facts import name_of  # noqa: E402
@@ -42,6 +45,8 @@ and `scale`.
 Trial = tuple[Callable, tuple]
 METHODS = "pdf logpdf cdf sf logcdf logsf ppf isf"
 XS = np.array([0.2, 0.9, 1.4, 2.3, 3.1, 3.6])
+DENSE = np.array([[4.0, 1.0, 0.0], [1.0, 5.0, 0.5], [0.0, 0.5, 6.0]])
+FORMATS = "csr csc coo dia bsr lil dok"
 REFUSALS = ft.LevelError, ft.NoRuleError, ft.UnsupportedError
 OF_NUMBERS = "pmf logpmf cdf sf logcdf"
 
@@ -115,8 +120,41 @@ def trials() -> dict[str, Trial]:
         "curve_fit": lambda a: so.curve_fit(lambda x, m: m * x, XS, a * XS**2)[0][0],
         "fixed_point": lambda a: so.fixed_point(lambda x: np.cos(a * x), 0.5),
     }
-    found |= {f"optimize.{name}": (call, (0.7,)) for name, call in least.items()}
+    found |= {f"optimize.{name}": (call, (0.7,)) for name, call in (least | conditions()).items()}
     found |= {f"interpolate.{name}": (call, (0.8, 1.3)) for name, call in interpolants().items()}
+    found |= {f"sparse.{name}": (call, (0.8,)) for name, call in matrices().items()}
+    return found
+
+
+def conditions() -> dict[str, Callable]:
+    """A call of each function for problems with conditions, for searches and for many equations."""
+    wide = np.array([[1.0, 2.0], [0.5, 1.0], [3.0, 0.1]])
+    box = [(-2.0, 2.0)]
+
+    def square(a: object) -> Callable:
+        return lambda x: np.sum((x - a) ** 2)
+
+    found: dict[str, Callable] = {
+        "nnls": lambda a: so.nnls(a * wide, np.ones(3))[0][0],
+        "lsq_linear": lambda a: so.lsq_linear(a * wide, np.ones(3)).x[0],
+        "linprog": lambda a: so.linprog(-a * np.ones(2), wide, np.ones(3)).fun,
+        "fmin_l_bfgs_b": lambda a: so.fmin_l_bfgs_b(
+            square(a), np.ones(1), lambda x: 2 * (x - a)
+        )[0][0],
+        "fmin_tnc": lambda a: so.fmin_tnc(
+            square(a), np.ones(1), lambda x: 2 * (x - a), disp=0
+        )[0][0],
+        "differential_evolution": lambda a: so.differential_evolution(square(a), box, rng=1).x[0],
+        "dual_annealing": lambda a: so.dual_annealing(square(a), box, rng=1, maxiter=2).x[0],
+        "basinhopping": lambda a: so.basinhopping(square(a), np.ones(1), niter=1, rng=1).x[0],
+        "shgo": lambda a: so.shgo(square(a), box).x[0],
+        "direct": lambda a: so.direct(square(a), box, locally_biased=True, vol_tol=1e-30).x[0],
+    }  # fmt: skip
+    for name in "newton_krylov broyden1 broyden2 anderson diagbroyden".split():
+        solver = getattr(so, name)
+        found[name] = lambda a, solver=solver: solver(
+            lambda x: x - 0.3 * np.cos(x) * a, np.zeros(2), f_tol=1e-12
+        )[0]
     return found
 
 
@@ -148,6 +186,56 @@ def interpolants() -> dict[str, Callable]:
             np.stack([q, q + 0.4])
         )[0],
     }
+    return found
+
+
+def matrices() -> dict[str, Callable]:
+    """A call of what makes a sparse matrix, and of what solves with one, by a factor of values."""
+    rows, columns = np.nonzero(DENSE)
+    values = DENSE[rows, columns]
+
+    def matrix(a: object, kind: str = "csr_matrix") -> Any:
+        whole = sparse.coo_matrix((values * a, (rows, columns)), shape=(3, 3))
+        return getattr(sparse, kind)(whole)
+
+    def use(made: Any) -> object:
+        return (made.tocsr()[:3, :3] @ XS[:3])[0]
+
+    classes = [f"{f}_{k}" for f in FORMATS.split() for k in ("matrix", "array")]
+    found: dict[str, Callable] = {
+        kind: lambda a, kind=kind: use(matrix(a, kind)) for kind in classes
+    }
+    for name in ("hstack", "vstack", "block_diag"):
+        found[name] = lambda a, name=name: use(getattr(sparse, name)([matrix(a), matrix(a)]))
+    found |= {
+        "bmat": lambda a: use(sparse.bmat([[matrix(a), None], [None, matrix(a)]])),
+        "diags": lambda a: use(sparse.diags([a * XS[:3]], [0])),
+        "spdiags": lambda a: use(sparse.spdiags(np.stack([a * XS[:3]]), [0], 3, 3)),
+        "kron": lambda a: use(sparse.kron(matrix(a), np.eye(2))),
+        "tril": lambda a: use(sparse.tril(matrix(a))),
+        "triu": lambda a: use(sparse.triu(matrix(a))),
+        "find": lambda a: sparse.find(matrix(a))[2][0],
+        "linalg.spsolve": lambda a: sl.spsolve(matrix(a), XS[:3])[0],
+        "linalg.spsolve_triangular": lambda a: sl.spsolve_triangular(
+            sparse.tril(matrix(a)).tocsr(), XS[:3]
+        )[0],
+        "linalg.splu": lambda a: sl.splu(matrix(a, "csc_matrix")).solve(XS[:3])[0],
+        "linalg.factorized": lambda a: sl.factorized(matrix(a, "csc_matrix"))(XS[:3])[0],
+        "linalg.LinearOperator": lambda a: sl.cg(
+            sl.LinearOperator((3, 3), lambda x: a * x, dtype=float), XS[:3]
+        )[0][0],
+        "linalg.aslinearoperator": lambda a: sl.aslinearoperator(matrix(a)).matvec(XS[:3])[0],
+        "linalg.norm": lambda a: sl.norm(matrix(a)),
+        "linalg.expm": lambda a: use(sl.expm(matrix(a, "csc_matrix"))),
+        "linalg.inv": lambda a: use(sl.inv(matrix(a, "csc_matrix"))),
+        "linalg.matrix_power": lambda a: use(sl.matrix_power(matrix(a), 2)),
+        "linalg.expm_multiply": lambda a: sl.expm_multiply(matrix(a), XS[:3])[0],
+        "linalg.eigsh": lambda a: sl.eigsh(matrix(a), 1)[0][0],
+        "linalg.svds": lambda a: sl.svds(matrix(a), 1)[1][0],
+    }
+    for name in "cg cgs bicg bicgstab gmres lgmres minres qmr gcrotmk tfqmr".split():
+        solver = getattr(sl, name)
+        found[f"linalg.{name}"] = lambda a, solver=solver: solver(matrix(a), XS[:3])[0][0]
     return found
 
 
@@ -222,7 +310,7 @@ def entries() -> dict[str, tuple[str, str, str, str]]:
             public = name.removeprefix("scipy.").replace("._", ".")  # a private ufunc of one
             found[public] = verdict(func, OPS[func], rows)
     for name, (call, at) in trials().items():
-        if hasattr(getattr(scipy, name.partition(".")[0]), name.partition(".")[2]):
+        if has(name):
             *words, gaps = measured(call, at)
             found[name] = (*words, f"no derivative by argument {gaps}" if gaps else "")
     for table, methods in ((CONTINUOUS, METHODS), (DISCRETE, OF_NUMBERS)):
@@ -230,6 +318,14 @@ def entries() -> dict[str, tuple[str, str, str, str]]:
             found[f"stats.{name}"] = of_distribution(name, at, methods)
     found["special.digamma"] = found["special.psi"]
     return dict(sorted(found.items()))
+
+
+def has(name: str) -> bool:
+    """Tell if this SciPy has a name."""
+    found = scipy
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is not None
 
 
 def version() -> str:
@@ -265,7 +361,7 @@ def promised() -> list[str]:
         f"{module}.{name}"
         for module, names in NAMES.items()
         for name in names.split()
-        if hasattr(getattr(scipy, module), name)
+        if has(f"{module}.{name}")
     ]
 
 

@@ -28,12 +28,27 @@ NAMES: dict[str, str] = {
         rayleigh halfnorm truncnorm invgamma gumbel_r genextreme binom poisson nbinom geom bernoulli
         hypergeom randint multivariate_normal multivariate_t dirichlet zscore entropy skew kurtosis
         pearsonr moment gmean hmean trim_mean gaussian_kde
+        ttest_ind ttest_1samp ttest_rel ttest_ind_from_stats f_oneway levene bartlett kruskal
+        mannwhitneyu wilcoxon ranksums ks_1samp ks_2samp kstest shapiro normaltest skewtest
+        kurtosistest jarque_bera chisquare power_divergence chi2_contingency combine_pvalues
+        false_discovery_control median_abs_deviation gstd mode kstat sigmaclip theilslopes
+        siegelslopes energy_distance scoreatpercentile percentileofscore differential_entropy
     """,
     "integrate": "trapezoid simpson cumulative_trapezoid romb quad solve_ivp odeint",
     "signal": """
         lfilter filtfilt sosfilt convolve fftconvolve correlate detrend savgol_filter hilbert
     """,
-    "optimize": "brentq newton root root_scalar fsolve",
+    "optimize": """
+        brentq newton root root_scalar fsolve newton_krylov minimize minimize_scalar least_squares
+        curve_fit fmin_l_bfgs_b linprog nnls lsq_linear linear_sum_assignment rosen rosen_der
+        rosen_hess rosen_hess_prod
+    """,
+    "sparse": """
+        csr_matrix csr_array csc_array coo_array dia_array bsr_array lil_matrix dok_matrix diags
+        spdiags kron hstack vstack bmat block_diag linalg.gmres linalg.cg linalg.bicgstab
+        linalg.minres linalg.lgmres linalg.spsolve linalg.splu linalg.factorized linalg.norm
+        linalg.LinearOperator linalg.aslinearoperator linalg.expm_multiply linalg.eigsh linalg.svds
+    """,
 }
 """The names by the modules that have them."""
 
