@@ -37,6 +37,7 @@ LEFT_OUT = {
     r"sorting\.partition": "the order of what is not sorted depends on the precision",
     r"lstsq\.lstsqresiduals": "a matrix whose rank depends on the precision",
     r"scipy_signal_rates\.forms-d\[2\],d\[3\],d\[1\]": "numpy.poly has no half precision",
+    r"scipy_signal_designs\.forms-d\[3\],d\[\]": "float(x) of a tensor is no weak number",
     r"scipy_linalg_decompositions\.eig-d.*left=True": "the signs of vectors depend on it, too",
 }
 """Rows that mean something else in another precision."""
@@ -47,7 +48,9 @@ DOUBLE = {
     r"scipy_integrate\.step": "SciPy integrates over the last interval in double precision",
     r"scipy_signal\.savgol_filter": "SciPy filters in double precision",
     r"scipy_signal_rates\.(powers|segments)": "SciPy's windows have double precision",
+    r"scipy_signal_designs\.forms": "SciPy's transforms of forms are in double precision",
     r"scipy_(ndimage|interpolate|spatial)\.": "SciPy computes them in double precision",
+    r"scipy_(splines|places|rotation)\.": "SciPy computes them in double precision",
 }
 """Rows of single precision whose derivatives are computed in double on the way."""
 
@@ -71,6 +74,8 @@ REFUSED = {
         "SciPy has no such images",
     r"scipy_signal_rates\.neighbours.* as (float16|longdouble): ValueError: dtype":
         "SciPy has no such medians",
+    r"scipy_(places|rotation|signal_designs|splines)\..* as (float16|longdouble): \w*rror: ":
+        "SciPy computes them in double precision",
     r"scipy_signal\.freqz-.* as longdouble: ValueError: Unknown dtype":
         "SciPy has no such spectra",
 }  # fmt: skip
@@ -79,6 +84,8 @@ REFUSED = {
 IMPRECISE = {
     r"scipy_linalg_functions\.fractional_matrix_power-D.* as longdouble":
         "SciPy's own result has single precision",
+    r"scipy_signal_designs\.freqz_zpk-d.* as longdouble":
+        "NumPy finds roots in double precision",
     r"scipy_linalg_decompositions\.sl\.schurcomplex-d.* as longdouble":
         "SciPy turns a real matrix of extended precision into single complex numbers",
 }  # fmt: skip

@@ -166,7 +166,7 @@ class RegularGridInterpolator(sci.RegularGridInterpolator):
             )  # fmt: skip
         if isinstance(xi, tuple):
             xi = np.stack(np.broadcast_arrays(*[sp.as_floats(x) for x in xi]), axis=-1)
-        xi = sp.as_floats(xi)
+        xi = sp.as_doubles(xi)
         if xi.dtype.kind == "c":
             raise TypeError("RegularGridInterpolator: xi must be real; write xi.real")
         if np.ndim(xi) == 1:

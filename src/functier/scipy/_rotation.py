@@ -38,6 +38,11 @@ class RotationMeta(type):
         return super().__instancecheck__(x) or isinstance(x, PLAIN)
 
 
+def _buffer(x: Any) -> Any:
+    """Return a copy of an array that may not be written to, which SciPy's compiled code refuses."""
+    return x.copy() if isinstance(x, np.ndarray) and not x.flags.writeable else x
+
+
 def _floats(x: Any) -> Any:
     x = fnp.asarray(x)
     if x.dtype.kind == "c":
@@ -74,7 +79,7 @@ class Rotation(metaclass=RotationMeta):
     def from_quat(quat: Any, *, scalar_first: bool = False) -> "Rotation":
         """Return the rotation of quaternions, of any length but 0."""
         if not has_tensor(quat):
-            return Rotation._around(PLAIN.from_quat(quat, scalar_first=scalar_first))
+            return Rotation._around(PLAIN.from_quat(_buffer(quat), scalar_first=scalar_first))
         quat = _floats(quat)
         if np.shape(quat)[-1:] != (4,):
             raise ValueError(f"Expected `quat` to have shape (..., 4), got {np.shape(quat)}.")
@@ -85,7 +90,7 @@ class Rotation(metaclass=RotationMeta):
     def from_matrix(matrix: Any, **options: Any) -> "Rotation":
         """Return the rotation of matrices, which are made orthogonal."""
         if not has_tensor(matrix):
-            return Rotation._around(PLAIN.from_matrix(matrix, **options))
+            return Rotation._around(PLAIN.from_matrix(_buffer(matrix), **options))
         matrix = _floats(matrix)
         if np.shape(matrix)[-2:] != (3, 3):
             form = np.shape(matrix)
@@ -98,7 +103,7 @@ class Rotation(metaclass=RotationMeta):
     def from_rotvec(rotvec: Any, degrees: bool = False) -> "Rotation":
         """Return the rotation by vectors: the axis times the angle."""
         if not has_tensor(rotvec):
-            return Rotation._around(PLAIN.from_rotvec(rotvec, degrees))
+            return Rotation._around(PLAIN.from_rotvec(_buffer(rotvec), degrees))
         rotvec = _vectors(rotvec, "rot_vec")
         rotvec = np.deg2rad(rotvec) if degrees else rotvec
         return Rotation._of(quaternions.from_rotvec(rotvec))
@@ -107,14 +112,14 @@ class Rotation(metaclass=RotationMeta):
     def from_mrp(mrp: Any) -> "Rotation":
         """Return the rotation of modified Rodrigues parameters."""
         if not has_tensor(mrp):
-            return Rotation._around(PLAIN.from_mrp(mrp))
+            return Rotation._around(PLAIN.from_mrp(_buffer(mrp)))
         return Rotation._of(quaternions.from_mrp(_vectors(mrp, "mrp")))
 
     @staticmethod
     def from_euler(seq: str, angles: Any, degrees: bool = False) -> "Rotation":
         """Return the rotation by angles about the axes of a sequence."""
         if not has_tensor(angles):
-            return Rotation._around(PLAIN.from_euler(seq, angles, degrees))
+            return Rotation._around(PLAIN.from_euler(seq, _buffer(angles), degrees))
         axes, intrinsic = quaternions.axes_of(seq)
         angles = _floats(angles)
         like = PLAIN.from_euler(seq, np.zeros(np.shape(angles)))  # SciPy's errors, and its form
@@ -222,7 +227,7 @@ class Rotation(metaclass=RotationMeta):
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
         """Return rotated vectors."""
         if self._answers(vectors):
-            return self._plain.apply(vectors, inverse)
+            return self._plain.apply(_buffer(vectors), inverse)
         matrix, vectors = quaternions.to_matrix(self._quat), _vectors(vectors, "vectors")
         matrix = np.swapaxes(matrix, -1, -2) if inverse else matrix
         return np.sum(matrix * vectors[..., None, :], axis=-1)
@@ -243,8 +248,7 @@ class Rotation(metaclass=RotationMeta):
             raise NotImplementedError("modulus not supported")
         if self._answers(n):
             return Rotation._around(self._plain**n)
-        if np.ndim(n):
-            n = np.reshape(n, ())
+        n = np.reshape(_floats(n), ()) if np.ndim(n) else _floats(n)
         if has_tensor(n) or n not in (1, -1):
             return Rotation._of(quaternions.from_rotvec(n * quaternions.to_rotvec(self._quat)))
         return self if n == 1 else self.inv()

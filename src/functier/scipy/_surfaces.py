@@ -67,7 +67,12 @@ class Surface:
             return super().integral(xa, xb, ya, yb)  # type: ignore[misc]
         tx, ty, c, kx, ky = self._parts()
         rows, columns = (
-            sp.integral(t, np.eye(np.shape(t)[0] - k - 1), k, *(clipped(t, k, v) for v in ends))
+            sp.integral(
+                t,
+                np.eye(np.shape(t)[0] - k - 1),
+                k,
+                *(clipped(t, k, sp.as_places(v)) for v in ends),
+            )
             for t, k, ends in ((tx, kx, (xa, xb)), (ty, ky, (ya, yb)))
         )
         return np.sum(np.matmul(rows, c) * columns)

@@ -63,7 +63,8 @@ def _vq(obs: Value, code_book: Value, check_finite: bool = True) -> tuple:
 
 @declare_composite(distance, "directed_hausdorff")
 def _directed_hausdorff(u: Value, v: Value, *args: Any, **options: Any) -> tuple:
-    distances = dispatching(distance.cdist)(as_array(u), as_array(v))
+    u, v = (np.astype(as_array(x), float, copy=False) for x in (u, v))
+    distances = dispatching(distance.cdist)(u, v)
     nearest = np.argmin(distances, axis=1)
     each = np.take_along_axis(distances, nearest[:, None], 1)[:, 0]
     first = np.argmax(each)
