@@ -73,6 +73,9 @@ def explain(how: str, batch: bool = False) -> tuple[str, str, bool]:
     change = use.change()
     asked = f"{asked}, which {use.library} calls," if use.library else asked
     writing = remedy.endswith(WRITING)
+    written = ast.unparse(use.node) + " = x" * use.stores() if writing and use.node else ""
+    if written and len(written) < 60:
+        asked = f"in {written}, {asked}"
     if change:
         remedy = change if use.text in OF_LIBRARY else f"{remedy}, or {change}"
     return asked, remedy, writing
