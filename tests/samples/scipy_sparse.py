@@ -58,6 +58,11 @@ def product(values, x):
     return matrix_of(values, "csc_array") @ x
 
 
+def of_rows(values, x):
+    """The values are those of the matrix as they are."""
+    return fs.csr_array((values, np.array([0, 2, 1, 0]), np.array([0, 2, 3, 4]))) @ x
+
+
 def square(values):
     a = matrix_of(values)
     return (a @ a.T + a).toarray()
@@ -81,6 +86,7 @@ ROWS = [
     of("product", product, normal(5), normal(3)),
     of("product", product, normal(5, dtype=C), normal(3, 2)),
     of("product", square, normal(5)),
+    of("product", of_rows, normal(4), normal(3)),
     of("sparse system", of_sparse, unit(5), normal(3)),
     of("sparse system", of_sparse, unit(5), normal(3, 2)),
     of("sparse system", of_iterations, unit(5), normal(3)),

@@ -136,6 +136,36 @@ def test_dtypes_are_those_of_scipy():
         assert [x.dtype for x in found] == [np.asarray(x).dtype for x in results(plain)]
 
 
+def test_values_may_lie_in_any_order():
+    """SciPy takes values in a row of memory only; an example of a batch may have them apart."""
+
+    def f(v):
+        a = fs.sparse.diags([v], [0], format="csc") + FIXED
+        return a @ X + fs.sparse.linalg.spsolve(a, X)
+
+    wide = np.arange(1.0, 19).reshape(3, 6) ** 1.5
+    for v in (wide[0, ::2], wide[0, ::-2], np.broadcast_to(2.0, (3,))):
+        np.testing.assert_allclose(ft.jacrev(f)(v), ft.jacrev(f)(v.copy()))
+        np.testing.assert_allclose(ft.jacfwd(f)(v), ft.jacrev(f)(v.copy()))
+    rows = wide[:, ::2].T.copy().T
+    for size in (None, 1, 2):
+        found = ft.vmap(f, chunk_size=size)(rows)
+        np.testing.assert_allclose(found, np.stack([f(v.copy()) for v in rows]))
+
+
+def test_writes_to_values():
+    def f(p):
+        a = fs.sparse.csr_matrix((3 * np.ones(3), (np.arange(3), np.arange(3))))
+        a.data[1] = 5 * p  # plain until now
+        a *= p
+        a += FIXED * p
+        a.data = a.data * p
+        return a.sum()
+
+    whole = 6 + FIXED.sum()
+    np.testing.assert_allclose(ft.grad(f)(1.1), 2 * 1.1 * whole + 15 * 1.1**2)
+
+
 def test_a_plain_matrix_inside_a_level_is_scipys_to_other_code():
     def f(p):
         a = fs.sparse.csr_matrix(FIXED)

@@ -7,8 +7,10 @@ import numpy as np
 import scipy.sparse as sp  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
+from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.foreign_operators import array_for_operator
+from .._core.tensor import Tensor
 from .._mutation.array import Array
 from .._rules.scipy.sparse.patterns import COMPRESSED, Pattern
 from .._rules.scipy.sparse.products import multiply
@@ -175,6 +177,8 @@ class Parts:
         """The stored values as SciPy has them in this format."""
         values, pattern = self.parts
         if self.format == pattern.format:
+            if type(values) is np.ndarray and AMBIENT.get() is not Tensor:
+                values = self._values = fnp.array(values)  # to which tensors can be written
             return values
         numbers = self.numbers()
         if self.format not in ("dia", "bsr"):

@@ -44,6 +44,8 @@ class Pattern:
     def fill(self, values: Value) -> Any:
         """Return SciPy's matrix of these values."""
         t = self.template
+        if not values.flags.c_contiguous:
+            values = values.copy()
         if self.format == "coo":
             return type(t)((values, (t.row, t.col)), shape=t.shape)
         places = t.indices, t.indptr
