@@ -140,7 +140,7 @@ def test_values_may_lie_in_any_order():
     """SciPy takes values in a row of memory only; an example of a batch may have them apart."""
 
     def f(v):
-        a = fs.sparse.diags([v], [0], format="csc") + FIXED
+        a = fs.sparse.diags([v], [0], format="csc") + fs.sparse.eye(3, format="csc")
         return a @ X + fs.sparse.linalg.spsolve(a, X)
 
     wide = np.arange(1.0, 19).reshape(3, 6) ** 1.5
