@@ -29,6 +29,7 @@ from coverage_page import verdict  # noqa: E402
 from functier._core.numpy_facts import name_of  # noqa: E402
 from functier._core.table import OPS  # noqa: E402
 from scipy_names import CONTINUOUS, DISCRETE, NAMES  # noqa: E402
+from scipy_trials import TRIALS  # noqa: E402
 from surface import called  # noqa: E402
 
 HEAD = """\
@@ -123,7 +124,7 @@ def trials() -> dict[str, Trial]:
     found |= {f"optimize.{name}": (call, (0.7,)) for name, call in (least | conditions()).items()}
     found |= {f"interpolate.{name}": (call, (0.8, 1.3)) for name, call in interpolants().items()}
     found |= {f"sparse.{name}": (call, (0.8,)) for name, call in matrices().items()}
-    return found
+    return found | TRIALS
 
 
 def conditions() -> dict[str, Callable]:

@@ -38,6 +38,39 @@ def test_plain_data_and_places_that_vary(name):
     np.testing.assert_allclose(ft.vmap(ft.grad(made))(q), slope)
 
 
+TABLES = [
+    lambda y: interpolate.interp1d(XS, y),
+    lambda y: interpolate.interp1d(XS, y, kind="cubic"),
+    lambda y: interpolate.CubicSpline(XS, y),
+    lambda y: interpolate.CubicSpline(XS, y).derivative(),
+    lambda y: interpolate.PchipInterpolator(XS, y).antiderivative(),
+    lambda y: interpolate.Akima1DInterpolator(XS, y),
+    lambda y: interpolate.CubicHermiteSpline(XS, y, y),
+    lambda y: interpolate.PPoly(y[None], np.arange(7.0)),
+    lambda y: interpolate.BSpline(np.arange(9.0), y, 2),
+    lambda y: interpolate.BSpline(np.arange(9.0), y, 2).derivative(),
+    lambda y: interpolate.UnivariateSpline(XS, y, s=0),
+    lambda y: interpolate.make_interp_spline(XS, y),
+    lambda y: interpolate.make_smoothing_spline(XS, y, lam=0.1),
+    lambda y: lambda q: interpolate.splev(q, interpolate.splrep(XS, y)),
+    lambda y: lambda q: interpolate.RectBivariateSpline(XS, XS, y * np.eye(6)).ev(q, 1.1),
+    lambda y: lambda q: interpolate.interpn((XS,), y, [q]),
+    lambda y: lambda q: interpolate.RBFInterpolator(POINTS, y)(np.array([[q, 0.2]])),
+    lambda y: lambda q: interpolate.LinearNDInterpolator(POINTS, y)(q / 9, q / 9),
+    lambda y: interpolate.KroghInterpolator(XS, y),
+]
+
+
+@pytest.mark.parametrize("number", range(len(TABLES)))
+def test_tensors_outside_of_transforms(number):
+    """A tensor of no level is read as its array is."""
+    make = TABLES[number]
+    np.testing.assert_allclose(np.asarray(make(ft.Tensor(YS))(2.7)), make(YS)(2.7), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.asarray(make(YS)(ft.Tensor(np.array(2.7)))), make(YS)(2.7), rtol=1e-9
+    )
+
+
 def test_places_beyond_the_table():
     def read(q, **options):
         return interpolate.interp1d(XS, YS, **options)(q)

@@ -315,7 +315,7 @@ class UnivariateSpline(sci.UnivariateSpline):
             raise unsupported(type(self).__name__, "smoothing, or bbox=,", "write s=0")
         x, y, _ = table_of(x, y, 0)
         t, c = sp.interpolating(x, y, k)
-        self._eval_args, self.ext = (t, c, k), ext
+        self._eval_args, self.ext = (t, np.concatenate([c, np.zeros(k + 1)]), k), ext
 
     def _holds(self, *more: Any) -> bool:
         return has_tensor(*self._eval_args[:2], *more)
@@ -351,6 +351,20 @@ class UnivariateSpline(sci.UnivariateSpline):
         if not self._holds(x):
             return super().derivatives(x)
         return np.stack([self(x, nu) for nu in range(self._eval_args[2] + 1)])
+
+    def get_knots(self) -> Any:
+        """Return the knots inside the spline, and its ends."""
+        if hasattr(self, "_data"):
+            return super().get_knots()
+        t, _, k = self._eval_args
+        return t[k : np.shape(t)[0] - k]
+
+    def get_coeffs(self) -> Any:
+        """Return the coefficients."""
+        if hasattr(self, "_data"):
+            return super().get_coeffs()
+        t, c, k = self._eval_args
+        return c[: np.shape(t)[0] - k - 1]
 
     def roots(self) -> Any:
         """Return the places of the value 0."""

@@ -56,8 +56,7 @@ class interp1d(sci.interp1d):
         self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, copy: bool = True,
         bounds_error: Any = None, fill_value: Any = np.nan, assume_sorted: bool = False,
     ):  # fmt: skip
-        self._own: Any = None
-        self._name = kind
+        self._name, self._tables = kind, has_tensor(x, y, fill_value)
         if not has_tensor(x, y, fill_value):
             super().__init__(x, y, kind, axis, copy, bounds_error, fill_value, assume_sorted)
             return
@@ -82,7 +81,7 @@ class interp1d(sci.interp1d):
             self._below = ends[0]
 
     def __call__(self, x: Any) -> Any:
-        if not has_tensor(x, self.x, self.y):
+        if not self._tables and not has_tensor(x):
             return super().__call__(x)
         x, places = sp.as_floats(x), self.x
         axis = self.axis % np.ndim(self.y)

@@ -74,6 +74,9 @@ class Held:
 
     def __set__(self, instance: Any, value: Any) -> None:
         instance.__dict__[self.name] = value
+        if not has_tensor(value):  # SciPy's own methods may read it from another place
+            setattr(instance, f"_{self.name}", value)
+            instance._asarray = np.asarray
 
 
 # ---- piecewise polynomials ----
