@@ -119,6 +119,19 @@ def test_the_last_line_is_the_users_outside_of_transforms(call):
     assert {*found} <= {"<lambda>", "make", "function", "wrong"}
 
 
+def test_the_call_of_a_module_ends_with_the_users_line():
+    class Network(ft.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = ft.nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.first(x)
+
+    error = raised(Network(), XS)
+    assert names(error) == ["forward"] and "its module first" in error.__notes__[0]
+
+
 def test_the_pullback_of_a_checkpoint_ends_with_the_users_line():
     runs = []
 

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import is_value, register_pytree_node
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._core.types import Value
 from ._hooks import RemovableHandle, note_place
 from ._names import Names
@@ -116,6 +117,7 @@ class Module(Names):
             return self._hooked(args, kwargs)
         except Exception as error:
             note_place(error, self)
+            leave(error)
             raise
 
     def _hooked(self, args: tuple, kwargs: dict) -> Any:
