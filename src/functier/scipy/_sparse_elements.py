@@ -9,7 +9,7 @@ from .. import numpy as fnp
 from .._core.tensor import Tensor
 from . import _sparse_places as places
 from ._problems import has_tensor
-from ._sparse_parts import Parts, is_scalar, is_sparse
+from ._sparse_parts import Parts, is_scalar, is_sparse, plain_index
 
 
 class Elements(Parts):
@@ -21,6 +21,7 @@ class Elements(Parts):
     """
 
     def __getitem__(self, key: Any) -> Any:
+        key = plain_index(key)
         place = self._place(key)
         if place in self._written:
             return self._written[place]
@@ -29,6 +30,7 @@ class Elements(Parts):
         return self.moved(lambda a: a[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        key = plain_index(key)
         if has_tensor(key):
             raise self.refusal("an index that is a tensor", "a plain index")
         if self.format in ("coo", "dia", "bsr"):

@@ -14,7 +14,7 @@ from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from . import _sparse_places as places
 from ._problems import has_tensor
-from ._sparse_parts import is_sparse
+from ._sparse_parts import is_plain_array, is_sparse, plain_index
 from ._sparse_tensor import SparseTensor, sparse
 
 
@@ -36,6 +36,8 @@ def plain_of(x: Any) -> Any:
     if isinstance(x, SparseTensor):
         plain = x.plain
         return x if plain is None else plain
+    if is_plain_array(x):
+        return np.asarray(x)
     if type(x) in (list, tuple):
         return type(x)(map(plain_of, x))
     return x
@@ -50,7 +52,7 @@ def has_tensors(*values: Any) -> bool:
         elif type(x) in (list, tuple):
             if has_tensors(*x):
                 return True
-        elif has_tensor(x):
+        elif has_tensor(x) and not is_plain_array(x):
             return True
     return False
 
@@ -124,6 +126,7 @@ def _of_kind(a: SparseTensor, is_array: bool) -> SparseTensor:
 def _from_parts(original: Any, arg: tuple, shape: Any) -> SparseTensor:
     """Return the matrix of ``(data, (row, col))``, ``(data, indices, indptr)`` or the like."""
     data, *rest = arg
+    rest = [plain_index(part) for part in rest]
     if has_tensors(*rest):
         raise UnsupportedError(
             f"scipy.sparse.{original.__name__}: indices that are tensors of a level are not "
@@ -200,12 +203,16 @@ def twin_class(original: Any) -> Any:
 # ---- functions of places ----
 
 
-def _vectors(diagonals: Any, offsets: Any) -> list:
+def _is_vector(diagonals: Any) -> bool:
+    """Tell if `scipy.sparse.diags` gets one diagonal, and not a list of them."""
+    return np.ndim(diagonals[0]) == 0 if len(diagonals) else False
+
+
+def _vectors(diagonals: Any) -> list:
     """Return the diagonals that `scipy.sparse.diags` gets, each as a vector."""
-    rows = [fnp.asarray(d) for d in diagonals]
-    if np.ndim(offsets) == 0 and (not rows or rows[0].ndim == 0):
-        rows = [fnp.asarray(diagonals)]
-    return [np.reshape(d, -1) if d.ndim == 0 else d for d in rows]
+    if _is_vector(diagonals):
+        return [fnp.asarray(diagonals)]
+    return [fnp.asarray(d) for d in diagonals]
 
 
 def of_diagonals(original: Callable) -> Callable:
@@ -217,11 +224,15 @@ def of_diagonals(original: Callable) -> Callable:
             return original(diagonals, *args, **kwargs)
         if not has_tensors(diagonals):
             return plainly(original, (diagonals, *args), kwargs)
-        rows = _vectors(diagonals, args[0] if args else kwargs.get("offsets", 0))
+        offsets = args[0] if args else kwargs.get("offsets", 0)
+        if np.ndim(offsets) and _is_vector(diagonals):  # numbers, each for a whole diagonal
+            diagonals = [np.reshape(fnp.asarray(d), 1) for d in diagonals]
+        rows = _vectors(diagonals)
         dtype = args[3] if len(args) > 3 else kwargs.pop("dtype", None)
         ends = np.cumsum([0, *[d.size for d in rows]])
         numbers = [np.arange(a + 1, b + 1) for a, b in itertools.pairwise(ends)]
-        found = original(numbers, *args[:3], **kwargs, dtype=np.int64)
+        given = numbers[0] if _is_vector(diagonals) else numbers
+        found = original(given, *args[:3], **kwargs, dtype=np.int64)
         values = np.concatenate(rows)
         if dtype is not None or values.dtype.kind in "biu":
             values = np.astype(values, np.dtype(dtype or float))

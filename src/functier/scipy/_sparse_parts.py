@@ -303,6 +303,20 @@ class Parts:
     prune = sort_indices
 
 
+def is_plain_array(x: Any) -> bool:
+    """Tell if `x` is an array of `functier.numpy` that has met no tensor."""
+    return type(x) is Array and not x.level.answers_operators(x)
+
+
+def plain_index(key: Any) -> Any:
+    """Return an index with plain arrays for those of `functier.numpy` that have met no tensor."""
+    if is_plain_array(key):
+        return np.asarray(key)
+    if type(key) in (tuple, list):
+        return type(key)(map(plain_index, key))
+    return key
+
+
 def is_sparse(x: Any) -> bool:
     return isinstance(x, Parts) or sp.issparse(x)
 
