@@ -32,6 +32,7 @@ EXAMPLES = {
     "modes.py": [],
     "newton_scipy.py": ["newton_scipy.png"],
     "numba_ufunc.py": [],
+    "ode_adjoint.py": ["ode_adjoint.png"],
     "ode_sensitivity.py": ["sensitivity.png"],
     "option_risk.py": ["option_risk.png"],
     "read_your_gradient.py": [],
@@ -105,6 +106,20 @@ def numbers(pattern, out, count):
     found = [float(number) for number in re.findall(pattern, out, re.MULTILINE)]
     assert len(found) == count, out
     return found
+
+
+@pytest.mark.slow
+def test_ode_adjoint(tmp_path):
+    """Both gradients are that of differences; the fit is as good as it says that it is."""
+    out = run_example("ode_adjoint.py", tmp_path)
+    for bound, rtol in ((1e-2, "1e-04"), (1e-4, "1e-07")):
+        assert max(numbers(rf"rtol {rtol} +(\S+)$", out, 2)) < bound, out
+    assert 0.7 < numbers(r"errors of the fit ([\d.]+)", out, 1)[0] < 1.3, out
+    assert numbers(r"off by ([\d.]+) standard", out, 1)[0] < 1.5, out
+    value, error = (float(x) for x in re.search(r"(\S+) ± (\S+), which", out).groups())
+    assert abs(value - 0.1) < 3 * error, out
+    rows = re.findall(r"^ +(\d+) +([\d.]+) +([\d.]+) +[\d.]+$", out, re.MULTILINE)
+    assert len(rows) == 5 and float(rows[-1][2]) < 0.7 * float(rows[-1][1]), out
 
 
 @pytest.mark.slow

@@ -127,10 +127,10 @@ def stopping(p, s):
 
 def crossings(p, s):
     found = solved(
-        s, lambda t, y: [y[1], -p * y[0]], (0.0, 6.0), [p, 1.0],
+        s, lambda t, y: [y[1], -p * y[0]], (0.0, 5.0), [p, 1.0],
         events=[lambda t, y: y[0] - 0.3 * p, lambda t, y: y[1]], t_eval=[],
     )  # fmt: skip
-    return found.t_events[0][1] * found.y_events[0][0][1] + found.t_events[1][0]
+    return found.t_events[0][0] * found.y_events[0][0][1] + found.t_events[1][0]
 
 
 def end_by_event(p, s):
@@ -156,8 +156,8 @@ def odeint_times(p, s):
     xp = module(s)
     return s.integrate.odeint(
         lambda t, y: [y[1] * t, -p * y[0]], [p, 1.0], xp.array([p, 1.7, 2 * p]), tfirst=True,
-        full_output=1, Dfun=lambda t, y: xp.array([[0.0, t], [-p, 0.0]]), **FINE,
-    )[0][:, 0]  # fmt: skip
+        Dfun=lambda t, y: xp.array([[0.0, t], [-p, 0.0]]), **FINE,
+    )[:, 0]  # fmt: skip
 
 
 EQUATIONS = [

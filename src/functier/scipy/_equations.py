@@ -27,7 +27,7 @@ from ._flows import EXPLICIT, IMPLICIT, Flow, Fun, Settings, as_state, change_of
 from ._parts import Layout, NewBatch
 from ._problems import Problem
 
-MANY = {True: 200, False: 4000}
+MANY = {True: 200, False: 1000}
 """The number of unknowns, of a method with a Jacobian or without, at which reverse mode changes.
 
 Forward sensitivities of fewer are faster than the adjoint, as measured.
