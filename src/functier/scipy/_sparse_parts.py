@@ -18,10 +18,6 @@ from . import _sparse_places as places
 from ._problems import has_tensor
 
 
-class MissingError(UnsupportedError, AttributeError):
-    """A method of SciPy's sparse matrices that those over tensors do not have."""
-
-
 class Parts:
     """A sparse matrix of SciPy's format `format`, over values that may be tensors.
 
@@ -140,11 +136,12 @@ class Parts:
         if plain is not None:
             return getattr(plain, name)
         if value is not None or hasattr(places.numbered(self.pattern), name):
-            raise self.refusal(f"the attribute {name!r}", f"A.toarray() and NumPy, for A.{name}")
+            instead = f"A.toarray() and NumPy, for A.{name}"
+            raise self.refusal(f"the attribute {name!r}", instead, AttributeError)
         raise AttributeError(f"{self.original.__name__!r} object has no attribute {name!r}")
 
-    def refusal(self, what: str, instead: str) -> MissingError:
-        return MissingError(
+    def refusal(self, what: str, instead: str, kind: Any = UnsupportedError) -> Exception:
+        return kind(
             f"scipy.sparse.{self.original.__name__}: {what} is not supported for a matrix whose "
             f"values are tensors; write {instead}"
         )
