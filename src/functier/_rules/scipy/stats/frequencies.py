@@ -207,6 +207,11 @@ def _false_discovery_control(ps: Value, *, axis: int | None = 0, method: str = "
 # ---- frequencies of intervals ----
 
 
+def _dtype_of_edges(*values: Value) -> Any:
+    dtype = np.result_type(*values)
+    return dtype if dtype.kind == "f" else np.result_type(dtype, float)
+
+
 def _histogram(a: Value, numbins: int, limits: Any, weights: Value) -> tuple:
     """Return the counts of intervals, the lower limit, the width, and the number of the others."""
     a = np.reshape(as_array(a), (-1,))
@@ -222,14 +227,14 @@ def _histogram(a: Value, numbins: int, limits: Any, weights: Value) -> tuple:
     pad = np.where(np.equal(span, 0), 0.5, 0.0)
     low_edge, high_edge, num = low - pad, high + pad, numbins
     edges = np.arange(num) * ((high_edge - low_edge) / num) + low_edge
-    edges = np.append(edges, high_edge)
+    edges = np.astype(np.append(edges, high_edge), _dtype_of_edges(a, low, high), copy=False)
     beyond = np.append(edges[1:-1], np.inf)
     inside = np.logical_and(
         np.logical_and(np.greater_equal(a[:, None], edges[:-1]), np.less(a[:, None], beyond)),
         np.less_equal(a[:, None], edges[-1]),
     )
     mass: Any = 1.0 if weights is None else np.reshape(as_array(weights), (-1, 1))
-    counts = np.sum(np.where(inside, mass, 0.0), axis=0)
+    counts = np.astype(np.sum(np.where(inside, mass, 0.0), axis=0), float, copy=False)
     outside = np.logical_or(np.less(a, low), np.greater(a, high))
     return counts, low, edges[1] - edges[0], np.sum(outside)
 

@@ -105,17 +105,17 @@ def _two_samples(data1: Value, data2: Value, alternative: str, method: str) -> t
     _side(alternative)
     whole = np.concatenate([data1, data2], axis=-1)
     places, n = ranks(whole, "min"), np.shape(data1)[-1]
-    found = constants(
+    statistic, p, rank, sign = constants(
         "ks_2samp",
         [places[..., :n], places[..., n:]],
         "statistic pvalue statistic_location statistic_sign",
+        alone=True,
         alternative=alternative,
         method=method,
     )
-    index = np.astype(np.nan_to_num(found[..., 2:3], nan=1.0) - 1, int)
+    index = np.astype(np.nan_to_num(rank, nan=1.0) - 1, int)[..., None]
     place = np.take_along_axis(np.sort(whole, axis=-1), index, axis=-1)[..., 0]
-    sign = found[..., 3] if np.ndim(whole) > 1 else np.astype(found[..., 3], np.int8)
-    return found[..., 0], found[..., 1], place, sign
+    return statistic, p, place, sign
 
 
 @statistic("ks_1samp", "x", hides_nan=True, outputs=4, join=KstestResult)

@@ -1,5 +1,6 @@
 """Moments, deviations and scores."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...axes import as_array, as_rows, normalize
 from ...constructors import check_values
 from ..declare import declare_composite
 from .means import within
+from .ranks import still
 from .samples import check_policy, has_no_nan, statistic
 
 
@@ -139,15 +141,18 @@ def k_statistic(data: Value, n: int) -> Value:
     s1, s2, s3, s4 = (np.sum(data**k, axis=-1) if k <= n else 0 for k in (1, 2, 3, 4))
     if n == 1:
         return s1 * 1.0 / size
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if n == 2:
-            return (size * s2 - s1**2.0) / (size * (size - 1.0))
-        if n == 3:
-            divisor = size * (size - 1.0) * (size - 2.0)
-            return (2 * s1**3 - 3 * size * s1 * s2 + size * size * s3) / divisor
+    if n == 2:
+        total: Value = size * s2 - s1**2.0
+    elif n == 3:
+        total = 2 * s1**3 - 3 * size * s1 * s2 + size * size * s3
+    else:
         total = -6 * s1**4 + 12 * size * s1**2 * s2 - 3 * size * (size - 1.0) * s2**2
         total = total - 4 * size * (size + 1) * s1 * s3 + size * size * (size + 1) * s4
-        return total / (size * (size - 1.0) * (size - 2.0) * (size - 3.0))
+    divisor = math.prod((size - i for i in range(1, n)), start=1.0 * size)
+    if divisor:
+        return total / divisor
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return still(total) / divisor  # too few observations: an infinity, or NaN
 
 
 @statistic("kstat", "data", axis=None)

@@ -116,6 +116,10 @@ def _quantile(
             f"{', '.join(OFFSETS)} and harrell-davis"
         )
     x, weak = as_array(x), type(p) is float
+    if x.dtype.kind not in "iuf":
+        raise ValueError("`x` must have real dtype.")
+    if as_array(p).dtype.kind != "f":
+        raise ValueError("`p` must have real floating dtype.")
     dtype = np.result_type(as_float(x) if weak else x, p if weak else as_array(p))
     dtype = dtype if dtype.kind == "f" else np.dtype(float)
     x, p = (np.astype(as_array(v), dtype, copy=False) for v in (x, p))

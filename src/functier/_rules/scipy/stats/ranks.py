@@ -78,7 +78,7 @@ def with_value(formula: Value, value: Value) -> Value:
 @primitive
 def numbers_of(
     x: Value, name: str, lengths: tuple, fields: tuple, options: tuple = (), alone: bool = True
-) -> Value:
+) -> tuple:
     """Return the numbers that SciPy computes of plain samples, which have no derivative.
 
     Parameters
@@ -90,7 +90,7 @@ def numbers_of(
     lengths : tuple of int
         The lengths of the samples.
     fields : tuple of str
-        The attributes of the result, which become the last axis.
+        The attributes of the result.
     options : tuple of pairs
         The names and values of other arguments.
     alone : bool
@@ -99,16 +99,16 @@ def numbers_of(
     """
     samples = np.split(x, np.cumsum(lengths)[:-1], axis=-1)
     result = getattr(stats, name)(*samples, axis=-1, **dict(options))
-    values = [getattr(result, field) for field in fields]
-    return np.stack([np.broadcast_to(v, np.shape(x)[:-1]) for v in values], axis=-1)
+    shape = np.shape(x)[:-1]
+    return tuple(np.broadcast_to(getattr(result, field), shape)[()] for field in fields)
 
 
-def _numbers_vmap(k: int, x: Value, alone: bool = True, **call: Any) -> Value:
+def _numbers_vmap(k: int, x: Value, alone: bool = True, **call: Any) -> tuple:
     batch = np.shape(x)[:k]
     if not alone or 0 in batch:
         return numbers_of(x, **call, alone=alone)
     found = [numbers_of(x[index], **call) for index in np.ndindex(*batch)]
-    return np.reshape(np.stack(found), (*batch, *np.shape(found[0])))
+    return tuple(np.reshape(np.stack(c), (*batch, *np.shape(c[0]))) for c in zip(*found))
 
 
 constant(numbers_of, "x name lengths fields options alone", "x", vmap=_numbers_vmap)
@@ -116,7 +116,7 @@ constant(numbers_of, "x name lengths fields options alone", "x", vmap=_numbers_v
 
 def constants(
     name: str, rows: Sequence[Value], fields: str, alone: bool = False, **options: Any
-) -> Value:
+) -> tuple:
     """Return the numbers that SciPy computes of samples along the last axis."""
     x = rows[0] if len(rows) == 1 else np.concatenate(rows, axis=-1)
     lengths = tuple(np.shape(r)[-1] for r in rows)
@@ -151,10 +151,9 @@ def _rank_test(
         fields = "statistic pvalue"
         if name == "wilcoxon" and options["method"] in ("approx", "asymptotic"):
             fields += " zstatistic"
-        numbers = constants(name, rows, fields, alone, **options)
-        values = [numbers[..., i] for i in range(np.shape(numbers)[-1])]
+        values = constants(name, rows, fields, alone, **options)
         if keepdims:
-            values = [np.reshape(v, form) for v in values]
+            values = tuple(np.reshape(v, form) for v in values)
         return join(*values)
 
     composite(func, call)

@@ -10,6 +10,7 @@ import scipy.special as special  # type: ignore[import-untyped]
 from scipy import stats
 
 from ...._core.types import Value
+from ...axes import is_known_false
 
 ALTERNATIVES = ("less", "greater", "two-sided")
 
@@ -84,6 +85,15 @@ def p_value(cdf: Callable, sf: Callable, value: Value, alternative: str) -> Valu
     if alternative == "greater":
         return sf(value)
     return 2 * sf(np.absolute(value))
+
+
+def at_numbers(func: Callable, *xs: Value) -> Value:
+    """Return ``func(*xs)``, and NaN where one is NaN, through which no derivative passes."""
+    bad: Value = functools.reduce(np.logical_or, map(np.isnan, xs))
+    if is_known_false(bad):
+        return func(*xs)
+    y = func(*(np.where(bad, np.asarray(0.5, x.dtype), x)[()] for x in xs))
+    return np.where(bad, np.asarray(np.nan, y.dtype), y)[()]
 
 
 def t_p_value(df: Value, t: Value, alternative: str) -> Value:

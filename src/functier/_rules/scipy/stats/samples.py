@@ -140,17 +140,24 @@ def _with_policy(
         masks = [find_nan(*rows)] * len(rows) if paired else [find_nan(r) for r in rows]
         if any(m is not None and not is_known_false(m) for m in masks):
             return _omit(compute, rows, masks)
-    values = compute(*rows)
-    if policy == "propagate" and hides_nan:
-        found = [m for m in map(find_nan, rows) if m is not None and not is_known_false(m)]
-        if found:
-            bad = [np.any(m, axis=-1) for m in found]
-            all_bad = functools.reduce(np.logical_or, bad)
-            values = tuple(_without_bad(v, all_bad) for v in values)
-    return values
+    if policy != "propagate" or not hides_nan:
+        return compute(*rows)
+    found = [m for m in map(find_nan, rows) if m is not None and not is_known_false(m)]
+    if not found:
+        return compute(*rows)
+    bad: Value = functools.reduce(np.logical_or, [np.any(m, axis=-1) for m in found])
+    rows = [replaced(r, bad) for r in rows]
+    return tuple(with_nan(v, bad) for v in compute(*rows))
 
 
-def _without_bad(value: Value, bad: Value) -> Value:
+def replaced(row: Value, bad: Value) -> Value:
+    """Return other observations for bad samples, which no derivative has to meet."""
+    n = np.shape(row)[-1]
+    fill = np.astype(np.arange(1, n + 1) / (n + 1), row.dtype)
+    return np.where(bad[..., None], fill, row)
+
+
+def with_nan(value: Value, bad: Value) -> Value:
     """Return NaN for the bad samples; a number of Python is a fact about all of them.
 
     Whole numbers have no NaN: where one is bad, SciPy's dtype is another.

@@ -87,10 +87,12 @@ def _bartlett(*samples: Value) -> tuple:
     k = len(samples)
     if k < 2:
         raise ValueError("Must enter at least two input sample vectors.")
+    counted = samples[0].dtype  # in which SciPy counts
     samples = tuple(as_float(s) for s in samples)
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = np.stack([np.var(s, axis=-1, ddof=1) for s in samples], axis=-1)
-        n = np.asarray([np.shape(s)[-1] for s in samples], variances.dtype)
+        sizes = [np.shape(s)[-1] for s in samples]
+        n = np.astype(np.astype(np.asarray(sizes), counted), variances.dtype)
         total = np.sum(n)
         pooled = np.sum((n - 1) * variances, axis=-1) / (total - k)
         terms = np.sum((n - 1) * np.log(variances), axis=-1)
