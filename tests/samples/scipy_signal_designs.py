@@ -4,6 +4,7 @@ Most of these functions are SciPy's code, run on tensors.
 """
 
 import numpy as np
+import scipy
 
 import functier.numpy as fnp
 import functier.scipy.signal as signal
@@ -56,6 +57,14 @@ def system(function, **options):
     return lambda a, b: function((a, b, C, D), **options)
 
 
+LATER = (
+    [  # code in C before SciPy 1.15
+        of("lombscargle", lambda y: signal.lombscargle(TIMES, y, np.array([1.0, 2.0])), normal(12)),
+    ]
+    if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15)
+    else []
+)
+
 ROWS = [
     of("butter", design("butter"), CUT),
     of("butter", design("butter", order=2, btype="bandpass"), BAND),
@@ -107,5 +116,5 @@ ROWS = [
     of("czt", lambda x: signal.czt(x, m=4), normal(6)),
     of("splines", signal.cspline1d, normal(6)),
     of("savgol_coeffs", lambda d: signal.savgol_coeffs(5, 2, deriv=1, delta=d), np.array(0.7)),
-    of("lombscargle", lambda y: signal.lombscargle(TIMES, y, np.array([1.0, 2.0])), normal(12)),
+    *LATER,
 ]  # fmt: skip

@@ -8,9 +8,9 @@ import scipy.interpolate as sci  # type: ignore[import-untyped]
 from .._rules.constructors import check_values
 from .._rules.indexing import read_at
 from . import _splines as sp
-from ._b_splines import (
+from ._b_splines import BSpline
+from ._fitpack import (
     FUNCTIONS,
-    BSpline,
     InterpolatedUnivariateSpline,
     LSQUnivariateSpline,
     UnivariateSpline,

@@ -67,13 +67,20 @@ def _make(value: Any, path: str) -> Any:
         return MIRROR.namespace(value)
     if isinstance(value, type) and is_copied_class(value):
         return copy_class(value, path.rpartition(".")[2], twin_of, _home(path))
-    if type(value).__name__ == CYTHON and "._" in path:
+    if _is_compiled(value) and "._" in path:
         return plain_only(value)
     if isinstance(value, np.ufunc) or not isinstance(value, FUNCTIONS):
         return value
     if not MIRROR.owns(value.__module__ or ""):
         return _numpy.twin_of(value, path)
     return _twin_of_function(value, path)
+
+
+def _is_compiled(value: Any) -> bool:
+    """Tell if a value is a function in C of SciPy's."""
+    if type(value).__name__ == CYTHON:
+        return True
+    return isinstance(value, BuiltinFunctionType) and MIRROR.owns(value.__module__ or "")
 
 
 def _home(path: str) -> str:

@@ -33,7 +33,7 @@ def sorted_knots(t: Any) -> Any:
     return check_values(sp.as_doubles(t), _falls_nowhere, message)
 
 
-def _is_zero(difference: Any) -> bool:
+def is_zero(difference: Any) -> bool:
     return np.allclose(difference, 0, atol=1e-15)
 
 
@@ -233,7 +233,7 @@ class CubicSpline(Piecewise, sci.CubicSpline):
                 "The first and last `y` point along axis must be identical (within machine "
                 "precision) when bc_type='periodic'."
             )
-            check_values(y[:1] - y[-1:], _is_zero, message)
+            check_values(y[:1] - y[-1:], is_zero, message)
             c = sp.of_slopes(x, y, sp.periodic_slopes(x, y))
             self._set(x, c, axis, "periodic" if extrapolate is None else extrapolate)
             return

@@ -1,0 +1,106 @@
+"""Copies of SciPy's code: where they run, what their names mean, and what they refuse."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.signal
+
+import functier as ft
+import functier.numpy as fnp
+from functier.scipy import _copies, _namespaces, interpolate, signal, spatial
+
+A = np.array([[-1.0, 0.5], [-0.2, -0.7]])
+B, C, D = np.array([[1.0], [0.5]]), np.array([[1.0, 0.3]]), np.array([[0.1]])
+GRID = np.linspace(0.0, 2.0, 7)
+
+
+def slope_is_right(f, x, rtol=1e-6):
+    value, slope = ft.jvp(f, (x,), (1.0,))
+    np.testing.assert_allclose(slope, (f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rtol=rtol, atol=1e-6)
+    np.testing.assert_allclose(value, f(x), rtol=1e-12)
+    np.testing.assert_allclose(ft.vmap(f)(np.array([x, 1.01 * x])), [f(x), f(1.01 * x)], rtol=1e-9)
+
+
+def test_plain_arguments_meet_scipys_function(monkeypatch):
+    """Inside a level, too: no copy is made for them."""
+    monkeypatch.setattr(_namespaces, "copy_of", lambda func, twin_of: 1 / 0)
+
+    def scaled(x):
+        return x * signal.butter(3, 0.3)[0][0]
+
+    assert ft.grad(scaled)(1.0) == scipy.signal.butter(3, 0.3)[0][0]
+    with pytest.raises(ZeroDivisionError):
+        ft.grad(lambda w: signal.butter(3, w)[0][0])(0.3)
+
+
+def test_names_of_a_copy_mean_twins():
+    copy = _copies.copy_of(scipy.signal.iirfilter, _namespaces.twin_of)
+    names = copy.__globals__
+    assert names["np"] is fnp and names["float_factorial"] is not None
+    assert names["buttap"] is signal.buttap and names["filter_dict"]["butter"][0] is signal.buttap
+    assert scipy.signal.iirfilter.__globals__["np"] is np
+    assert copy.__code__.co_code is not scipy.signal.iirfilter.__code__
+
+
+def test_a_copy_without_twins_is_found(monkeypatch):
+    """The planted fault: globals that stay SciPy's."""
+    monkeypatch.setattr(_copies, "COPIES", {})
+    monkeypatch.setattr(_copies, "copy_globals", lambda names, twin_of: dict(names))
+    with pytest.raises(ft.ConversionError):
+        ft.grad(lambda t: signal.chirp(t, 1.0, 2.0, 3.0))(0.4)
+
+
+def test_classes_are_copied_with_their_bases():
+    made = signal.StateSpace(A, B, C, D)
+    assert isinstance(made, signal.lti) and isinstance(made, signal.StateSpace)
+    assert isinstance(scipy.signal.StateSpace(A, B, C, D), signal.lti)
+    expected = scipy.signal.StateSpace(A, B, C, D).output(GRID, GRID)[1]
+    np.testing.assert_array_equal(made.output(GRID, GRID)[1], expected)
+    assert pickle.loads(pickle.dumps(signal.StateSpace)) is signal.StateSpace
+
+
+def test_systems_hold_tensors():
+    """An instance hides them from the twin of a function, which runs its copy then."""
+
+    def end(a):
+        system = signal.StateSpace(a * A, B, C, D)
+        return (signal.lsim(system, GRID, GRID)[1] + signal.step(system.to_tf(), T=GRID)[1])[-1]
+
+    slope_is_right(end, 0.7)
+    slope_is_right(lambda a: signal.TransferFunction([a], [1.0, a, 2.0]).poles[0].imag, 0.7)
+
+
+@pytest.mark.parametrize(
+    "f, x",
+    [
+        (lambda a: signal.windows.chebwin(9, a)[2], 80.0),
+        (lambda a: signal.windows.taylor(9, 4, a)[2], 30.0),
+        (lambda a: signal.envelope(a * np.cos(3 * GRID))[0][3], 0.7),
+        (lambda a: signal.square(GRID, 0.3)[3] * a, 0.7),
+        (lambda a: signal.sawtooth(5 * a * GRID, 0.3)[3], 0.71),
+        (lambda a: signal.iirdesign(a, 0.4, 1.0, 30.0)[1][2], 0.2),
+        (lambda a: signal.minimum_phase(a * np.array([0.1, 0.3, 0.5, 0.3, 0.1]))[1], 0.7),
+        (lambda a: signal.gammatone(440 * a, "iir", fs=16000)[1][3], 1.1),
+        (lambda a: signal.kaiser_beta(60 * a), 1.1),
+        (lambda a: spatial.minkowski_distance(a * A, A[::-1])[0], 0.7),
+        (lambda a: interpolate.Rbf(GRID, np.cos(a * GRID))(0.3), 0.7),
+    ],
+)
+def test_functions_without_a_row(f, x):
+    if f.__code__.co_names[1] not in ("envelope",) or hasattr(scipy.signal, "envelope"):
+        slope_is_right(f, x)
+
+
+def test_compiled_code_refuses_by_name():
+    with pytest.raises((ft.UnsupportedError, ft.ConversionError), match="symiirorder1"):
+        ft.grad(lambda a: fnp.sum(signal.symiirorder1(a * GRID, 0.3, 0.5)))(1.0)
+    with pytest.raises(ft.UnsupportedError, match="compiled code, which takes no tensors"):
+        _copies.plain_only(np.bincount)(ft.Tensor(np.arange(3)))
+
+
+def test_errors_are_scipys():
+    with pytest.raises(ValueError, match="0 < Wn < 1"):
+        ft.grad(lambda w: signal.butter(3, w)[0][0])(1.5)
+    with pytest.raises(ft.DataDependentError, match="iirfilter"):
+        ft.vmap(lambda w: signal.butter(3, w)[0][0])(np.array([0.5, 1.5]))
