@@ -82,9 +82,9 @@ def solve_ivp(
         )  # fmt: skip
 
     results = problem.solve(solve, starts)
+    _check_examples(label, results)
     if not problem.met and not has_tensor(*starts) and not dense_output:
         return results[0]
-    _check_examples(label, results)
     system = System(fun, problem.args, vectorized)
     equation = Results(problem, system, t0, tf, y0, t_eval)
     if problem.layout.order:
@@ -330,9 +330,9 @@ def odeint(
         return found if full_output else (found,)
 
     results = problem.solve(solve, starts)
+    _check_examples(label, results)
     if not problem.met and not has_tensor(*starts):
         return results[0] if full_output else results[0][0]
-    _check_examples(label, results)
     if full_output and len(results) != 1:
         raise UnsupportedError(
             f"{label}: full_output has one report, and there are {len(results)} examples; leave it "
