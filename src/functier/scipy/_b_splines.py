@@ -9,6 +9,7 @@ from .._rules.constructors import check_values
 from . import _splines as sp
 from ._piecewise import (
     Held,
+    is_zero,
     placed,
     sorted_knots,
     table_of,
