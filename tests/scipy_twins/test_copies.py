@@ -1,6 +1,8 @@
 """Copies of SciPy's code: where they run, what their names mean, and what they refuse."""
 
 import pickle
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -104,3 +106,38 @@ def test_errors_are_scipys():
         ft.grad(lambda w: signal.butter(3, w)[0][0])(1.5)
     with pytest.raises(ft.DataDependentError, match="iirfilter"):
         ft.vmap(lambda w: signal.butter(3, w)[0][0])(np.array([0.5, 1.5]))
+
+
+ADOPTED = """
+import numpy as np
+import scipy.ndimage as nd
+from scipy.cluster.vq import vq
+from scipy.interpolate import make_smoothing_spline
+from scipy.signal import butter, sosfilt
+from scipy.signal.windows import kaiser
+from scipy.spatial import cKDTree
+from scipy.spatial.transform import Rotation
+
+POINTS = np.array([[0.0, 0.0], [1.0, 0.2], [0.3, 1.1], [0.9, 1.3]])
+
+def total(a):
+    x = np.cos(np.arange(12.0) * a)
+    turned = Rotation.from_euler("xyz", [0.1 * a, 0.2, 0.3]).apply([1, 2, 3])
+    found = [sosfilt(butter(2, 0.2, output="sos"), x), kaiser(5, a), turned,
+             vq(POINTS * a, POINTS + 0.1)[1], cKDTree(POINTS).query(POINTS * a + 0.1)[0],
+             make_smoothing_spline(np.arange(12.0), x, lam=a)(2.2),
+             nd.generic_filter(x.reshape(3, 4), lambda v: np.sum(v**2), 2)]
+    assert isinstance(Rotation.identity(), Rotation)
+    return sum(np.sum(part) for part in found)
+"""
+
+
+def test_adopted_code_of_many_modules(monkeypatch):
+    module = types.ModuleType("model_of_many_modules")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(ADOPTED, vars(module))
+    plain = [module.total(a) for a in (1.1, 1.2, 1.1 + 1e-6, 1.1 - 1e-6)]
+    with ft.adopt(module.__name__):
+        np.testing.assert_allclose(ft.vmap(module.total)(np.array([1.1, 1.2])), plain[:2])
+        slope = ft.grad(module.total)(1.1)
+    np.testing.assert_allclose(slope, (plain[2] - plain[3]) / 2e-6, rtol=1e-6)

@@ -30,8 +30,9 @@ MODULES: dict[str, str] = {
         "numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.lib", "numpy.lib.scimath",
         "numpy.lib.stride_tricks", "numpy.polynomial", "numpy.polynomial.polynomial",
         "numpy.polynomial.chebyshev", "numpy.polynomial.legendre",
-        "scipy", "scipy.fft", "scipy.fftpack", "scipy.integrate", "scipy.interpolate",
-        "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.sparse",
+        "scipy", "scipy.cluster.vq", "scipy.fft", "scipy.fftpack", "scipy.integrate",
+        "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal",
+        "scipy.signal.windows", "scipy.sparse",
         "scipy.sparse.linalg", "scipy.spatial", "scipy.spatial.distance",
         "scipy.spatial.transform", "scipy.special", "scipy.stats",
     )
