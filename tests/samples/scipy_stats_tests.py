@@ -92,6 +92,7 @@ STUDENT = [
     row(stats.median_abs_deviation, normal(2, 5), axis=1, scale="normal"),
     row(stats.median_abs_deviation, normal(4), center=np.mean),
     row(stats.gstd, positive(2, 4), axis=1),
+    row(stats.obrientransform, X, Y),
 ]  # fmt: skip
 
 NORMALITY = [
@@ -101,7 +102,7 @@ NORMALITY = [
     row(stats.normaltest, normal(9)),
     row(parts(stats.jarque_bera), normal(8), _name="jarque_bera"),
     row(stats.shapiro, normal(6)),
-    row(stats.shapiro, normal(13)),
+    row(stats.shapiro, np.cumsum(positive(13))),
     row(stats.shapiro, normal(3)),
 ]
 

@@ -5,8 +5,12 @@ from typing import Any
 
 import numpy as np
 import scipy.special as special  # type: ignore[import-untyped]
+import scipy.stats as stats  # type: ignore[import-untyped]
 
+from ...._core.errors import UnsupportedError
 from ...._core.types import Value
+from ...axes import as_array
+from ..declare import declare_composite
 from .means import trimmed_mean
 from .moments import as_float, sample_variance
 from .results import result_class
@@ -99,3 +103,20 @@ def _bartlett(*samples: Value) -> tuple:
         numerator = (total - k) * np.log(pooled) - terms
         t = numerator / (1 + 1 / (3 * (k - 1)) * (np.sum(1 / (n - 1)) - 1 / (total - k)))
     return np.maximum(t, t.dtype.type(0)), special.chdtrc(k - 1, t)
+
+
+@declare_composite(stats, "obrientransform")
+def _obrientransform(*samples: Value) -> Value:
+    found = []
+    for sample in samples:
+        a = as_float(as_array(sample))
+        n = np.shape(a)[0]
+        squares = (a - np.mean(a)) ** 2
+        total = np.sum(squares)
+        found.append(((n - 1.5) * n * squares - 0.5 * total) / ((n - 1) * (n - 2)))
+    if len({np.shape(a) for a in found}) > 1:
+        raise UnsupportedError(
+            "scipy.stats.obrientransform: samples of different lengths have a result of objects, "
+            "which does not go with tensors; write scipy.stats.obrientransform(x)[0] for each"
+        )
+    return np.stack(found) if found else np.zeros(0)
