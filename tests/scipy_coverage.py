@@ -84,6 +84,13 @@ def trials() -> dict[str, Trial]:
             lambda a, b: si.odeint(lambda y, t: -a * y, b, np.array([0.0, 1.0]))[1, 0],
             (0.7, 2.0),
         ),
+        "integrate.solve_bvp": (
+            lambda a, b: si.solve_bvp(
+                lambda x, y: np.stack([y[1], a * y[0]]), lambda y, z: np.stack([y[0], z[0] - b]),
+                XS, np.ones((2, 6)),
+            ).y[0, 3],
+            (0.7, 2.0),
+        ),
         "optimize.root_scalar": (
             lambda a: so.root_scalar(lambda x: x**3 - a, bracket=(0.1, 3.0)).root, (2.0,),
         ),

@@ -127,7 +127,7 @@ def stopping(p, s):
 
 def crossings(p, s):
     found = solved(
-        s, lambda t, y: [y[1], -p * y[0]], (0.0, 5.0), [p, 1.0],
+        s, lambda t, y: [y[1], -p * y[0]], (0.0, 3.0), [p, 1.0],
         events=[lambda t, y: y[0] - 0.3 * p, lambda t, y: y[1]], t_eval=[],
     )  # fmt: skip
     return found.t_events[0][0] * found.y_events[0][0][1] + found.t_events[1][0]

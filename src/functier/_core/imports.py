@@ -194,7 +194,8 @@ def is_plain_python(names: dict[str, Any]) -> bool:
 # ---- SciPy's names ----
 
 OF_FUNCTIONS: dict[str, str] = {
-    "integrate": "quad quad_vec fixed_quad dblquad tplquad nquad solve_ivp odeint",
+    "integrate": """quad quad_vec fixed_quad dblquad tplquad nquad solve_ivp odeint
+        solve_bvp""",
     "optimize": """brentq brenth ridder bisect toms748 newton root_scalar fsolve root minimize
         minimize_scalar least_squares curve_fit""",
     "stats": "gaussian_kde multivariate_normal multivariate_t dirichlet",

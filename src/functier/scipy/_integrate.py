@@ -21,7 +21,7 @@ from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
-from . import _ode
+from . import _boundary, _ode
 from ._integrands import Integrand, Range, has_tensor, plain_constant, with_limits
 from ._jumps import check_jumps, note_spots
 from ._parts import Layout, NewBatch, Parts, Path
@@ -290,5 +290,6 @@ TWINS: list[tuple[Any, Any]] = [
     (sci.dblquad, _copy(sci.dblquad)),
     (sci.tplquad, _copy(sci.tplquad)),
     *_ode.TWINS,
+    *_boundary.TWINS,
 ]
 """Pairs of an object of SciPy and its twin."""
