@@ -165,6 +165,15 @@ def test_writes_to_values():
     np.testing.assert_allclose(ft.grad(f)(1.1), 2 * 1.1 * whole + 15 * 1.1**2)
 
 
+def test_values_of_diagonals_are_not_written_in_vain():
+    def f(p):
+        a = fs.sparse.diags([p * np.ones(3)], [0])
+        a.data[0, 1] = 5.0
+        return a.sum()
+
+    raises(ValueError, lambda: ft.grad(f)(1.0), "read-only")
+
+
 def test_a_plain_matrix_inside_a_level_is_scipys_to_other_code():
     def f(p):
         a = fs.sparse.csr_matrix(FIXED)
@@ -191,6 +200,7 @@ REFUSED = [
     (lambda a, p: np.asarray(a), TypeError, "write A.toarray()"),
     (lambda a, p: fs.sparse.linalg.eigs(a), UnsupportedError, "eigs of tensors is not supported"),
     (lambda a, p: fs.sparse.linalg.spilu(a.tocsc()), UnsupportedError, "has no derivative"),
+    (lambda a, p: a.resize((5, 5)), UnsupportedError, "resize (a change in place)"),
     (lambda a, p: a.nothing, AttributeError, "'csr_matrix' object has no attribute 'nothing'"),
 ]
 

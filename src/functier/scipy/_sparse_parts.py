@@ -17,6 +17,9 @@ from .._rules.scipy.sparse.products import multiply
 from . import _sparse_places as places
 from ._problems import has_tensor
 
+IN_PLACE = {"resize", "set_shape", "update", "setdefault", "pop", "popitem", "clear"}
+"""Methods of SciPy's matrices that have no effect on a copy."""
+
 
 class Parts:
     """A sparse matrix of SciPy's format `format`, over values that may be tensors.
@@ -132,6 +135,8 @@ class Parts:
         if name[:2] == "__" or name in vars(type(self)):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         value = getattr(self.original, name, None)
+        if name in IN_PLACE and value is not None:
+            raise self.refusal(f"{name} (a change in place)", "a new matrix of A.tocoo()")
         plain = self.plain
         if plain is not None:
             return getattr(plain, name)
@@ -180,7 +185,8 @@ class Parts:
         numbers = self.numbers()
         if self.format not in ("dia", "bsr"):
             raise self.refusal("data", "A.tocsr().data")
-        return places.dense(values, numbers.data)
+        whole = places.dense(values, numbers.data)
+        return np.broadcast_to(whole, whole.shape)  # to which nothing can be written in vain
 
     @data.setter
     def data(self, data: Any) -> None:
