@@ -34,8 +34,23 @@ NAMES: dict[str, str] = {
         siegelslopes energy_distance scoreatpercentile differential_entropy
     """,
     "integrate": "trapezoid simpson cumulative_trapezoid romb quad solve_ivp odeint",
+    "interpolate": """
+        interp1d CubicSpline PchipInterpolator Akima1DInterpolator CubicHermiteSpline PPoly BSpline
+        make_interp_spline make_lsq_spline make_smoothing_spline splrep splev splint splder
+        splantider splprep UnivariateSpline InterpolatedUnivariateSpline LSQUnivariateSpline
+        RectBivariateSpline bisplev RegularGridInterpolator interpn RBFInterpolator griddata
+        LinearNDInterpolator NearestNDInterpolator KroghInterpolator
+    """,
+    "ndimage": """
+        gaussian_filter map_coordinates affine_transform geometric_transform generic_filter
+        fourier_shift fourier_gaussian center_of_mass mean variance sum_labels white_tophat
+    """,
+    "spatial": "KDTree cKDTree procrustes distance_matrix geometric_slerp",
     "signal": """
         lfilter filtfilt sosfilt convolve fftconvolve correlate detrend savgol_filter hilbert
+        butter cheby1 cheby2 ellip bessel iirfilter iirnotch iirpeak firwin firwin2 firls freqz freqs
+        freqz_zpk group_delay bilinear bilinear_zpk zpk2tf tf2zpk zpk2sos tf2sos tf2ss ss2tf
+        get_window chirp gausspulse cont2discrete lsim dlsim step impulse bode StateSpace czt
     """,
     "optimize": """
         brentq newton root root_scalar fsolve newton_krylov minimize minimize_scalar least_squares
