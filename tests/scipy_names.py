@@ -48,8 +48,8 @@ NAMES: dict[str, str] = {
     "spatial": "KDTree cKDTree procrustes distance_matrix geometric_slerp",
     "signal": """
         lfilter filtfilt sosfilt convolve fftconvolve correlate detrend savgol_filter hilbert
-        butter cheby1 cheby2 ellip bessel iirfilter iirnotch iirpeak firwin firwin2 firls freqz freqs
-        freqz_zpk group_delay bilinear bilinear_zpk zpk2tf tf2zpk zpk2sos tf2sos tf2ss ss2tf
+        butter cheby1 cheby2 ellip bessel iirfilter iirnotch iirpeak firwin firwin2 firls freqz
+        freqs freqz_zpk group_delay bilinear bilinear_zpk zpk2tf tf2zpk zpk2sos tf2sos tf2ss ss2tf
         get_window chirp gausspulse cont2discrete lsim dlsim step impulse bode StateSpace czt
     """,
     "optimize": """
