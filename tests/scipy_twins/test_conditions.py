@@ -241,6 +241,64 @@ def test_faults_are_found(fault, found, monkeypatch):
     assert judge(found, "grad") == "wrong"
 
 
+# ---- random linear problems ----
+
+
+def of_draw(rng):
+    """A random least squares problem with bounds, or a random linear program, of one number."""
+    m, n = 5, int(rng.integers(2, 4))
+    a, b, c = rng.random((m, n)), rng.normal(size=m) + 0.5, rng.normal(size=n)
+    da, db, dc = (rng.normal(size=np.shape(v)) * 0.3 for v in (a, b, c))
+    kind = rng.integers(3)
+
+    def found(p, s):
+        if kind == 0:
+            return s.optimize.nnls(a + p * da, b + p * db)[0] @ c
+        if kind == 1:
+            box = 0.0, rng_high
+            made = s.optimize.lsq_linear(a + p * da, b + p * db, bounds=box)
+            return made.x @ c + made.cost
+        made = s.optimize.linprog(c + p * dc, a + p * da, np.abs(b) + p * db, bounds=(-1, 1))
+        return made.fun + made.x[0]
+
+    rng_high = rng.uniform(0.1, 0.6)
+    return found
+
+
+def random_counts(count):
+    counts = {"right": 0, "wrong": 0, "unsure": 0}
+    for seed in range(count):
+        found = of_draw(np.random.default_rng(seed))
+        slope = ft.grad(lambda p, f=found: f(p, ft.scipy))(0.1)
+        steps = [
+            (found(0.1 + h, scipy) - found(0.1 - h, scipy)) / (2 * h) for h in (1e-4, 3e-5)
+        ]  # fmt: skip
+        if not np.isclose(*steps, rtol=1e-3, atol=1e-3):
+            counts["unsure"] += 1  # a kink is near
+        else:
+            right = np.isclose(slope, steps[1], rtol=2e-3, atol=2e-3)
+            counts["right" if right else "wrong"] += 1
+    return counts
+
+
+def test_random_linear_problems(request):
+    count = 600 if request.config.getoption("--slow") else 80
+    counts = random_counts(count)
+
+    assert not counts["wrong"]
+    assert counts["unsure"] < count / 10
+
+
+def test_random_problems_find_a_bound_that_is_missed(monkeypatch):
+    monkeypatch.setattr(
+        _linear_problems, "_felt",
+        lambda x, a, b, low, high: np.array(
+            [0 if low < v < high else -1 if v <= low else 1 for v, low, high in zip(x, low, high)]
+        ),
+    )  # fmt: skip
+    assert random_counts(80)["wrong"]
+
+
 def test_functions_of_rosenbrock():
     x, p = np.array([0.5, -0.3, 1.2]), np.array([1.0, 2.0, -1.0])
     for name in ("rosen", "rosen_der", "rosen_hess"):

@@ -28,8 +28,10 @@ class Limits:
     """Bounds of the unknowns in any of SciPy's forms; their numbers may be tensors."""
 
     def __init__(self, bounds: Any):
+        self.feasible: Any = False
         if isinstance(bounds, sco.Bounds):
             self.low, self.high = bounds.lb, bounds.ub
+            self.feasible = bounds.keep_feasible
         else:
             pairs = [tuple(pair) for pair in bounds]
             self.low = [-np.inf if low is None else low for low, _ in pairs]
@@ -37,7 +39,8 @@ class Limits:
         self.low, self.high = fnp.asarray(self.low), fnp.asarray(self.high)
 
     def plain(self, problem: Problem, e: tuple) -> Any:
-        return sco.Bounds(problem.value(self.low, e), problem.value(self.high, e))
+        low, high = (problem.value(v, e) for v in (self.low, self.high))
+        return sco.Bounds(low, high, self.feasible)
 
     def equation(self, slope: Callable, x: Any) -> Callable:
         """Return the equation of a minimum near the place `x`, which has no derivative."""
@@ -80,9 +83,11 @@ class Constraint:
         values = np.reshape(fnp.asarray(self.func(x, *self.args)), -1)
         if isinstance(self.given, dict):
             return (values, values[:0]) if self.given["type"] == "eq" else (values[:0], values)
-        low, high = (np.broadcast_to(v, np.shape(values)) for v in (self.given.lb, self.given.ub))
-        fixed = low == high
-        above, below = np.isfinite(low) & ~fixed, np.isfinite(high) & ~fixed
+        ends = [fnp.asarray(v) for v in (self.given.lb, self.given.ub)]
+        low, high = (np.broadcast_to(v, np.shape(values)) for v in ends)
+        least, most = stop_gradient(low), stop_gradient(high)
+        fixed = least == most
+        above, below = np.isfinite(least) & ~fixed, np.isfinite(most) & ~fixed
         inside = np.concatenate([values[above] - low[above], high[below] - values[below]])
         return values[fixed] - low[fixed], inside
 
@@ -97,12 +102,20 @@ class Constraint:
         if isinstance(self.given, dict):
             found = {"type": self.given["type"], "fun": of(self.func)}
             return found | ({"jac": of(self.given["jac"])} if "jac" in self.given else {})
+        ends = [problem.value(v, e) for v in (self.given.lb, self.given.ub)]
+        feasible = self.given.keep_feasible
         if isinstance(self.given, sco.LinearConstraint):
-            return self.given
-        return sco.NonlinearConstraint(
-            of(self.func), self.given.lb, self.given.ub, of(self.given.jac),
-            keep_feasible=self.given.keep_feasible,
-        )  # fmt: skip
+            return sco.LinearConstraint(problem.value(self.given.A, e), *ends, feasible)
+        jac = of(self.given.jac)
+        return sco.NonlinearConstraint(of(self.func), *ends, jac, keep_feasible=feasible)
+
+    def tensors(self) -> list:
+        """Return what may have a tensor."""
+        if isinstance(self.given, dict):
+            return []
+        return [
+            getattr(self.given, name) for name in ("lb", "ub", "A") if hasattr(self.given, name)
+        ]
 
 
 def constraints_of(given: Any) -> list[Constraint]:

@@ -20,7 +20,7 @@ from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from .._rules.indexing import read_at
 from .._transforms.stop_gradient import stop_gradient
-from ._conditions import Limits
+from ._conditions import NEAR, Limits
 from ._problems import Problem, has_tensor
 from ._sparse_making import has_tensors, plain_of
 from ._sparse_parts import is_sparse
@@ -58,12 +58,12 @@ def _check_rank(problem: Problem, a: Any, fixed: Any) -> None:
 @functools.wraps(sco.nnls)
 def nnls(A: Any, b: Any, maxiter: Any = None, **options: Any) -> Any:
     if AMBIENT.get() is Tensor or not has_tensors(A, b):
-        return sco.nnls(plain_of(A), b, maxiter, **options)
+        return sco.nnls(plain_of(A), b, maxiter=maxiter, **options)
     problem = Problem("scipy.optimize.nnls", ())
     A, b = dense_of(A), fnp.asarray(b)
 
     def solve(e: tuple) -> Any:
-        return sco.nnls(problem.value(A, e), problem.value(b, e), maxiter, **options)[0]
+        return sco.nnls(problem.value(A, e), problem.value(b, e), maxiter=maxiter, **options)[0]
 
     rows = problem.solve(solve, (A, b))
     xs = np.array(rows)
@@ -87,16 +87,30 @@ def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), *more: Any, **op
 
     def solve(e: tuple) -> Any:
         plain = [problem.value(v, e) for v in (A, b, low, high)]
-        return sco.lsq_linear(plain[0], plain[1], tuple(plain[2:]), *more, **options)
+        found = sco.lsq_linear(plain[0], plain[1], tuple(plain[2:]), *more, **options)
+        return found, _felt(found.x, *plain)
 
-    results = problem.solve(solve, (A, b, low, high))
-    masks = np.array([r.active_mask for r in results])
+    pairs = problem.solve(solve, (A, b, low, high))
+    results = [found for found, _ in pairs]
+    masks = np.array([felt for _, felt in pairs])
     mask = problem.layout.constant(masks.reshape(*problem.layout.batch_shape(), -1))
     _check_rank(problem, A, mask != 0)
     at = np.where(mask < 0, _finite(low), np.where(mask > 0, _finite(high), 0.0))
     x = problem.moved([r.x for r in results], _least_squares(A, b, mask != 0, at, problem.label))
     rest = A @ x - b
     return problem.report(results, x=x, fun=rest, cost=np.sum(rest**2) / 2)
+
+
+def _felt(x: Any, a: Any, b: Any, low: Any, high: Any) -> np.ndarray:
+    """Return -1 or 1 for the unknowns on a bound that they would leave, else 0.
+
+    SciPy's own mask misses bounds that its method only comes near to.
+    """
+    slope = a.T @ (a @ x - b)
+    least = 1e-8 * np.max(np.abs(a.T @ b), initial=0.0)
+    near = NEAR * (1 + np.abs(x))
+    at_low, at_high = (x - low <= near) & (slope > least), (high - x <= near) & (slope < -least)
+    return np.astype(at_high, int) - np.astype(at_low, int)
 
 
 def _finite(x: Any) -> Any:

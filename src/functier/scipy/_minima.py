@@ -71,7 +71,8 @@ def minimize(
             **options,
         )  # fmt: skip
 
-    ends = () if limits is None else (limits.low, limits.high)
+    ends = [] if limits is None else [limits.low, limits.high]
+    ends += [v for c in conditions for v in c.tensors()]
     results = problem.solve(solve, (x0, *ends))
     if not problem.met and not has_tensor(x0, *ends):
         return results[0]
