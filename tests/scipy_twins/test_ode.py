@@ -209,6 +209,58 @@ def test_values_and_reports_are_those_of_scipy():
     assert seen == [(type(expected[0]), expected[0].message, None, None)]
 
 
+JUMPS = {
+    "time": lambda t, y, p: [1.0] if t < p else [0.0],
+    "where": lambda t, y, p: np.where(t < p, 1.0, 2.0) + 0 * y,
+    "state": lambda t, y, p: [p if y[0] < 1 else 3 * p],
+}
+
+
+@pytest.mark.parametrize("way", ["forward", "adjoint"])
+def test_a_jump_that_may_move_is_refused(way):
+    def solved(slope):
+        return lambda p: fi.solve_ivp(
+            slope, (0, 2), [0.2], args=(p,), t_eval=[2.0], rtol=1e-7, derivative=way
+        ).y[0, 0]
+
+    for slope in JUMPS.values():
+        f = solved(slope)
+        raises(ft.UnsupportedError, lambda f=f: ft.grad(f)(0.9), "jumps", "terminal event")
+    kink = solved(lambda t, y, p: np.maximum(y, p))
+    assert abs(ft.grad(kink)(0.9) - np.exp(2 - 7 / 9) * 7 / 9) < 1e-3
+    raises(ft.UnsupportedError, lambda: ft.grad(ft.grad(kink))(0.9), "jumps", "maximum")
+    fixed = solved(lambda t, y, p: p * y * (1.0 if t < 0.7 else 2.0))
+    assert abs(ft.grad(fixed)(0.9) - 0.2 * 3.3 * np.exp(3.3 * 0.9)) < 1e-3
+
+
+def test_the_remedy_for_a_jump_is_right():
+    """Heat until the state reaches p, then cool: both parts have derivatives."""
+
+    def reached(t, y, p):
+        return y[0] - p
+
+    reached.terminal = True
+
+    def f(p):
+        options = {"args": (p,), "rtol": 1e-9, "atol": 1e-11}
+        first = fi.solve_ivp(lambda t, y, p: [2 - y[0]], (0, 9), [0.2], events=reached, **options)
+        middle = first.t_events[0][0]
+        second = fi.solve_ivp(lambda t, y, p: -y, (middle, 2), first.y_events[0][0], **options)
+        return second.y[0, -1]
+
+    def closed(p):
+        return p * np.exp(-(2 - np.log(1.8 / (2 - p))))
+
+    close(ft.grad(f)(1.1), ft.grad(closed)(1.1), 1e-6)
+    close(ft.grad(ft.grad(f))(1.1), ft.grad(ft.grad(closed))(1.1), 1e-5)
+
+
+def test_a_jump_is_silently_wrong_without_the_check(monkeypatch):
+    monkeypatch.setattr(_flows, "moving_jump", lambda *given: None)
+    f = lambda p: fi.solve_ivp(JUMPS["where"], (0, 2), [0.2], args=(p,)).y[0, -1]  # noqa: E731
+    assert ft.grad(f)(0.9) == 0.0  # it is -1
+
+
 def test_without_tensors_the_result_is_that_of_scipy():
     results = []
 
@@ -237,6 +289,7 @@ def test_the_continuous_solution_has_a_slope():
         return ft.grad(lambda t: sol(t)[0])(0.7)
 
     close(ft.grad(later)(1.2), (0.84 - 1) * np.exp(-0.84), 1e-6)
+    raises(ft.UnsupportedError, lambda: ft.grad(f)(2.5, 1.2), "outside of its times", "0 to 2")
     raises(
         ft.UnsupportedError,
         lambda: ft.grad(

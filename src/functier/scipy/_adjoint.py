@@ -126,7 +126,9 @@ class Example:
         self.origin: Node | None = None
         if type(vector) is self.cls:
             vector, self.origin = vector._value, vector._extra
-        self.flow = Flow(self._value, t0, t1, vector, settings)
+        self.flow = Flow(self._value, t0, t1, vector, settings._replace(checked=False))
+        for e in self.flow.solutions:
+            self.flow.check_jumps(e, lambda t, y: slope(t, self.cls.level.track([y])[0]))
 
     def _value(self, t: Any, vector: Any) -> Any:
         """Return the slope without its derivatives, and note what it depends on."""
@@ -193,7 +195,10 @@ class Example:
         g = g / size
         m, n, count = shape_of(g)
         settings = self.settings._replace(
-            atol=np.tile(self.settings.atol, m), own_steps=False, options=self._options()
+            atol=np.tile(self.settings.atol, m),
+            own_steps=False,
+            checked=False,
+            options=self._options(),
         )
         totals: dict[int, Value] = {}
         adjoint: Any = np.zeros((m, n))

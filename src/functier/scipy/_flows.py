@@ -30,6 +30,8 @@ from .._core.tensor import Tensor
 from .._core.types import Shape
 from .._transforms.jacobian import jacfwd
 from .._transforms.stop_gradient import stop_gradient
+from ._integrands import Integrand
+from ._jumps import moving_jump
 from ._parts import Layout, NewBatch, Parts, Path
 
 EXPLICIT: tuple[Any, ...] = sci.RK23, sci.RK45, sci.DOP853
@@ -53,6 +55,7 @@ class Settings(NamedTuple):
     slope: Callable | None = None
     own_steps: bool = False
     bound: Any = None
+    checked: bool = True
 
 
 def as_state(x: Any) -> Any:
@@ -166,6 +169,27 @@ class Pieces:
         return total
 
 
+class Along(Integrand):
+    """The parts of a slope along a solution: each is computed once."""
+
+    def parts(self, x: Any) -> Parts:
+        return self.func(x)
+
+
+CHECKED = 64
+"""The number of elements up to which a derivative of the slope is searched for jumps."""
+
+
+def as_real(x: np.ndarray) -> np.ndarray:
+    """Return the real and imaginary parts of an array as one."""
+    return np.stack([x.real, x.imag]) if x.dtype.kind == "c" else x
+
+
+def order_of(path: Path) -> int:
+    """Return the order of a part as a derivative."""
+    return sum(map(bool, path))
+
+
 class Flow:
     """The state that starts as `y0` at `t0`, until `t1`, at all levels around the caller.
 
@@ -203,6 +227,34 @@ class Flow:
             e: self._solve_one(e, [float(x[e]) for x in spans], pieces.pack(first, e))
             for e in np.ndindex(shape)
         }
+        if self.settings.checked and layout.order:
+            for e in self.solutions:
+                self.check_jumps(e, self.fun)
+
+    def check_jumps(self, e: tuple, fun: Fun) -> None:
+        """Refuse a slope that jumps where the state or a parameter decides: see `_jumps`."""
+        layout, pieces, solution = self.layout, self.pieces, self.solutions[e]
+
+        def call(t: float) -> Any:
+            return fun(t, pieces.state(solution(t)))
+
+        def parts(t: float) -> Parts:
+            found = layout.parts(self.fun(t, pieces.state(solution(t))))
+            return {path: as_real(x[e]) for path, x in found.items()}
+
+        along = Along(layout, parts, (), lambda t: t, scalar=False)
+        for t in solution.ts:
+            along.at(float(t))
+        small = [p for p in along.paths() if np.prod(along.shape(p)) <= CHECKED or not any(p)]
+        found = moving_jump(along, [p for p in small if order_of(p) < max(layout.order, 1)], call)
+        if found is not None:
+            raise UnsupportedError(
+                f"{self.settings.label}: the slope, or a derivative of it, jumps near t = "
+                f"{found[0]:.6g}, and {found[1]} of tensors may decide when, so that the "
+                f"derivative has a term for that. Where the time is a constant, decide by t alone. "
+                f"Where it moves, end there by a terminal event, and go on from its time and state "
+                f"with another call"
+            )
 
     def _solve_one(self, e: tuple, span: list[float], vector: Any) -> Any:
         """Return SciPy's continuous solution for an example."""

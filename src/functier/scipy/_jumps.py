@@ -10,14 +10,14 @@ NOTE [jumps]
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from .._control.masks import bare
-from .._core.errors import UnsupportedError
+from .._core.errors import LevelError, UnsupportedError
 from .._core.numpy_facts import name_of
 from .._core.tensor import Tensor, canonical
 from .._transforms.stop_gradient import stop_gradient
@@ -47,6 +47,20 @@ def check_jumps(
                     f"Where it moves, write two integrals with the place as a limit, each of a "
                     f"function that does not jump"
                 )
+
+
+def moving_jump(
+    integrand: Integrand, paths: Iterable[Path], call: Callable[[float], Any]
+) -> tuple[float, str] | None:
+    """Return a node where a part jumps, and the function in `call` that may decide where."""
+    for path in paths:
+        for node in _jumps(integrand, path):
+            # Lists of tensors do not become arrays while a mode is on; they decide nothing.
+            with suppress(LevelError), Noting() as noted, _noting_conversions(noted.found):
+                call(node)
+            if noted.found:
+                return node, noted.found[0]
+    return None
 
 
 class Noting(TensorFunctionMode):

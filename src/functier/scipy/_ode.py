@@ -83,7 +83,8 @@ def solve_ivp(
 
     results = problem.solve(solve, starts)
     _check_examples(label, results)
-    if not problem.met and not has_tensor(*starts) and not dense_output:
+    plain = not problem.met and not has_tensor(*starts) and not dense_output
+    if plain and not problem.layout.order:
         return results[0]
     system = System(fun, problem.args, vectorized)
     equation = Results(problem, system, t0, tf, y0, t_eval)
@@ -91,7 +92,7 @@ def solve_ivp(
         starts = [float(problem.value(t0, e)) for e in problem.examples()]
         ends = [_end_of(r, start) for r, start in zip(results, starts)]
         equation.start(derivative, METHODS.get(method, method), ends, options)
-    return equation.result(results, asked)
+    return results[0] if plain else equation.result(results, asked)
 
 
 def _check_way(label: str, way: Any, ways: tuple = WAYS) -> None:
@@ -278,6 +279,12 @@ class DenseSolution(sci.OdeSolution):  # type: ignore[misc]
         if not shape_of(t):
             fixed, change = np.stack([fixed]), None if change is None else np.stack([change])
         equation.order = order
+        for e, solution in zip(examples, self.solutions):
+            if np.any((plain[e] < solution.t_min) | (plain[e] > solution.t_max)):
+                raise UnsupportedError(
+                    f"scipy.integrate.solve_ivp: sol(t) has no derivative outside of its times, "
+                    f"{solution.t_min:.6g} to {solution.t_max:.6g}; solve for a longer t_span"
+                )
         own = equation.state(fixed, change, range(shape_of(fixed)[0]))
         own = own if shape_of(t) else own[:, 0]
         return values + (own - stop_gradient(own))
@@ -331,7 +338,8 @@ def odeint(
 
     results = problem.solve(solve, starts)
     _check_examples(label, results)
-    if not problem.met and not has_tensor(*starts):
+    plain = not problem.met and not has_tensor(*starts)
+    if plain and not problem.layout.order:
         return results[0] if full_output else results[0][0]
     if full_output and len(results) != 1:
         raise UnsupportedError(
@@ -339,6 +347,8 @@ def odeint(
             f"out, or call it for each example outside of vmap"
         )
     states = _states(problem, func, jac, y0, t, results, given, first, derivative)
+    if plain:
+        states = results[0][0]
     return (states, *results[0][1:]) if full_output else states
 
 
