@@ -237,3 +237,26 @@ import functier.numpy
 assert [type(f) for f in sys.meta_path].count(Finder) == 1
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+CONVERSIONS = (
+    np.asarray, np.asanyarray, np.array, np.ascontiguousarray, np.asfortranarray,
+    np.asarray_chkfinite, np.require, np.atleast_1d, np.atleast_2d, np.atleast_3d,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("func", CONVERSIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [None, complex])
+def test_a_number_as_an_array_has_the_axes_that_numpy_gives(func, dtype):
+    given = {} if dtype is None or func.__name__.startswith("atleast") else {"dtype": dtype}
+    wanted = func(0.3, **given)
+
+    def f(x):
+        y = getattr(fnp, func.__name__)(x, **given)
+        assert (y.shape, y.dtype) == (wanted.shape, wanted.dtype)
+        return y
+
+    each_level(lambda x: np.real(f(x[0])))
+    assert np.array_equal(ft.vmap(f)(X), np.stack([func(x, **given) for x in X]))
+    if func is not np.asarray_chkfinite:  # which looks at values
+        assert np.array_equal(ft.trace(f)(0.3)(0.4), func(0.4, **given))

@@ -28,6 +28,7 @@ PLACES = {
     "constructors.primitive.function": "Python's numbers are wrapped alike",
     "constructors.reduce_kernel.kernel": "the same function without its wrapper",
     "creation._arange": "the form is a guard",
+    "scipy.stats.samples.arrange": "it asks for the known type",
     "elementwise._divide_by": "the same function, in place",
     "elementwise._subtract_from_one": "the same function, in place",
     "indexing.read": "the same function by another path",
@@ -267,3 +268,24 @@ def test_a_complex_identity_is_found(monkeypatch):
 
     with pytest.raises(AssertionError):
         test_zeros_keep_their_sign(lambda x: np.conjugate((x + complex(np.inf, 1)) * 1.0))
+
+
+@pytest.mark.parametrize("number", [0.3, 0.5 + 0.2j])
+@pytest.mark.parametrize("made", [np.asarray, np.array, np.asanyarray, np.ascontiguousarray])
+def test_an_array_of_a_number_of_python(made, number):
+    twin = getattr(functier.numpy, made.__name__)
+    ways = [lambda x: twin(x) * 2, lambda x: ft.jvp(lambda x: twin(x) ** 2, (x,), (x,))]
+    for f in ways:
+        assert difference(ft.trace(f)(number)(number), f(number)) is None
+
+
+def test_functions_of_scipy_that_call_functions_are_refused():
+    integrate = pytest.importorskip("functier.scipy.integrate")
+    optimize = pytest.importorskip("functier.scipy.optimize")
+    f = lambda a: integrate.quad(lambda t: np.exp(-a * t), 0, 1)[0]  # noqa: E731
+    g = lambda a: optimize.brentq(lambda t: t * t - a, 0.0, 2.0)  # noqa: E731
+    for h in (f, g, ft.grad(f), ft.grad(g)):
+        with pytest.raises(ft.ConversionError, match="call it outside"):
+            ft.trace(h)(np.float64(0.3))
+    still = ft.trace(lambda x: x * integrate.quad(np.exp, 0, 1)[0])(X)
+    assert difference(still(X), X * integrate.quad(np.exp, 0, 1)[0]) is None

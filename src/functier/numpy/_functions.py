@@ -145,6 +145,10 @@ def make_new_writable(result: Any, given: Any) -> Any:
 # ---- functions that have a meaning for tensors that NumPy's dispatch cannot give ----
 
 
+AT_LEAST_ONE = np.ascontiguousarray, np.asfortranarray
+"""The functions that make an array of one element of a number."""
+
+
 def _convert(
     func: Callable, a: Any, dtype: Any = None, *args: Any, like: Any = None, **kwargs: Any
 ) -> Any:
@@ -154,6 +158,8 @@ def _convert(
     if dtype is not None and np.dtype(dtype) != object:
         a = elements_of(a)
     if isinstance(a, Tensor) and not kwargs.get("ndmin"):
+        if func in AT_LEAST_ONE and not a.ndim:
+            a = np.reshape(a, (1,))
         if dtype is not None and np.dtype(dtype) != a.dtype:
             return np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
         if is_scalar(a):

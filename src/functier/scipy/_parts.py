@@ -21,7 +21,7 @@ import numpy as np
 
 from .._control.masks import narrow
 from .._core.ambient import AMBIENT
-from .._core.errors import LevelError
+from .._core.errors import ConversionError, LevelError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
@@ -99,6 +99,15 @@ class Layout:
         elif level.records:
             if mine:
                 level.unknown_value("a function of SciPy that calls a function")
+            self._take(i + 1, x, path, found)
+        elif level.guards:
+            if mine:
+                raise level.refusal(
+                    ConversionError,
+                    "a function of SciPy that calls a function chooses by values where it calls it, "
+                    "which a program cannot follow; call it outside, and trace or compile the "
+                    "function that it calls",
+                )
             self._take(i + 1, x, path, found)
         elif not mine:
             self._take(i + 1, x, (*path, 0), found)
@@ -183,7 +192,7 @@ class Layout:
         if i == len(self.classes):
             return parts[path][()]
         level = self.classes[i].level
-        if level.records:
+        if level.records or level.guards:
             return self._put(i + 1, path, parts)
         if level.batches:
             value = self._put(i + 1, path, parts)

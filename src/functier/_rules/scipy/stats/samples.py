@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.stats as stats  # type: ignore[import-untyped]
 
+from ...._core.numpy_facts import known_type
 from ...._core.types import Value
 from ...axes import as_array, as_rows, collapse, is_known_false, normalize
 from ...constructors import NUMBERS, check_values, composite
@@ -91,7 +92,10 @@ def arrange(values: Sequence[Value], axis: Any, paired: bool) -> tuple[list, tup
     """Return samples with observations last, and the shape of a result with ``keepdims``."""
     arrays = [as_array(v) for v in values]
     if len(arrays) > 1:  # a number of Python does not decide the dtype
-        dtype = np.result_type(*(v if type(v) in NUMBERS else a for v, a in zip(values, arrays)))
+        kinds = [known_type(v) for v in values]
+        dtype = np.result_type(*(
+            v if kind in NUMBERS else a for v, kind, a in zip(values, kinds, arrays)
+        ))  # fmt: skip
         arrays = [np.astype(v, dtype, copy=False) for v in arrays]
     arrays = [v if np.ndim(v) else np.reshape(v, (1,)) for v in arrays]
     ndim = max((np.ndim(v) for v in arrays), default=0)
