@@ -548,7 +548,7 @@ def test_errors_of_levels_are_the_same():
 
 
 ROWS = [
-    pytest.param(row, id=name, marks=[pytest.mark.slow] * (k % 2))
+    pytest.param(row, id=name, marks=[pytest.mark.slow] * (name.startswith("scipy") or k % 2 == 1))
     for k, (name, row) in enumerate([*samples.named().items()][::110])
 ]
 

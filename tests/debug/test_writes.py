@@ -309,7 +309,7 @@ def test_arrays_that_are_written_to_after_the_call():
 
 
 ROWS = [
-    pytest.param(row, id=name, marks=[pytest.mark.slow] * (k % 2))
+    pytest.param(row, id=name, marks=[pytest.mark.slow] * (name.startswith("scipy") or k % 2 == 1))
     for k, (name, row) in enumerate([*samples.named().items()][::110])
 ]
 

@@ -39,6 +39,7 @@ def scipys():
     return scipy_coverage.entries()
 
 
+@pytest.mark.slow
 def test_the_page_of_scipy_is_up_to_date(scipys):
     stored, now = scipy_coverage.PAGE.read_text(), scipy_coverage.page(scipys)
     if f"SciPy {scipy_coverage.version()}," in stored:
@@ -47,6 +48,7 @@ def test_the_page_of_scipy_is_up_to_date(scipys):
         assert len(set(entries(stored)) & set(entries(now))) > 300
 
 
+@pytest.mark.slow
 def test_what_is_promised_of_scipy_is_there(scipys):
     """In grad, jvp and vmap; at most one name in ten has a gap, and each gap a reason."""
     names = scipy_coverage.promised()
