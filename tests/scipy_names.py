@@ -88,5 +88,6 @@ DISCRETE: dict[str, tuple] = {
 GAPS: dict[str, str] = {
     "stats.hypergeom": "all parameters are whole numbers",
     "stats.randint": "all parameters are whole numbers",
+    "optimize.linear_sum_assignment": "its rows and columns are whole numbers, as of argsort",
 }
 """Names without a derivative or a batch, and the reason."""

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.special as special  # type: ignore[import-untyped]
 import scipy.stats as stats  # type: ignore[import-untyped]
 
-from ...._core.errors import UnsupportedError
+from ...._core.errors import NoRuleError, UnsupportedError
 from ...._core.types import Value
 from ...constructors import op, primitive
 from ..declare import declare_composite, dispatching
@@ -21,27 +21,29 @@ SIDES = {"t": "two-sided", "g": "greater", "l": "less"}
 
 
 @primitive
-def kolmogorov_density(d: Value, n: int) -> Value:
-    """Return the density of the largest distance of an empirical distribution from the true one."""
-    return stats.kstwo.pdf(d, n)
+def kolmogorov_probability(d: Value, n: int, order: int) -> Value:
+    """Return the probability of a larger distance than `d`, of `n` observations.
+
+    Of order 1, return its derivative, minus the density of the largest distance of an empirical
+    distribution from the true one.
+    """
+    return -stats.kstwo.pdf(d, n) if order else stats.kstwo.sf(d, n)
 
 
-@primitive
-def kolmogorov_probability(d: Value, n: int) -> Value:
-    """Return the probability of a larger distance than `d`, of `n` observations."""
-    return stats.kstwo.sf(d, n)
+def _slope(g: Value, d: Value, n: int, order: int) -> Value:
+    if order:
+        raise NoRuleError(
+            "scipy.stats.ks_1samp: the exact probability has a first derivative only; take the "
+            "second derivative of the statistic, or of the probability of functier.stop_gradient(x)"
+        )
+    return g * kolmogorov_probability(d, n, 1)
 
 
-def _slope(g: Value, d: Value, n: int) -> Value:
-    return -g * kolmogorov_density(d, n)
-
-
-op(kolmogorov_density, "d n", "d", vmap=lambda k, d, n: kolmogorov_density(d, n))
 op(
     kolmogorov_probability,
-    "d n",
+    "d n order",
     "d",
-    vmap=lambda k, d, n: kolmogorov_probability(d, n),
+    vmap=lambda k, d, n, order: kolmogorov_probability(d, n, order),
     jvp={"d": _slope},
     vjp={"d": _slope},
 )
@@ -88,7 +90,7 @@ def _one_sample(x: Value, cdf: Any, args: tuple, alternative: str, method: str) 
     place: Value = np.where(up, above_place, below_place)
     d, place = d[()], place[()]
     if method in ("auto", "exact"):
-        p = kolmogorov_probability(d, n)
+        p = kolmogorov_probability(d, n, 0)
     elif method == "asymp":
         p = special.kolmogorov(d * n**0.5)
     else:

@@ -51,7 +51,18 @@ def stacked(*values: Value) -> Value:
     return np.stack(moments) if several else moments[0]
 
 
-@statistic("moment", too_small=-1, hides_nan=True, join=stacked)
+def check_orders(given: dict[str, Any]) -> None:
+    """Refuse the new axes of results that SciPy takes for one result."""
+    order = given.get("order", 1)
+    if given.get("keepdims") and (order is None or np.shape(order) == (1,)):
+        raise UnsupportedError(
+            "scipy.stats.moment and lmoment put the axes of keepdims=True elsewhere for order=None "
+            "and for a list of one order, which is not supported for tensors; write the order as a "
+            "number, or the default orders of lmoment as order=[1, 2, 3, 4]"
+        )
+
+
+@statistic("moment", too_small=-1, hides_nan=True, join=stacked, check=check_orders)
 def _moment(a: Value, order: Any = 1, center: Value = None) -> tuple:
     a, orders = as_float(a), np.atleast_1d(order)
     if not orders.size or orders.ndim > 1:

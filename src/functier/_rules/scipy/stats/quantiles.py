@@ -50,7 +50,7 @@ def _scoreatpercentile(
     index = np.broadcast_to(np.reshape(np.astype(low, int), (-1,)), shape)
     upper = np.minimum(index + 1, n - 1)
     first, second = (np.take_along_axis(rows, i, axis=-1) for i in (index, upper))
-    weight = np.reshape(place - low, (-1,))
+    weight = np.astype(np.reshape(place - low, (-1,)), float, copy=False)  # as SciPy's weights
     found = np.moveaxis(first * (1 - weight) + second * weight, -1, 0)
     return np.reshape(found, np.shape(per) + shape[:-1])[()]
 

@@ -31,6 +31,7 @@ def statistic(
     outputs: int = 1,
     join: Callable | None = None,
     paired: bool = True,
+    check: Callable[[dict[str, Any]], None] | None = None,
 ) -> Callable[[Callable], Callable]:
     """Declare a statistic of `scipy.stats` by its body: see NOTE [the body of a statistic].
 
@@ -38,7 +39,8 @@ def statistic(
     number of them. They have equal lengths unless `paired` is False. With up to `too_small`
     observations the result is NaN; as a function, it gets the samples and the options.
     `hides_nan`: the body may return a number for a sample with NaN. ``join(*values)`` is the result
-    where the body returns several values, `outputs`.
+    where the body returns several values, `outputs`. ``check(arguments)`` raises where the
+    arguments of a call are not supported.
     """
 
     def declared(body: Callable) -> Callable:
@@ -47,8 +49,10 @@ def statistic(
             return body
         signature = inspect.signature(func)
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs)
+        def call(*positional: Any, **by_name: Any) -> Any:  # one of SciPy's parameters is `args`
+            given = signature.bind(*positional, **by_name)
+            if check is not None:
+                check(given.arguments)
             given.apply_defaults()
             options = dict(given.arguments)
             along = options.pop("axis", axis)

@@ -11,12 +11,12 @@ from ...._core.types import Value
 from ...axes import as_array
 from ...constructors import constant, primitive
 from ..declare import declare_composite
-from .moments import as_float, stacked
+from .moments import as_float, check_orders, stacked
 from .ranks import with_value
 from .samples import statistic
 
 
-@statistic("lmoment", "sample", too_small=-1, hides_nan=True, join=stacked)
+@statistic("lmoment", "sample", too_small=-1, hides_nan=True, join=stacked, check=check_orders)
 def _lmoment(
     sample: Value, order: Any = None, sorted: bool = False, standardize: bool = True
 ) -> Any:
@@ -26,16 +26,16 @@ def _lmoment(
         raise ValueError("`order` must be a scalar or a non-empty array of positive integers.")
     x = as_float(sample if sorted else np.sort(sample, axis=-1))
     n, num = np.shape(x)[-1], max(orders.tolist())
-    j, r = np.arange(n), np.arange(num)
+    j, r = np.arange(n, dtype=x.dtype), np.arange(num)
     k = r[:, None]
     weights = special.binom(j, k) / (special.binom(n - 1, k) * n)
     weights = np.where(k < n, weights, 0.0)
     signed = (-1.0) ** (k - r) * special.binom(k, r) * special.binom(k + r, r)
-    weights = np.astype(signed @ weights, x.dtype)
+    weights = np.astype(signed @ weights, np.result_type(x.dtype, np.float32))
     moments = [np.sum(x * w, axis=-1) for w in weights]
     if standardize:
         moments[2:] = [m / moments[1] for m in moments[2:]]
-    moments[n:] = [np.full(np.shape(x)[:-1], np.nan, x.dtype)[()]] * (num - n)
+    moments[n:] = [np.full(np.shape(x)[:-1], np.nan, weights.dtype)[()]] * (num - n)
     return *[moments[i - 1] for i in orders.tolist()], several
 
 
@@ -76,7 +76,7 @@ def _correa(x: Value, k: int) -> Value:
     steps = np.arange(-k, k + 1)[:, None]
     near = x[..., np.arange(1, n + 1) + steps + k - 1]
     near = near - np.mean(near, axis=-2, keepdims=True)
-    slopes = np.sum(near * steps, axis=-2) / (n * np.sum(near**2, axis=-2))
+    slopes = np.sum(near * np.astype(steps, x.dtype), axis=-2) / (n * np.sum(near**2, axis=-2))
     return -np.mean(np.log(slopes), axis=-1)
 
 

@@ -55,8 +55,8 @@ def _of_estimate(estimate: Value, error: Value, df: Value, alternative: str) -> 
     """Return the statistic and the probability of an estimate, whose mean is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.divide(estimate, error)
-    p = t_p_value(df, t, alternative)
-    return t, np.astype(p, t.dtype, copy=False)
+    df = np.astype(df, t.dtype, copy=False) if hasattr(df, "dtype") else t.dtype.type(df)
+    return t, t_p_value(df, t, alternative)
 
 
 def _with_side(
