@@ -21,6 +21,7 @@ from .._rules.axes import as_array, shift
 from .._rules.indexing import apply_mode, index_along, read_at
 from .array import make_writable
 from .copies import COPYING, watch
+from .layouts import may_meet, parts_of
 from .out import VIEWS
 from .selection import choice_of
 
@@ -131,6 +132,10 @@ def _at_body(ufunc: np.ufunc) -> Callable[..., None]:
         if choice_of(indices, a.ndim) is not None:  # a mask, which has no place twice
             a[indices] = ufunc(a[indices]) if b is None else ufunc(a[indices], b)
             return
+        window = a.level.window(a)
+        if parts_of(indices) is not None and may_meet(a.shape, window.strides, window.itemsize):
+            places = np.arange(a.size).reshape(a.shape)[indices]
+            indices = tuple(np.unravel_index(places, a.shape))
         castable = b is None or np.can_cast(dtype_of(b), a.dtype, "same_kind")
         if castable and (ufunc is np.add or ufunc is np.subtract):  # else the sums are cast
             a.level.add_at(a, indices, b if ufunc is np.add else np.negative(b))

@@ -3,6 +3,7 @@
 A memory is flat. A layout is ``(offset, shape, strides)``, counted in elements.
 """
 
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -42,6 +43,20 @@ def contiguous(shape: Shape) -> Layout:
         strides.append(step)
         step *= n
     return 0, shape, tuple(reversed(strides))
+
+
+@lru_cache(4096)
+def may_meet(shape: Shape, strides: tuple[int, ...], size: int) -> bool:
+    """Tell if two elements of a view may share a place, as those of windows that overlap.
+
+    The strides and the `size` of an element are in the same unit.
+    """
+    extent = size
+    for step, n in sorted([(abs(step), n) for step, n in zip(strides, shape) if n > 1]):
+        if step < extent:
+            return True
+        extent += step * (n - 1)
+    return False
 
 
 def positions_of(layout: Layout) -> ndarray:

@@ -14,7 +14,7 @@ from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.table import COMPLEX_OF
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
-from .layouts import Layout, address, layout_of, parts_of, positions_of
+from .layouts import Layout, address, layout_of, may_meet, parts_of, positions_of, window_of
 from .selection import Choice, Selection, check_written, choice_of, spread
 from .stores import PlainStore, deepen
 
@@ -202,8 +202,27 @@ class View:
             )
         if parts is None:
             self.write_at(self.places(index), value, add)
-        else:
-            self.put(parts or None, self.fit_value(value, self.window[parts].shape), add)
+            return
+        window = self.window[parts]
+        value = self.fit_value(value, window.shape)
+        if type(window) is ndarray and not window.flags.c_contiguous and self.shift is None:
+            if isinstance(value, Tensor) or not memory.plain:
+                if may_meet(window.shape, window.strides, window.itemsize):
+                    self.write_apart(parts, value, add)
+                    return
+        self.put(parts or None, value, add)
+
+    def write_apart(self, parts: tuple, value: Value, add: bool) -> None:
+        """Write where elements share places: each place gets the element that NumPy writes last.
+
+        Like NumPy, a sum is computed of what stands there before the write.
+        """
+        last = np.full(self.memory.flat.size, -1)
+        window = window_of(last, self.layout)[parts]
+        window[...] = np.arange(window.size).reshape(window.shape)
+        places = np.flatnonzero(last >= 0)
+        value = np.add(self.element(parts), value) if add else value
+        self.write_at(places, np.ravel(np.broadcast_to(value, window.shape))[last[places]])
 
     def put(self, parts: tuple | None, value: Value, add: bool) -> None:
         """Write a value that fits at a basic index."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._mutation.layouts import Layout
+from ..._mutation.layouts import Layout, may_meet
 from ..._programs import stores
 from ..._programs.graph import Node
 from .nodes import DTYPES, Lowering, dtype_of, rule
@@ -62,6 +62,13 @@ class Memory:
                 ref = at(ref, parts)
             found = self.known[key] = ref, self.bits(ref)
         return found
+
+    def target(self, layout: Layout, parts: Any) -> tuple[Ref, int]:
+        """Return a window that is written to."""
+        ref, bits = self.window(layout, parts)
+        if may_meet(ref.shape, ref.place.strides, self.dtype.itemsize):
+            raise Unknown("elements that are written to share a place")
+        return ref, bits
 
     def bits(self, ref: Ref) -> int:
         if self.size > EXACT:
@@ -156,7 +163,7 @@ def _put(low: Lowering, node: Node) -> Any:
     if type(x) is Node and x.form.kind is not np.ndarray and memory.dtype.kind in "iu":
         if not np.can_cast(value.dtype, memory.dtype, "safe"):
             raise Unknown("NumPy checks that the number fits")
-    ref, bits = memory.window(layout, parts)
+    ref, bits = memory.target(layout, parts)
     if type(value) is Ref and len(value.shape) > len(ref.shape):
         lead = len(value.shape) - len(ref.shape)
         place = value.place._replace(strides=value.place.strides[lead:])
@@ -173,7 +180,7 @@ def _add(low: Lowering, node: Node) -> Any:
     value = value_of(low, x)
     if not np.can_cast(value.dtype, memory.dtype, "same_kind"):
         raise Unknown("the value is of another kind")
-    ref, bits = memory.window(layout, parts)
+    ref, bits = memory.target(layout, parts)
     if type(value) is Ref and len(value.shape) > len(ref.shape):
         raise Unknown("the value has more axes")
     if memory.dtype.kind == "b":
