@@ -54,3 +54,18 @@ def test_forms_are_those_of_numpy():
 def test_an_object_array_is_no_result():
     with pytest.raises(ft.LevelError, match=r"numpy\.stack"):
         ft.jvp(lambda x: fnp.array([x[:1], x], dtype=object), (X,), (X,))
+
+
+def test_numbers_of_objects_have_a_remedy_that_works():
+    def f(x):
+        objects = fnp.array([2 * x], dtype=object)[0]
+        return objects.astype(float)
+
+    def g(x):
+        objects = fnp.array([2 * x], dtype=object)[0]
+        return fnp.asarray(objects, dtype=float)
+
+    x = np.array([1.0, 2.0])
+    with pytest.raises(ft.ConversionError, match=r"write functier.numpy.asarray\(objects, dtype=f"):
+        ft.jvp(f, (x,), (x,))
+    assert np.array_equal(ft.jvp(g, (x,), (x,))[1], 2 * x)

@@ -100,6 +100,10 @@ def explain_write(call: str) -> str:
     return f"{text}, or {change}" if change else text
 
 
+METHODS = {"fill": "a.fill", "astype": "a.astype", "put": "a[i] = x", "__setitem__": "a[i] = x"}
+"""Methods of arrays that have a remedy for themselves, and its key."""
+
+
 class Use:
     """The expression in the user's code that asked for a plain value by `how`.
 
@@ -420,9 +424,7 @@ class Use:
         if not of_array:
             return None
         key = self.names()["last"]
-        return BY_EXPRESSION[
-            {"fill": "a.fill", "put": "a[i] = x", "__setitem__": "a[i] = x"}.get(key, "method")
-        ]
+        return BY_EXPRESSION[METHODS.get(key, "method")]
 
     def is_list(self, node: ast.AST | None) -> bool:
         return isinstance(node, (ast.List, ast.Tuple, ast.ListComp)) or (
