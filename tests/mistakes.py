@@ -282,6 +282,8 @@ ROWS = mistakes(
     ("method", lambda x: A.searchsorted(x * 20), lambda x: ft.tensor(A).searchsorted(x * 20),
      NUMBERS, ("vmap",)),
     ("method", lambda n: A.take(n), lambda n: ft.tensor(A).take(n), COUNTS, ("vmap",)),
+    ("a.astype", lambda x: fnp.array([x, x * x], dtype=object).astype(float),
+     lambda x: fnp.asarray(fnp.array([x, x * x], dtype=object), dtype=float)),
     ("math", lambda x: math.sin(x) * 2, lambda x: np.sin(x) * 2),
     ("math", lambda x: math.pow(x, 3), lambda x: np.pow(x, 3)),
     ("cmath", lambda x: cmath.sqrt(-x), lambda x: np.sqrt((-x).astype(complex)), NUMBERS,

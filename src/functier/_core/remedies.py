@@ -69,7 +69,7 @@ BY_EXPRESSION: dict[str, str] = {
     "length": "an int n that is the same for all examples for the length x, and "
     "numpy.where(numpy.arange(n) < x, a, 0) for the part of `a` that an example has",
     "method": "functier.tensor({owner}).{last}({args}) for {name}({args})",
-    "a.astype": "functier.numpy.asarray({owner}, dtype={args}) for {name}({args}), as {owner} holds "
+    "a.astype": "functier.numpy.asarray({owner}, dtype={args}) for {name}({args}), as it holds "
     "objects",
     "math": "numpy.{last}({args}) for {name}({args})",
     "cmath": "numpy.{last}(x.astype(complex)) for {name}(x)",

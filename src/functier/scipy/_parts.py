@@ -104,9 +104,9 @@ class Layout:
             if mine:
                 raise level.refusal(
                     ConversionError,
-                    "a function of SciPy that calls a function chooses by values where it calls it, "
-                    "which a program cannot follow; call it outside, and trace or compile the "
-                    "function that it calls",
+                    "a function of SciPy that calls a function chooses by values where it does, which "
+                    "a program cannot follow; call it outside, and trace or compile the function "
+                    "that it calls",
                 )
             self._take(i + 1, x, path, found)
         elif not mine:

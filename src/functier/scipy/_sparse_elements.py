@@ -26,13 +26,13 @@ class Elements(Parts):
         if place in self._written:
             return self._written[place]
         if has_tensor(key):
-            raise self.refusal("an index that is a tensor", "a plain index")
+            raise self.unsupported("an index that is a tensor", "a plain index")
         return self.moved(lambda a: a[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = plain_index(key)
         if has_tensor(key):
-            raise self.refusal("an index that is a tensor", "a plain index")
+            raise self.unsupported("an index that is a tensor", "a plain index")
         if self.format in ("coo", "dia", "bsr"):
             raise TypeError(f"{self.original.__name__!r} object does not support item assignment")
         place = self._place(key)

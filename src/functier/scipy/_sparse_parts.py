@@ -117,7 +117,7 @@ class Parts:
         found = move(own.numbers())
         if sp.issparse(found):
             if found.ndim != 2:
-                raise self.refusal(
+                raise self.unsupported(
                     f"a sparse array of {found.ndim} axes",
                     "A[[i], :] for a row, and A[:, [j]] for a column",
                 )
@@ -136,16 +136,16 @@ class Parts:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         value = getattr(self.original, name, None)
         if name in IN_PLACE and value is not None:
-            raise self.refusal(f"{name} (a change in place)", "a new matrix of A.tocoo()")
+            raise self.unsupported(f"{name} (a change in place)", "a new matrix of A.tocoo()")
         plain = self.plain
         if plain is not None:
             return getattr(plain, name)
         if value is not None or hasattr(places.numbered(self.pattern), name):
             instead = f"A.toarray() and NumPy, for A.{name}"
-            raise self.refusal(f"the attribute {name!r}", instead, AttributeError)
+            raise self.unsupported(f"the attribute {name!r}", instead, AttributeError)
         raise AttributeError(f"{self.original.__name__!r} object has no attribute {name!r}")
 
-    def refusal(self, what: str, instead: str, kind: Any = UnsupportedError) -> Exception:
+    def unsupported(self, what: str, instead: str, kind: Any = UnsupportedError) -> Exception:
         return kind(
             f"scipy.sparse.{self.original.__name__}: {what} is not supported for a matrix whose "
             f"values are tensors; write {instead}"
@@ -184,14 +184,14 @@ class Parts:
             return values
         numbers = self.numbers()
         if self.format not in ("dia", "bsr"):
-            raise self.refusal("data", "A.tocsr().data")
+            raise self.unsupported("data", "A.tocsr().data")
         whole = places.dense(values, numbers.data)
         return np.broadcast_to(whole, whole.shape)  # to which nothing can be written in vain
 
     @data.setter
     def data(self, data: Any) -> None:
         if self.format != self.pattern.format:
-            raise self.refusal("writing data", "A.tocsr()")
+            raise self.unsupported("writing data", "A.tocsr()")
         data = fnp.asarray(data)
         if np.shape(data) != (self.nnz,):
             raise ValueError(f"data has the shape {np.shape(data)}, but {(self.nnz,)} is needed")
@@ -223,7 +223,7 @@ class Parts:
 
     def tobsr(self, blocksize: Any = None, copy: bool = False) -> Any:
         if blocksize is not None:
-            raise self.refusal("a blocksize", "A.tobsr()")
+            raise self.unsupported("a blocksize", "A.tobsr()")
         return self.asformat("bsr", copy)
 
     def tolil(self, copy: bool = False) -> Any:
@@ -234,7 +234,7 @@ class Parts:
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
         if out is not None:
-            raise self.refusal("out", "A.toarray()")
+            raise self.unsupported("out", "A.toarray()")
         values, pattern = self.parts
         if values.dtype.kind == "b":
             return self.astype(int).toarray() > 0

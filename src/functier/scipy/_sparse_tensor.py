@@ -25,7 +25,7 @@ class SparseTensor(Elements):
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         if out is not None:
-            raise self.refusal("out", "A.sum(axis)")
+            raise self.unsupported("out", "A.sum(axis)")
         values, pattern = self.parts
         if isinstance(axis, tuple):
             axis = None if len(axis) == 2 else axis[0]
@@ -98,7 +98,7 @@ class SparseTensor(Elements):
             return self._multiply_sparse(sparse(other))
         other = fnp.asarray(other)
         if np.broadcast_shapes(np.shape(other), self.shape) != self.shape:
-            raise self.refusal("a product that is larger than the matrix", "A.toarray() * x")
+            raise self.unsupported("a product that is larger than the matrix", "A.toarray() * x")
         values, pattern = self.parts
         row, col = pattern.places
         factors = np.broadcast_to(other, self.shape)[row, col]
@@ -106,7 +106,7 @@ class SparseTensor(Elements):
 
     def _multiply_sparse(self, other: "SparseTensor") -> "SparseTensor":
         if other.shape != self.shape:
-            raise self.refusal("a sparse factor of another shape", "A.multiply(B.toarray())")
+            raise self.unsupported("a sparse factor of another shape", "A.multiply(B.toarray())")
         (x, of_x), (y, of_y) = self.canonical.parts, other.canonical.parts
         keys, i, j = np.intersect1d(
             places.keys_of(of_x), places.keys_of(of_y), assume_unique=True, return_indices=True
@@ -117,7 +117,7 @@ class SparseTensor(Elements):
 
     def __truediv__(self, other: Any) -> Any:
         if is_sparse(other):
-            raise self.refusal("a quotient of sparse matrices", "A.toarray() / B.toarray()")
+            raise self.unsupported("a quotient of sparse matrices", "A.toarray() / B.toarray()")
         if is_scalar(other):
             return self.over(self.values / other)
         return self.multiply(1 / fnp.asarray(other))
@@ -167,7 +167,7 @@ class SparseTensor(Elements):
     def power(self, n: Any, dtype: Any = None) -> "SparseTensor":
         own = self.canonical
         if not is_scalar(n) or has_tensor(n) or n <= 0:
-            raise self.refusal("a power that is not a positive number", "A.toarray() ** n")
+            raise self.unsupported("a power that is not a positive number", "A.toarray() ** n")
         values = own.values if dtype is None else np.astype(own.values, dtype)
         return own.over(values**n)
 
@@ -175,7 +175,7 @@ class SparseTensor(Elements):
         if self.is_array:
             return self.power(n)
         if has_tensor(n) or int(n) != n or n < 1:
-            raise self.refusal("this power", "a positive whole number")
+            raise self.unsupported("this power", "a positive whole number")
         made = self
         for _ in range(int(n) - 1):
             made = made @ self
@@ -204,7 +204,7 @@ def _comparing(name: str) -> Callable:
     def method(self: SparseTensor, other: Any) -> Any:
         plain, others = self.plain, other.plain if isinstance(other, SparseTensor) else other
         if plain is None or others is None or has_tensor(others):
-            raise self.refusal("a comparison", "A.toarray()")
+            raise self.unsupported("a comparison", "A.toarray()")
         return compare(plain, others)
 
     return method
