@@ -15,16 +15,11 @@ def parts(function, *names):
 
     def call(*args, **options):
         result = function(*args, **options)
-        fields = getattr(result, "_fields", ()) or scipy_fields(function)
+        fields = getattr(result, "_fields", ("statistic", "pvalue"))
         # A tensor of another library gives the tuple alone.
         return tuple(getattr(result, n) for n in (*fields, *names) if hasattr(result, n))
 
     return call
-
-
-def scipy_fields(function):
-    """The fields of a result that hides them: see `ClassFact`."""
-    return "statistic", "pvalue"
 
 
 def of(family, function, *args, **options) -> Row:
@@ -110,7 +105,8 @@ FREQUENCIES = [
     row(stats.power_divergence, table(2, 3), axis=1, ddof=1, lambda_="cressie-read"),
     row(stats.power_divergence, table(4), lambda_="log-likelihood"),
     row(stats.chisquare, table(4)),
-    row(lambda o: stats.chisquare(o, np.zeros_like(o) + np.sum(o) / 3), table(3), _name="chisquare"),
+    row(lambda o: stats.chisquare(o, np.zeros_like(o) + np.sum(o) / 3), table(3),
+        _name="chisquare"),
     row(parts(stats.chi2_contingency), table(2, 3),
         _name="chi2_contingency"),
     row(parts(stats.chi2_contingency), table(2, 2), lambda_=0, correction=False,

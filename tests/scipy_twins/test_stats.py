@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import optree
 import pytest
 import scipy.stats
 
@@ -125,3 +126,80 @@ REFUSED = [
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         ft.grad(lambda x: np.sum(call(x)))(X[0])
+
+
+# ---- results with attributes ----
+
+WITH_ATTRIBUTES = {
+    "ttest_ind": (lambda x, y: stats.ttest_ind(x, y, equal_var=False), "df"),
+    "ttest_1samp": (lambda x, y: stats.ttest_1samp(x, y[0]), "df"),
+    "ks_1samp": (lambda x, y: stats.ks_1samp(x, stats.norm.cdf), "statistic_location"),
+    "wilcoxon": (lambda x, y: stats.wilcoxon(x, y, method="asymptotic"), "zstatistic"),
+    "linregress": (stats.linregress, "intercept_stderr"),
+    "pointbiserialr": (stats.pointbiserialr, "correlation"),
+}
+
+
+def everything(result, name):
+    return [np.asarray(v) for v in (*result, getattr(result, name))]
+
+
+@pytest.mark.parametrize(("call", "name"), WITH_ATTRIBUTES.values(), ids=WITH_ATTRIBUTES)
+def test_a_result_leaves_a_transform_whole(call, name):
+    """Its attributes, too, by each transform; the tensors of level 0 are SciPy's."""
+    wanted = [everything(call(x, y), name) for x, y in zip(X, Y)]
+
+    for many in ft.vmap(call), ft.vmap(ft.sequential_vmap(call)):
+        for found, expected in zip(everything(many(X, Y), name), zip(*wanted)):
+            np.testing.assert_allclose(found, np.stack(expected), rtol=1e-9)
+    values, moved = ft.jvp(call, (X[0], Y[0]), (X[1], Y[1]))
+    again, pull = ft.vjp(call, X[0], Y[0])
+    for result in values, again, call(ft.Tensor(X[0]), Y[0]):
+        for found, expected in zip(everything(result, name), wanted[0]):
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+    alone = ft.jvp(lambda x, y: getattr(call(x, y), name), (X[0], Y[0]), (X[1], Y[1]))[1]
+    np.testing.assert_array_equal(getattr(moved, name), alone)
+    gradient = ft.grad(lambda x, y: call(x, y)[0])(X[0], Y[0])
+    ones = optree.tree_map(np.zeros_like, again, namespace="functier")
+    assert type(ones) is type(again) and np.shape(gradient) == np.shape(X[0])
+    assert not any(np.any(c) for c in pull(ones))
+
+
+def test_the_interval_of_a_result_outlives_its_transform():
+    batch = ft.vmap(lambda x, y: stats.ttest_ind(x, y, alternative="less"))(X, Y)
+    low, high = batch.confidence_interval(0.8)
+    for i, (x, y) in enumerate(zip(X, Y)):
+        wanted = scipy.stats.ttest_ind(x, y, alternative="less").confidence_interval(0.8)
+        assert low[i] == wanted.low == -np.inf
+        np.testing.assert_allclose(high[i], wanted.high, rtol=1e-9)
+
+
+def test_a_program_says_which_attributes_it_lacks():
+    compiled = ft.compile(lambda x, y: stats.ttest_ind(x, y).df)
+    with pytest.raises(AttributeError, match="statistic, pvalue alone, and no 'df'"):
+        compiled(X[0], Y[0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: stats.moment(x, [2], axis=0, keepdims=True),
+        lambda x: stats.lmoment(x, [2], axis=0, keepdims=True),
+        lambda x: stats.lmoment(x, None, axis=0, keepdims=True),
+    ],
+)
+def test_new_axes_of_one_moment_in_a_list_are_refused(call):
+    """SciPy puts them elsewhere."""
+    if not hasattr(scipy.stats, "lmoment"):
+        pytest.skip("this SciPy has no L-moments")
+    with pytest.raises(ft.UnsupportedError, match="write the order as a number"):
+        ft.grad(lambda x: np.sum(call(x)))(X)
+
+
+def test_the_exact_probability_of_kolmogorov_has_one_derivative():
+    def probability(x):
+        return stats.ks_1samp(x, stats.norm.cdf, method="exact").pvalue
+
+    assert np.any(ft.grad(probability)(X[0]))
+    with pytest.raises(ft.NoRuleError, match="first derivative only"):
+        ft.hessian(probability)(X[0])

@@ -1,8 +1,14 @@
-"""Functions of other libraries, which do not dispatch: callables that ask tensors first."""
+"""Functions of other libraries, which do not dispatch: callables that ask tensors first.
+
+Also the classes of their results.
+"""
 
 import functools
+from collections.abc import Collection, Iterable
 from typing import Any
 
+from .numpy_facts import attributed
+from .pytree import is_value, register_pytree_node
 from .root import dispatch_lists
 from .types import Function
 
@@ -24,3 +30,23 @@ def dispatching(func: Function) -> Function:
 
         made = DISPATCHING[func] = call
     return made
+
+
+def register_result(cls: Any, facts: Collection[str] = ()) -> None:
+    """Make results with attributes nodes of pytrees: all numbers of one leave a transform.
+
+    Attributes in `facts`, and those that are no numbers, belong to the structure.
+    """
+    n = len(cls._fields)
+
+    def flatten(result: Any) -> tuple:
+        attributes = vars(result)
+        data = {k: v for k, v in attributes.items() if is_value(v) and k not in facts}
+        rest = tuple((k, v) for k, v in attributes.items() if k not in data)
+        return (*result, *data.values()), (tuple(data), rest), (*cls._fields, *data)
+
+    def unflatten(aux: tuple, children: Iterable) -> Any:
+        (keys, rest), values = aux, tuple(children)
+        return attributed(cls, values[:n], {**dict(zip(keys, values[n:])), **dict(rest)})
+
+    register_pytree_node(cls, flatten, unflatten)

@@ -154,7 +154,17 @@ def name_of(func: Callable) -> str:
 @lru_cache(maxsize=256)
 def _fields_of(kind: type) -> type:
     """Return a namedtuple of the name and the fields of a class that takes more than these."""
-    return namedtuple(kind.__name__, kind._fields)  # type: ignore[attr-defined, return-value]
+    fields: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]
+
+    def missing(self: Any, name: str) -> Any:
+        raise AttributeError(
+            f"this {kind.__name__} has {', '.join(fields)} alone, and no {name!r}: a recorded "
+            f"program keeps the items of a tuple, and no attributes; compute {name!r} outside of "
+            f"functier.compile, or from the arrays"
+        )
+
+    base: Any = namedtuple(kind.__name__, fields)  # type: ignore[misc]
+    return type(kind.__name__, (base,), {"__slots__": (), "__getattr__": missing})
 
 
 def named(kind: type, items: Sequence[Any]) -> Any:
@@ -166,6 +176,13 @@ def named(kind: type, items: Sequence[Any]) -> Any:
         return kind(*items)
     except TypeError:
         return _fields_of(kind)(*items)
+
+
+def attributed(kind: type, items: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Return a namedtuple of `kind` with attributes, as the results of some tests of SciPy are."""
+    result: Any = tuple.__new__(kind, items)  # type: ignore[type-var]
+    vars(result).update(attributes)
+    return result
 
 
 def known_array(x: Value) -> np.ndarray | None:

@@ -13,7 +13,7 @@ from .border import check_leaf, check_reach, is_convertible
 from .errors import HookRecursionError, LevelError
 from .foreign_operators import operate
 from .methods import INPLACE, OPERATORS
-from .numpy_facts import PLAIN, name_of, named
+from .numpy_facts import PLAIN, attributed, name_of, named
 from .observers import CALLS, OPERATIONS
 from .subclasses import OVER_TENSORS
 from .tensor import Tensor, canonical
@@ -49,7 +49,9 @@ def tree_map(f: Callable, value: Any) -> Any:
     if kind is dict:
         return {k: tree_map(f, v) for k, v in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return named(kind, [tree_map(f, v) for v in value])
+        items = [tree_map(f, v) for v in value]
+        more = getattr(value, "__dict__", None)
+        return attributed(kind, items, tree_map(f, more)) if more else named(kind, items)
     return f(value)
 
 

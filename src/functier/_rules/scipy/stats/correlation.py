@@ -11,7 +11,7 @@ from ...._core.types import Value
 from ...axes import as_array
 from ...constructors import check_values
 from ..declare import declare_composite
-from .results import check_alternative, p_value, result_class, t_p_value
+from .results import check_alternative, p_value, result_class, t_p_value, with_attributes
 from .samples import statistic
 
 
@@ -107,22 +107,9 @@ def _pointbiserialr(x: Value, y: Value) -> tuple:
     return result.statistic, result.pvalue
 
 
-class LinregressResult(tuple):
-    """The result of `scipy.stats.linregress` inside a transform: five values, and a sixth."""
-
-    slope: Value
-    intercept: Value
-    rvalue: Value
-    pvalue: Value
-    stderr: Value
-    intercept_stderr: Value
-
-    def __new__(cls, *values: Value) -> "LinregressResult":
-        result = super().__new__(cls, values[:5])
-        names = ("slope", "intercept", "rvalue", "pvalue", "stderr", "intercept_stderr")
-        for name, value in zip(names, values):
-            setattr(result, name, value)
-        return result
+LinregressResult = with_attributes(
+    type(stats.linregress([0.0, 1.0], [0.0, 1.0])), "intercept_stderr"
+)
 
 
 @statistic("linregress", "x y", too_small=1, outputs=6, join=LinregressResult)

@@ -1,5 +1,6 @@
 """The classes of SciPy's results, and the probabilities of test statistics."""
 
+import contextlib
 import functools
 from collections import namedtuple
 from collections.abc import Callable
@@ -9,42 +10,26 @@ import numpy as np
 import scipy.special as special  # type: ignore[import-untyped]
 from scipy import stats
 
+from ...._core.foreign import register_result
+from ...._core.numpy_facts import attributed
 from ...._core.types import Value
 from ...axes import is_known_false
 
 ALTERNATIVES = ("less", "greater", "two-sided")
 
 
-class ClassFact:
-    """A fact about a class that its instances do not show.
+def with_attributes(cls: Any, more: str, facts: str = "", **methods: Callable) -> Callable:
+    """Return a maker of a class of results: its fields, and then the attributes `more`.
 
-    The fields of a named tuple say how to build another one, but some results have more.
+    Both may leave a transform. Attributes in `facts` are facts about the whole result instead: they
+    stay as they are, for all examples of a batch. The class has other `methods` than SciPy's, whose
+    own results, of plain arrays, leave a transform, too.
     """
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is not None:
-            raise AttributeError("_fields")
-        return self.value
-
-
-def with_attributes(cls: Any, more: str) -> Any:
-    """Return a subclass of a class of results, whose instances keep the attributes `more`."""
-    names = tuple(cls._fields)
-
-    def new(cls: Any, *values: Value, **given: Value) -> Any:
-        return tuple.__new__(cls, (*values, *(given[n] for n in names[len(values) :])))
-
-    def keep(self: Any, *values: Value, **given: Value) -> None:
-        self.__dict__.update({n: v for n, v in given.items() if n not in names})
-
-    def as_dict(self: Any) -> dict:
-        return {**dict(zip(names, self)), **self.__dict__}
-
-    members = {"_fields": ClassFact(names), "__new__": new, "__init__": keep, "_asdict": as_dict}
-    return _subclass(cls, members)
+    n, names, made = len(cls._fields), more.split(), _subclass(cls, methods)
+    register_result(made, facts.split())
+    with contextlib.suppress(ValueError):  # it is a node already
+        register_result(cls, facts.split())
+    return lambda *values: attributed(made, values[:n], dict(zip(names, values[n:])))
 
 
 def _as_node(cls: Any) -> Any:
@@ -65,10 +50,10 @@ def result_class(module: str, name: str, fields: str = "statistic pvalue", more:
     if found is None:
         return namedtuple(name, f"{fields} {more}")  # type: ignore[misc]
     if more:
-        found = with_attributes(found, more)
-    elif hasattr(found, "_fields") and not hasattr(found, "_make"):
+        return with_attributes(found, more)
+    if hasattr(found, "_fields") and not hasattr(found, "_make"):
         found = _as_node(found)
-    names = (*fields.split(), *more.split())
+    names = fields.split()
     return lambda *values: found(**dict(zip(names, values)))
 
 

@@ -17,38 +17,34 @@ from .results import result_class, t_p_value, with_attributes
 from .samples import statistic
 
 SIDES = {"less": -1, "two-sided": 0, "greater": 1}
-FIELDS = "df _alternative _standard_error _estimate"
 Interval = result_class("_common", "ConfidenceInterval", "low high")
-Plain: Any = type(stats.ttest_1samp([0.0, 1.0], 0.0))
 
 
-class Estimated(Plain):
-    """A result with the interval of its estimate."""
+def _interval(self: Any, confidence_level: float = 0.95) -> Any:
+    """Return the interval of the estimate of a result."""
+    if confidence_level < 0 or confidence_level > 1:
+        raise ValueError("`confidence_level` must be a number between 0 and 1.")
+    dtype = self._standard_error.dtype
 
-    def confidence_interval(self, confidence_level: float = 0.95) -> Any:
-        if confidence_level < 0 or confidence_level > 1:
-            raise ValueError("`confidence_level` must be a number between 0 and 1.")
-        dtype = self._standard_error.dtype
+    def end(p: float) -> Value:
+        return np.astype(special.stdtrit(self.df, dtype.type(p)), dtype, copy=False)
 
-        def end(p: float) -> Value:
-            return np.astype(special.stdtrit(self.df, dtype.type(p)), dtype, copy=False)
-
-        scale, place = self._standard_error, self._estimate
-        infinite = np.inf * still(scale) + still(place)
-        if self._alternative < 0:
-            return Interval(-infinite, end(confidence_level) * scale + place)
-        if self._alternative > 0:
-            return Interval(end(1 - confidence_level) * scale + place, infinite)
-        tail = (1 - confidence_level) / 2
-        return Interval(end(tail) * scale + place, end(1 - tail) * scale + place)
+    scale, place = self._standard_error, self._estimate
+    infinite = np.inf * still(scale) + still(place)
+    if self._alternative < 0:
+        return Interval(-infinite, end(confidence_level) * scale + place)
+    if self._alternative > 0:
+        return Interval(end(1 - confidence_level) * scale + place, infinite)
+    tail = (1 - confidence_level) / 2
+    return Interval(end(tail) * scale + place, end(1 - tail) * scale + place)
 
 
-Estimated.__name__ = Plain.__name__
-TtestResult = with_attributes(Estimated, FIELDS)
-
-
-def _result(*values: Value) -> Any:
-    return TtestResult(**dict(zip(("statistic", "pvalue", *FIELDS.split()), values)))
+_result = with_attributes(
+    type(stats.ttest_1samp([0.0, 1.0], 0.0)),
+    "df _alternative _standard_error _estimate",
+    facts="_alternative",
+    confidence_interval=_interval,
+)
 
 
 def _of_estimate(estimate: Value, error: Value, df: Value, alternative: str) -> tuple[Value, Value]:
