@@ -44,6 +44,20 @@ def of_a_view(x, y):
     return v
 
 
+def of_parts(x, y):
+    v = x * 1
+    w = np.array_split(v[np.argmax(y)], 2)[1]
+    w *= 3
+    return v
+
+
+def of_parts_of_all(x, y):
+    v = x * 1
+    w = np.array_split(v[np.argmax(y)], 2)[1]
+    v *= x[0]
+    return v, w * 1
+
+
 def number(x, y):
     v = np.cumsum(x)
     v[np.argmax(y)] += 1
@@ -64,7 +78,7 @@ TRANSFORMS = {
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
-@pytest.mark.parametrize("f", [named, augmented, written_before, made, of_a_view, number])
+@pytest.mark.parametrize("f", [named, augmented, written_before, made, of_a_view, of_parts, number])
 def test_a_later_call_writes_to_another_row(f, transform):
     call = TRANSFORMS[transform](f)
     x = np.stack([X, X + 1]) if "vmap" in transform else X
@@ -72,6 +86,13 @@ def test_a_later_call_writes_to_another_row(f, transform):
     for y in (*POINTS, *POINTS):
         np.testing.assert_array_equal(compiled(x, y), call(x, y))
     assert len(compiled.programs) == (1 if f is number else 2)
+
+
+def test_a_part_of_another_row_that_a_write_to_all_changes():
+    compiled = ft.compile(of_parts_of_all, backend="numpy")
+    for y in (*POINTS, *POINTS):
+        for found, wanted in zip(compiled(X, y), of_parts_of_all(X, y)):
+            np.testing.assert_array_equal(found, wanted)
 
 
 def test_a_row_that_is_read_has_no_guard():

@@ -39,7 +39,7 @@ from .._mutation.array import Array, settle
 from .._mutation.out import name_out
 from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of
-from .sharing import VIEWS
+from .sharing import is_fresh
 from .stores import ProgramStore
 from .watching import enters_nothing, is_object, unwatched, watched
 from .wholes import follow, whole
@@ -279,11 +279,15 @@ class RecordLevel(Level):
 
     def guard_place(self, x: Tensor) -> None:
         """Note the indices that tell which part of an array `x` shows, as it is written to."""
-        node = x._extra
-        while type(node) is Node and node.func in VIEWS:
+        waiting, seen = [x._extra], set()
+        while waiting:
+            node = waiting.pop()
+            if node in seen or node.func is None or is_fresh(node):
+                continue
+            seen.add(node)
             for part in self.movable.get(node, ()):
                 self.guard(part, "by which x[...] is a view that is written to")
-            node = node.args[0]
+            waiting += node.parents()
 
     def guard_inside(self, x: Tensor) -> None:
         """Note the values of all examples of a tensor of an inner level."""
