@@ -22,6 +22,7 @@ import pytest
 import functier as ft
 import samples
 from functier._levels.life import run
+from functier._mutation.array import settle
 from functier._tracing.level import TraceLevel
 from functier._tracing.program import Program
 from nearness import outputs
@@ -42,7 +43,7 @@ def recorded(call, values, unknown):
         given = list(values)
         for i, x in zip(unknown, tensors):
             given[i] = x
-        leaves = optree.tree_leaves(call(*given))
+        leaves = [settle(x) for x in optree.tree_leaves(call(*given))]  # as transforms do
         mine = [type(x) is level.cls for x in leaves]
         forms = [(x.shape, x.dtype) if own else None for x, own in zip(leaves, mine)]
         steps = [x._extra if own else None for x, own in zip(leaves, mine)]
