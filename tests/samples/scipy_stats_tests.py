@@ -79,7 +79,7 @@ STUDENT = [
     row(stats.f_oneway, normal(4), normal(3), normal(5)),
     row(stats.f_oneway, normal(2, 4), normal(2, 3), axis=1),
     row(parts(stats.alexandergovern), normal(4), normal(3), _name="alexandergovern"),
-    row(stats.levene, normal(5), normal(4), center="mean"),
+    row(levene_with_more, normal(4), normal(5), center="mean", _name="levene"),
     row(levene_with_more, normal(4), normal(5), _name="levene"),
     row(levene_with_more, normal(4), normal(5), center="trimmed", proportiontocut=0.2,
         _name="levene"),
@@ -87,7 +87,8 @@ STUDENT = [
     row(stats.median_abs_deviation, normal(2, 5), axis=1, scale="normal"),
     row(stats.median_abs_deviation, normal(4), center=np.mean),
     row(stats.gstd, positive(2, 4), axis=1),
-    row(stats.obrientransform, np.array([0.0, 1.0, 5.0]), np.array([3.0, -2.0, -1.0])),
+    row(lambda x: stats.obrientransform(*x), np.array([[0.0, 1.0, 5.0], [3.0, -2.0, -1.0]]),
+        _name="obrientransform"),
 ]  # fmt: skip
 
 NORMALITY = [

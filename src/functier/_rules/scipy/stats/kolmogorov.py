@@ -20,6 +20,19 @@ KstestResult = result_class("_stats_py", "KstestResult", more="statistic_locatio
 SIDES = {"t": "two-sided", "g": "greater", "l": "less"}
 
 
+STEP = 1e-8
+"""The smallest step of a difference in which rounding errors do not matter."""
+
+
+def _density(d: Value, n: int) -> Value:
+    """Return SciPy's density of a distance, with its limits from one side next to 1 / n and 1 / 2.
+
+    Between these, SciPy takes differences, whose steps are not larger than the distance from them.
+    """
+    d = np.where((d < 0.5) & (d > 0.5 - STEP), 0.5 - STEP, d)
+    return stats.kstwo.pdf(np.where((d > 1 / n) & (d < 1 / n + STEP), 1 / n + STEP, d), n)
+
+
 @primitive
 def kolmogorov_probability(d: Value, n: int, order: int) -> Value:
     """Return the probability of a larger distance than `d`, of `n` observations.
@@ -27,7 +40,7 @@ def kolmogorov_probability(d: Value, n: int, order: int) -> Value:
     Of order 1, return its derivative, minus the density of the largest distance of an empirical
     distribution from the true one.
     """
-    return -stats.kstwo.pdf(d, n) if order else stats.kstwo.sf(d, n)
+    return -_density(d, n) if order else stats.kstwo.sf(d, n)
 
 
 def _slope(g: Value, d: Value, n: int, order: int) -> Value:
