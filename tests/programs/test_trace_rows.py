@@ -22,14 +22,19 @@ from row_cases import cases
 REASONS = {
     r"constant\.(shares_memory|may_share_memory)": "it asks for the memory of an array",
     r"scipy_\w+\..*draws from NumPy's global generator": "SciPy draws for an estimate",
+    r"scipy_rotation\.from_rotvec-d\[3\],d\[2,3\] value another order in memory": (
+        "SciPy's compiled code returns rotated vectors as a transposed array"
+    ),
 }
-"""Rows that are refused, and why."""
+"""Rows that are refused or have another order in memory than plain arguments, and why."""
 
 TO_ROUNDING = {
     r"scipy_(integrate\.simpson|stats\.entropy).* vjp of vjp": (
         "a rule leaves a choice out where no element needs it, which changes the order of a sum"
     ),
-    r"scipy_interpolate\..* value": "SciPy's compiled code computes plain tables in another order",
+    r"scipy_(interpolate|splines|rotation)\..* value": (
+        "SciPy's compiled code computes plain tables in another order"
+    ),
 }
 """Rows that plain arguments compute in another order than tensors, so that some last bits differ.
 """
