@@ -161,7 +161,7 @@ def main():
     begin = time.perf_counter()
     found = minimize(
         value_and_grad(lambda theta: misfit(theta, data, "adjoint", 1e-5)), theta, jac=True,
-        method="L-BFGS-B", options={"maxfun": 24},
+        method="L-BFGS-B", options={"maxfun": 30},
     )  # fmt: skip
     seconds = time.perf_counter() - begin
     theta = found.x

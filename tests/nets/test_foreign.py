@@ -23,6 +23,7 @@ REASONS = {
     r"operand type\(s\) for .*'[\w.]*(Exchange|csr_\w+|float)'": "Python names both classes",
     r"all returned NotImplemented.*(Decimal|Fraction|Sparse|Exchange|\{)": "NumPy names both",
     "would write a tensor to a plain array": "s += x writes to the array in the object",
+    "non-broadcastable output operand with shape": "NumPy's, where the array is too small",
     "loop of ufunc does not support": "NumPy's, for an object array",
     "values should be integer|Cannot broadcast np.ndarray|truth value of an array": "pandas' own",
 }
@@ -73,7 +74,9 @@ def check(got, meaning, kind):
     if got is AS_NUMPY:
         return
     assert not has_levels(got), "a tensor of a level that has ended came out"
-    wanted = attempt(lambda: meaning(np.asarray(KINDS[kind](V))))
+    given = KINDS[kind](V)
+    given = given.toarray() if "sparse" in kind else np.asarray(given)
+    wanted = attempt(lambda: meaning(given))
     assert not isinstance(wanted, Exception), f"{got!r:.80}, where an array gives {wanted!r:.150}"
     assert np.shape(got) == np.shape(wanted), f"{got!r:.80}, expected {wanted!r:.80}"
     a, b = np.asarray(got), np.asarray(wanted)

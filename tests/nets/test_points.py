@@ -29,10 +29,12 @@ OTHER = {
     "scipy_linalg_structured": "cholesky_banded",
     "scipy_ndimage": "gaussians linear places ranks",
     "scipy_signal_rates": "neighbours",
+    "scipy_splines": "operations",
     "scipy_special_functions": "diric polygamma sph_harm_y",
     "scipy_stats": "scores transformed",
     "scipy_stats_multivariate": "vectors",
     "shape": "broadcast_arrays copy",
+    "sorting": "unique",
 }
 """The functions that return a number where the library returns an array without axes, or the other
 way round, in some mode or for some option."""

@@ -289,3 +289,10 @@ def test_functions_of_scipy_that_call_functions_are_refused():
             ft.trace(h)(np.float64(0.3))
     still = ft.trace(lambda x: x * integrate.quad(np.exp, 0, 1)[0])(X)
     assert difference(still(X), X * integrate.quad(np.exp, 0, 1)[0]) is None
+
+
+def test_functions_of_scipy_take_arrays_that_the_function_makes():
+    linalg = pytest.importorskip("functier.scipy.linalg")
+    f = lambda b: linalg.solve(functier.numpy.eye(3) * functier.numpy.ones((3, 3)), b)  # noqa: E731
+    b = np.arange(3.0)
+    assert difference(ft.trace(f)(b)(b + 1), f(b + 1)) is None

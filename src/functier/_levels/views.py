@@ -172,10 +172,10 @@ def note_point(level: Any, x: Any, y: Any) -> Any:
 
 def as_point(x: Any) -> Any:
     """Return a number as what NumPy makes of it by `numpy.asarray`: an array without axes."""
-    value = x
+    value: Any = x
     while isinstance(value, Tensor):
         value = value._value
-    y = x[...] if hasattr(value, "dtype") else np.reshape(x, ())  # of Python's, in a program
+    y: Any = x[...] if hasattr(value, "dtype") else np.reshape(x, ())  # of Python's, in a program
     return y if type(y) is not type(y).level.cls or is_array(y) else add_point(y)
 
 

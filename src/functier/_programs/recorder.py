@@ -30,7 +30,7 @@ from .._core.errors import LevelError, MutationError, RandomnessError
 from .._core.numpy_facts import SPELLED, UFUNC_OF, home_of
 from .._core.op import NO_VALUE, Call, Op
 from .._core.pytree import is_value, like
-from .._core.root import classes_in
+from .._core.root import classes_in, dispatch_lists
 from .._core.table import OPS, find
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
@@ -229,7 +229,8 @@ class RecordLevel(Level):
         if func is np.nan_to_num and not op.bind(args, kwargs).given.get("copy", True):
             return super().function(func, args, kwargs)  # it writes to its argument
         if any([type(x) is Array for x in (*args, *kwargs.values())]):
-            return watched(self, func, settle(args), settle(kwargs))  # they may have a level inside
+            # They may have a level inside; SciPy's functions do not dispatch by themselves.
+            return watched(self, dispatch_lists, (func, settle(args), settle(kwargs)), {})
         args, kwargs = settle(args), settle(kwargs)
         body = getattr(func, "body", None)
         if body is not None:

@@ -239,7 +239,7 @@ class Source:
 
     def function(self, func: Callable) -> str:
         """Return the name of a function, and import its module; a constant where it has none."""
-        path = path_of(func)
+        path = path_of(func) if getattr(func, "__hash__", None) else None  # no poly1d has one
         if path is None:
             return self.constant(func)
         module, name = path

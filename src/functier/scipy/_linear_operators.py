@@ -293,7 +293,7 @@ def solve_with_operator(
                     operator.shape, plain(matvec), plain(other), dtype=operator.dtype
                 )
                 side = np.array(problem.value(b, e))
-                with np.errstate(**({} if first else {"all": "ignore"})):
+                with np.errstate(all=None if first else "ignore"):
                     x, info = original(a, side, **given)
                 if info and not first:
                     rtol = given.get("rtol", 1e-5)

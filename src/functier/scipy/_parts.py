@@ -104,7 +104,7 @@ class Layout:
             if mine:
                 raise level.refusal(
                     ConversionError,
-                    "a function of SciPy that calls a function chooses by values where it does, which "
+                    "a function of SciPy that calls a function chooses by values, which "
                     "a program cannot follow; call it outside, and trace or compile the function "
                     "that it calls",
                 )
