@@ -210,7 +210,7 @@ class Source:
             return f"np.dtype({value.str!r})" if value.names is None else self.constant(value)
         if isinstance(value, np.generic) and value.dtype.kind in "biufc":
             return self.scalar(value)
-        if callable(value):
+        if callable(value) and type(value).__hash__ is not None:  # as a poly1d has none
             return self.function(value)
         return self.constant(value)
 
@@ -239,7 +239,7 @@ class Source:
 
     def function(self, func: Callable) -> str:
         """Return the name of a function, and import its module; a constant where it has none."""
-        path = path_of(func) if getattr(func, "__hash__", None) else None  # no poly1d has one
+        path = path_of(func)
         if path is None:
             return self.constant(func)
         module, name = path
