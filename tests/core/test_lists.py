@@ -18,10 +18,16 @@ ASIDE = {np.take: 1, np.repeat: 1, np.pad: 1, np.select: 2}
 """The operand that NumPy does not ask whether it is a tensor, beside plain ones."""
 
 
+WANTS_ARRAYS = "scipy_places.KDTree", "scipy_splines.operations"
+"""Rows whose own code indexes an operand, or makes an object of a whole batch."""
+
+
 def cases(rows) -> dict:
     """Each operand of each row, by the row's name and the operand's position."""
     found = {}
     for name, row in rows.items():
+        if name.startswith(WANTS_ARRAYS):
+            continue
         own = getattr(row.func, "__module__", "") or ""
         if len(row.leaves) < 2 or row.loop or not row.vmap or own.startswith("functier"):
             continue

@@ -22,6 +22,7 @@ import warnings
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -133,10 +134,8 @@ def large_cases(row: Any, r: random.Random) -> Iterator[tuple[str, Callable, lis
             shape = tuple([size.get(n, n) for n in x.shape])
             y = np.resize(x, shape) if x.size else np.zeros(shape, x.dtype)
             leaves.append(laid_out(near_to(y, draws), r.randrange(5)))
-        new = samples.Row(
-            row.func, *put(row, leaves), row.diff, row.order, row.vmap, row.loop, row.shared,
-            row.like, row.name,
-        )  # fmt: skip
+        args, kwargs = put(row, leaves)
+        new = replace(row, args=args, kwargs=kwargs)
         try:
             if max([x.size for x in outputs(new.call(*leaves))], default=0) > MOST:
                 continue
