@@ -15,7 +15,7 @@ import functier as ft
 import samples
 from functier._levels.views import example
 from functier._mutation.array import settle
-from nets.verdicts import Verdicts
+from nets.verdicts import Verdicts, is_excused
 from samples._batch import free
 from support import load_all
 
@@ -89,9 +89,7 @@ def seen(row, mode):
 
 
 def is_other(name):
-    family, _, rest = name.partition(".")
-    function = rest.partition("-")[0]
-    return any(function.startswith(known) for known in OTHER.get(family, "").split())
+    return is_excused(name, OTHER)
 
 
 def judge(counts, chosen, others=is_other):

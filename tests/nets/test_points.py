@@ -13,7 +13,7 @@ import checks
 import functier as ft
 import samples
 from functier._mutation.array import is_array
-from nets.verdicts import Verdicts
+from nets.verdicts import Verdicts, is_excused
 from samples._batch import free
 from support import load_all
 
@@ -41,9 +41,7 @@ way round, in some mode or for some option."""
 
 
 def is_other(name):
-    family, _, rest = name.partition(".")
-    function = rest.partition("-")[0]
-    return any(function.startswith(known) for known in OTHER.get(family, "").split())
+    return is_excused(name, OTHER)
 
 
 def kinds(result):
@@ -64,7 +62,7 @@ def number(x):
 
 
 def seen(row, args, mode):
-    """What the row's results are in a batch, or under jvp."""
+    """The kinds of the row's results in a batch, or under jvp."""
     f, found = checks.leaves_of(row), []
 
     def look(*xs):

@@ -41,7 +41,7 @@ Fun = Callable[[Any, Any], Any]
 
 
 class Settings(NamedTuple):
-    """How a system is solved: SciPy's options, with `atol` for each component of the state.
+    """SciPy's options for solving a system, with `atol` for each component of the state.
 
     `slope` returns a plain Jacobian of an example, where the caller knows one. With `own_steps`
     the error of the value alone decides about steps, as in SciPy's solution, which goes to `bound`.

@@ -308,7 +308,7 @@ class DenseSolution(sci.OdeSolution):  # type: ignore[misc]
 
 PARAMETERS = inspect.signature(sci.odeint)
 TOLERANCE = 1.49012e-8
-"""What `odeint` takes for `rtol` and `atol`."""
+"""The defaults of `odeint` for `rtol` and `atol`."""
 
 
 @functools.wraps(sci.odeint)
