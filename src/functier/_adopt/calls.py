@@ -24,6 +24,7 @@ from .._core.tensor import Tensor
 from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
 from ..numpy._subclasses import Instance, class_over
+from .texts import print_, repr_, str_
 from .values import (
     TENSORS,
     as_float,
@@ -32,7 +33,10 @@ from .values import (
     in_level,
     is_batched,
     is_finite,
+    is_python,
     likeness,
+    note_python,
+    noted,
     plain_values,
     settle,
     settled,
@@ -71,17 +75,6 @@ def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:
     return as_int(x, int, np.trunc) if _isinstance(x, TENSORS) else int(x)
 
 
-def str_(*args: Any, **options: Any) -> str:
-    """Return ``str(x)``; of a number the digits, by which code may look something up.
-
-    They would lose a derivative, and are refused where a level has one.
-    """
-    if len(args) == 1 and _isinstance(args[0], TENSORS) and not options:
-        x = settle(args[0])
-        return x.level.convert(x, "format", "") if in_level(x) and not x.ndim else str(x)
-    return str(*args, **options)
-
-
 def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
     """Return ``convert(x)``, an integer; `rounded` is the same on arrays, with floats."""
     x = settle(x)
@@ -100,10 +93,10 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
             raise OverflowError(f"{convert.__name__}(x): {whole} of an example exceeds an int64")
         if shares(x, whole):
             return convert(values.flat[0])
-        return rounded(stop_gradient(x)).astype(np.int64)
+        return noted(rounded(stop_gradient(x)).astype(np.int64), True)
     if values.dtype.kind == "u" and values.size and int(values.max()) >= LARGEST:
         raise OverflowError(f"{convert.__name__}(x): {values.max()} of an example exceeds an int64")
-    return convert(values.flat[0]) if shares(x, values) else x.astype(np.int64)
+    return convert(values.flat[0]) if shares(x, values) else noted(x.astype(np.int64), True)
 
 
 def round_(number: Any, ndigits: Any = None) -> Any:
@@ -112,7 +105,9 @@ def round_(number: Any, ndigits: Any = None) -> Any:
         return round(number, ndigits)
     if ndigits is None:
         return as_int(number, round, np.rint)
-    return round(settle(number), ndigits)
+    number = settle(number)
+    python, found = is_python(number), round(number, ndigits)
+    return found if python is None else noted(found, python)
 
 
 def complex_(*args: Any, **kwargs: Any) -> Any:
@@ -132,7 +127,7 @@ def complex_(*args: Any, **kwargs: Any) -> Any:
     if not in_level(a) and not in_level(b):
         return complex(**parts)
     if b is None:
-        return np.reshape(a, ()).astype(complex)[()]
+        return noted(np.reshape(a, ()).astype(complex)[()], True)
     if np.iscomplexobj(a) or np.iscomplexobj(b):
         return complex_(np.real(a) - np.imag(b), np.imag(a) + np.real(b))
     x, y = [as_float(v) if in_level(v) else float(v) for v in (a, b)]
@@ -141,7 +136,7 @@ def complex_(*args: Any, **kwargs: Any) -> Any:
             "complex(x, y): y is not finite in an example, where 1j * y is NaN; replace such "
             "values before, with numpy.where"
         )
-    return _joined(x, y)
+    return noted(_joined(x, y), True)
 
 
 def _joined(x: Any, y: Any) -> Any:
@@ -215,6 +210,7 @@ def _select(chosen: Any, a: Any, b: Any) -> Any:
     """Return `a` where `chosen` holds, else `b`: two numbers of one form."""
     if chosen.ndim:
         bool(np.zeros(chosen.shape, bool))  # raises as NumPy does
+    note_python()  # one of them may be Python's
     if a is b:
         return a
     if not (_isinstance(a, NUMBERS) and _isinstance(b, NUMBERS)) or np.shape(a) != np.shape(b):
@@ -254,6 +250,7 @@ def sorted_(iterable: Iterable, /, *, key: Any = None, reverse: Any = False) -> 
     for v in items:
         if not _isinstance(v, NUMBERS) or np.shape(v) != np.shape(items[0]):
             return builtin()
+    note_python()
     table = np.stack(keys)
     if table.dtype.kind == "f" and np.isnan(plain_values(table)).any():
         raise ValueError(
@@ -366,7 +363,7 @@ def caller_of(kind: Any) -> Callable:
             return kind(x)
         y = x.astype(kind)
         if not x.ndim:
-            return y[()]
+            return noted(y[()], False)
         return np.copy(y) if y is x else y
 
     convert.__name__ = convert.__qualname__ = kind.__name__
@@ -392,6 +389,8 @@ BUILTINS: dict[Any, Callable] = {
     type: type_,
     super: super_,
     map: map_,
+    repr: repr_,
+    print: print_,
     hasattr: hasattr_,
 }
 """The twins of calls of builtins."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._mutation.array import settle
-from .values import in_level, is_batched, plain_values
+from .values import in_level, is_batched, noted, plain_values
 
 
 def item_(x: Any, *args: Any) -> Any:
@@ -31,6 +31,10 @@ def tolist_(x: Any) -> Any:
 
 def _number(x: Any) -> Any:
     """Return a tensor without axes as Python's number: a plain one, if it is an integer."""
+    return noted(_as_number(x), True)
+
+
+def _as_number(x: Any) -> Any:
     if x.dtype.kind == "f":
         return x.astype(float)[()]
     if x.dtype.kind == "c":

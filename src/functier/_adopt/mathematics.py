@@ -21,6 +21,7 @@ from .values import (
     as_float,
     in_level,
     is_finite,
+    noted,
     noting_level,
     plain_values,
     settled,
@@ -44,7 +45,7 @@ def _compute(func: Callable, formula: Callable, args: tuple, kwargs: dict) -> An
     with np.errstate(all="ignore"):
         y = formula(*numbers)
     _check(func, numbers, y)
-    return y
+    return noted(y, True)
 
 
 def _check(func: Callable, numbers: list, y: Any) -> None:

@@ -1,13 +1,23 @@
-"""Tensors as Python's numbers: their form, their plain values, and what NumPy has for them."""
+"""Tensors as Python's numbers: their form, their plain values, and what NumPy has for them.
+
+NOTE [Python's number or NumPy's]
+    ``float(x)`` is a number of Python's, and ``x`` one of NumPy's. A tensor stands for both, but a
+    text such as ``np.float64(0.5)`` is that of one of them. So a number that is made by ``float``
+    and its like is noted. What is computed with it may be either: from then on a level gives no
+    such text of a number that is not noted.
+"""
 
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from .._control.masks import bare, narrow
+from .._core.ambient import AMBIENT
 from .._core.root import classes_in
 from .._core.subclasses import inside
 from .._core.tensor import Tensor
+from .._levels.lineage import levels_of
 from .._levels.views import is_array
 from .._mutation.array import Array
 from .._mutation.array import settle as snapshot_of
@@ -73,10 +83,46 @@ def shares(x: Any, values: np.ndarray) -> bool:
     return values.size > 0 and bool(np.all(values == values.flat[0]))
 
 
+_NOTED: dict[int, tuple[ref, bool]] = {}
+"""Numbers by their `id`: a reference, and if they are Python's."""
+
+
+def note_python() -> None:
+    """Note that the level has numbers of Python's: see NOTE [Python's number or NumPy's]."""
+    level: Any = AMBIENT.get().level
+    if level.depth:
+        level.has_python = level.made  # which a later use of the level does not have
+
+
+def noted(x: Any, python: bool) -> Any:
+    """Return a number as one of Python's, or as one of NumPy's."""
+    if not in_level(x) or not x.level.batches or isinstance(x._value, Tensor):
+        return x  # whose texts are refused
+    if python:
+        note_python()
+    y: Any = object.__new__(type(x))
+    y._value = x._value
+    key = id(y)
+    _NOTED[key] = ref(y, lambda _: _NOTED.pop(key, None)), python
+    return y
+
+
+def is_python(x: Any) -> bool | None:
+    """Tell if a number is Python's; None where that is not known."""
+    found = _NOTED.get(id(x))
+    if found is not None and found[0]() is x:
+        return found[1]
+    if x.dtype.char not in "?lqdD":
+        return False
+    levels = levels_of(AMBIENT.get())
+    return None if any([level.has_python is level.made for level in levels]) else False
+
+
 def likeness(x: Any) -> Any:
     """Return what NumPy has for a tensor: a scalar or an array of its dtype and shape."""
     if type(x) is not Array and not x.ndim and not is_array(x):
-        return x.dtype.type()
+        number = x.dtype.type()
+        return number.item() if is_python(x) else number
     return np.empty(x.shape, x.dtype)
 
 
@@ -108,7 +154,7 @@ def as_scalar(x: Any, name: str) -> Any:
 
 def as_float(x: Any, name: str = "float") -> Any:
     """Return a tensor of a level as a float64 scalar, which keeps derivative and batch."""
-    return as_scalar(x, name).astype(float)[()]
+    return noted(as_scalar(x, name).astype(float)[()], True)
 
 
 def settled(args: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 import opcode
 import sys
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 GLOBALS: set[int] = set()
@@ -10,6 +11,10 @@ GLOBALS: set[int] = set()
 
 METHODS: dict[str, Callable] = {}
 """Methods that return tensors to adopted code, where they would leave a level."""
+
+
+TEXTS: set[CodeType] = set()
+"""The code of functions that call `str` or `repr` for adopted code: they need NumPy's text."""
 
 
 class ClassAttribute(property):
@@ -32,6 +37,17 @@ def method_for_caller(name: str) -> Callable | None:
 def is_called_by_adopted() -> bool:
     """Tell if the code that has called the caller is adopted."""
     return bool(GLOBALS) and id(sys._getframe(2).f_globals) in GLOBALS
+
+
+def text_for_caller(x: Any, form: Callable) -> str | None:
+    """Return ``form(x)``, a text of a tensor, for the code that asks for it.
+
+    None stands for a description, for all code that is not adopted.
+    """
+    frame = sys._getframe(2)
+    if not GLOBALS or (frame.f_code not in TEXTS and id(frame.f_globals) not in GLOBALS):
+        return None
+    return METHODS["__repr__"](x, form, frame.f_code in TEXTS)
 
 
 # ---- texts by the operator ``%`` ----

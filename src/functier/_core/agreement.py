@@ -111,8 +111,11 @@ def examples_of(x: Tensor, differentiated: bool = True) -> ndarray | None:
     return np.asarray(value)
 
 
-def agreed(x: Tensor) -> ndarray | None:
-    """Return the value that all examples of `x` have; None where they differ or there are none."""
+def agreed(x: Tensor, exact: bool = False) -> ndarray | None:
+    """Return the value that all examples of `x` have; None where they differ or there are none.
+
+    An `exact` value has the same bits, as two NaNs may have, and a zero and its negative have not.
+    """
     values = examples_of(x)
     if values is None:
         return None
@@ -120,6 +123,9 @@ def agreed(x: Tensor) -> ndarray | None:
     if 0 in values.shape[:lead]:
         return None
     first = values[(0,) * lead]
+    if exact and first.size:
+        rows = np.ascontiguousarray(values).reshape(-1, first.size).view(np.uint8)
+        return first if (rows == rows[:1]).all() else None
     return first if (values == first).all() else None
 
 

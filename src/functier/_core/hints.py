@@ -55,6 +55,7 @@ UNKNOWN: Any = object()
 
 NAMED = type, FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)
 """Callables that know their name; a method is named as the source names it."""
+TEXTS = "str", "repr"
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
 
 
@@ -284,6 +285,8 @@ class Use:
             reason = declared_reason(frame)
             if reason:
                 return reason
+        if self.how in TEXTS:
+            return GENERAL[self.how].format()
         for find in (
             self.of_labels,
             self.of_statement,

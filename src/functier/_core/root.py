@@ -188,6 +188,8 @@ def convert_to(value: Value, how: str | Function, *args: Any) -> Any:
         return value
     if how == "format":
         return format(np.asarray(value).item(), *args)
+    if how == "str" or how == "repr":
+        return args[0](value)
     if how == "as_integer_ratio":
         return np.asarray(value).item().as_integer_ratio()
     if isinstance(how, str):
@@ -334,6 +336,8 @@ class RootLevel:
     def repr(self, x: Tensor) -> str:
         text = np.array2string(x._value, separator=", ", prefix=f"{type(x).__name__}(")
         return f"{type(x).__name__}({text})"
+
+    text = repr
 
 
 Tensor.level = RootLevel()

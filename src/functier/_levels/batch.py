@@ -382,9 +382,8 @@ class BatchLevel(Level):
             found = answer(x, how)
             if found:
                 return found[0]
-        elif shown or ((how == "format" or splits(x)) and examples_of(x, False) is not None):
-            apart = how == "format" and varying_levels(x, float)  # also by the sign of a zero
-            shared = None if apart else agreed(x)
+        elif shown or ((how in TEXTS or splits(x)) and examples_of(x, False) is not None):
+            shared = agreed(x, how in TEXTS)
             if shared is not None:
                 return convert_to(shared.copy(), how, *args)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
@@ -412,7 +411,7 @@ class BatchLevel(Level):
         """The same of any number that all examples share, or whose examples may run apart."""
         if Level.has_text(self, x):
             return True
-        return examples_of(x, False) is not None and (splits(x) or agreed(x) is not None)
+        return examples_of(x, False) is not None and (splits(x) or agreed(x, True) is not None)
 
     def run_apart(self, varying: list[Varying], error: LevelError) -> NoReturn:
         """Have a transform run the examples apart whose answers differ, or raise `error`.
@@ -438,6 +437,7 @@ class BatchLevel(Level):
 CONVERSIONS = {bool, int, float, complex, "__index__"}
 
 
+TEXTS = "format", "str", "repr"
 class _Slot:
     """A placeholder of a batched argument of a looped function."""
 

@@ -38,6 +38,8 @@ class EndedLevel(Level):
     def refuse(self, *args: Any, **kwargs: Any) -> Any:
         """Raise the error for a use after the end."""
         transform = self.label.partition("(")[0]
+    text = repr
+
         raise EscapedTensorError(
             f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
             f"{self.where()}) had ended; {self.kind.instead.format(transform)}",

@@ -219,6 +219,9 @@ class ArrayLevel(RootLevel):
 
     def card(self, x: Any) -> str | None:
         value: Any = view_of(x).snapshot()
+    def text(self, x: Any) -> str:
+        return str(view_of(x).snapshot())
+
         return value._repr_html_() if isinstance(value, Tensor) else None
 
 

@@ -1,0 +1,101 @@
+"""Texts of tensors that adopted code makes: NumPy's digits, or a description for people.
+
+NOTE [who asks for a text]
+    By a text that ``str``, ``repr`` or a format gives, code may look something up, or read the
+    number again. So ``str(x)`` and ``repr(x)``, also of a list that holds `x`, are NumPy's text.
+    They are refused where a derivative would be lost, and where examples differ. An f-string,
+    ``%`` and ``str.format`` are for people, too: they have that text where examples share it
+    and there is no derivative, and else a description. What is printed or logged, and what a method
+    such as ``__repr__`` makes of a tensor, is for people.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .._core.adopted import METHODS, TEXTS
+from .._core.errors import ConversionError
+from .._core.subclasses import OVER_TENSORS
+from .._core.tensor import Tensor
+from .._levels.views import is_array
+from .._mutation.array import Array
+from .values import TENSORS, in_level, is_python, settle
+
+FOR_PEOPLE = {"__repr__", "__str__", "__format__", "__rich__", "_repr_html_"}
+"""Methods that make a text for people."""
+
+OF_EITHER = (
+    "repr(x), or the text of a list that holds x, depends on whether x is a number of Python's or "
+    "of NumPy's, which is not known of what is computed with float(x), x.item() or math.sin(x); "
+    "write float(x) or numpy.{name}(x) for x in the text, or str(x)"
+)
+
+
+def str_(*args: Any, **options: Any) -> str:
+    """Return ``str(x)``: see NOTE [who asks for a text]."""
+    if len(args) == 1 and isinstance(args[0], TENSORS) and not options:
+        found = text_of(args[0], str, not _for_people())
+        return _str_for_people(args[0]) if found is None else found
+    if not _for_people():
+        return str(*args, **options)
+    return _str_for_people(*args, **options)
+
+
+def repr_(x: Any, /) -> str:
+    """Return ``repr(x)``: see NOTE [who asks for a text]."""
+    if isinstance(x, TENSORS):
+        found = text_of(x, repr, not _for_people())
+        return _repr_for_people(x) if found is None else found
+    return _repr_for_people(x) if _for_people() else repr(x)
+
+
+def print_(*args: Any, **options: Any) -> None:
+    """Call ``print``, which shows a tensor as it is: this frame is not that of adopted code."""
+    print(*args, **options)
+
+
+def _str_for_people(*args: Any, **options: Any) -> str:
+    return str(*args, **options)
+
+
+def _repr_for_people(x: Any) -> str:
+    return repr(x)
+
+
+def _for_people() -> bool:
+    """Tell if a method that makes a text for people has called the caller."""
+    return sys._getframe(2).f_code.co_name in FOR_PEOPLE
+
+
+def text_of(x: Any, form: Any, needed: bool) -> str | None:
+    """Return ``form(x)`` of NumPy's object for a tensor, by `str` or `repr`.
+
+    Where it has none: raise if it is `needed`, and return None if it is not.
+    """
+    kind = x.__class__ if type(x) in OVER_TENSORS else None
+    box = type(x) is Array
+    x = settle(x)
+    if not in_level(x):
+        return None if isinstance(x, Tensor) else form(x if kind is None else x.view(kind))
+    level: Any = x.level
+    if not needed and not (level.live and level.has_text(x)):
+        return None
+    box = box or x.ndim > 0 or is_array(x)
+    python = not box and form is repr and is_python(x)
+    if python is None and not needed:
+        return None
+
+    def write(value: Any) -> str:
+        if python is None:
+            raise level.refusal(ConversionError, OF_EITHER.format(name=x.dtype))
+        value = np.asarray(value)
+        if kind is not None:
+            value = value.view(kind)
+        return form(value if box else value.item() if python else value[()])
+
+    return level.convert(x, form.__name__, write)
+
+
+TEXTS.update((str_.__code__, repr_.__code__))
+METHODS["__repr__"] = text_of
