@@ -7,6 +7,9 @@ NOTE [is this tensor mine]
     Ask ``type(x) is cls``, nothing else. A tensor of an inner level is an instance of the
     class of every outer level, so ``isinstance`` must never decide it.
 
+NOTE [the module of a class]
+    Code asks ``type(x).__module__`` for the library whose functions take `x`: that is NumPy.
+
 NOTE [nothing large on a class]
     Only the cyclic collector frees a class, and it does not count bytes. Values and tapes
     belong to instances; a level object has names, sizes and numbers.
@@ -106,7 +109,7 @@ class Level:
         self.key = key
         if kind.methods is None:
             kind.methods = methods_of(kind.fast_calls())
-        names = {"__slots__": (), "level": self, **kind.methods}
+        names = {"__slots__": (), "level": self, "__module__": "numpy", **kind.methods}
         self.cls: Any = LevelType(label, (enclosing,), names)
         if key is not None and key is not kind:
             if key[1] == "forwards":

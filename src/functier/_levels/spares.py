@@ -62,6 +62,9 @@ class LevelType(type):
 
     level: Any
 
+    def __repr__(cls) -> str:
+        return f"<class 'functier {cls.__name__}'>"  # and not of the module that it names
+
     def __setattr__(cls, name: str, value: Any) -> None:
         cls.level.serves = False
         super().__setattr__(name, value)

@@ -31,6 +31,7 @@ class Array(Tensor):
     """
 
     __slots__ = ()
+    __module__ = "numpy"  # see NOTE [the module of a class] in `_levels.level`
     takes_writes = True
 
     def __reduce__(self) -> tuple:
