@@ -435,9 +435,9 @@ class BatchLevel(Level):
 
 
 CONVERSIONS = {bool, int, float, complex, "__index__"}
-
-
 TEXTS = "format", "str", "repr"
+
+
 class _Slot:
     """A placeholder of a batched argument of a looped function."""
 

@@ -32,14 +32,14 @@ class EndedLevel(Level):
     def repr(self, x: Tensor) -> str:
         return self.kind.repr(self, x)
 
+    text = repr
+
     def card(self, x: Tensor) -> str:
         return self.kind.card(self, x)
 
     def refuse(self, *args: Any, **kwargs: Any) -> Any:
         """Raise the error for a use after the end."""
         transform = self.label.partition("(")[0]
-    text = repr
-
         raise EscapedTensorError(
             f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
             f"{self.where()}) had ended; {self.kind.instead.format(transform)}",
