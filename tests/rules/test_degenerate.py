@@ -18,11 +18,105 @@ def test_a_symmetric_function_of_equal_eigenvalues_has_its_gradient():
     np.testing.assert_allclose(ft.grad(lambda x: np.sum(np.linalg.svdvals(x)))(eye), eye)
 
 
-def test_the_mixing_of_vectors_of_equal_eigenvalues_counts_as_zero():
-    direction = np.array([[0.0, 1.0], [0.5, 0.0]])
-    for decompose in (np.linalg.eig, np.linalg.svd):
-        for part in ft.jvp(lambda x, f=decompose: tuple(f(x)), (np.eye(2),), (direction,))[1]:
-            assert np.isfinite(part).all()
+def _of_equal_values(n=4):
+    """Return a matrix with a double eigenvalue up to rounding, and a symmetric direction."""
+    rng = np.random.default_rng(3)
+    q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    direction = rng.normal(size=(n, n))
+    return q @ np.diag([1.0, 1.0, 2.5, 4.0]) @ q.T, direction + direction.T
+
+
+def _by_eigh(f, a):
+    w, v = np.linalg.eigh((a + a.mT) / 2)
+    return (v * f(w)) @ v.mT
+
+
+def _by_svd(f, a):
+    u, s, vh = np.linalg.svd(a)
+    return (u * f(s)) @ vh
+
+
+def _by_eig(f, a):
+    w, v = np.linalg.eig(a)
+    return np.real((v * f(w)) @ np.linalg.inv(v))
+
+
+@pytest.mark.parametrize("function", [_by_eigh, _by_svd, _by_eig])
+@pytest.mark.parametrize("matrix", [np.eye(4), _of_equal_values()[0]], ids=["eye", "rounded"])
+def test_a_function_of_equal_values_and_their_vectors_is_refused(function, matrix):
+    """The derivative is that of `f` between the two values, which no rule of a factor knows."""
+    name = function.__name__.removeprefix("_by_")
+    direction = _of_equal_values()[1]
+    with pytest.raises(np.linalg.LinAlgError, match=rf"linalg.{name}: equal .*values do not"):
+        ft.grad(lambda a: np.sum(direction * function(np.sqrt, a)))(matrix)
+    with pytest.raises(np.linalg.LinAlgError):  # a single element, on which no value depends
+        ft.grad(lambda a: function(np.sqrt, a)[0, 1])(matrix)
+    with pytest.warns(RuntimeWarning, match=f"linalg.{name}: equal"):
+        tangent = ft.jvp(lambda a: function(np.sqrt, a), (matrix,), (direction,))[1]
+    assert np.isnan(tangent).any()
+
+
+@pytest.mark.parametrize("matrix", [np.eye(4), _of_equal_values()[0]], ids=["eye", "rounded"])
+def test_a_space_of_equal_values_and_the_nearest_rotation_have_their_gradients(matrix):
+    direction = np.random.default_rng(5).normal(size=(4, 4))
+    weights = np.random.default_rng(6).normal(size=(4, 4))
+
+    def rotation(a):
+        u, _, vh = np.linalg.svd(a)
+        return np.sum(weights * (u @ vh))
+
+    def projection(a):
+        w, v = np.linalg.eigh(a @ a.T)
+        low = v[:, w < 2.0]  # which vectors is asked by the values, without a derivative
+        return np.sum(weights * (low @ low.T))
+
+    for f in (rotation, projection):
+        step = 1e-6 * direction
+        expected = (f(matrix + step) - f(matrix - step)) / 2e-6
+        gradient = np.sum(ft.grad(f)(matrix) * direction)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8)
+        batch = np.stack([matrix, matrix + 0.1 * direction])
+        rows = [np.sum(ft.grad(f)(a) * direction) for a in batch]
+        both = ft.vmap(ft.grad(f))(batch)
+        np.testing.assert_allclose(np.sum(both * direction, axis=(1, 2)), rows, rtol=1e-6)
+
+
+def test_single_vectors_of_equal_values_are_refused():
+    matrix, direction = _of_equal_values()
+    for f in (
+        lambda a: np.linalg.eigh(a)[1],
+        lambda a: np.linalg.svd(a)[0],
+        lambda a: np.linalg.eig(a)[1],
+    ):
+        with pytest.raises(np.linalg.LinAlgError):
+            ft.grad(lambda a, f=f: np.sum(direction * f(a)))(matrix)
+        with pytest.warns(RuntimeWarning):
+            vectors = ft.jvp(f, (matrix,), (direction,))[1]
+        assert np.isnan(vectors).any(axis=0).sum() == 2  # of the two vectors, and no other
+
+
+def test_what_uses_other_vectors_has_its_derivative():
+    matrix, direction = _of_equal_values()
+    weights = np.random.default_rng(6).normal(size=(4, 4))
+
+    def largest(a):
+        w, v = np.linalg.eigh(a)
+        return np.sum(weights * np.outer(v[:, 3], v[:, 3])) * w[3] + w[0] + w[1]
+
+    step = 1e-6 * direction
+    expected = (largest(matrix + step) - largest(matrix - step)) / 2e-6
+    gradient = np.sum(ft.grad(largest)(matrix) * direction)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6)
+    with pytest.warns(RuntimeWarning):
+        tangent = ft.jvp(largest, (matrix,), (direction,))[1]
+    np.testing.assert_allclose(tangent, expected, rtol=1e-6)
+
+
+def test_a_direction_that_keeps_the_vectors_has_its_tangent():
+    matrix, _ = _of_equal_values()
+    for f in (_by_eigh, _by_svd, _by_eig):
+        value, tangent = ft.jvp(lambda a, f=f: f(np.sqrt, a), (matrix,), (np.eye(4),))
+        np.testing.assert_allclose(tangent, np.linalg.inv(value) / 2, rtol=1e-6, atol=1e-9)
 
 
 def test_a_defective_matrix_has_no_finite_gradient_of_its_eigenvalues():

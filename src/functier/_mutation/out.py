@@ -12,6 +12,8 @@ from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.types import Value
 
+ndarray = np.ndarray
+
 VIEWS: dict[Callable, Any] = dict.fromkeys((
     np.reshape, np.ravel, np.transpose, np.permute_dims, np.matrix_transpose,
     np.linalg.matrix_transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze,
@@ -56,12 +58,18 @@ def write_out(func: Callable, args: tuple, kwargs: dict) -> Any:
     if func in SUMMING and len(args) < 3 and kwargs.get("dtype") is None:
         if hasattr(given, "dtype") and given.dtype.kind in "fc":
             kwargs["dtype"] = given.dtype  # NumPy sums in the dtype of `out`
-    result = func(*args, **kwargs)
+    masked = where is not True and (type(where) is ndarray or _has_tensor(args))
+    result = func(*args, where=where, out=None, **kwargs) if masked else func(*args, **kwargs)
     single = not isinstance(given, tuple) or len(given) == 1
     outs = given if isinstance(given, tuple) else (given,)
     results = result if isinstance(result, tuple) and len(outs) > 1 else (result,)
     written = [_write(func, o, r, where, casting) for o, r in zip(outs, results)]
     return written[0] if single else tuple(written)
+
+
+def _has_tensor(args: tuple) -> bool:
+    """Tell whether an operand is a tensor, which takes a mask that is one."""
+    return any(isinstance(x, Tensor) for x in args)
 
 
 def _write(func: Callable, out: Any, result: Value, where: Any, casting: Any) -> Any:

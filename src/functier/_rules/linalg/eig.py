@@ -18,7 +18,8 @@ import numpy as np
 from ..._core.types import Value
 from ..constructors import op
 from .contract import conj
-from .factorization import adjoint, as_column, as_row, inverse_gaps, stacked_vmap
+from .factorization import adjoint, as_column, as_row, stacked_vmap
+from .gaps import counting, over_gaps, takes_absent
 
 
 def _real_place(v: Value) -> Value:
@@ -30,7 +31,7 @@ def _real_place(v: Value) -> Value:
 def _eig_jvp(t: Value, ans: Value) -> Value:
     w, v = ans
     inner = np.linalg.solve(v, np.matmul(t, v))
-    mixed = np.matmul(v, inverse_gaps(w) * inner)
+    mixed = np.matmul(v, over_gaps(inner, w, "eig"))
     shift = as_row(np.sum(np.real(conj(v) * mixed), axis=-2))  # keeps the length
     if v.dtype.kind == "c" and v.size:  # and the phase
         place = _real_place(v)
@@ -39,8 +40,11 @@ def _eig_jvp(t: Value, ans: Value) -> Value:
     return np.diagonal(inner, 0, -2, -1), mixed - v * shift
 
 
-def _eig_vjp(g: Value, ans: Value) -> Value:
+@takes_absent
+def _eig_vjp(g: tuple, ans: Value) -> Value:
     w, v = ans
+    if g[1] is None:
+        return _values_vjp(g[0], v)
     along = np.sum(conj(g[1]) * v, axis=-2)
     on_mixed = g[1] - v * as_row(np.real(along))
     if v.dtype.kind == "c" and v.size:
@@ -48,8 +52,12 @@ def _eig_vjp(g: Value, ans: Value) -> Value:
         turn = as_row(np.imag(along)) / np.real(np.take_along_axis(v, place, -2))
         here = np.equal(as_column(np.arange(v.shape[-1])), place)
         on_mixed = on_mixed + 1j * (here * turn)
-    inner = conj(inverse_gaps(w)) * np.matmul(adjoint(v), on_mixed)
-    inner = inner + as_row(g[0]) * np.eye(w.shape[-1], dtype=w.dtype)
+    inner = np.matmul(adjoint(v), on_mixed)
+    # A function of a matrix has a zero for the vectors of equal values, as nothing does.
+    counts = counting(inner, None, on_mixed) if g[0] is None else np.ones_like(np.absolute(inner))
+    inner = over_gaps(inner, conj(w), "eig", counts)
+    if g[0] is not None:
+        inner = inner + as_row(g[0]) * np.eye(w.shape[-1], dtype=w.dtype)
     return np.linalg.solve(adjoint(v), np.matmul(inner, adjoint(v)))
 
 
@@ -67,9 +75,14 @@ def _eigvals_jvp(t: Value, a: Value) -> Value:
     return np.diagonal(np.linalg.solve(v, np.matmul(t, v)), 0, -2, -1)
 
 
-def _eigvals_vjp(g: Value, a: Value) -> Value:
-    v = adjoint(np.linalg.eig(a)[1])
+def _values_vjp(g: Value, v: Value) -> Value:
+    """Return the cotangent of a matrix with the eigenvectors `v` from that of its eigenvalues."""
+    v = adjoint(v)
     return np.linalg.solve(v, as_column(g) * v)
+
+
+def _eigvals_vjp(g: Value, a: Value) -> Value:
+    return _values_vjp(g, np.linalg.eig(a)[1])
 
 
 op(

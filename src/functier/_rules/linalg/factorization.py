@@ -1,8 +1,8 @@
 """Factorizations: `numpy.linalg` makes them for stacks of matrices over leading axes.
 
-Eigenvalues and singular values have to be distinct for the derivatives of the vectors; where
-two are equal their mixing counts as zero. The formulas are those of Giles, *An extended
-collection of matrix derivative results* (2008), unless a rule names another source.
+Eigenvalues and singular values have to be distinct for the derivatives of the vectors; see
+NOTE [equal eigenvalues] in `gaps`. The formulas are those of Giles, *An extended collection of
+matrix derivative results* (2008), unless a rule names another source.
 
 NOTE [one triangle]
     Of a matrix that it takes to be Hermitian (`cholesky`, `eigh`, `eigvalsh`, and `svd` and
@@ -22,6 +22,7 @@ from ..._core.types import Value
 from ..axes import replace_zeros
 from ..constructors import op
 from .contract import conj
+from .gaps import counting, over_gaps, takes_absent
 
 # ---- helpers ----
 
@@ -85,11 +86,6 @@ def reciprocal(x: Value) -> Value:
     return np.not_equal(x, 0) / replace_zeros(x)
 
 
-def inverse_gaps(w: Value) -> Value:
-    """Return 1 / (w_j - w_i), with 0 on the diagonal and for equal values."""
-    return reciprocal(as_row(w) - as_column(w))
-
-
 def stacked_vmap(func: Callable) -> Callable:
     """Return the batching rule of a function of the last two axes, which NumPy batches."""
 
@@ -144,24 +140,34 @@ def _phase(v: Value) -> tuple:
 def eigh_jvp(t: Value, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     w, v = ans
     inner = np.matmul(np.matmul(adjoint(v), complete_hermitian(t, is_upper(UPLO))), v)
-    moved = np.matmul(v, inverse_gaps(w) * inner)
+    moved = np.matmul(v, over_gaps(inner, w, "eigh"))
     if v.dtype.kind == "c" and v.shape[-1]:
         place, scale = _phase(v)
         moved = moved - v * (1j * (np.imag(np.take_along_axis(moved, place, -2)) * scale))
     return np.real(np.diagonal(inner, 0, -2, -1)), moved
 
 
-def eigh_vjp(g: Value, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
+def _values_vjp(g: Value, v: Value, UPLO: Literal["L", "U"]) -> Value:
+    """Return the cotangent of a matrix with the eigenvectors `v` from that of its eigenvalues."""
+    return fold_triangle(np.matmul(v * as_row(g), adjoint(v)), is_upper(UPLO))
+
+
+@takes_absent
+def eigh_vjp(g: tuple, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     w, v = ans
+    if g[1] is None:
+        return _values_vjp(g[0], v, UPLO)
     on_moved = g[1]
     if v.dtype.kind == "c" and v.shape[-1]:
         place, scale = _phase(v)
         turn = as_row(np.sum(np.imag(conj(v) * on_moved), axis=-2)) * scale
         here = np.equal(as_column(np.arange(v.shape[-1])), place)
         on_moved = on_moved - 1j * (here * turn)
-    inner = inverse_gaps(w) * np.matmul(adjoint(v), on_moved) + as_row(g[0]) * np.eye(
-        w.shape[-1], dtype=w.dtype
-    )
+    mixed = np.matmul(adjoint(v), on_moved)
+    mixed = 0.5 * (mixed - adjoint(mixed))  # the gaps are skew, and the result is Hermitian
+    inner = over_gaps(mixed, w, "eigh", counting(mixed, g[0], on_moved))
+    if g[0] is not None:
+        inner = inner + as_row(g[0]) * np.eye(w.shape[-1], dtype=w.dtype)
     return fold_triangle(np.matmul(np.matmul(v, inner), adjoint(v)), is_upper(UPLO))
 
 
@@ -171,8 +177,7 @@ def _eigvalsh_jvp(t: Value, a: Value, UPLO: Literal["L", "U"] = "L") -> Value:
 
 
 def _eigvalsh_vjp(g: Value, a: Value, UPLO: Literal["L", "U"] = "L") -> Value:
-    v = np.linalg.eigh(a, UPLO)[1]
-    return fold_triangle(np.matmul(v * as_row(g), adjoint(v)), is_upper(UPLO))
+    return _values_vjp(g, np.linalg.eigh(a, UPLO)[1], UPLO)
 
 
 op(

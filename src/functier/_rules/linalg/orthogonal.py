@@ -2,13 +2,15 @@
 
 The matrix has to have full rank, for QR in its first columns; else the triangular factor
 is singular, which raises `LinAlgError` or gives numbers that are not finite. Singular
-values have to be distinct for the derivatives of the vectors; where two are equal, their
-mixing counts as zero, and so does what a singular value 0 would divide.
+values have to be distinct for the derivatives of the vectors; see NOTE [equal eigenvalues] in
+`gaps`. What a singular value 0 would divide counts as zero.
 
 The columns that a matrix does not determine, those that complete a basis
 (``mode="complete"``, ``full_matrices=True``), move as little as they have to. That is right
 for all that depends on the space which they span, such as the projection onto it.
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +25,10 @@ from .factorization import (
     eigh_jvp,
     eigh_vjp,
     half_lower,
-    inverse_gaps,
     reciprocal,
     stacked_vmap,
 )
+from .gaps import counting, over_gaps, takes_absent
 
 # ---- the columns that complete a basis ----
 
@@ -122,6 +124,17 @@ def _signs(u: Value, v: Value) -> Value:
     return np.real(np.sum(conj(v) * u, axis=-2))
 
 
+def _inverse_sums(s: Value) -> Value:
+    """Return 1 / (s_i + s_j), with 0 on the diagonal and where both are zero.
+
+    The two bases move together by ``e / (s_j - s_i)``, with the Hermitian part e of
+    ``u^H da v``, and against each other by ``k / (s_i + s_j)``, with its skew part k. This is
+    Townsend's quotient by ``s_j^2 - s_i^2``, without its cancellation for close values.
+    """
+    off = 1 - np.eye(s.shape[-1], dtype=s.dtype)
+    return reciprocal((as_row(s) + as_column(s)) * off)
+
+
 def _svd_jvp(
     t: Value,
     ans: Value,
@@ -139,11 +152,11 @@ def _svd_jvp(
     ds = np.real(np.diagonal(inner, 0, -2, -1))
     if not compute_uv:
         return ds
-    gap, eye = inverse_gaps(s * s), np.eye(s.shape[-1], dtype=s.dtype)
-    left, right = inner * as_row(s), as_column(s) * inner
-    phase = 0.5 * (inner - adjoint(inner)) * (eye * as_row(reciprocal(s)))
-    du = np.matmul(u, gap * (left + adjoint(left)) + phase)
-    dv = np.matmul(v, gap * (right + adjoint(right)))
+    skew = 0.5 * (inner - adjoint(inner))
+    mixed, turned = over_gaps(inner - skew, s, "svd"), skew * _inverse_sums(s)
+    phase = skew * (np.eye(s.shape[-1], dtype=s.dtype) * as_row(reciprocal(s)))
+    du = np.matmul(u, mixed + turned + phase)
+    dv = np.matmul(v, mixed - turned)
     m, n = np.shape(a)[-2:]
     if m > n:
         du = du + (np.matmul(t, v) - np.matmul(u, inner)) * as_row(reciprocal(s))
@@ -153,8 +166,9 @@ def _svd_jvp(
     return extend_tangent(du, ans[0]), ds, adjoint(extend_tangent(dv, adjoint(ans[2])))
 
 
+@takes_absent
 def _svd_vjp(
-    g: Value,
+    g: Any,
     ans: Value,
     a: Value,
     full_matrices: bool = True,
@@ -164,20 +178,23 @@ def _svd_vjp(
     u, s, v = _svd_parts(ans, a, compute_uv, hermitian)
     if hermitian:
         sign = _signs(u, v)
-        gu, gs, gv = (g[0], g[1], adjoint(g[2])) if compute_uv else (np.zeros_like(u), g, 0 * v)
-        return eigh_vjp((gs * sign, gu + gv * as_row(sign)), (s * sign, u))
+        gu, gs, gv = g if compute_uv else (None, g, None)
+        gs = None if gs is None else gs * sign
+        gv = None if gv is None else adjoint(gv) * as_row(sign)
+        return eigh_vjp((gs, gv if gu is None else gu if gv is None else gu + gv), (s * sign, u))
     if not compute_uv:
         return np.matmul(u * as_row(g), adjoint(v))
-    gu, gs, gv = (
-        restrict_cotangent(g[0], u, ans[0]),
-        g[1],
-        restrict_cotangent(adjoint(g[2]), v, adjoint(ans[2])),
-    )
-    gap, eye = inverse_gaps(s * s), np.eye(s.shape[-1], dtype=s.dtype)
+    gu, gs, gv = g
+    if gu is None and gv is None:
+        return np.matmul(u * as_row(gs), adjoint(v))
+    gu = 0 * u if gu is None else restrict_cotangent(gu, u, ans[0])
+    gv = 0 * v if gv is None else restrict_cotangent(adjoint(gv), v, adjoint(ans[2]))
+    eye = np.eye(s.shape[-1], dtype=s.dtype)
     on_u, on_v = np.matmul(adjoint(u), gu), np.matmul(adjoint(v), gv)
-    left, right = gap * on_u, gap * on_v
-    inner = (left + adjoint(left)) * as_row(s) + as_column(s) * (right + adjoint(right))
-    inner = inner + eye * (as_row(gs) + 0.5 * (on_u - adjoint(on_u)) * as_row(reciprocal(s)))
+    mixed, turned = (0.5 * (k - adjoint(k)) for k in (on_u + on_v, on_u - on_v))
+    inner = over_gaps(mixed, s, "svd", counting(mixed, gs, gu, gv)) + turned * _inverse_sums(s)
+    inner = inner + eye * (0.5 * (on_u - adjoint(on_u)) * as_row(reciprocal(s)))
+    inner = inner if gs is None else inner + eye * as_row(gs)
     c = np.matmul(np.matmul(u, inner), adjoint(v))
     m, n = np.shape(a)[-2:]
     if m > n:
