@@ -6,6 +6,7 @@ compute. `Misuse` is a call that nothing is right about, and has its expected re
 """
 
 import cmath
+import functools
 import math
 import operator
 import pickle
@@ -69,6 +70,11 @@ def mistakes(table: dict, *rows: tuple) -> list[Mistake]:
 
 
 # ---- statements ----
+
+
+@functools.lru_cache
+def cached(x):
+    return x * x
 
 
 def assigned(x):
@@ -248,6 +254,7 @@ ROWS = mistakes(
      COUNTS, ("vmap",)),
     ("format", logged, logged_whole, NUMBERS, ("vmap",)),
     ("format", logged_percent, logged_whole, NUMBERS, ("vmap",)),
+    ("cached function", lambda x: cached(x) * x, lambda x: cached.__wrapped__(x) * x),
     ("x in list", lambda n: 1.0 if n in [1, 2] else 0.0,
      lambda n: np.where(np.any(np.equal(n, np.array([1, 2]))), 1.0, 0.0), COUNTS, ("vmap",)),
     ("a < x < b", compared, lambda x: np.where((0.1 < x) & (x < 1.0), x * x, x),
@@ -399,6 +406,11 @@ ROWS += mistakes(
     ("pickle.dumps", lambda x: pickle.loads(pickle.dumps(x)) * 2, lambda x: x * 2),
     ("format", lambda x: next(x * 2 for _ in map("{:.2f}".format, [x])),
      lambda x: next(x * 2 for _ in map("{}".format, [x])), NUMBERS, ("vmap",)),
+    ("hash", lambda x: x * (x not in {0.5, 2.0}), lambda x: x * ~np.isin(x, [0.5, 2.0])),
+    ("hash", lambda x: x * {0.5: 2.0}.get(x, 5.0), lambda x: x * np.where(x == 0.5, 2.0, 5.0)),
+    ("hash", lambda v: len(set(v)) * v[0],
+     lambda v: (1 + np.sum(np.diff(np.sort(v)) != 0)) * v[0], VECTORS),
+    ("hash", lambda x: next(map(cached, [x])), lambda x: cached.__wrapped__(x)),
     ("as_integer_ratio", lambda x: x.as_integer_ratio()[0] / x.as_integer_ratio()[1],
      lambda x: x),
     ("bool", lambda x: x if x > 0.5 else x * x, lambda x: np.where(x > 0.5, x, x * x), NUMBERS,

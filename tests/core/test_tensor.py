@@ -387,10 +387,15 @@ def test_membership_under_grad_and_vmap():
         ft.vmap(lambda x: 1.0 in x)(A)
 
 
-def test_hash_is_identity():
-    x, y = Sub(A), Sub(A)
-    assert hash(x) != hash(y) and len({x, y, x}) == 2
-    assert {x: 1}[x] == 1
+def test_the_hash_of_a_number_is_that_of_its_value():
+    x, y = Sub(A[0])[0], Sub(A[0])[0]
+    assert len({x, y, A[0, 0]}) == 1 and {A[0, 0]: 1}[x] == 1
+
+
+def test_an_array_has_no_hash():
+    for x in (Sub(A), Sub(A)[0], ft.tensor(1.0)):
+        with pytest.raises(TypeError, match="unhashable type"):
+            hash(x)
 
 
 # ---- copies ----

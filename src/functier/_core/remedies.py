@@ -30,6 +30,9 @@ GENERAL: dict[str, str] = {
         "vmap(..., branches='split') where examples differ, or print(x), which shows the value"
         for how in ("str", "repr")
     },
+    "hash": "numpy.isin(x, [2.0, 3.0]) for `x in {{2.0, 3.0}}`, numpy.where(x == 2.0, y, z) for "
+    "{{2.0: y, 3.0: z}}[x], 1 + numpy.sum(numpy.diff(numpy.sort(v)) != 0) for len(set(v)), and "
+    "f.__wrapped__(x) for a function f of functools.lru_cache",
     "as_integer_ratio": "x for a ratio of integers, as in numpy.mean(numpy.stack([x, y])) for "
     "statistics.mean([x, y])",
     "bool": "numpy.where(condition, a, b) or functier.cond(condition, f, g, x) for `if`, and "
@@ -61,6 +64,7 @@ BY_EXPRESSION: dict[str, str] = {
     "a[:x]": "numpy.where(numpy.arange(len(a)) < x, a, 0) for a[:x], which keeps all elements",
     "format": GENERAL["format"],
     "x in list": "numpy.any(numpy.equal(x, numpy.array(values))) for `x in values`",
+    "cached function": "{name}.__wrapped__({args}) for {name}({args}), which has a cache",
     "a < x < b": "(a < x) & (x < b) for `a < x < b`, and numpy.where(condition, y, z) for a branch "
     "by it",
     "x and y": "numpy.logical_and, numpy.logical_or and numpy.logical_not for `and`, `or` and "

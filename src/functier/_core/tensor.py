@@ -235,14 +235,15 @@ class Tensor(Operators):
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())  # type: ignore[attr-defined]
 
-    __hash__ = object.__hash__
-
     def __setitem__(self, index: Index, value: Value) -> None:
         if OVER_TENSORS:
             index, value = inside_index(index), inside(value)
         return self.level.setitem(self, index, value)
 
     # ---- leaving: the level decides whether that may be ----
+
+    def __hash__(self) -> int:
+        return self.level.convert(self, hash)  # that of the value, as NumPy's numbers have it
 
     def __bool__(self) -> bool:
         return self.level.convert(self, bool)

@@ -1,18 +1,42 @@
-"""Conversions of a tensor of a level to plain values: most are refused."""
+"""Conversions of a tensor of a level to plain values: most are refused.
 
+NOTE [a hash is an answer]
+    ``x in {2.0}``, ``{2.0: y}[x]`` and ``set(v)`` find a number by its hash before they compare it.
+    So the hash of a number is that of its value, where all examples share it; where they differ,
+    it is an answer that differs. An array has none, as in NumPy. A NaN has that of the object, as
+    NumPy's has: a NaN is equal to no number.
+
+NOTE [equal numbers with other derivatives]
+    A cache that finds an equal number returns what was computed for another one: its value is
+    right, its derivative is that of the other number, or missing. Nobody can tell a cache from
+    another dict. So no number with a derivative has a hash; integers have none to lose.
+"""
+
+import ast
+import functools
 from operator import index as as_index
 from typing import Any
 
-from .._core.errors import ConversionError, MutationError
-from .._core.hints import explain
+from .._core.agreement import examples_of, varying_levels
+from .._core.errors import ConversionError, DataDependentError, MutationError
+from .._core.hints import Use, explain
+from .._core.remedies import BY_EXPRESSION, GENERAL
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
+from .._mutation.array import is_array
+
+CACHED: type = type(functools.lru_cache(len))
+"""The class of the functions that `functools.lru_cache` makes."""
 
 
 def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
-    """Convert a tensor: ``bool``, ``int``, indices, formats read the value; all else raises."""
+    """Convert a tensor: ``bool``, ``int``, indices, formats read the value, ``hash`` that of a
+    number without a derivative; all else raises.
+    """
     if how is bool or how is int:
         return how(x._value)
+    if how is hash:
+        return hash_of(level, x)
     if how == "format" and args[0] and level.kind.differentiates and not level.kind.records:
         return format(x._value, *args)
     if how == "__index__":
@@ -44,3 +68,63 @@ def index(level: Any, value: Value) -> int:
             f"{level}: {error}, and neither can a tensor of its value; write int(x) for x, as "
             f"in range(int(x))"
         ) from None
+
+
+# ---- hashes ----
+
+
+def hash_of(level: Any, x: Tensor) -> int:
+    """Return the hash of a number of a level; see NOTE [a hash is an answer]."""
+    if is_array(x):
+        raise TypeError(
+            f"{level}: unhashable type: 'numpy.ndarray', which a tensor of shape {x.shape} is "
+            f"without the transform, too; write x[()] for the number in an array without axes, "
+            f"or tuple(x) for the numbers in one of one axis"
+        )
+    values = examples_of(x, differentiated=x.dtype.kind in "biu")
+    if values is None:
+        asked, remedy = explain_hash(True)
+        error = level.refusal(
+            ConversionError,
+            f"{asked} would find an equal number in a set, a dict or a cache, and equal numbers "
+            f"may have other derivatives; write {remedy}",
+        )
+        level.unanswered = error
+        raise error
+    flat = values.reshape(-1)
+    if flat.size and (flat == flat[0]).all():
+        return hash(flat[0])
+    if flat.size and (flat != flat).all():
+        return object.__hash__(x)
+    asked, remedy = explain_hash(False)
+    why = "differs from example to example" if flat.size else "has no example to answer it"
+    error = level.refusal(
+        DataDependentError,
+        f"{asked} {why}, so a set, a dict or a cache cannot find x; write {remedy}; or "
+        f"vmap(..., branches='split') to run groups of examples apart",
+    )
+    level.unanswered = error
+    varying = varying_levels(x, float)  # by their bits
+    if varying:
+        varying[0].level.run_apart(varying, error)
+    raise error
+
+
+def explain_hash(derivative: bool) -> tuple[str, str]:
+    """Return who asked for a hash, and what to write: two parts of a message.
+
+    `derivative` is true where a derivative is what keeps the number from having one.
+    """
+    general = GENERAL["hash"].format()
+    if derivative:
+        general += ", or functier.stop_gradient(x) as the key of a table of constants"
+    try:
+        use = Use("hash", False)
+        asked = f"hash(x), which {use.library} calls," if use.library else "hash(x)"
+        if isinstance(use.node, ast.Call) and use.callee is CACHED:
+            args = ", ".join(map(ast.unparse, [*use.node.args, *use.node.keywords]))
+            name = ast.unparse(use.node.func)
+            return asked, BY_EXPRESSION["cached function"].format(name=name, args=args)
+    except Exception:  # the error that is being made must come out
+        return "hash(x)", general
+    return asked, general

@@ -1,17 +1,23 @@
 """Levels that have ended, in the two escape modes."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from .._core.errors import EscapedTensorError
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.root import convert_to, tree_map
 from .._core.tensor import Tensor
 from .._core.types import Function, Index, Shape, Value
 from .level import ENDED, Level
 from .lineage import chain
+
+OF_EQUALITY = (
+    "if a cache or a dict has found it, empty that before the call (f.cache_clear() for "
+    "functools.lru_cache), or keep no tensors in it: f.__wrapped__(x) passes the cache by; else "
+)
+"""The cause of a comparison that nobody has written: Python's, of a key."""
 
 
 class EndedLevel(Level):
@@ -39,10 +45,14 @@ class EndedLevel(Level):
 
     def refuse(self, *args: Any, **kwargs: Any) -> Any:
         """Raise the error for a use after the end."""
+        self.refuse_with("")
+
+    def refuse_with(self, cause: str) -> NoReturn:
+        """Raise the error for a use after the end, of which `cause` says more."""
         transform = self.label.partition("(")[0]
         raise EscapedTensorError(
             f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
-            f"{self.where()}) had ended; {self.kind.instead.format(transform)}",
+            f"{self.where()}) had ended; {cause}{self.kind.instead.format(transform)}",
             named=True,
         )
 
@@ -57,11 +67,14 @@ class EndedLevel(Level):
 class DeadLevel(EndedLevel):
     """An ended level with ``escape="dead"``: every use raises except `elem` and `repr`."""
 
-    unary = binary = getitem = EndedLevel.refuse
+    unary = getitem = EndedLevel.refuse
     function = method = property = apply = missing = EndedLevel.refuse
     unwrap = gradient = shape = dtype = setitem = EndedLevel.refuse
     augment = add_at = reshape = snapshot = reorder = EndedLevel.refuse
     convert = as_subclass = release = attribute = EndedLevel.refuse
+
+    def binary(self, func: Function, a: Value, b: Value) -> NoReturn:
+        self.refuse_with(OF_EQUALITY if UFUNC_OF.get(func, func) is np.equal else "")
 
 
 class PassthroughLevel(EndedLevel):

@@ -291,7 +291,9 @@ class RecordLevel(Level):
             waiting += node.parents()
 
     def guard_inside(self, x: Tensor) -> None:
-        """Note the values of all examples of a tensor of an inner level."""
+        """Note the value of a tensor, or those of all examples of one of an inner level."""
+        if type(x) is self.cls:
+            return self.guard(x, "by which a set or a dict knows it")
         value: Any = x
         while type(value) is not self.cls:
             value = settle(value) if type(value) is Array else value._value

@@ -150,7 +150,7 @@ class TraceLevel(Level):
         self.unknown_value(f"{self.cls.__name__}.unwrap(x)")
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
-        if how in (bool, int, "__index__"):
+        if how in (bool, int, hash, "__index__"):
             how = how if isinstance(how, str) else how.__name__
             self.unknown_value(f"{how}(x)")
         return super().convert(x, how, *args)
