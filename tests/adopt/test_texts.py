@@ -276,7 +276,7 @@ def test_other_code_has_a_description(tmp_path):
 
 
 FAULTS = {
-    "a description": (adopted, "text_for_caller", lambda *args: None),
+    "a description": (adopted, "text_for", lambda *args: None),
     "any text": (texts, "text_of", lambda x, form, needed: None),
     "the first example": (
         texts, "text_of", lambda x, form, needed: form(texts.settle(x)._value[0]),

@@ -206,7 +206,8 @@ EXEMPT = {
     "elem", "as_subclass", "shape", "ndim", "size", "dtype", "flat", "__len__", "__iter__",  # form
     "device", "to_device", "__dlpack__", "__dlpack_device__",
     "__bool__", "__int__", "__index__", "__float__", "__complex__", "__array__", "item", "tolist",
-    "as_integer_ratio", "__getnewargs__", "__format__", "__repr__", "_repr_html_", "__hash__",
+    "as_integer_ratio", "__getnewargs__", "__format__", "__repr__", "__str__",
+    "_repr_html_", "__hash__",
     "__class__",  # which only adopted code is shown in another way
     "__dir__",
     "__contains__", "__copy__", "__deepcopy__",  # made of operations that are seen

@@ -115,7 +115,8 @@ def is_python(x: Any) -> bool | None:
     if x.dtype.char not in "?lqdD":
         return False
     levels = levels_of(AMBIENT.get())
-    return None if any([level.has_python is level.made for level in levels]) else False
+    known = [vars(level).get("has_python") is not level.made for level in levels]
+    return False if all(known) else None
 
 
 def likeness(x: Any) -> Any:

@@ -39,7 +39,7 @@ def is_called_by_adopted() -> bool:
     return bool(GLOBALS) and id(sys._getframe(2).f_globals) in GLOBALS
 
 
-def text_for_caller(x: Any, form: Callable) -> str | None:
+def text_for(x: Any, form: Callable) -> str | None:
     """Return ``form(x)``, a text of a tensor, for the code that asks for it.
 
     None stands for a description, for all code that is not adopted.

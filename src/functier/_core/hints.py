@@ -55,7 +55,6 @@ UNKNOWN: Any = object()
 
 NAMED = type, FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)
 """Callables that know their name; a method is named as the source names it."""
-TEXTS = "str", "repr"
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
 
 
@@ -285,15 +284,8 @@ class Use:
             reason = declared_reason(frame)
             if reason:
                 return reason
-        if self.how in TEXTS:
-            return GENERAL[self.how].format()
-        for find in (
-            self.of_labels,
-            self.of_statement,
-            self.of_call,
-            self.of_truth,
-            self.of_library,
-        ):
+        finders = self.of_labels, self.of_statement, self.of_call, self.of_truth, self.of_library
+        for find in () if self.how in ("str", "repr") else finders:
             text = find()
             if text is not None:
                 self.text = text

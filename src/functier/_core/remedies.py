@@ -23,8 +23,8 @@ GENERAL: dict[str, str] = {
     "tolist": "list(x) for x.tolist() of one axis, or `return x` in the function, and convert the "
     "result of the transform",
     "pickle.dumps": "`return x` in the function, and pickle the result of the transform",
-    "format": "f'{{x}}' without a format, which shows the value, or vmap(..., branches='split') for "
-    "the text of each example",
+    "format": "f'{{x}}' without a format, which shows the value, or vmap(..., branches='split') "
+    "for the text of each example",
     **{
         how: f"{how}(functier.stop_gradient(x)) where no derivative should follow the text, under "
         "vmap(..., branches='split') where examples differ, or print(x), which shows the value"

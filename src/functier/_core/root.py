@@ -337,7 +337,5 @@ class RootLevel:
         text = np.array2string(x._value, separator=", ", prefix=f"{type(x).__name__}(")
         return f"{type(x).__name__}({text})"
 
-    text = repr
-
 
 Tensor.level = RootLevel()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .adopted import CLASS, is_called_by_percent, method_for_caller, text_for_caller
+from .adopted import CLASS, is_called_by_percent, method_for_caller, text_for
 from .flat import Flat
 from .foreign_operators import array_for_operator
 from .observers import OPERATIONS
@@ -298,19 +298,14 @@ class Tensor(Operators):
         differ, and in a program that is recorded.
         """
         level = self.level
-        asked = level.depth and level.live and not self.ndim and level.has_text(self)
-        if spec or asked:
-            return level.convert(self, "format", spec)
-        text = text_for_caller(self, str)
-        return self.level.text(self) if text is None else text
+        asked = spec or (level.depth and level.live and not self.ndim and level.has_text(self))
+        return level.convert(self, "format", spec) if asked else text_for(self, str) or str(self)
 
     def __str__(self) -> str:
-        text = text_for_caller(self, str)
-        return self.level.text(self) if text is None else text
+        return text_for(self, str) or repr(self)
 
     def __repr__(self) -> str:
-        text = text_for_caller(self, repr)
-        return self.level.repr(self) if text is None else text
+        return text_for(self, repr) or self.level.repr(self)
 
     def _repr_html_(self) -> str | None:
         return self.level.card(self)

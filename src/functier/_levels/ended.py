@@ -38,8 +38,6 @@ class EndedLevel(Level):
     def repr(self, x: Tensor) -> str:
         return self.kind.repr(self, x)
 
-    text = repr
-
     def card(self, x: Tensor) -> str:
         return self.kind.card(self, x)
 

@@ -90,7 +90,6 @@ class Level:
     alone = ALONE  # references to a class that nobody holds
     serves = True  # a later level may have the class
     unanswered: LevelError | None = None  # the error for an answer, which the function may catch
-    has_python: Any = None  # `made`, if adopted code has made a number of Python's: `_adopt.values`
     in_generator = False  # a generator has entered this level or one around it
     parent: "Level | None" = None  # the level around it with the same tensors
     label: str
@@ -458,7 +457,7 @@ class Level:
             raise error
 
     convert, has_text, index = convert, has_text, index
-    repr, text, card = text_of, text_of, table_of
+    repr, card = text_of, table_of
 
     def where(self) -> str:
         """Return the file and line of the call or the ``with`` that made this level."""

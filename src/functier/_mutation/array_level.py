@@ -219,9 +219,6 @@ class ArrayLevel(RootLevel):
     def repr(self, x: Any) -> str:
         return repr(view_of(x).snapshot())
 
-    def text(self, x: Any) -> str:
-        return str(view_of(x).snapshot())
-
     def card(self, x: Any) -> str | None:
         value: Any = view_of(x).snapshot()
         return value._repr_html_() if isinstance(value, Tensor) else None

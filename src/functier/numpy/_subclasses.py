@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import is_called_by_adopted, method_for_caller, text_for_caller
+from .._core.adopted import is_called_by_adopted, method_for_caller, text_for
 from .._core.methods import BINARY, COMPARISON, LAYOUT, MEMORY, METHODS, ORDERING, PROPERTIES, UNARY
 from .._core.numpy_facts import UFUNC_OF
 from .._core.root import dispatch_lists, opts_out, tree_map
@@ -316,12 +316,10 @@ class Instance:
         return format(self.functier_tensor, spec)
 
     def __str__(self) -> str:
-        text = text_for_caller(self, str)
-        return text or f"{self.__class__.__name__}({self.functier_tensor!r})"
+        return text_for(self, str) or repr(self)
 
     def __repr__(self) -> str:
-        text = text_for_caller(self, repr)
-        return text or f"{self.__class__.__name__}({self.functier_tensor!r})"
+        return text_for(self, repr) or f"{self.__class__.__name__}({self.functier_tensor!r})"
 
     def item(self, *args: Any) -> Any:
         method = method_for_caller("item") or type(self.functier_tensor).item
