@@ -1,0 +1,220 @@
+"""Calls of compiled functions: Numba's for plain arguments, and Python's for tensors.
+
+NOTE [what the Python function means]
+    With tensors a compiled function gives what it gives without Numba, as with
+    ``NUMBA_DISABLE_JIT=1``. Compiled code differs from that in details: it does not check
+    indices, and its integers wrap.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as fnp
+from .._core.ambient import AMBIENT
+from .._core.errors import UnsupportedError
+from .._core.numpy_facts import PLAIN, shape_of
+from .._core.root import classes_in, tree_map
+from .._core.tensor import Tensor
+from .._mutation.array import Array, array_of, on_view, view_of
+from .._mutation.memory import CHOSEN, REGION, View
+from ..numpy._loops import element_of, stack_elements
+
+ndarray = np.ndarray
+
+
+def dispatcher_of(x: Any) -> Any:
+    """Return what compiles a function, which has the Python function as ``py_func``."""
+    return getattr(x, "_dispatcher", x)
+
+
+def call_over(base: Any, run: Callable) -> Callable:
+    """Return the call of an adopted instance of a class of Numba's.
+
+    ``run(x, args, kwargs, compiled)`` gives the result for tensors; ``compiled(x, *args)`` is
+    Numba's call.
+    """
+    compiled = base.__call__
+
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            if type(x) not in PLAIN:
+                break
+        else:
+            if not kwargs and AMBIENT.get() is Tensor:
+                return compiled(self, *args)
+        found = classes_in(args, kwargs)
+        views: list[View] = []
+        if found:
+            given = _windows(args, kwargs, views) if found == (Array,) else None
+            if given is None:
+                return _run(self, args, kwargs, compiled, run)
+            args, kwargs = given
+        result = compiled(self, *args, **kwargs)
+        for view in views:
+            view.memory.version += 1
+        return result if AMBIENT.get() is Tensor else _writable(result, args, kwargs, views)
+
+    return __call__
+
+
+def _run(self: Any, args: tuple, kwargs: dict, compiled: Callable, run: Callable) -> Any:
+    try:
+        return run(self, args, kwargs, compiled)
+    except Exception as error:
+        func = vars(dispatcher_of(self))["py_func"]
+        note = (
+            f"{func.__module__}.{func.__qualname__} is compiled by Numba; a tensor is among its "
+            f"arguments, so that its Python function runs"
+        )
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+        raise
+
+
+# ---- arrays that an adopted function has made, and that have met no tensor ----
+
+
+def _windows(args: tuple, kwargs: dict, views: list[View]) -> tuple[tuple, dict] | None:
+    """Return the arguments with the memory of such arrays, or None where it is not theirs alone.
+
+    Compiled code may write to it.
+    """
+    if CHOSEN.get() or REGION.get() >= 0:
+        return None
+    for x in (*args, *kwargs.values()):
+        if type(x) is Array:
+            view = view_of(x)
+            store = view.memory.store
+            if type(view) is not View or view.readonly or not view.plain:
+                return None
+            if (
+                store.lends
+                or store.flat is not view.memory.flat
+                or type(view.window) is not ndarray
+            ):
+                return None
+            views.append(view)
+    plain = [x if type(x) is not Array else view_of(x).window for x in args]
+    words = {k: x if type(x) is not Array else view_of(x).window for k, x in kwargs.items()}
+    return None if classes_in(plain, words) else (tuple(plain), words)
+
+
+def _writable(result: Any, args: tuple, kwargs: dict, views: list[View]) -> Any:
+    """Return what a compiled function has made inside a level as arrays that take writes."""
+    given = (*args, *kwargs.values())
+    closed = all([type(x) in PLAIN for x in given])  # others may have arrays in them
+
+    def writable(value: Any) -> Any:
+        if type(value) is not ndarray or value.dtype.kind not in "biufc":
+            return value
+        for view in views:
+            if np.may_share_memory(value, view.memory.flat):
+                return on_view(view.at(value))
+        if not closed or any([type(x) is ndarray and np.may_share_memory(x, value) for x in given]):
+            return value
+        return array_of(value)
+
+    return tree_map(writable, result)
+
+
+# ---- what runs for tensors ----
+
+
+def run_function(self: Any, args: tuple, kwargs: dict, compiled: Callable) -> Any:
+    """Return the result of a function that ``jit`` compiles."""
+    return vars(self)["py_func"](*args, **kwargs)
+
+
+def run_elements(self: Any, args: tuple, kwargs: dict, compiled: Callable) -> Any:
+    """Return the result of a ufunc of Numba's: its function runs for each element."""
+    func, nin = vars(dispatcher_of(self))["py_func"], self.nin
+    outs = _outs(self, args[nin:], kwargs)
+    values = [fnp.asanyarray(x) for x in args[:nin]]
+    shape = np.broadcast_shapes(*map(shape_of, values))
+    dtype = compiled(self, *[np.zeros(0, v.dtype) for v in values]).dtype
+    if 0 in shape:
+        result = fnp.zeros(shape, dtype)
+    else:
+        found = [func(*[element_of(v, index) for v in values]) for index in np.ndindex(shape)]
+        result = stack_elements(found, shape, dtype)
+    return _given_out(outs, [result if shape else result[()]])
+
+
+def run_loops(self: Any, args: tuple, kwargs: dict, compiled: Callable) -> Any:
+    """Return the result of a generalized ufunc: its function runs for each place of the loop."""
+    builder = self.gufunc_builder
+    func, nin = builder.py_func, len(builder.sin)
+    if builder.writable_args:
+        raise UnsupportedError(
+            f"{func.__qualname__}: the function writes to its inputs, which a gufunc of tensors "
+            f"cannot; return the new values instead"
+        )
+    outs = _outs(self, args[nin:], kwargs)
+    values = [fnp.asanyarray(x) for x in args[:nin]]
+    cores = [_core(shape_of(v), dims) for v, dims in zip(values, builder.sin)]
+    loop = np.broadcast_shapes(*[
+        shape_of(v)[: len(shape_of(v)) - len(dims)] for v, dims in zip(values, builder.sin)
+    ])  # fmt: skip
+    shown = [np.zeros((0, *core), v.dtype) for v, core in zip(values, cores)]
+    given = [np.zeros((0, *_core(shape_of(x), d)), x.dtype) for x, d in zip(outs, builder.sout)]
+    made = compiled(self, *shown, *given)  # of no examples: it has the shapes and the dtypes
+    made = given or (made if type(made) is tuple else (made,))
+    kinds = builder._sigs[-1].args
+    found: list[list] = [[] for _ in made]
+    for index in np.ndindex(loop):
+        places = [
+            fnp.array(element_of_loop(outs[k], index, dims))
+            if outs
+            else fnp.zeros(m.shape[1:], m.dtype)
+            for k, (m, dims) in enumerate(zip(made, builder.sout))
+        ]
+        places = [p if p.ndim else p.reshape(1) for p in places]
+        items = [element_of_loop(v, index, dims) for v, dims in zip(values, builder.sin)]
+        func(*[_as_declared(x, kind) for x, kind in zip(items, kinds)], *places)
+        for part, place, m in zip(found, places, made):
+            part.append(place.reshape(m.shape[1:]))
+    results = [
+        stack_elements(part, loop, m.dtype) if part else fnp.zeros((*loop, *m.shape[1:]), m.dtype)
+        for part, m in zip(found, made)
+    ]
+    return _given_out(outs, results)
+
+
+def _core(shape: tuple[int, ...], dims: tuple) -> tuple[int, ...]:
+    """Return the sizes of the core dimensions."""
+    return shape[len(shape) - len(dims) :]
+
+
+def element_of_loop(x: Any, index: tuple[int, ...], dims: tuple) -> Any:
+    """Return what the function gets of `x`, which may be broadcast, at a place of the loop."""
+    shape = shape_of(x)
+    shape = shape[: len(shape) - len(dims)]
+    own = index[len(index) - len(shape) :]
+    return x[tuple([0 if n == 1 else i for i, n in zip(own, shape)])]
+
+
+def _as_declared(x: Any, kind: Any) -> Any:
+    """Return a number as an array of one element where the types say so."""
+    return x.reshape(1) if getattr(kind, "ndim", 0) and not shape_of(x) else x
+
+
+def _outs(self: Any, rest: tuple, kwargs: dict) -> tuple:
+    """Return the arrays for the results that are given."""
+    others = [name for name in kwargs if name != "out"]
+    if others:
+        raise UnsupportedError(
+            f"{self.__name__}: a ufunc that Numba compiles takes tensors without the option "
+            f"{others[0]}; leave it away"
+        )
+    out = kwargs.get("out")
+    outs = rest or (out if type(out) is tuple else (out,))
+    return tuple([x for x in outs if x is not None])
+
+
+def _given_out(outs: tuple, results: list) -> Any:
+    for out, result in zip(outs, results):
+        out[...] = result
+    found = outs or tuple(results)
+    return found[0] if len(found) == 1 else found
