@@ -12,6 +12,7 @@ import numpy as np
 from .._core.adopted import GLOBALS
 from .._core.subclasses import KEPT
 from . import class_attribute
+from .caches import original_of_cached
 from .call_sites import Names, loads_in, rewrite, stored_globals
 from .objects import attributes_of, forwarding
 from .twins import (
@@ -101,6 +102,8 @@ class Bindings:
             if twin is not None:
                 self.names[name] = value, twin
                 self.namespace[name] = twin
+            elif original_of_cached(value) is not None:  # imported from a module with its twin
+                self.names.setdefault(name, (original_of_cached(value), value))
             elif name not in self.names and original_of(value) is not None:
                 self.had.add(name)
             else:

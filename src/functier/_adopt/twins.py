@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .._core.adopted import METHODS
+from .caches import CACHED, twin_of_cached
 from .calls import BUILTINS, CALLERS, KINDS, PATTERNS
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
@@ -100,7 +101,12 @@ def twin_of(value: Any) -> Any:
 
 
 def twin_of_object(value: Any) -> Any:
-    """Return the twin of an object, of an instance of `numpy.vectorize` as well, or None."""
+    """Return the twin of an object, or None.
+
+    Instances of `numpy.vectorize`, and functions with a cache, have one, too.
+    """
+    if type(value) is CACHED:
+        return twin_of_cached(value)
     if type(value) is not np.vectorize or id(np.vectorize) not in _TWINS:
         return twin_of(value)
     twin = object.__new__(_TWINS[id(np.vectorize)][1])
