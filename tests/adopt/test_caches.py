@@ -84,6 +84,22 @@ def f(x):
     return power(x[0], 3) + power(x[1], 2)
 """,
     "an alias": SQUARE + "other = square\ndef f(x):\n    return other(x[0]) * square(x[2])",
+    "a frozen dataclass": """
+import functools, math
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Gas:
+    pressure: float
+    volume: tuple
+
+    @functools.lru_cache
+    def work(self, factor=2.0):
+        return self.pressure * math.exp(self.volume[0]) * factor
+
+def f(x):
+    return Gas(x[0], (x[1], 1.0)).work() + Gas(x[1], (x[1], 1.0)).work(factor=x[0])
+""",
     "a cached property": """
 import functools
 

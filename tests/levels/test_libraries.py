@@ -42,6 +42,14 @@ LIBRARY = {
         def f(x):
             return x * int(x * 3)
         """,
+    "a cached function": """
+        import functools
+        @functools.lru_cache
+        def square(x):
+            return x * x
+        def f(x):
+            return x + square(x)
+        """,
     "from math": """
         from math import exp
         def f(x):

@@ -69,7 +69,7 @@ _original: Callable[[Any], Any] = vars(Cached)["functier_original"].__get__
 
 
 def _holds_number(values: Any) -> bool:
-    """Tell if a tensor that is a number is among some arguments, or in a tuple of them.
+    """Tell if a tensor that is a number is among some arguments, or in a tuple or a dataclass.
 
     An array is none of the keys of a cache: it is refused, as NumPy's.
     """
@@ -77,8 +77,12 @@ def _holds_number(values: Any) -> bool:
         if isinstance(x, Tensor):
             if not is_array(x):
                 return True
-        elif isinstance(x, (tuple, frozenset)) and _holds_number(x):
-            return True
+        elif isinstance(x, (tuple, frozenset)):
+            if _holds_number(x):
+                return True
+        elif hasattr(type(x), "__dataclass_fields__") and type(x).__hash__ is not object.__hash__:
+            if _holds_number([getattr(x, name, None) for name in type(x).__dataclass_fields__]):
+                return True
     return False
 
 

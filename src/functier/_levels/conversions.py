@@ -19,8 +19,9 @@ from typing import Any
 
 from .._core.agreement import examples_of, varying_levels
 from .._core.errors import ConversionError, DataDependentError, MutationError
+from .._core.frames import is_foreign
 from .._core.hints import Use, explain
-from .._core.remedies import BY_EXPRESSION, GENERAL
+from .._core.remedies import ADOPTION, BY_EXPRESSION, GENERAL
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._mutation.array import is_array
@@ -125,6 +126,9 @@ def explain_hash(derivative: bool) -> tuple[str, str]:
             args = ", ".join(map(ast.unparse, [*use.node.args, *use.node.keywords]))
             name = ast.unparse(use.node.func)
             return asked, BY_EXPRESSION["cached function"].format(name=name, args=args)
+        frame = use.inside[-1] if use.inside else None
+        if frame and is_foreign(frame) and Use("hash", False, (frame, [])).callee is CACHED:
+            return asked, ADOPTION.format(name=frame.f_globals["__name__"])
     except Exception:  # the error that is being made must come out
         return "hash(x)", general
     return asked, general
