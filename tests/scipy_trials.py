@@ -143,6 +143,7 @@ def _places() -> dict[str, Callable]:
         "ndimage.variance": lambda a: nd.variance(a * IMAGE, LABELS, [1, 2]),
         "ndimage.white_tophat": lambda a: nd.white_tophat(a * IMAGE, size=3),
         "spatial.ConvexHull": lambda a: spa.ConvexHull(a * POINTS).volume,
+        "spatial.Delaunay": lambda a: spa.Delaunay(a * POINTS + a**2 * POINTS[::-1] / 9).transform,
         "spatial.KDTree": lambda a: spa.KDTree(POINTS).query(a * POINTS + 0.1)[0],
         "spatial.cKDTree": lambda a: spa.cKDTree(POINTS).query(a * POINTS + 0.1)[0],
         "spatial.geometric_slerp": lambda a: spa.geometric_slerp(

@@ -42,8 +42,6 @@ def test_points_of_a_tree_have_derivatives():
         ft.grad(lambda p: spatial.KDTree(p).sparse_distance_matrix(spatial.KDTree(POINTS), 1.0))(
             POINTS
         )
-    with pytest.raises(ft.UnsupportedError, match="sequential_vmap"):
-        ft.vmap(lambda p: spatial.KDTree(p).query(np.zeros(2))[0])(np.stack([POINTS, POINTS]))
 
 
 def test_a_hull_of_tensors_has_its_corners():

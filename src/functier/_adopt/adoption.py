@@ -89,8 +89,8 @@ def adopt(*modules: Any) -> Adoption:
     are bound to functier's twins: global names, imports inside functions, default arguments,
     attributes of classes, and those of objects that forward to NumPy. Calls of ``float``,
     ``int``, ``complex``, ``max``, ``min``, ``sorted``, ``map``, ``isinstance``, ``hasattr``,
-    ``str``, ``type`` and of NumPy's types of numbers take tensors. Everywhere else these names are
-    what they were, as in ``dtype=float``. Other modules notice nothing.
+    ``str``, ``repr``, ``type`` and of NumPy's types of numbers take tensors. Everywhere else these
+    names are what they were, as in ``dtype=float``. Other modules notice nothing.
 
     Parameters
     ----------

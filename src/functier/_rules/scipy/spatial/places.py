@@ -12,6 +12,7 @@ from ...._core.types import Value
 from ...axes import as_array
 from ...constructors import constant, primitive
 from ..declare import declare_composite, dispatching
+from ..signal.examples import loop_examples
 
 
 @primitive
@@ -41,6 +42,25 @@ def _refuse_batch(k: int, x: Value, name: str, kind: str) -> Any:
 
 
 constant(as_constant, "x name kind", "x", vmap=_refuse_batch)
+
+
+@primitive
+def look_up_among(points: Value, x: Value, r: Value, search: Callable, name: str) -> Value:
+    """Return ``search(points, x, r)``, numbers that are constants, for one set of points."""
+    return search(points, x, r)
+
+
+def _look_up_among_vmap(
+    k: int, points: Value, x: Value, r: Value, search: Callable, name: str
+) -> Value:
+    def one(*own: Value) -> tuple:
+        return (look_up_among(*own, search=search, name=name),)
+
+    operands = [np.reshape(v, np.shape(v) or (1,) * k) for v in (points, x, r)]
+    return loop_examples(k, one, name, "SciPy has one set of points", *operands)[0]
+
+
+constant(look_up_among, "points x r search name", "points x r", vmap=_look_up_among_vmap)
 
 
 # ---- distances to the nearest ----
