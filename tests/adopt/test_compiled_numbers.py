@@ -51,6 +51,24 @@ def test_one_program_serves_a_gradient(name):
     assert len(compiled.programs) == 1
 
 
+ANSWERS = {
+    "int": "x * [1.0, 2.0, 3.0][int(x)]", "round": "x * round(x)",
+    "a look-up": "x * {1: 2.0, 2: 3.0}[int(x)]", "max": "x * max(x, 1.7) + min(x, 1.55)",
+    "sorted": "sorted([x, 1.7, 2.0 * x])[1] * x",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_of_python_are_guards(name):
+    f = adopted(ANSWERS[name])
+    batched = ft.vmap(f), ft.vmap(ft.grad(f))
+    for function in (f, ft.grad(f), *batched):
+        compiled = ft.compile(function, backend="numpy")
+        for x in (1.51, 1.6, 2.4, 1.6, 2.3):
+            x = np.array([x, x + 0.01]) if function in batched else x
+            np.testing.assert_array_equal(compiled(x), function(x))
+
+
 def test_errors_of_python_are_answers():
     compiled = ft.compile(adopted("math.sqrt(x)"), backend="numpy")
     assert compiled(4.0) == 2.0

@@ -81,6 +81,8 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
     if not in_level(x):
         return convert(x)
     x = as_scalar(x, convert.__name__)
+    if x.level.kind.guards:
+        return convert(x)  # which notes the answer, and not the value
     values = plain_values(x)
     if not is_batched(x):
         return convert(values)

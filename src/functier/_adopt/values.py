@@ -58,7 +58,7 @@ def is_batched(x: Any) -> bool:
     while isinstance(x, Tensor) and x.level.depth:
         if x.level.kind.batches:
             return True
-        x = x.level.elem(x)
+        x = x._value if x.level.kind.guards else x.level.elem(x)
     return False
 
 
@@ -77,7 +77,7 @@ def shares(x: Any, values: np.ndarray) -> bool:
     program is for other values, too.
     """
     while isinstance(x, Tensor) and x.level.depth:
-        if x.level.records:
+        if x.level.kind.records or x.level.kind.guards:
             return False
         x = x.level.elem(x)
     return values.size > 0 and bool(np.all(values == values.flat[0]))
