@@ -27,11 +27,13 @@ XS = np.array([[0.7, -0.4, 1.2, 0.3], [0.7, 0.9, -1.1, 0.2], [-0.6, 0.8, 0.5, -0
 CONDITIONS = (
     "v > {c}", "v * v < {c} and x[0] > {d}", "not v > {d}", "np.any(x > {c})", "np.all(x < {c})",
     "{d} < v < {c}", "np.sum(x > {d}) > 2", "len(x[x > {d}]) == {n}", "int(3 * v) == {n}",
+    "np.floor(3 * v) in {{0.0, {n}}}", "len(set(np.floor(x))) > {n}",
 )  # fmt: skip
 VALUES = (
     "v * {d} + x[{n}]", "np.sin(v) + {c}", "v * v", "np.sum(x[x > {d}])", "np.mean(x * v)",
     "x[int(np.argmax(x))] * v", "[v, x[0], x[1]][int(abs(v)) % 3]", "v + len(x[x > {d}])",
     "np.sum(x[np.nonzero(x > {d})[0]] * v)", "v + float(np.sum(x > {c}))",
+    "v * {{0.0: {d}, 1.0: {c}}}.get(np.floor(v), 2.0)",
 )  # fmt: skip
 
 

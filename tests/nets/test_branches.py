@@ -46,6 +46,11 @@ def test_one_example_that_answers_for_all(monkeypatch):
     check_fault()
 
 
+def test_hashes_by_identity(monkeypatch):
+    monkeypatch.setattr("functier._levels.conversions.hash_of", lambda level, x: object.__hash__(x))
+    check_fault()
+
+
 def test_a_caught_error_that_is_forgotten(monkeypatch):
     """A group that an ``except`` has taken a wrong way."""
     monkeypatch.setattr(agreement, "Split", agreement.Split)
