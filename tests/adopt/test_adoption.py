@@ -359,12 +359,18 @@ def test_nothing_and_an_unknown_name_are_refused():
 
 
 KEPT = {
-    "a dict": ("TABLE = {'a': np.zeros}", "TABLE holds numpy.zeros"),
-    "a list": ("TABLE = [math.sin]", "TABLE holds math.sin"),
-    "a partial": ("part = functools.partial(np.full, 3)", "part holds numpy.full"),
+    "a set": ("TABLE = {np.zeros}", "TABLE holds numpy.zeros"),
+    "a subclass of dict": (
+        "class D(dict):\n    pass\nTABLE = D(a=math.sin)",
+        "TABLE holds math.sin",
+    ),
+    "a subclass of list": (
+        "class L(list):\n    pass\nclass A:\n    table = L([math.sin])",
+        "A.table holds math.sin",
+    ),
     "a default": (
-        "def f(x, g=functools.partial(np.array)):\n    return g(x)",
-        "a default argument of f holds numpy.array",
+        "class P(functools.partial):\n    pass\ndef f(x, g=P(np.array)):\n    return g(x)",
+        "f holds numpy.array",
     ),
 }
 
@@ -412,9 +418,10 @@ def test_the_values_of_a_lazy_dict_are_not_asked_for(tmp_path):
 
 
 def test_what_takes_tensors_itself_is_not_named(tmp_path):
-    module = module_of(tmp_path, "import numpy as np\nTABLE = {1: np.sum, 2: np.sin, 3: float}\n")
+    text = "import numpy as np\nTABLE = {np.sum, np.sin, float}\nOTHER = [np.sin, float]\n"
+    module = module_of(tmp_path, text)
     with ft.adopt(module):
-        assert module.TABLE[1] is np.sum
+        assert np.sum in module.TABLE and module.OTHER == [np.sin, float]
 
 
 # ---- planted faults ----

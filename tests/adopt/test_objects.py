@@ -114,9 +114,9 @@ def test_an_object_whose_attributes_raise_is_no_obstacle(tmp_path):
         assert type(module.x).__name__ == "Odd"
 
 
-@pytest.mark.parametrize("part", ["_bind_instance", "forwarding"])
+@pytest.mark.parametrize("part", ["_bind_inside", "forwarding"])
 def test_a_planted_fault_is_found(part, tmp_path, monkeypatch):
-    place = bindings.Bindings if part == "_bind_instance" else bindings
+    place = bindings.Bindings if part == "_bind_inside" else bindings
     monkeypatch.setattr(place, part, lambda *_: None)
     with pytest.raises((AssertionError, ft.LevelError)):
         test_an_object_leads_to_twins(

@@ -13,7 +13,9 @@ from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .bindings import Bindings
+from .contents import Others
 from .importing import Finder
+from .reach import Reach
 from .search import functions_of, import_name, running_code
 from .twins import load_twins
 
@@ -27,14 +29,28 @@ _ACTIVE: "list[Adoption]" = []
 class Adoption:
     """Some adopted modules, until `undo` or the end of a ``with`` block."""
 
-    def __init__(self, modules: list[ModuleType]):
+    def __init__(self, modules: list[ModuleType], dependencies: bool = True):
         self.names = tuple(dict.fromkeys(import_name(m) for m in modules))
         self.modules: list[ModuleType] = []
+        self.reach = Reach(self.names) if dependencies else None
         with _LOCK:
+            load_twins()
             found = [m for name in self.names for m in _loaded(name)]
-            _add(self, list({id(m): m for m in (*modules, *found)}.values()))
+            given = list({id(m): m for m in (*modules, *found)}.values())
+            _add(self, given, self.reach.add(given) if self.reach else [])
             _ACTIVE.append(self)
             _FINDER.install()
+
+    @property
+    def left(self) -> dict[str, str]:
+        """What stays as it is, and why: modules that are called, and names in adopted ones."""
+        with _LOCK:
+            found = self.reach.summary() if self.reach else {}
+            for module in self.modules:
+                record = _ADOPTED.get(id(module))
+                for name, why in record.left.items() if record else ():
+                    found[f"{import_name(module)}: {name}"] = why
+        return dict(sorted(found.items()))
 
     def undo(self) -> None:
         """Restore the modules, unless another adoption has them; do nothing the second time."""
@@ -75,19 +91,22 @@ class Adoption:
             if self not in _ACTIVE:
                 return f"<functier.adopt({what}): undone>"
             sizes = [_ADOPTED[id(module)].size() for module in self.modules]
+            given = len([m for m in self.modules if _is_inside(import_name(m), self)])
         names, functions = [sum(n) for n in zip(*sizes)]
+        others = f" and {len(sizes) - given} that they call" if len(sizes) > given else ""
         return (
-            f"<functier.adopt({what}): {len(sizes)} modules, {names} names bound, "
+            f"<functier.adopt({what}): {given} modules{others}, {names} names bound, "
             f"{functions} functions rewritten>"
         )
 
 
-def adopt(*modules: Any) -> Adoption:
+def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     """Make NumPy code that cannot be edited work under transforms.
 
     In these modules, names that are NumPy, one of its functions, `math` or one of its functions
     are bound to functier's twins: global names, imports inside functions, default arguments,
-    attributes of classes, and those of objects that forward to NumPy. Calls of ``float``,
+    attributes of classes, what functions close over, lists, dicts and partial functions, and
+    attributes of objects that forward to NumPy. Calls of ``float``,
     ``int``, ``complex``, ``max``, ``min``, ``sorted``, ``map``, ``isinstance``, ``hasattr``,
     ``str``, ``repr``, ``type`` and of NumPy's types of numbers take tensors. Everywhere else these
     names are what they were, as in ``dtype=float``. Other modules notice nothing.
@@ -97,12 +116,19 @@ def adopt(*modules: Any) -> Adoption:
     *modules : module, str, function or class
         Modules or their names; of a function or a class, the module that it is defined in. A
         package counts with its submodules, also with those that are imported later.
+    dependencies : bool, default True
+        If the modules that these call are adopted, too, and those that they call, also if they
+        are imported later: modules in Python of packages that use NumPy, SciPy or `math`.
+        Libraries with compiled code, Python's own and those of which few modules are numerical
+        are left alone, as is what cannot be bound, without a warning: the attribute ``left`` of
+        the result has them.
 
     Returns
     -------
     Adoption
         Its method ``undo()`` restores the modules; in a ``with`` statement, the end of the block
         does. Adoptions are counted: where several have one module, the last undo restores it.
+        Its attribute ``left`` is a dict of what stays as it is, and why.
 
     Raises
     ------
@@ -114,7 +140,8 @@ def adopt(*modules: Any) -> Adoption:
     Warns
     -----
     UserWarning
-        If a module keeps a function of NumPy in a container, or has code that cannot be changed.
+        If a module among the arguments keeps a function of NumPy where it cannot be replaced, such
+        as in a set, or has code that cannot be changed.
 
     Notes
     -----
@@ -138,6 +165,22 @@ def adopt(*modules: Any) -> Adoption:
     6.283185307179586
     >>> adoption
     <functier.adopt(model): undone>
+
+    A module that calls this one is enough; with ``dependencies=False`` it is adopted alone.
+
+    >>> caller = types.ModuleType("caller")
+    >>> sys.modules["caller"] = caller
+    >>> exec("from model import area\\ndef half(r): return area(r) / 2", vars(caller))
+    >>> with ft.adopt("caller") as adoption:
+    ...     adoption
+    ...     float(ft.grad(caller.half)(1.0))
+    <functier.adopt(caller): 1 modules and 1 that they call, 1 names bound, 1 functions rewritten>
+    3.141592653589793
+    >>> with ft.adopt("caller", dependencies=False):
+    ...     ft.grad(caller.half)(1.0)
+    Traceback (most recent call last):
+        ...
+    functier.ConversionError: ...
     """
     if not modules:
         raise TypeError("adopt: no module was given; write functier.adopt('package.module')")
@@ -149,7 +192,7 @@ def adopt(*modules: Any) -> Adoption:
                 f"adopt: {name} is what adopted code calls, and cannot be adopted; "
                 f"give the module that calls it"
             )
-    return Adoption(found)
+    return Adoption(found, dependencies)
 
 
 def _module_of(x: Any) -> ModuleType:
@@ -191,25 +234,33 @@ def _loaded(name: str) -> list[ModuleType]:
     ]  # fmt: skip
 
 
-def _add(adoption: Adoption, modules: list[ModuleType]) -> None:
-    """Bind what is in the modules and not bound yet, and count them."""
-    load_twins()
+def _add(adoption: Adoption, given: list[ModuleType], others: list[ModuleType]) -> None:
+    """Bind what is in the modules and not bound yet, and count them; warn of the given ones."""
+    modules = [*given, *others]
     found = functions_of(modules)
+    rest = Others([id(vars(module)) for module in modules])
     try:
         for module in modules:
             record = _ADOPTED.setdefault(id(module), Bindings(module))
-            record.count += 1
-            adoption.modules.append(module)
-            record.bind(*found[id(vars(module))])
+            if module not in adoption.modules:
+                adoption.modules.append(module)
+                record.count += 1
+            record.bind(*found[id(vars(module))], rest)
+        for module in given:
+            _ADOPTED[id(module)].warn()
     except BaseException:  # a warning may be an error
-        _ACTIVE.append(adoption)
-        adoption.undo()
+        if adoption not in _ACTIVE:
+            _ACTIVE.append(adoption)
+            adoption.undo()
         raise
 
 
 def _covers(name: str) -> bool:
-    """Tell if a module that is imported now belongs to an adoption."""
-    return any([_is_inside(name, adoption) for adoption in list(_ACTIVE)])
+    """Tell if a module that is imported now may belong to an adoption."""
+    return any([
+        _is_inside(name, adoption) or (adoption.reach is not None and adoption.reach.awaits(name))
+        for adoption in list(_ACTIVE)
+    ])  # fmt: skip
 
 
 def _is_inside(name: str, adoption: Adoption) -> bool:
@@ -217,17 +268,17 @@ def _is_inside(name: str, adoption: Adoption) -> bool:
 
 
 def _imported(module: ModuleType) -> None:
-    """Adopt a module whose code has just run, or has run again."""
+    """Adopt a module whose code has just run, or has run again, and what it calls."""
     with _LOCK:
         load_twins()
-        found = functions_of([module])[id(vars(module))]
+        name = import_name(module)
         for adoption in _ACTIVE:
-            if _is_inside(import_name(module), adoption):
-                record = _ADOPTED.setdefault(id(module), Bindings(module))
-                if module not in adoption.modules:
-                    adoption.modules.append(module)
-                    record.count += 1
-                record.bind(*found)
+            given = [module] if _is_inside(name, adoption) else []
+            awaited = adoption.reach is not None and adoption.reach.awaits(name)
+            others = adoption.reach.add([module]) if adoption.reach and (given or awaited) else []
+            again = not given and module in adoption.modules
+            if given or others or again:
+                _add(adoption, given, [*others, module] if again else others)
 
 
 _FINDER = Finder(_covers, _imported)

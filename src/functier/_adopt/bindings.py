@@ -1,6 +1,5 @@
 """The names of one adopted module: what they were, what they are bound to, and the way back."""
 
-import functools
 import warnings
 import weakref
 from collections.abc import Iterable
@@ -13,8 +12,9 @@ from .._core.adopted import GLOBALS
 from .._core.subclasses import KEPT
 from . import class_attribute
 from .caches import original_of_cached
-from .call_sites import Names, loads_in, rewrite, stored_globals
-from .objects import attributes_of, forwarding
+from .call_sites import CodeTable, Names, loads_in, rewrite, stored_globals
+from .contents import Contents, Others
+from .objects import forwarding
 from .twins import (
     ALIASES,
     alias_of_call,
@@ -23,9 +23,7 @@ from .twins import (
     alias_of_number_owner,
     alias_of_owner,
     alias_of_pattern,
-    dispatches,
     original_of,
-    twin_of,
     twin_of_object,
 )
 
@@ -52,16 +50,20 @@ class Bindings:
         self.functions: dict[int, weakref.ref] = {}
         self.defaults: list[tuple[weakref.ref, str, Any, Any]] = []
         self.attributes: list[tuple[weakref.ref, str, Any, Any]] = []
-        self.instances: list[tuple[dict, str, Any, Any]] = []
+        self.contents = Contents(module, self._leave)
+        self.where = ""  # the name of what is looked into
         self.kept: list[weakref.ref] = []  # subclasses of NumPy's array
         self.left: dict[str, str] = {}  # what keeps NumPy's object, and why
+        self.told = 0  # how many of these a warning has named
 
     # ---- binding ----
 
-    def bind(self, functions: Iterable[FunctionType], classes: Iterable[type]) -> None:
-        """Bind what is not bound yet; warn of what cannot be."""
+    def bind(
+        self, functions: Iterable[FunctionType], classes: Iterable[type], others: Others
+    ) -> None:
+        """Bind what is not bound yet; `others` are the modules that stay, and have their names."""
         functions, classes = list(functions), list(classes)
-        before = len(self.left)
+        self.contents.begin(others)
         compiled = [name for name, value in self.namespace.items() if _is_of_numba(value)]
         if compiled:
             self.left[", ".join(compiled[:3])] = (
@@ -73,20 +75,23 @@ class Bindings:
             self._rewrite(functions)
             self._bind_names()
             for func in functions:
+                self.where = func.__qualname__
                 self._bind_defaults(func)
+                self.contents.bind_cells(func)
             codes = [func.__code__ for func in functions]
             if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
                 class_attribute.install()
-            for value in list(self.namespace.values()):
-                self._bind_instance(value)
             KEPT.add(np.matrix)
             for cls in classes:
                 self._bind_attributes(cls)
                 if issubclass(cls, np.ndarray):
                     KEPT.add(cls)
                     self.kept.append(weakref.ref(cls))
-        if len(self.left) > before:
-            news = list(self.left.items())[before:]
+
+    def warn(self) -> None:
+        """Warn of what stays as it is, unless a warning has named it."""
+        news, self.told = list(self.left.items())[self.told :], len(self.left)
+        if news:
             warnings.warn(
                 f"functier.adopt: in {self.module.__name__}, "
                 + "; ".join(f"{name} {why}" for name, why in news),
@@ -107,29 +112,19 @@ class Bindings:
             elif name not in self.names and original_of(value) is not None:
                 self.had.add(name)
             else:
-                self._look_inside(name, value)
+                self._bind_inside(name, value)
 
-    def _look_inside(self, name: str, value: Any) -> None:
-        """Note a container or a partial function with an object that needs a twin."""
-        kind = type(value)  # isinstance would ask what a weak proxy refers to
-        parts: Any = ()
-        if issubclass(kind, dict):
-            parts = dict.values(value)  # that of a subclass might run code
-        elif kind in (list, tuple, set, frozenset):
-            parts = value
-        elif issubclass(kind, functools.partial):
-            parts = (value.func, *value.args, *value.keywords.values())
-        for part in parts if len(parts) < 1000 else ():
-            if _needs_twin(part):
-                self.left.setdefault(name, HOLDS.format(_name_of(part)))
+    def _bind_inside(self, name: str, value: Any) -> None:
+        """Bind what a container holds, or an object that forwards to NumPy."""
+        self.where = name
+        new = self.contents.replaced(value)
+        if new is not value:  # a tuple
+            self.names[name] = value, new
+            self.namespace[name] = new
 
-    def _bind_instance(self, value: Any) -> None:
-        """Bind what an object of the package keeps: one that forwards to NumPy, or has its name."""
-        for name, old in list(attributes_of(value, self.module).items()):
-            new = twin_of(old)
-            if new is not None:
-                vars(value)[name] = new
-                self.instances.append((vars(value), name, old, new))
+    def _leave(self, held: Any) -> None:
+        """Note an object in a container that cannot be changed."""
+        self.left.setdefault(self.where, HOLDS.format(_name_of(held)))
 
     def _rewrite(self, functions: list[FunctionType]) -> None:
         names, few = [
@@ -172,29 +167,30 @@ class Bindings:
 
     def _bind_defaults(self, func: FunctionType) -> None:
         values = func.__defaults__
-        if values and any([twin_of(v) is not None for v in values]):
-            new: Any = tuple([v if twin_of(v) is None else twin_of(v) for v in values])
+        new: Any = self.contents.replaced(values) if values else values
+        if new is not values:
             func.__defaults__ = new
             self.defaults.append((weakref.ref(func), "__defaults__", values, new))
-        words = func.__kwdefaults__
-        if words and any([twin_of(v) is not None for v in words.values()]):
-            new = {k: v if twin_of(v) is None else twin_of(v) for k, v in words.items()}
-            func.__kwdefaults__ = new
-            self.defaults.append((weakref.ref(func), "__kwdefaults__", words, new))
-        for value in (*(values or ()), *(words or {}).values()):
-            if isinstance(value, functools.partial) and _needs_twin(value.func):
-                place = f"a default argument of {func.__qualname__}"
-                self.left.setdefault(place, HOLDS.format(_name_of(value.func)))
+        words = func.__kwdefaults__ or {}
+        news = {name: self.contents.replaced(value) for name, value in words.items()}
+        if any([news[name] is not value for name, value in words.items()]):
+            func.__kwdefaults__ = news
+            self.defaults.append((weakref.ref(func), "__kwdefaults__", words, news))
 
     def _bind_attributes(self, cls: type) -> None:
         for name, value in list(vars(cls).items()):
             wrapped = type(value) in DESCRIPTORS
             inner = value.__func__ if wrapped else value
+            self.where = f"{cls.__qualname__}.{name}"
             twin = twin_of_object(inner)
             if twin is None:
-                continue
+                if wrapped or name[:2] == "__":
+                    continue
+                twin = self.contents.replaced(value)
+                if twin is value:
+                    continue
             new = type(value)(twin) if wrapped else twin
-            if inner is value and not hasattr(type(value), "__get__"):
+            if inner is value and callable(value) and not hasattr(type(value), "__get__"):
                 new = staticmethod(twin)  # a C function does not become a method
             try:
                 type.__setattr__(cls, name, new)
@@ -224,9 +220,7 @@ class Bindings:
             cls = target()
             if cls is not None and vars(cls).get(name) is new:
                 type.__setattr__(cls, name, old)
-        for names, name, old, new in self.instances:
-            if names.get(name) is new:
-                names[name] = old
+        self.contents.unbind()
         for name, (old, new) in self.names.items():
             if self.namespace.get(name) is new:
                 self.namespace[name] = old
@@ -244,23 +238,30 @@ class Bindings:
 
     def size(self) -> tuple[int, int]:
         """Return how many names and how many functions are bound or rewritten."""
-        names = sum(map(len, (self.names, self.defaults, self.attributes, self.instances)))
+        changes = self.names, self.defaults, self.attributes, self.contents.changes
+        names = sum(map(len, changes))
         return names, len([f for f in self.functions.values() if f() is not None])
 
 
 def _rewritten(code: CodeType, names: Names, few: Names) -> CodeType:
-    """Return code that looks up other names; only those of `few` where not all have room."""
+    """Return code that looks up other names; only those of `few` where not all have room.
+
+    It is kept as long as the code is: most of the time of an adoption goes into it.
+    """
+    facts = names.facts(code)
+    known = _REWRITTEN.get(code)
+    if known is not None and known[0] == facts:
+        return known[1] or code
     try:
-        return rewrite(code, names)
+        new = rewrite(code, names)
     except NotImplementedError:
-        return rewrite(code, few)
+        new = rewrite(code, few)
+    _REWRITTEN.put(code, (facts, None if new is code else new))
+    return new
 
 
-def _needs_twin(value: Any) -> bool:
-    """Tell if an object does not take tensors itself, but its twin does."""
-    if twin_of(value) is None or isinstance(value, ModuleType) or not callable(value):
-        return False
-    return not dispatches(value)
+_REWRITTEN = CodeTable()
+"""What the names of code meant, and what it became by them."""
 
 
 def _is_of_numba(value: Any) -> bool:

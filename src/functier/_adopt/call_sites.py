@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dis import Instruction, stack_effect
 from types import CodeType, ModuleType
 from typing import Any
+from weakref import ref
 
 SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN"}
 """Instructions that touch no value; PRECALL belongs to the CALL behind it."""
@@ -37,6 +38,23 @@ def loads_in(code: CodeType) -> Iterator[CodeType]:
     for const in code.co_consts:
         if isinstance(const, CodeType):
             yield from loads_in(const)
+
+
+class CodeTable:
+    """Facts of code objects, which are kept as long as these are; equal ones are not the same."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, tuple[ref, Any]] = {}
+
+    def get(self, code: CodeType) -> Any:
+        """Return the fact of a code object, or None."""
+        row = self.rows.get(id(code))
+        return None if row is None or row[0]() is not code else row[1]
+
+    def put(self, code: CodeType, fact: Any) -> None:
+        """Note a fact, which does not have the code object itself."""
+        key = id(code)
+        self.rows[key] = ref(code, lambda _: self.rows.pop(key, None)), fact
 
 
 def stored_globals(code: CodeType) -> set[str]:
@@ -80,6 +98,16 @@ class Names:
             return True
         return self.module(name) is not None
 
+    def facts(self, code: CodeType) -> tuple:
+        """Return what the names of code mean, on which alone its aliases depend."""
+        found = []
+        for inner in loads_in(code):
+            for name in inner.co_names:
+                value = self.value(name)
+                owner = id(value) if issubclass(type(value), ModuleType) else None
+                found.append((None if value is None else self.call(value), owner))
+        return tuple(found)
+
     def value(self, name: str) -> Any:
         """Return the object behind a global name, or None where it may become another one."""
         if name in self.stored:
@@ -95,12 +123,12 @@ def rewrite(code: CodeType, names: Names) -> CodeType:
     consts = tuple(
         rewrite(const, names) if isinstance(const, CodeType) else const for const in code.co_consts
     )
-    changes = _changes(code, names)
+    instructions: list[Instruction] = []
+    changes = _changes(code, names, instructions)
     if not changes:
         same = all(a is b for a, b in zip(consts, code.co_consts))
         return code if same else code.replace(co_consts=consts)
     table, raw = list(code.co_names), bytearray(code.co_code)
-    instructions = list(dis.get_instructions(code))
     for name, alias in {(instructions[i].argval, alias) for i, alias in changes.items()}:
         at = table.index(name)
         uses = [i for i, use in enumerate(instructions) if _uses(code, use, at)]
@@ -116,12 +144,15 @@ def rewrite(code: CodeType, names: Names) -> CodeType:
     return made
 
 
-def _changes(code: CodeType, names: Names) -> dict[int, str]:
-    """Return the aliases of the instructions that should look another name up."""
+def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> dict[int, str]:
+    """Return the aliases of the instructions that should look another name up.
+
+    The instructions are put into the list, if they are looked at.
+    """
     found: dict[int, str] = {}
     if not any(map(names.may_change, code.co_names)):
         return found
-    instructions = list(dis.get_instructions(code))
+    instructions += dis.get_instructions(code)
     own = {i.argval for i in instructions if i.opname in ("STORE_NAME", "DELETE_NAME")}
     for i, use in enumerate(instructions):
         alias = None

@@ -5,6 +5,7 @@ knows no function itself: what `functier.numpy` defines is a twin.
 """
 
 import cmath
+import functools
 import math
 import sys
 from importlib import import_module
@@ -15,11 +16,12 @@ import numpy as np
 
 from .. import numpy as fnp
 from .._core.adopted import METHODS
-from .caches import CACHED, twin_of_cached
+from .caches import CACHED, DECORATORS, Decorators, twin_of_cached
 from .calls import BUILTINS, CALLERS, KINDS, PATTERNS
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .mathematics import MATH
+from .slots import SLOTS
 from .ufuncs import UFUNC_CALLERS, UFUNCS
 
 PREFIX = "_functier "
@@ -64,11 +66,15 @@ def load_module(name: str) -> ModuleType:
 def load_twins() -> None:
     """Fill the table; later calls add the modules that have been imported since."""
     METHODS.update(ELEMENTS)
+    for decorator, twin in DECORATORS.items():
+        _note(decorator, twin)
     for source, module in NUMBERS.items():
         _note(source, module)
         for name, twin in vars(module).items():
             if name[0] != "_":
                 _note(getattr(source, name), twin)
+    for slot, twin in SLOTS.items():
+        _note(slot, twin)
     for name, other in MODULES.items():
         if name.startswith("numpy"):
             load_module(name)
@@ -123,7 +129,9 @@ def original_of(value: Any) -> Any:
     found = _ORIGINALS.get(id(value))
     if found is not None:
         return found[1]
-    name = value.__name__ if issubclass(type(value), ModuleType) else ""
+    if not issubclass(type(value), ModuleType):
+        return None
+    name = object.__getattribute__(value, "__dict__").get("__name__") or ""  # loads no lazy one
     if name.startswith(MIRRORS) and sys.modules.get(name) is value:
         return sys.modules.get(name.removeprefix("functier."))
     return None
@@ -168,6 +176,7 @@ class Callees:
 ALIASES: dict[str, Any] = {
     f"{PREFIX}numpy": Callees(),
     f"{PREFIX}numpy as classes": Classes(),
+    f"{PREFIX}functools": Decorators(),
 }
 """The aliases that globals of adopted modules have, and their objects."""
 
@@ -210,6 +219,8 @@ def alias_of_owner(value: Any, name: str, called: bool, asked: bool) -> str | No
 
 def alias_of_number_owner(value: Any, name: str, called: bool, asked: bool) -> str | None:
     """Return the same, where a ufunc is NumPy's own."""
+    if value is functools:
+        return f"{PREFIX}functools" if getattr(functools, name, None) in DECORATORS else None
     if value is np or value is fnp:
         if name in KINDS and called:
             return f"{PREFIX}numpy"

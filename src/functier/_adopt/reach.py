@@ -1,0 +1,269 @@
+"""What adopted code calls: the modules that its names lead to, and which of them are adopted.
+
+NOTE [which modules are adopted with others]
+    Facts decide, and no list of names. The names of a module lead to other modules: they are
+    modules, functions, classes or instances. So do imports inside of its functions. Followed like
+    this, a module is adopted, too, if it is
+
+    - of no library that has twins, nor of Python's own;
+    - in Python: it has no compiled object of a library other than NumPy and SciPy, and reaches
+      no module of its package that has one. So pandas, Matplotlib and JAX are left alone, and the
+      formulas beside a package's compiled code are not;
+    - in a numerical package: one in ten of its modules that are reached has a name of NumPy, SciPy
+      or `math`. So SymPy, NetworkX and pytest are left alone, where it is one in fifteen or less.
+
+    What is left alone is remembered with the reason, and is not followed.
+"""
+
+import dis
+import functools
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._core.imports import is_extension
+from .call_sites import SILENT, CodeTable, loads_in
+from .search import import_name
+from .twins import original_of, twin_of
+
+STOPS = frozenset({"numpy", "scipy", "functier", "__main__", *sys.stdlib_module_names})
+"""Libraries whose functions have twins, and those that no adoption follows."""
+
+SHARE = 0.1
+"""The least part of a package's modules that has numerical names."""
+
+MOST_WRAPPERS = 10
+CACHED = type(functools.lru_cache(is_extension))
+IMPORT = dis.opmap["IMPORT_NAME"]
+COMPILED = "is or reaches compiled code"
+OTHER = "is of a package in which few modules use NumPy, SciPy or math"
+
+
+class Found:
+    """A module that was reached: where its names lead to, and its facts."""
+
+    def __init__(self, name: str, module: ModuleType):
+        self.name, self.module, self.root = name, module, name.partition(".")[0]
+        self.leads: set[str] = set()
+        self.compiled = is_compiled(name)
+        self.numerical = False
+        for value in [] if self.compiled else list(vars(module).values()):
+            self.numerical = self.numerical or is_numerical(value)
+            for lead in modules_of(value):
+                self.compiled = self.compiled or is_compiled(lead)
+                self.leads.add(lead)
+
+
+class Reach:
+    """The modules that the given ones lead to; what is imported later is added.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names of the modules and packages that a user gave, which are adopted anyhow.
+    """
+
+    def __init__(self, names: Iterable[str]):
+        self.names = tuple(names)
+        self.found: dict[str, Found] = {}
+        self.starts: set[str] = set()
+        self.taken: set[str] = set()
+        self.left: dict[str, str] = {}
+        self.awaited: set[str] = set()  # what functions import that is not there yet
+        self.roots: set[str] = set()
+
+    def is_given(self, name: str) -> bool:
+        """Tell if a module is one that a user gave, or inside of one."""
+        return any([name == given or name.startswith(f"{given}.") for given in self.names])
+
+    def awaits(self, name: str) -> bool:
+        """Tell if a module that is imported now may be one to adopt."""
+        return name in self.awaited or name.partition(".")[0] in self.roots
+
+    def add(self, modules: Iterable[ModuleType]) -> list[ModuleType]:
+        """Follow these modules; return those to adopt with them that were not known before."""
+        starts = {import_name(module): module for module in modules}
+        self.found |= {name: Found(name, module) for name, module in starts.items()}
+        self.starts |= starts.keys()
+        waiting, news = list(starts), list[ModuleType]()
+        while waiting:
+            self.follow(waiting)
+            fresh = [f for f in self.qualified() if f.name not in self.taken]
+            self.taken |= {f.name for f in fresh}
+            others = [f for f in fresh if not self.is_given(f.name)]
+            self.roots |= {f.root for f in others}
+            news += [f.module for f in others]
+            waiting = list({lead for f in fresh for lead in self.imports_of(f)})
+        return news
+
+    def follow(self, waiting: list[str]) -> None:
+        """Note the modules of these names, and those that their names lead to."""
+        seen: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in seen or (name.partition(".")[0] in STOPS and name not in self.found):
+                continue
+            seen.add(name)
+            module = sys.modules.get(name)
+            if name not in self.found and isinstance(module, ModuleType):
+                self.found[name] = Found(name, module)
+            found = self.found.get(name)
+            if found is not None and (self.is_given(name) or not found.compiled):
+                waiting += found.leads
+
+    def qualified(self) -> list[Found]:
+        """Return the modules to adopt by NOTE [which modules are adopted with others]."""
+        bad = {name for name, f in self.found.items() if f.compiled}
+        while True:
+            more = {
+                name for name, f in self.found.items()
+                if name not in bad and any([
+                    lead in bad and self.found[lead].root == f.root for lead in f.leads
+                ])
+            }  # fmt: skip
+            if not more:
+                break
+            bad |= more
+        counts: dict[str, list[int]] = {}
+        for name, f in self.found.items():
+            count = counts.setdefault(f.root, [0, 0])
+            count[0] += 1
+            count[1] += f.numerical and name not in bad
+        chosen: dict[str, Found] = {}
+        waiting = list(self.starts)
+        while waiting:
+            f = self.found.get(waiting.pop())
+            if f is None or f.name in chosen:
+                continue
+            whole, numerical = counts[f.root]
+            if not self.is_given(f.name):
+                if f.name in bad or not numerical or numerical < SHARE * whole:
+                    self.left[f.name] = COMPILED if f.name in bad else OTHER
+                    continue
+            chosen[f.name] = f
+            waiting += f.leads
+        return list(chosen.values())
+
+    def summary(self) -> dict[str, str]:
+        """Return what is left alone, and why; a package by its name if no module is adopted."""
+        adopted = {name.partition(".")[0] for name in self.taken}
+        return {
+            name if name.partition(".")[0] in adopted else name.partition(".")[0]: why
+            for name, why in self.left.items()
+            if name not in self.taken
+        }
+
+    def imports_of(self, found: Found) -> Iterator[str]:
+        """Yield the loaded modules that functions of a module import; await the others."""
+        package = vars(found.module).get("__package__") or ""
+        for func in functions_in(found.module):
+            for code in loads_in(func.__code__):
+                for name in imports_in(code, package):
+                    if name.partition(".")[0] not in STOPS:
+                        found.leads.add(name)
+                        if name in sys.modules:
+                            yield name
+                        else:
+                            self.awaited.add(name)
+
+
+def is_compiled(name: str) -> bool:
+    """Tell if a module is compiled code of a library other than NumPy and SciPy."""
+    return name.partition(".")[0] not in STOPS and is_extension(name)
+
+
+def is_numerical(value: Any) -> bool:
+    """Tell if a name has an object of NumPy, SciPy or `math`."""
+    kind = type(value)
+    if issubclass(kind, ModuleType) and kind is not ModuleType:  # which may import when asked
+        return False
+    return kind is np.ufunc or twin_of(value) is not None or original_of(value) is not None
+
+
+def modules_of(value: Any) -> list[str]:
+    """Return the names of the modules that an object is, or comes from; run none of its code."""
+    kind = type(value)
+    if issubclass(kind, ModuleType):
+        known = object.__getattribute__(value, "__dict__")
+        spec = known.get("__spec__")
+        names = [getattr(spec, "name", None), known.get("__name__")]
+    elif kind is FunctionType:
+        names = [value.__module__, _name_of(value.__globals__)]
+    elif issubclass(kind, type):
+        own = [v for v in vars(value).values() if type(v) is FunctionType][:1]
+        names = [value.__module__, *[_name_of(v.__globals__) for v in own]]
+    elif kind is BuiltinFunctionType or kind.__name__ in ("cython_function_or_method", "fortran"):
+        names = [value.__module__]
+    elif kind is functools.partial:
+        return modules_of(value.func)
+    else:
+        names = [kind.__module__]
+    return list({name for name in names if type(name) is str})
+
+
+def _name_of(namespace: dict) -> Any:
+    return getattr(namespace.get("__spec__"), "name", None) or namespace.get("__name__")
+
+
+def functions_in(module: ModuleType) -> Iterator[FunctionType]:
+    """Yield the functions and methods that a module defines, decorated ones as well."""
+    space = vars(module)
+    for value in list(space.values()):
+        inside = issubclass(type(value), type) and value.__module__ == module.__name__
+        for part in list(vars(value).values()) if inside else [value]:
+            for func in _unwrapped(part):
+                if func.__globals__ is space:
+                    yield func
+
+
+def _unwrapped(value: Any) -> Iterator[FunctionType]:
+    """Yield the functions in an object that may be a descriptor or a decorated function."""
+    kind = type(value)
+    parts: tuple[Any, ...] = (value,)
+    if kind is property:
+        parts = value.fget, value.fset
+    elif kind in (staticmethod, classmethod):
+        parts = (value.__func__,)
+    elif kind is functools.cached_property:
+        parts = (value.func,)
+    elif kind is CACHED:
+        parts = (value.__wrapped__,)
+    for part in parts:
+        for _ in range(MOST_WRAPPERS):
+            if type(part) is not FunctionType:
+                break
+            yield part
+            part = part.__dict__.get("__wrapped__")
+
+
+def imports_in(code: CodeType, package: str) -> Iterator[str]:
+    """Yield the names of the modules that code imports, and of what it imports from them."""
+    if IMPORT not in code.co_code[::2]:
+        return
+    found = _IMPORTS.get(code)
+    if found is None:
+        found, last = [], (None, None)
+        for use in dis.get_instructions(code):
+            if use.opcode == IMPORT:
+                found.append((use.argval, *last))
+            elif use.opname not in SILENT:
+                last = last[1], use.argval
+        _IMPORTS.put(code, found)
+    for name, level, names in found:
+        if type(level) is int and level:
+            try:
+                name = importlib.util.resolve_name("." * level + name, package)
+            except ImportError:  # above the package: an error when it runs, too
+                continue
+        parts = name.split(".")
+        yield from [".".join(parts[: i + 1]) for i in range(len(parts))]
+        if type(names) is tuple:
+            yield from [f"{name}.{part}" for part in names]
+
+
+_IMPORTS = CodeTable()
+"""The imports in code: a name, the number of dots, and what is imported from there."""

@@ -1,0 +1,338 @@
+"""Tables, closures and partial functions of an adopted module: what they hold has twins."""
+
+import functools
+import importlib
+import math
+import sys
+import types
+
+import numpy as np
+import pytest
+from adopt_support import importable, module_of, write
+
+import functier as ft
+from differences import check
+from functier._adopt import contents, twins
+from functier._adopt.slots import SLOTS
+
+HEAD = """
+import collections, functools, math
+import numpy as np
+"""
+
+BODIES = {
+    "a dict": """
+        TABLE = {"sin": math.sin, "pair": np.array, "max": max, "pi": math.pi}
+        def f(x):
+            a = [TABLE["sin"](x[0]), TABLE["max"](x[1], 0.5)]
+            return TABLE["pair"](a) * TABLE["pi"]
+        """,
+    "a list": """
+        TABLE = [math.exp, np.cos, math.sqrt]
+        def f(x):
+            return np.array([g(v) for g, v in zip(TABLE, x)])
+        """,
+    "a tuple": """
+        TABLE = (math.exp, (math.cos, 3.0))
+        def f(x):
+            return TABLE[0](x[0]) * TABLE[1][0](x[1]) * TABLE[1][1]
+        """,
+    "nested": """
+        TABLE = {"a": [{"b": (math.sin, "text")}], "c": collections.OrderedDict(d=math.cos)}
+        def f(x):
+            return TABLE["a"][0]["b"][0](x[0]) * TABLE["c"]["d"](x[2])
+        """,
+    "modules": """
+        TABLE = {"numpy": np, "math": math}
+        def f(x):
+            return TABLE["numpy"].array([TABLE["math"].sin(x[0]), x[1]])
+        """,
+    "a partial": """
+        power = functools.partial(math.pow, 2.0)
+        filled = functools.partial(np.full, shape=2)
+        twice = functools.partial(power)
+        def f(x):
+            return filled(fill_value=power(x[0])) * twice(x[1])
+        """,
+    "a partial with a function among its arguments": """
+        def apply(g, x):
+            return g(x)
+        part = functools.partial(apply, math.sin)
+        other = functools.partial(apply, g=math.cos)
+        def f(x):
+            return part(x[0]) * other(x=x[1])
+        """,
+    "a closure": """
+        def wrap(g):
+            def wrapped(*args):
+                return g(*args)
+            return wrapped
+        sine, arrays = wrap(math.sin), wrap(np.array)
+        def f(x):
+            return arrays([sine(x[0]), x[1]])
+        """,
+    "closures of closures": """
+        def wrap(g, table):
+            def wrapped(*args):
+                return g(*args) * table["f"](args[0])
+            return wrapped
+        product = wrap(wrap(math.hypot, {"f": math.sin}), {"f": math.exp})
+        def f(x):
+            return product(x[0], x[1])
+        """,
+    "functions from text": """
+        space = {"math": math}
+        for name in ("sin", "exp"):
+            exec(f"def {name}_(x):\\n    return math.{name}(float(x))", globals())
+        product = eval("lambda x, y: math.sin(x) * y")
+        def f(x):
+            return sin_(x[0]) * exp_(x[1]) + product(x[0], x[2])
+        """,
+    "operators by a table": """
+        class Number:
+            def __init__(self, x):
+                self.x = x
+        def wrap(g):
+            def wrapped(a, *others):
+                others = [b.x if isinstance(b, Number) else b for b in others]
+                result = g(a.x, *others)
+                return result if result is NotImplemented else Number(result)
+            return wrapped
+        for name in ("add", "radd", "mul", "rmul", "truediv", "rsub", "pow", "neg", "abs", "rpow"):
+            setattr(Number, f"__{name}__", wrap(getattr(float, f"__{name}__")))
+        def f(x):
+            a, b = Number(float(x[0])), Number(float(x[2]))
+            return (2.0 - (a + b * 3 + abs(-a)) / b + a ** 2 + 2.0 ** b).x
+        """,
+    "defaults": """
+        def f(x, gs=(math.sin, [np.array]), *, part=functools.partial(math.pow, 2.0)):
+            return gs[1][0]([gs[0](x[0]), part(x[1])])
+        """,
+    "attributes of classes": """
+        class A:
+            table = {"sin": math.sin}
+            pair = (math.cos, np.array)
+            part = functools.partial(math.pow, 2.0)
+        def f(x):
+            a = A()
+            return a.pair[1]([a.table["sin"](x[0]), a.pair[0](x[1])]) * A.part(x[2])
+        """,
+    "attributes of functions": """
+        def g(x):
+            return g.inner(x) * g.table[0](x)
+        g.inner, g.table = math.sin, [math.exp]
+        def f(x):
+            return g(x[0])
+        """,
+    "instances in a table": """
+        class Model:
+            def __init__(self, g):
+                self.g, self.others = g, [math.exp]
+            def __call__(self, x):
+                return self.g(x) * self.others[0](x)
+        MODELS = {"a": Model(math.sin), "b": [Model(math.cos)]}
+        def f(x):
+            return MODELS["a"](x[0]) * MODELS["b"][0](x[1])
+        """,
+    "a queue": """
+        QUEUE = collections.deque([math.sin, math.cos])
+        COUNTS = collections.defaultdict(list, a=[math.exp])
+        def f(x):
+            return QUEUE[0](x[0]) * QUEUE[1](x[1]) * COUNTS["a"][0](x[2])
+        """,
+    "an object that holds itself": """
+        TABLE = [math.sin]
+        TABLE.append(TABLE)
+        def f(x):
+            return TABLE[1][1][0](x[0])
+        """,
+}
+
+X = np.array([0.7, -1.3, 2.1])
+
+
+def text_of(name):
+    return HEAD + importlib.import_module("textwrap").dedent(BODIES[name])
+
+
+def contents_of(value, depth=0, seen=()):
+    """What a value holds, as numbers of objects."""
+    kind = type(value)
+    inner = []
+    if id(value) in seen or depth > 6:
+        return id(value)
+    if isinstance(value, dict):
+        inner = list(value.items())
+    elif isinstance(value, (list, tuple)) or kind.__name__ == "deque":
+        inner = list(enumerate(value))
+    elif kind is functools.partial:
+        inner = [(0, value.func), (1, value.args), (2, value.keywords)]
+    elif kind is types.FunctionType:
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        inner = list(enumerate([value.__code__, value.__defaults__, value.__kwdefaults__, *cells]))
+        inner += vars(value).items()
+    elif isinstance(value, type) or hasattr(value, "g"):
+        inner = [(k, v) for k, v in vars(value).items() if k[:2] != "__" or callable(v)]
+    found = [(k, contents_of(v, depth + 1, (*seen, id(value)))) for k, v in inner]
+    return id(value), found
+
+
+def whole(module):
+    return {k: contents_of(v) for k, v in vars(module).items() if k[:2] != "__"}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_what_is_held_has_a_twin(name, tmp_path):
+    module, plain = [module_of(tmp_path, text_of(name)) for _ in range(2)]
+    before = whole(module)
+    for _ in range(2):
+        with ft.adopt(module):
+            for nesting in (("grad",), ("jvp",), ("vmap",), ("vmap", "grad"), ("grad", "grad")):
+                check(nesting, module.f, np.abs(X), plain.f)
+            assert np.array_equal(module.f(np.abs(X)), plain.f(np.abs(X)))
+        assert whole(module) == before
+    with pytest.raises((ft.LevelError, TypeError)):
+        ft.grad(lambda x: np.sum(module.f(x)))(np.abs(X))
+
+
+def test_a_container_stays_the_same_object(tmp_path):
+    module = module_of(tmp_path, text_of("nested"))
+    table = module.TABLE
+    with ft.adopt(module):
+        assert module.TABLE is table and table["c"]["d"] is not math.cos
+        assert table["c"]["d"](0.5) == math.cos(0.5)
+    assert table["c"]["d"] is math.cos
+
+
+def test_what_was_changed_meanwhile_stays(tmp_path):
+    text = HEAD + "D = {'a': math.sin, 'b': math.cos}\nL = [math.sin, math.cos, math.exp]\n"
+    text += "P = functools.partial(math.pow, 2.0)\n"
+    module = module_of(tmp_path, text)
+    with ft.adopt(module):
+        del module.D["a"]
+        module.D["b"] = 3
+        module.L.insert(0, "new")
+        module.L[2] = "other"
+        module.P.__setstate__((max, (), {}, {}))
+    assert module.D == {"b": 3} and module.P.func is max
+    assert module.L == ["new", math.sin, "other", math.exp]
+
+
+def test_containers_of_others_stay(tmp_path):
+    """A dict that a module without adoption has, and the namespace of a module."""
+    text = "import math\nTABLE = {'sin': math.sin}\n"
+    write(tmp_path, {"owner.py": text, "user.py": "from owner import TABLE\nALIAS = TABLE\n"})
+    with importable(tmp_path):
+        user, owner = importlib.import_module("user"), importlib.import_module("owner")
+        with pytest.warns(UserWarning, match=r"user, TABLE holds math\.sin, which stays"):
+            with ft.adopt(user, dependencies=False):
+                assert owner.TABLE["sin"] is math.sin
+        with ft.adopt(user, owner):
+            assert owner.TABLE["sin"] is not math.sin
+        assert owner.TABLE["sin"] is math.sin
+
+
+def test_the_namespace_of_a_module_stays(tmp_path):
+    text = "import math\nNAMES = vars(math)\nHERE = globals()\nTABLE = [math.__dict__]\n"
+    module = module_of(tmp_path, text)
+    sine = math.sin
+    with ft.adopt(module) as adoption:
+        assert math.sin is sine and math.sin is vars(math)["sin"]
+        assert not adoption.left
+    assert module.math is math
+
+
+def test_long_tables_and_odd_objects_are_no_obstacle(tmp_path):
+    text = HEAD + "LONG = [math.sin] * 5000\nNUMBERS = list(range(5000))\n"
+    text += "class Odd(dict):\n    def values(self):\n        raise RuntimeError\n"
+    text += "    __iter__ = __len__ = values\nODD = [Odd(a=1), Odd()]\n"
+    module = module_of(tmp_path, text)
+    with ft.adopt(module):
+        assert module.LONG[0] is math.sin
+
+
+# ---- the operators of float ----
+
+NUMBERS = (2.5, -0.5, 0.0, 3, np.float64(1.5), float("nan"), float("inf"))
+OTHERS = (*NUMBERS, True, 1j, "text", None, np.int64(2), [1.0])
+
+
+def outcome(function, *args):
+    """The result of a call, or the kind of its error."""
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*args)
+    except Exception as error:
+        return type(error)
+    return result if result is NotImplemented else (type(result), repr(result))
+
+
+@pytest.mark.parametrize("slot", SLOTS, ids=lambda slot: slot.__name__)
+def test_an_operator_is_python_s_without_tensors(slot):
+    for x in OTHERS:
+        for args in ((), (x,), *[(x, y) for y in OTHERS]):
+            assert outcome(SLOTS[slot], *args) == outcome(slot, *args), args
+
+
+@pytest.mark.parametrize("slot", SLOTS, ids=lambda slot: slot.__name__)
+def test_an_operator_of_tensors_is_that_of_floats(slot):
+    """Also what it refuses: what is no number, and a division by zero in one example."""
+    twin = SLOTS[slot]
+    assert twin.__name__ == slot.__name__
+    unary = slot.__name__ in ("__neg__", "__pos__", "__abs__", "__int__", "__trunc__")
+    for x in (2.5, 0.5, 4.0):
+        if unary:
+            assert float(ft.vmap(twin)(np.array([x]))[0]) == slot(x)
+            continue
+        for y in (1.5, 2.0, 3):
+            got = ft.vmap(lambda x, y=y: twin(x, y))(np.array([x, 1.25]))
+            assert got.tolist() == [slot(x, y), slot(1.25, y)]
+            got = ft.vmap(lambda y, x=x: twin(x, y))(np.array([float(y)]))
+            assert got.tolist() == [slot(x, float(y))]
+        assert ft.grad(lambda x: x if twin(x, "text") is NotImplemented else 0 * x)(x) == 1.0
+        integers = ft.vmap(lambda n, x=x: 1.0 * (twin(x, n) is NotImplemented))(np.arange(3))
+        assert integers.all()  # as of NumPy's integers, which are none of Python's
+    with pytest.raises(TypeError):
+        ft.vmap(lambda v: twin(v) if unary else twin(v, 1.0))(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["truediv", "floordiv", "mod", "rtruediv"])
+def test_a_division_by_zero_in_an_example_raises(name):
+    twin = SLOTS[getattr(float, f"__{name}__")]
+    args = (0, 1) if name[0] == "r" else (1, 0)
+    ys = np.array([[1.0, 2.0], [1.0, 0.0]])
+    with pytest.raises(ZeroDivisionError):
+        ft.vmap(lambda v: twin(v[args[1]], v[args[0]]) if name[0] == "r" else twin(v[0], v[1]))(ys)
+
+
+# ---- planted faults ----
+
+FAULTS = {
+    "bind_cells": ("a closure", contents.Contents, lambda *_: None),
+    "bind_partial": ("a partial", contents.Contents, lambda *_: None),
+    "bind_items": ("a dict", contents.Contents, lambda *_: None),
+    "unbind": ("a list", contents.Contents, lambda *_: None),
+}
+
+
+@pytest.mark.parametrize("part", FAULTS)
+def test_a_planted_fault_is_found(part, tmp_path, monkeypatch):
+    name, place, fault = FAULTS[part]
+    monkeypatch.setattr(place, part, fault)
+    with pytest.raises((AssertionError, ft.LevelError, TypeError)):
+        test_what_is_held_has_a_twin(name, tmp_path)
+
+
+def test_planted_faults_of_what_others_hold_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(contents.Others, "containers", set())
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        test_containers_of_others_stay(tmp_path)
+    for name in ("owner", "user"):
+        sys.modules.pop(name, None)
+
+
+def test_a_planted_fault_of_an_operator_is_found(monkeypatch):
+    slot = float.__sub__
+    monkeypatch.setitem(twins.SLOTS, slot, SLOTS[float.__rsub__])
+    with pytest.raises(AssertionError):
+        test_an_operator_of_tensors_is_that_of_floats(slot)
