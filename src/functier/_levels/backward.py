@@ -15,7 +15,9 @@ from .._core.numpy_facts import BIG, has_form_of
 from .._core.rule import negated, over, times
 from .._core.table import FRESH
 from .._core.types import Function, Value
+from .._core.unsettled import UNSETTLED, is_reported
 from .cotangents import add, fit, pull
+from .flat import without_flat
 from .tape import Node
 
 ndarray = np.ndarray
@@ -47,6 +49,14 @@ def backward(roots: list[tuple[Node, Value]], inputs: list[Node], floor: int = -
     while queue:
         _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
     return [grads.get(leaf[0]) for leaf in inputs]
+
+
+def _arrive(node: Node, g: Value, floor: int) -> list:
+    """Return the cotangents of the leaves that a pass from one node reaches; it frees none."""
+    grads, waiting, queue = {node[0]: g}, {node[0]: node}, [-node[0]]
+    while queue:
+        _along_chain(waiting.pop(-heappop(queue)), grads, set(), waiting, queue, floor)
+    return list(grads.values())
 
 
 def _along_chain(
@@ -85,6 +95,8 @@ def _along_chain(
                 c = rule(g, *saved)
                 if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
                     c = None if c is None else fit(c, fix[0], fix[1])
+            if UNSETTLED and is_reported():
+                c = without_flat(c, parent, floor, _arrive)
             if c is not None:
                 key = parent[0]
                 if key in grads:

@@ -12,7 +12,7 @@ from numpy._core import umath
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value, unflatten
 from .program import Program, key_orders
-from .replays import Changed, Replay
+from .replays import Changed, Replay, has_nan
 from .signature import slots, write_tree
 
 ndarray = np.ndarray
@@ -143,6 +143,9 @@ def entry_of(
         called = "chosen"
     lines.append(f"try: r = {called}({', '.join(inputs)})")
     lines.append("except Changed: raise Mismatch from None")
+    if program.trusts:
+        space["has_nan"] = has_nan
+        lines.append("if has_nan(r): raise Mismatch")
     lines.append(f"return {result_of(program, space)}")
     body = "\n".join(f"    {line}" for line in lines)
     if kwargs:

@@ -59,6 +59,7 @@ class Program:
         self._replay = Replay(graph, name, own)
         self._run: Any = self._replay
         self._numpys: Any = None  # what NumPy runs, where `_run` is machine code
+        self.trusts = False  # see `RecordLevel`
         self._checks = True  # False where `_run` looks at the forms of its arguments
 
     def _show(self) -> None:

@@ -77,6 +77,16 @@ class Replay:
         return vars(self) | {"_function": None}
 
 
+def has_nan(results: Sequence[Any]) -> bool:
+    """Tell if an inexact result has a NaN; a sum of squares is the fastest answer."""
+    for x in results:
+        if isinstance(x, (ndarray, np.inexact)) and x.dtype.kind in "fc":
+            total = np.vdot(x, x) if x.dtype.char in "dD" else x
+            if np.isnan(total).any() and np.isnan(x).any():
+                return True
+    return False
+
+
 def is_same(a: Any, b: Any) -> bool:
     """Tell if two constants are the same, or arrays of the same contents."""
     if type(a) is ndarray and type(b) is ndarray and a.dtype == b.dtype:

@@ -33,6 +33,7 @@ from .graph import Graph
 from .passes import optimized
 from .program import Program, key_orders
 from .recorder import RecordLevel
+from .replays import has_nan
 from .signature import title_of
 
 DYNAMIC = float, complex
@@ -142,13 +143,14 @@ def record(func: Callable, args: tuple, kwargs: dict, frame: Any) -> Record:
     before = global_state()
     with Watch(func, *leaves) as watch:
         level.note = watch.noting
-        graph, values, out = run(level, _record, (func, leaves, structure, tuple(kwargs)))
+        graph, values, out, trusts = run(level, _record, (func, leaves, structure, tuple(kwargs)))
     check_draws(label, watch, global_state() != before)
     dynamic = [is_dynamic(x) for x in leaves]
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), key_orders(given),
     )  # fmt: skip
+    program.trusts = trusts and not has_nan(values)
     return Record(program, unflatten(out, values), watch, leaves)
 
 
@@ -172,7 +174,7 @@ def check_draws(label: str, watch: Watch, moved: bool) -> None:
     )
 
 
-def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any]:
+def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any, bool]:
     func, leaves, structure, keywords = given
     places = [i for i, x in enumerate(leaves) if is_dynamic(x)]
     inner = list(leaves)
@@ -188,7 +190,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any]:
     check_unchanged(level, args, inner, before)
     check_result(level, outputs)
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
-    return level.graph(outputs), values, out
+    return level.graph(outputs), values, out, level.trusts
 
 
 def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import BIG, align, dtype_of, has_form_of
-from .._core.rule import negated, over, times, unchanged
+from .._core.rule import negated, times, unchanged
 from .._core.types import Function, Value
 from .axes import as_array, as_strong, is_known_false, replace_zeros
 from .constructors import (
@@ -23,6 +23,7 @@ from .constructors import (
     elementwise_vmap,
     primitive,
 )
+from .unbounded import quotient, zero_wins
 
 _NoValue = np._NoValue
 
@@ -33,8 +34,8 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
 def _divide_by(g: Value, made: Value) -> Value:
     if type(made) is np.ndarray and made.size > BIG and has_form_of(g, made):
-        return np.divide(g, made, out=made)
-    return g / made
+        return zero_wins(g, np.divide(g, made, out=made))
+    return zero_wins(g, g / made)
 
 
 def _subtract_from_one(made: Value) -> Value:
@@ -48,10 +49,10 @@ def _subtract_from_one(made: Value) -> Value:
 elementwise(np.add, unchanged, unchanged)
 elementwise(np.subtract, unchanged, negated)
 elementwise(np.multiply, (times, "y"), (times, "x"))
-elementwise(np.divide, (over, "y"), lambda g, ans, y: -g * ans / y)
+elementwise(np.divide, (quotient, "y"), lambda g, ans, y: zero_wins(g, -g * ans / y))
 elementwise(np.negative, negated)
 elementwise(np.positive, unchanged)
-elementwise(np.reciprocal, lambda g, ans: -g * ans * ans)
+elementwise(np.reciprocal, lambda g, x: -_divide_by(g, x * x))
 elementwise(np.square, lambda g, x: g * (2 * x))
 elementwise(np.remainder, unchanged, lambda g, x, y: -g * np.floor_divide(x, y))
 elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
@@ -73,16 +74,18 @@ def _power_x(g: Value, x: Value, y: Value) -> Value:
             return g * (2 * x)
         if not y:
             return g * 0
-        # The operator has fast squares and roots, but is Python's own on a Python number.
-        power = np.power if type(x) in (float, complex) else operator.pow
-        return g * (y * power(x, y - 1))
+        # The operator has fast squares and roots, but is Python's own on a Python number, and
+        # Python raises at 0 to a negative power.
+        power = np.power if y < 1 or type(x) in (float, complex) else operator.pow
+        c = g * (y * power(x, y - 1))
+        return c if y >= 1 else zero_wins(g, c)
     y = _match_precision(y, g)
     zero, others = np.equal(y, 0), np.power(x, y - 1)
     if is_known_false(zero):
-        return g * (y * others)
+        return zero_wins(g, g * (y * others))
     # Not 0 wherever y is: the derivative of this by y is x^-1 there.
     spoilt = np.logical_and(zero, np.logical_not(np.isfinite(others)))
-    return g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1))
+    return zero_wins(g, g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1)))
 
 
 def _power_y(g: Value, ans: Value, x: Value) -> Value:
@@ -90,10 +93,10 @@ def _power_y(g: Value, ans: Value, x: Value) -> Value:
     if isinstance(x, (int, float)):  # a weak number: float32 stays what it is
         if x < 0 and dtype_of(ans).kind == "c":
             return g * ans * cmath.log(x)
-        return g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan)
+        return zero_wins(g, g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan))
     if hasattr(x, "dtype") and x.dtype != dtype_of(ans):
         x = x.astype(dtype_of(ans))  # the logarithm of an int8 has half precision
-    return g * ans * np.log(replace_zeros(x))
+    return zero_wins(g, g * ans * np.log(replace_zeros(x)))
 
 
 elementwise(np.power, _power_x, _power_y)
@@ -104,7 +107,7 @@ elementwise(np.float_power, _power_x, _power_y)
 elementwise(np.exp, (times, "ans"))
 elementwise(np.exp2, lambda g, ans: g * ans * LN2)
 elementwise(np.expm1, lambda g, ans: g * (ans + 1))
-elementwise(np.log, (over, "x"))
+elementwise(np.log, (quotient, "x"))
 elementwise(np.log2, lambda g, x: _divide_by(g, x * LN2))
 elementwise(np.log10, lambda g, x: _divide_by(g, x * LN10))
 elementwise(np.log1p, lambda g, x: _divide_by(g, x + 1))
@@ -164,7 +167,7 @@ def _cos_of_arcsin(x: Value) -> Value:
 
 
 elementwise(np.arcsin, lambda g, x: _divide_by(g, _cos_of_arcsin(x)))
-elementwise(np.arccos, lambda g, x: -g / _cos_of_arcsin(x))
+elementwise(np.arccos, lambda g, x: -_divide_by(g, _cos_of_arcsin(x)))
 elementwise(np.arctan, lambda g, x: _divide_by(g, 1 + x * x))
 
 

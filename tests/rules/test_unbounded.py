@@ -1,0 +1,126 @@
+"""Infinite derivatives beside exact zeros: what does not count, or does not move, gives zero."""
+
+import numpy as np
+import pytest
+
+import functier as ft
+
+GUARDED = {
+    "sqrt": (lambda x: np.where(x > 0, np.sqrt(x), 0.0), [0.0, -1.0]),
+    "log": (lambda x: np.where(x > 0, np.log(x), 0.0), [0.0, -1.0]),
+    "quotient": (lambda x: np.where(x != 0, np.sin(x) / x, 1.0), [0.0]),
+    "reciprocal": (lambda x: np.where(x != 0, np.reciprocal(x), 0.0), [0.0]),
+    "power": (lambda x: np.where(x > 0, x**-1.5, 0.0), [0.0, -1.0]),
+    "powers": (lambda x: np.where(x > 0, np.power(x, np.float64(0.3) + 0 * x), 0.0), [-1.0]),
+    "cbrt": (lambda x: np.where(x != 0, np.cbrt(x), 0.0), [0.0]),
+    "arccos": (lambda x: np.where(np.abs(x) < 1, np.arccos(x), 0.0), [1.0, -1.0, 2.0]),
+    "arccosh": (lambda x: np.where(x > 1, np.arccosh(x), 0.0), [1.0, 0.5]),
+    "arctanh": (lambda x: np.where(np.abs(x) < 1, np.arctanh(x), 0.0), [1.0, 2.0]),
+}
+"""Branches that `numpy.where` does not take: zero, with no guard inside."""
+
+FLAT = {
+    "root of a square": (lambda x: np.sqrt(x * x), 0.0),
+    "root of a sum of squares": (lambda x: np.sqrt(np.sum((x - x) ** 2)), np.array([1.0, 2.0])),
+    "root of a clipped number": (lambda x: np.sqrt(np.maximum(-x, 0.0)), 1.0),
+    "root of a root": (lambda x: np.sqrt(np.sqrt(x**4)), 0.0),
+    "fourth root": (lambda x: (x * x) ** 0.25, 0.0),
+    "angle of a vector with itself": (lambda x: np.arccos(np.clip(2 * x, -1, 1)), 3.0),
+    "product": (lambda x: np.sqrt(x @ np.zeros((2, 2)) @ x), np.array([1.0, 2.0])),
+    "cube root": (lambda x: np.cbrt(x**3 - x**3), 2.0),
+}
+"""Operands that do not move with x at all, or only to second order."""
+
+
+def _modes(f, x):
+    """Return the derivative by each transform; that of an array along ones."""
+    ones = np.ones_like(x) if np.ndim(x) else 1.0
+    batch = np.stack([x, x + 0.25, x])
+    yield np.sum(ft.grad(f)(x))
+    yield ft.jvp(f, (x,), (ones,))[1]
+    yield np.sum(ft.vmap(ft.grad(f))(batch)[2])
+    yield ft.vmap(lambda x: ft.jvp(f, (x,), (ones,))[1])(batch)[0]
+    yield np.sum(ft.grad(lambda xs: np.sum(ft.vmap(f)(xs)))(batch)[0])
+    yield np.sum(ft.jacrev(f)(x))
+    yield np.sum(ft.compile(ft.grad(f), backend="numpy")(x))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", GUARDED)
+def test_a_branch_that_is_not_taken_contributes_nothing(name):
+    f, points = GUARDED[name]
+    for x in map(np.float64, points):
+        assert [float(d) for d in _modes(f, x)] == [0.0] * 7
+        if name not in ("arccosh", "powers"):  # whose derivatives multiply by a NaN
+            assert float(ft.grad(ft.grad(f))(x)) == 0.0
+            assert float(ft.jvp(lambda x: ft.grad(f)(x), (x,), (1.0,))[1]) == 0.0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", FLAT)
+def test_an_operand_that_does_not_move_has_derivative_zero(name):
+    f, x = FLAT[name]
+    assert [float(d) for d in _modes(f, x)] == [0.0] * 7
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_operand_that_moves_keeps_its_infinite_derivative():
+    for f in (np.sqrt, np.cbrt, lambda x: np.sqrt(x) + np.sqrt(x * x), lambda x: np.sqrt(2 * x)):
+        assert [float(d) for d in _modes(f, 0.0)] == [np.inf] * 7
+    assert ft.grad(np.log)(0.0) == np.inf
+    assert np.isnan(ft.grad(lambda x: np.sqrt(x))(-1.0))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_distances_of_points_from_themselves():
+    points = np.array([[1.0, 2.0], [3.0, 4.0], [0.0, 1.0]])
+    weights = np.arange(9.0).reshape(3, 3)
+
+    def total(points):
+        return np.sum(weights * np.sqrt(np.sum((points[:, None] - points) ** 2, axis=-1)))
+
+    def difference(direction):
+        h = 1e-6 * direction
+        return (total(points + h) - total(points - h)) / 2e-6
+
+    gradient = ft.grad(total)(points)
+    for direction in np.eye(6).reshape(6, 3, 2):
+        np.testing.assert_allclose(np.sum(gradient * direction), difference(direction), rtol=1e-6)
+        tangent = ft.jvp(total, (points,), (direction,))[1]
+        np.testing.assert_allclose(tangent, difference(direction), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+def test_a_program_that_was_traced_elsewhere_gives_the_same(backend):
+    """It trusts that products are finite, until its result is NaN."""
+    for f, points in [*GUARDED.values(), (FLAT["root of a square"][0], [0.0])]:
+        gradient = ft.compile(ft.grad(f), backend=backend)
+        for x in map(np.float64, [0.5, *points, 0.5, *points]):
+            np.testing.assert_allclose(gradient(x), ft.grad(f)(x), rtol=1e-13)
+    product = ft.compile(ft.grad(lambda x: x * np.sqrt(x)), backend=backend)
+    assert [np.isnan(product(x)) for x in (1.0, np.nan, np.nan, 1.0)] == [False, True, True, False]
+    assert product._traced == 2, "a NaN that eager mode has, too, is not traced each time"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_pass_that_looks_for_what_moves_leaves_the_tape_and_frees_it():
+    def f(x):
+        flat = np.sqrt(np.maximum(x - 5.0, 0.0))
+        return np.sum(flat * x) + np.sum(x**3)
+
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(ft.grad(f)(x), 3 * x**2)
+    value, pullback = ft.vjp(f, x)
+    for _ in range(2):
+        np.testing.assert_array_equal(pullback(np.float64(1.0))[0], 3 * x**2)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_check_finds_a_probe_that_sees_nothing(monkeypatch):
+    """A pass in which nothing ever arrives makes the derivative of sqrt at 0 zero."""
+    from functier._levels import backward
+
+    monkeypatch.setattr(backward, "_arrive", lambda *_: [])
+    with pytest.raises(AssertionError):
+        test_an_operand_that_moves_keeps_its_infinite_derivative()
