@@ -399,15 +399,6 @@ def test_code_that_cannot_be_changed_is_named(tmp_path):
             assert module.f(2.0) == 2.0
 
 
-def test_a_module_with_functions_of_numba_stays_as_it_is(tmp_path):
-    pytest.importorskip("numba")
-    text = "import math, numba\n@numba.njit\ndef f(x):\n    return max(math.sin(x), 0.0)\n"
-    module = module_of(tmp_path, text)
-    with pytest.warns(UserWarning, match="f and others are compiled by Numba, whose functions"):
-        with ft.adopt(module):
-            assert module.f(1.0) == np.sin(1.0) and module.math.__name__ == "math"
-
-
 def test_the_values_of_a_lazy_dict_are_not_asked_for(tmp_path):
     text = (
         "class Lazy(dict):\n    def values(self):\n        raise RuntimeError\nTABLE = Lazy(a=1)\n"

@@ -13,6 +13,7 @@ from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .bindings import Bindings
+from .compiled import COMPILER, adopt_compiled, compiler_lock, release_compiled
 from .contents import Others
 from .importing import Finder
 from .reach import Reach
@@ -33,7 +34,7 @@ class Adoption:
         self.names = tuple(dict.fromkeys(import_name(m) for m in modules))
         self.modules: list[ModuleType] = []
         self.reach = Reach(self.names) if dependencies else None
-        with _LOCK:
+        with compiler_lock(), _LOCK:
             load_twins()
             found = [m for name in self.names for m in _loaded(name)]
             given = list({id(m): m for m in (*modules, *found)}.values())
@@ -54,7 +55,7 @@ class Adoption:
 
     def undo(self) -> None:
         """Restore the modules, unless another adoption has them; do nothing the second time."""
-        with _LOCK:
+        with compiler_lock(), _LOCK:
             if self not in _ACTIVE:
                 return
             _ACTIVE.remove(self)
@@ -70,6 +71,7 @@ class Adoption:
                 found = functions_of([record.module for record in last])
                 for record in last:
                     record.unbind(found[id(record.namespace)][0])
+                release_compiled(id(record.namespace) for record in last)
                 running = running_code()  # later than this, no call begins to run such code
                 for record in last:
                     record.remove_aliases(running)
@@ -239,6 +241,7 @@ def _add(adoption: Adoption, given: list[ModuleType], others: list[ModuleType]) 
     modules = [*given, *others]
     found = functions_of(modules)
     rest = Others([id(vars(module)) for module in modules])
+    adopt_compiled(found)
     try:
         for module in modules:
             record = _ADOPTED.setdefault(id(module), Bindings(module))
@@ -257,7 +260,7 @@ def _add(adoption: Adoption, given: list[ModuleType], others: list[ModuleType]) 
 
 def _covers(name: str) -> bool:
     """Tell if a module that is imported now may belong to an adoption."""
-    return any([
+    return name == COMPILER or any([
         _is_inside(name, adoption) or (adoption.reach is not None and adoption.reach.awaits(name))
         for adoption in list(_ACTIVE)
     ])  # fmt: skip
@@ -270,6 +273,9 @@ def _is_inside(name: str, adoption: Adoption) -> bool:
 def _imported(module: ModuleType) -> None:
     """Adopt a module whose code has just run, or has run again, and what it calls."""
     with _LOCK:
+        if module.__name__ == COMPILER:
+            adopt_compiled(())
+            return
         load_twins()
         name = import_name(module)
         for adoption in _ACTIVE:

@@ -13,6 +13,7 @@ from .._core.subclasses import KEPT
 from . import class_attribute
 from .caches import original_of_cached
 from .call_sites import CodeTable, Names, loads_in, rewrite, stored_globals
+from .compiled import LEFT, RECORDS, names_left
 from .contents import Contents, Others
 from .objects import forwarding
 from .twins import (
@@ -64,14 +65,12 @@ class Bindings:
         """Bind what is not bound yet; `others` are the modules that stay, and have their names."""
         functions, classes = list(functions), list(classes)
         self.contents.begin(others)
-        compiled = [name for name, value in self.namespace.items() if _is_of_numba(value)]
-        if compiled:
-            self.left[", ".join(compiled[:3])] = (
-                "and others are compiled by Numba, whose functions take no tensors, so that the "
-                "module stays as it is; import it without Numba (NUMBA_DISABLE_JIT=1 does for jit)"
-            )
+        unknown = names_left(self.namespace)
+        if unknown:
+            self.left[", ".join(unknown[:3])] = LEFT
         else:
             GLOBALS.add(id(self.namespace))
+            RECORDS[id(self.namespace)] = self
             self._rewrite(functions)
             self._bind_names()
             for func in functions:
@@ -229,6 +228,7 @@ class Bindings:
                 original = original_of(value)
                 if original is not None:
                     self.namespace[name] = original
+        RECORDS.pop(id(self.namespace), None)  # Numba read the names as they were until now
 
     def remove_aliases(self, running: set[int]) -> None:
         """Remove the aliases, unless one of the code objects with these numbers needs them."""
@@ -262,11 +262,6 @@ def _rewritten(code: CodeType, names: Names, few: Names) -> CodeType:
 
 _REWRITTEN = CodeTable()
 """What the names of code meant, and what it became by them."""
-
-
-def _is_of_numba(value: Any) -> bool:
-    """Tell if an object is a function that Numba compiles: from the source and the globals."""
-    return type(value).__module__.partition(".")[0] == "numba" and callable(value)
 
 
 def _name_of(value: Any) -> str:

@@ -12,6 +12,7 @@ NOTE [what Numba reads]
     Its caches look at the code, too, and have that function instead.
 """
 
+import functools
 import gc
 import sys
 from collections.abc import Callable, Iterable
@@ -25,6 +26,8 @@ from .twins import ALIASES, original_of
 
 RECORDS: dict[int, Any] = {}
 """The `Bindings` of adopted modules, by the numbers of their namespaces."""
+
+COMPILER = "numba"
 
 NEEDED = {
     "numba.core.registry": "CPUDispatcher",
@@ -102,22 +105,36 @@ def _install(parts: dict[str, Any]) -> None:
         _CLASSES[ufunc] = _class_over(ufunc, run_elements)
         _CLASSES[gufunc] = _class_over(gufunc, run_loops)
     if not _PATCHED:
-        identity, dispatcher = parts["FunctionIdentity"], parts["CPUDispatcher"]
-        take, make = vars(identity)["from_function"], dispatcher.__init__
+        identity = parts["FunctionIdentity"]
+        _patch(identity, "from_function", classmethod(_taken(vars(identity)["from_function"])))
+        for cls in _CLASSES:
+            _patch(cls, "__init__", _made(cls.__init__))
 
-        def from_function(cls: Any, pyfunc: Any) -> Any:
-            """Create the FunctionIdentity of the given function."""
-            return take.__func__(cls, as_before(pyfunc))
 
-        def __init__(self: Any, py_func: Any, *args: Any, **kwargs: Any) -> None:
-            make(self, py_func, *args, **kwargs)
-            if id(py_func.__globals__) in RECORDS and type(self) in _CLASSES:
-                _adopt(self)
+def _patch(owner: Any, name: str, new: Any) -> None:
+    _PATCHED.append((owner, name, vars(owner).get(name)))
+    setattr(owner, name, new)
 
-        _PATCHED.append((identity, "from_function", take))
-        identity.from_function = classmethod(from_function)
-        _PATCHED.append((dispatcher, "__init__", None))
-        dispatcher.__init__ = __init__
+
+def _taken(take: Any) -> Callable:
+    """Return the method by which Numba takes a function."""
+
+    def from_function(cls: Any, pyfunc: Any) -> Any:
+        return take.__func__(cls, as_before(pyfunc))
+
+    return from_function
+
+
+def _made(make: Callable) -> Callable:
+    """Return the method that makes a compiled function: one of an adopted module is adopted."""
+
+    @functools.wraps(make)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        if type(self) in _CLASSES and id(_function_of(self).__globals__) in RECORDS:
+            _adopt(self)
+
+    return __init__
 
 
 def _class_over(base: Any, run: Callable, **attributes: Any) -> type:
@@ -168,7 +185,7 @@ def _py_func(self: Any) -> Any:
     """Return the Python function: for Numba, as it was before the adoption."""
     func = vars(self)["py_func"]
     reader = sys._getframe(1).f_globals.get("__name__", "")
-    return as_before(func) if reader.partition(".")[0] == "numba" else func
+    return as_before(func) if reader.partition(".")[0] == COMPILER else func
 
 
 _PY_FUNC = property(_py_func)
@@ -271,10 +288,10 @@ LEFT = (
 
 def names_left(namespace: dict) -> list[str]:
     """Return the names of compiled functions, where Numba has not the parts that are needed."""
-    if "numba" not in sys.modules or _parts() is not None:
+    if COMPILER not in sys.modules or _parts() is not None:
         return []
     return [
         name
         for name, value in namespace.items()
-        if type(value).__module__.partition(".")[0] == "numba" and callable(value)
+        if type(value).__module__.partition(".")[0] == COMPILER and callable(value)
     ]

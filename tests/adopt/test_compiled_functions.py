@@ -1,0 +1,516 @@
+"""Adopted modules with functions that Numba compiles: plain calls are Numba's, others are right."""
+
+import contextlib
+import gc
+import importlib
+import pickle
+import subprocess
+import sys
+import textwrap
+import threading
+
+import adopt_support as support
+import numpy as np
+import pytest
+
+import functier as ft
+from functier._adopt import compiled, kernels
+from functier._mutation.memory import Memory
+
+numba = pytest.importorskip("numba")
+
+TEXT = """
+import functools
+import math
+import numpy
+import numpy as np
+import numba
+from math import sin
+from numba import njit, prange
+
+SCALE = 1.5
+
+@njit
+def inner(x):
+    return max(sin(x), 0.0) + float(x) * SCALE
+
+@njit(cache=True)
+def loop(v):
+    out = np.zeros(len(v))
+    for i in range(len(v)):
+        out[i] = inner(v[i]) * np.sqrt(v[i])
+    return out
+
+@njit("f8(f8)")
+def declared(x):
+    return math.exp(x)
+
+@njit
+def recursive(x, n):
+    if n == 0:
+        return x
+    return recursive(x * SCALE, n - 1) + 1.0
+
+@njit(parallel=True)
+def parallel(v):
+    s = 0.0
+    for i in prange(v.shape[0]):
+        s += v[i] ** 2
+    return s
+
+@njit
+def running(v, a):
+    out = np.empty_like(v)
+    out[0] = v[0]
+    for i in range(1, v.size):
+        out[i] = a * out[i - 1] + (1.0 - a) * v[i]
+    return out
+
+@njit
+def fill(out, x):
+    for i in range(len(out)):
+        out[i] = x + i
+    return out[::2]
+
+@njit
+def parts(pair, k=2.0):
+    x, (y, z) = pair
+    return x * y + z ** k
+
+@numba.vectorize
+def clipped(x, low):
+    if x < low:
+        return 0
+    return x * x
+
+@numba.vectorize(["f8(f8)"])
+def cube(x):
+    return x ** 3
+
+@numba.guvectorize(["void(f8[:], f8[:], f8[:])"], "(n),()->()")
+def weighted(x, k, out):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += math.sin(x[i]) * k[0]
+    out[0] = s
+
+@numba.guvectorize("(n),()->(n)")
+def summed(x, k, out):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i] * k
+        out[i] = s
+
+class Model:
+    @staticmethod
+    @njit
+    def fixed(x):
+        return np.sin(x) * 2
+
+    method = njit(lambda self, x: x * 2.0)
+
+    def value(self, x):
+        return self.fixed(x)
+
+def plain(x):
+    return math.sqrt(float(x)) + np.array([x, inner(x)]).sum()
+
+def make(k):
+    import numpy as local
+    @njit
+    def made(x, n):
+        return local.sin(x) * k if n == 0 else made(x, n - 1)
+    return made
+
+def made_here(x):
+    return make(2.0)(x, 1)
+
+def makes_ufunc(v):
+    k = 3.0
+    @numba.vectorize
+    def scaled(x):
+        return math.sin(x) * k
+    return np.sum(scaled(v) * np.arange(len(v)))
+
+def filled(x):
+    out = np.zeros(5)
+    none = (out * x).sum()
+    head = fill(out, 2.0)
+    none += (out * x).sum()
+    out[2] = x
+    total = (out * out).sum() + head[1]
+    head[0] = x * 2
+    return none + total + out[0] * 3
+
+def new_array(x):
+    v = running(np.arange(4.0), 0.5)
+    v[1] = x
+    return (v * v).sum()
+
+def column(v):
+    out = np.zeros(len(v))
+    return np.sum(summed(v, 2.0, out) * np.arange(len(v)))
+
+TABLE = {"inner": inner, "partial": functools.partial(parts, k=3.0)}
+
+def by_table(x):
+    return TABLE["inner"](x) + TABLE["partial"]((x, [x, 2.0]))
+"""
+
+V = np.array([0.5, 1.2, 0.3])
+USES = {
+    "jit": (lambda m, x: m.inner(x), 0.7),
+    "a loop": (lambda m, x: np.sum(m.loop(x) * np.arange(3)), V),
+    "a declared type": (lambda m, x: m.declared(x), 0.7),
+    "recursion": (lambda m, x: m.recursive(x, 3), 0.7),
+    "prange": (lambda m, x: m.parallel(x), V),
+    "a running sum": (lambda m, x: np.sum(m.running(x, x[0]) * np.arange(3)), V),
+    "nested arguments": (lambda m, x: m.parts((x, (2.0, x)), k=2), 0.7),
+    "a keyword": (lambda m, x: m.parts((0.5, (2.0, 0.4)), k=x), 0.7),
+    "vectorize": (lambda m, x: np.sum(m.clipped(x, 0.4) * np.arange(1, 4)), V),
+    "vectorize, a number": (lambda m, x: m.clipped(x, 0.4), 0.7),
+    "vectorize, the first is an int": (lambda m, x: np.sum(m.clipped(x[::-1], 0.4)), V),
+    "vectorize of two shapes": (lambda m, x: np.sum(m.clipped(x[:, None], x * 0.9)), V),
+    "vectorize, declared": (lambda m, x: np.sum(m.cube(x)), V),
+    "guvectorize": (lambda m, x: m.weighted(x, x[1]), V),
+    "guvectorize of rows": (lambda m, x: np.sum(m.weighted(np.outer(x, x), x) * x), V),
+    "guvectorize, an output": (lambda m, x: m.column(x), V),
+    "a static method": (lambda m, x: m.Model.fixed(x) + m.Model().value(x), 0.7),
+    "a method": (lambda m, x: m.Model.method(None, x), 0.7),
+    "a plain function": (lambda m, x: m.plain(x), 0.7),
+    "an array of adopted code": (lambda m, x: m.filled(x), 0.7),
+    "an array that Numba makes": (lambda m, x: m.new_array(x), 0.7),
+    "a dict, a partial function": (lambda m, x: m.by_table(x), 0.7),
+    "py_func": (lambda m, x: m.loop.py_func(x).sum(), V),
+}
+
+
+@contextlib.contextmanager
+def known(module):
+    """Have Python know a module: Numba links recursive functions by the module's name."""
+    sys.modules[module.__name__] = module
+    try:
+        yield module
+    finally:
+        del sys.modules[module.__name__]
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory):
+    with known(support.module_of(tmp_path_factory.mktemp("compiled"), TEXT)) as module:
+        yield module
+
+
+def difference(f, x, step=1e-6):
+    """Return the slopes of a plain function."""
+    x, slope = np.asarray(x, float), np.zeros(np.shape(x))
+    for index in np.ndindex(x.shape):
+        shift = np.zeros(x.shape)
+        shift[index] = step
+        slope[index] = (f((x + shift)[()]) - f((x - shift)[()])) / (2 * step)
+    return slope
+
+
+def check(module, use):
+    """Compare a use under each transform with differences and loops of what Numba computes."""
+    function, x = USES[use]
+
+    def f(x):
+        return function(module, x)
+
+    value, slope = f(x), difference(f, x)
+    points = [x, np.multiply(x, 1.1), np.multiply(x, 0.9)]
+    slopes = [difference(f, p) for p in points]
+    assert np.abs(slope).max() > 0.01
+    with ft.adopt(module):
+        again = f(x)
+        assert again == value and type(again) is type(value)
+        np.testing.assert_allclose(ft.grad(f)(x), slope, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(
+            ft.jvp(f, (x,), (np.ones_like(x),))[1], slope.sum(), rtol=1e-6, atol=1e-8
+        )
+        batch = np.stack(points)
+        got = ft.vmap(f, branches="split")(batch)
+        np.testing.assert_allclose(got, [f(p) for p in points], rtol=1e-12)
+        got = ft.vmap(ft.grad(f), branches="split")(batch)
+        np.testing.assert_allclose(got, slopes, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_use(module, use):
+    check(module, use)
+
+
+def test_what_adopted_code_compiles(module):
+    value = module.made_here(0.7), module.makes_ufunc(V)
+    with ft.adopt(module):
+        assert (module.made_here(0.7), module.makes_ufunc(V)) == value
+        assert abs(ft.grad(module.made_here)(0.7) - 2 * np.cos(0.7)) < 1e-12
+        slope = ft.grad(module.makes_ufunc)(V)
+        np.testing.assert_allclose(slope, 3 * np.cos(V) * np.arange(3))
+
+
+def state(module):
+    """Return what an adoption may change in compiled functions."""
+    found = [x for x in gc.get_objects() if type(x).__name__ == "CPUDispatcher"]
+    found = [x for x in found if x.py_func.__globals__ is vars(module)]
+    ufuncs = [module.clipped, module.cube, module.weighted, module.summed]
+    rows = [(id(x), type(x), id(x.py_func), id(x.py_func.__code__)) for x in found]
+    return sorted(rows, key=lambda r: r[0]), [type(x) for x in ufuncs], dict(vars(module))
+
+
+def numba_itself():
+    bytecode = sys.modules["numba.core.bytecode"]
+    return (
+        vars(bytecode.FunctionIdentity)["from_function"],
+        numba.core.registry.CPUDispatcher.__init__,
+        type(numba.vectorize(lambda x: x)).__init__,
+    )
+
+
+def test_all_is_undone(module):
+    before, own = state(module), numba_itself()
+    with ft.adopt(module):
+        with ft.adopt(module):
+            assert type(module.inner) is not before[0][0][1]
+            assert type(module.inner).__name__ == "CPUDispatcher"
+        assert type(module.inner) is not before[0][0][1]
+        assert ft.grad(module.inner)(0.5) != 0.0
+        assert state(module)[2].keys() >= before[2].keys()
+    assert state(module) == before and numba_itself() == own
+    assert module.loop._cache._py_func is module.loop.py_func
+
+
+def test_types_that_come_first_while_adopted_are_compiled(module):
+    wanted = [f for f in (module.inner, module.loop, module.recursive)]
+    counts = [len(f.signatures) for f in wanted]
+    with ft.adopt(module):
+        x = np.float32(0.7)
+        values = module.inner(x), module.loop(V.astype("f4")), module.recursive(x, 2)
+        assert [len(f.signatures) for f in wanted] == [n + 1 for n in counts]
+    assert values[0] == module.inner(x) and type(values[0]) is type(module.inner(x))
+    np.testing.assert_array_equal(values[1], module.loop(V.astype("f4")))
+    assert values[2] == module.recursive(x, 2)
+
+
+def test_names_of_other_adopted_modules_are_as_they_were(tmp_path):
+    files = {
+        "numbapkg/__init__.py": "",
+        "numbapkg/names.py": "from math import sin, cos\nimport numpy as np\nK = 2.0\n",
+        "numbapkg/sub.py": (
+            "from numba import njit\nfrom . import names\nfrom .names import cos\n"
+            "@njit\ndef f(x):\n"
+            "    return names.sin(x) * names.K + names.np.exp(x) + cos(x)\n"
+        ),
+        "numbapkg/user.py": "from .sub import f as g\ndef h(x):\n    return g(x) * float(x)\n",
+    }
+    support.write(tmp_path, files)
+    with support.importable(tmp_path):
+        user = importlib.import_module("numbapkg.user")
+        with ft.adopt("numbapkg"):
+            value = user.h(0.4)
+            slope = ft.grad(user.h)(0.4)
+        assert value == user.h(0.4)
+        np.testing.assert_allclose(slope, difference(user.h, 0.4), rtol=1e-6)
+
+
+def test_a_function_for_numba_alone_is_compiled(tmp_path):
+    text = """
+    import numpy as np
+    from numba import njit
+    from numba.extending import overload
+
+    def special(x):
+        return np.sum(x)
+
+    @overload(special)
+    def special_(x):
+        if isinstance(x, float):
+            return None
+        def run(x):
+            return np.sum(np.zeros(3)) + x * 2
+        return run
+
+    @njit
+    def f(x):
+        return special(x)
+
+    def run_python(x):
+        return np.sum(x)
+    """
+    module = support.module_of(tmp_path, text)
+    with ft.adopt(module):
+        assert module.f(2.0) == 4.0
+        assert numba.njit(module.run_python)(np.ones(3)) == 3.0
+
+
+def test_the_cache_on_disk_is_that_of_the_module(tmp_path):
+    text = "import math, numpy as np\nfrom numba import njit\n@njit(cache=True)\n"
+    text += "def f(x):\n    return max(math.sin(float(x)), 0.0) + np.sin(x)\n"
+    module = support.module_of(tmp_path, text)
+    with known(module), support.importable(tmp_path):
+        module.f(1.0)
+        module = importlib.reload(module)
+        with ft.adopt(module):
+            assert module.f(1.0) == 2 * np.sin(1.0)
+            assert sum(module.f._cache_hits.values()) == 1
+            module.f(np.float32(1.0))
+        module = importlib.reload(module)
+        module.f(np.float32(1.0))
+        assert sum(module.f._cache_hits.values()) == 1
+    assert b"functier" not in b"".join(p.read_bytes() for p in tmp_path.rglob("*.nb*"))
+
+
+def test_a_pickle_knows_nothing_of_an_adoption(module):
+    with ft.adopt(module):
+        texts = [pickle.dumps(f) for f in (module.inner, module.clipped, module.summed)]
+    assert not any(b"functier" in t for t in texts)
+
+
+def test_a_module_that_imports_numba_later(tmp_path):
+    text = """
+    import math
+    import numpy as np
+
+    def f(x):
+        from numba import njit
+        @njit
+        def g(x):
+            return math.sin(x)
+        return g(x)
+    """
+    module = support.module_of(tmp_path, text)
+    program = f"""
+    import sys
+    sys.path.insert(0, {str(tmp_path)!r})
+    import functier as ft
+    assert "numba" not in sys.modules
+    import {module.__name__} as module
+    import math
+    with ft.adopt(module):
+        assert module.f(1.0) == math.sin(1.0)
+        assert abs(ft.grad(module.f)(1.0) - math.cos(1.0)) < 1e-12
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_threads(tmp_path):
+    module = support.module_of(tmp_path, TEXT)
+    errors, stop = [], threading.Event()
+    sys.modules[module.__name__] = module
+
+    def compile_all():
+        kinds = ["f8", "f4", "i8", "i4", "u1"]
+        while kinds and not errors:
+            x = np.ones(3, kinds.pop())
+            try:
+                assert module.inner(x[0]) > 0 and module.recursive(x[0], 2) > 0
+                assert module.running(x, 0.5)[0] == 1 and module.clipped(x, x).shape == (3,)
+            except Exception as error:
+                errors.append(error)
+        stop.set()
+
+    thread = threading.Thread(target=compile_all)
+    thread.start()
+    while not stop.is_set():
+        with ft.adopt(module):
+            assert ft.grad(module.inner)(0.5) > 1.5
+    thread.join()
+    del sys.modules[module.__name__]
+    assert not errors, errors[0]
+
+
+# ---- what is refused ----
+
+
+def test_the_compiled_function_is_named_where_it_cannot_run(tmp_path):
+    text = """
+    from numba import njit, types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def native(typing, x):
+        return x(x), lambda context, builder, sig, args: args[0]
+
+    @njit
+    def f(x):
+        return native(x)
+    """
+    module = support.module_of(tmp_path, text)
+    with ft.adopt(module):
+        assert module.f(1.0) == 1.0
+        with pytest.raises(NotImplementedError) as caught:
+            ft.grad(module.f)(1.0)
+    assert f"{module.__name__}.f is compiled by Numba" in caught.value.__notes__[0]
+
+
+def test_a_gufunc_that_writes_to_its_inputs_is_refused(tmp_path):
+    text = """
+    from numba import guvectorize
+    @guvectorize(["f8[:],f8[:]"], "(n)->(n)", writable_args=(0,))
+    def f(x, out):
+        x[0] = 2.0
+        out[:] = x
+    """
+    module = support.module_of(tmp_path, text)
+    with ft.adopt(module):
+        with pytest.raises(ft.UnsupportedError, match="f: the function writes to its inputs"):
+            ft.jacfwd(module.f)(V)
+
+
+def test_options_of_a_ufunc_are_refused(module):
+    with ft.adopt(module):
+        with pytest.raises(ft.UnsupportedError, match=r"cube: .*without the option where"):
+            ft.jacfwd(lambda x: module.cube(x, where=np.array([True, False, True])))(V)
+
+
+def test_an_unknown_version_of_numba_leaves_the_module(tmp_path, monkeypatch):
+    text = "import math, numba\n@numba.njit\ndef f(x):\n    return max(math.sin(x), 0.0)\n"
+    module = support.module_of(tmp_path, text)
+    monkeypatch.setattr(compiled, "NEEDED", {"numba.core.nothing": "Nothing"})
+    with pytest.warns(UserWarning, match="f and others are compiled by a version of Numba"):
+        with ft.adopt(module):
+            assert module.f(1.0) == np.sin(1.0) and module.math.__name__ == "math"
+
+
+# ---- planted faults ----
+
+
+def test_numba_that_reads_the_twins_is_found(module, monkeypatch):
+    monkeypatch.setattr(compiled, "as_before", lambda func: func)
+    with ft.adopt(module), pytest.raises(numba.core.errors.TypingError):
+        module.inner(np.int16(3))
+
+
+PLANTED = {
+    "the first element's dtype": (
+        "vectorize, the first is an int",
+        kernels, "stack_elements", lambda p, s, dtype: plant(p, s, np.result_type(p[0])),
+    ),
+    "a stale snapshot": (
+        "an array of adopted code", Memory, "version", property(lambda m: 0, lambda m, v: None),
+    ),
+    "a result that is no view": (
+        "an array of adopted code", kernels, "_writable", lambda r, a, k, views: r,
+    ),
+    "a result that is plain": ("an array that Numba makes", kernels, "_writable", lambda r, *_: r),
+    "an element too far": (
+        "guvectorize of rows", kernels, "element_of_loop",
+        lambda x, index, dims: x[(0,) * (x.ndim - len(dims))],
+    ),
+}  # fmt: skip
+
+plant = kernels.stack_elements
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_found(module, fault, monkeypatch):
+    use, owner, name, wrong = PLANTED[fault]
+    check(module, use)
+    monkeypatch.setattr(owner, name, wrong)
+    with pytest.raises((AssertionError, ValueError, TypeError, ft.MutationError)):
+        check(module, use)
