@@ -100,6 +100,38 @@ class Gas:
 def f(x):
     return Gas(x[0], (x[1], 1.0)).work() + Gas(x[1], (x[1], 1.0)).work(factor=x[0])
 """,
+    "made inside": """
+import functools
+from functools import lru_cache, cache as memo
+
+class Model:
+    def __init__(self, scale):
+        self.scale = scale
+        self.square = functools.lru_cache(maxsize=None)(self._square)
+
+    def _square(self, x):
+        return x * x * self.scale
+
+def f(x):
+    @functools.lru_cache
+    def first(y):
+        return y * x[2]
+
+    @lru_cache(maxsize=4, typed=True)
+    def second(y):
+        return y * first(y)
+
+    @memo
+    def third(y):
+        return y + x[0]
+
+    @functools.cache
+    def fourth(y):
+        return third(y) * 2.0
+
+    assert second.cache_parameters() == {"maxsize": 4, "typed": True}
+    return Model(x[0]).square(x[1]) + second(x[0]) + fourth(x[1])
+""",
     "a cached property": """
 import functools
 

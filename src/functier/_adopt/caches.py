@@ -100,3 +100,29 @@ def twin_of_cached(value: Any) -> Cached:
 def original_of_cached(value: Any) -> Any:
     """Return the function that a twin stands for, or None."""
     return _original(value) if type(value) is Cached else None
+
+
+def lru_cache(*args: Any, **kwargs: Any) -> Any:
+    """Do as `functools.lru_cache`, for functions that tensors are given to."""
+    made = functools.lru_cache(*args, **kwargs)
+    if type(made) is CACHED:
+        return twin_of_cached(made)
+    return lambda func: twin_of_cached(made(func))
+
+
+def cache(user_function: Callable) -> Cached:
+    """Do as `functools.cache`, for a function that tensors are given to."""
+    return twin_of_cached(functools.cache(user_function))
+
+
+DECORATORS: dict[Any, Callable] = {functools.lru_cache: lru_cache, functools.cache: cache}
+"""The functions that make caches, and those that adopted code calls for them."""
+
+
+class Decorators:
+    """The namespace `functools` where an attribute is called."""
+
+    lru_cache, cache = staticmethod(lru_cache), staticmethod(cache)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(functools, name)
