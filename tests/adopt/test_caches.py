@@ -132,6 +132,30 @@ def f(x):
     assert second.cache_parameters() == {"maxsize": 4, "typed": True}
     return Model(x[0]).square(x[1]) + second(x[0]) + fourth(x[1])
 """,
+    "in containers and closures": """
+import functools, math
+
+def exp(x):
+    return math.exp(x)
+
+def make(g):
+    kept = functools.lru_cache(g)
+    def call(x):
+        return kept(x)
+    return call
+
+class Model:
+    def __init__(self):
+        self.sine = functools.lru_cache(lambda x: math.sin(x))
+
+TABLE = {"exp": functools.lru_cache(exp)}
+LIST = [functools.cache(lambda x: x * x)]
+PART = functools.partial(functools.cache(lambda x, y: x * y), 2.0)
+model, square = Model(), make(lambda x: math.pow(x, 2.0))
+
+def f(x):
+    return TABLE["exp"](x[0]) + LIST[0](x[1]) * PART(x[1]) + model.sine(x[0]) * square(x[2])
+""",
     "a cached property": """
 import functools
 
