@@ -45,6 +45,14 @@ def loop(v):
 def declared(x):
     return math.exp(x)
 
+@njit(["f8(f8, i8)", "f8(f8[:], i8)"])
+def whole(x, n):
+    return math.sin(1.0) * n
+
+@njit("UniTuple(i8, 2)(f8)")
+def rounded(x):
+    return x * 2.5, -x
+
 @njit
 def recursive(x, n):
     if n == 0:
@@ -162,6 +170,11 @@ USES = {
     "jit": (lambda m, x: m.inner(x), 0.7),
     "a loop": (lambda m, x: np.sum(m.loop(x) * np.arange(3)), V),
     "a declared type": (lambda m, x: m.declared(x), 0.7),
+    "a declared integer": (lambda m, x: m.whole(x, x * 5) * x, 0.7),
+    "a declared integer is returned": (
+        lambda m, x: (m.rounded(x)[0] + m.rounded(x * 2)[1]) * x,
+        1.7,
+    ),
     "recursion": (lambda m, x: m.recursive(x, 3), 0.7),
     "prange": (lambda m, x: m.parallel(x), V),
     "a running sum": (lambda m, x: np.sum(m.running(x, x[0]) * np.arange(3)), V),
@@ -468,6 +481,14 @@ def test_options_of_a_ufunc_are_refused(module):
             ft.jacfwd(lambda x: module.cube(x, where=np.array([True, False, True])))(V)
 
 
+def test_arguments_without_a_declared_signature_are_refused(module):
+    with ft.adopt(module):
+        with pytest.raises(
+            TypeError, match=r"declared: no declared signature .*array\(float64, 1d"
+        ):
+            ft.jacfwd(module.declared)(V)
+
+
 def test_an_unknown_version_of_numba_leaves_the_module(tmp_path, monkeypatch):
     text = "import math, numba\n@numba.njit\ndef f(x):\n    return max(math.sin(x), 0.0)\n"
     module = support.module_of(tmp_path, text)
@@ -487,6 +508,10 @@ def test_numba_that_reads_the_twins_is_found(module, monkeypatch):
 
 
 PLANTED = {
+    "a declared integer that has digits": ("a declared integer", kernels, "_cast", lambda x, k: x),
+    "an integer that is returned": (
+        "a declared integer is returned", kernels, "_cast", lambda x, k: x,
+    ),
     "the first element's dtype": (
         "vectorize, the first is an int",
         kernels, "stack_elements", lambda p, s, dtype: plant(p, s, np.result_type(p[0])),

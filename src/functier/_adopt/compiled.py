@@ -38,7 +38,7 @@ NEEDED = {
 }
 """The parts of Numba that an adoption needs, by their modules."""
 
-_CLASSES: dict[type, type] = {}
+_CLASSES: dict[Any, type] = {}
 _ADOPTED: WeakSet[Any] = WeakSet()
 _VIEWS: dict[int, ModuleType] = {}
 _CLONES: WeakKeyDictionary[FunctionType, FunctionType] = WeakKeyDictionary()

@@ -17,7 +17,7 @@ from .._core.errors import UnsupportedError
 from .._core.numpy_facts import PLAIN, shape_of
 from .._core.root import classes_in, tree_map
 from .._core.tensor import Tensor
-from .._mutation.array import Array, array_of, on_view, view_of
+from .._mutation.array import Array, array_of, is_array, on_view, view_of
 from .._mutation.memory import CHOSEN, REGION, View
 from ..numpy._loops import element_of, stack_elements
 
@@ -124,7 +124,44 @@ def _writable(result: Any, args: tuple, kwargs: dict, views: list[View]) -> Any:
 
 def run_function(self: Any, args: tuple, kwargs: dict, compiled: Callable) -> Any:
     """Return the result of a function that ``jit`` compiles."""
-    return vars(self)["py_func"](*args, **kwargs)
+    func = vars(self)["py_func"]
+    if self._can_compile:
+        return func(*args, **kwargs)
+    bound = self._compiler.pysig.bind(*args, **kwargs)  # its types are declared
+    bound.apply_defaults()
+    types = [self.typeof_pyval(_example_of(x)) for x in bound.args]
+    declared = self.typingctx.resolve_overload(func, self.nopython_signatures, types, {})
+    if declared is None:
+        raise TypeError(
+            f"{func.__qualname__}: no declared signature takes arguments of these types: "
+            f"{', '.join(map(str, types))}"
+        )
+    given = [_cast(x, kind) for x, kind in zip(bound.args, declared.args)]
+    return _cast(func(*given), declared.return_type)
+
+
+def _example_of(x: Any) -> Any:
+    """Return an argument as plain values of its dtype and its axes, by which Numba types it."""
+    if type(x) is tuple:
+        return tuple(map(_example_of, x))
+    if not isinstance(x, Tensor):
+        return x
+    return np.zeros((1,) * len(shape_of(x)), x.dtype) if is_array(x) else x.dtype.type(0)
+
+
+def _cast(x: Any, kind: Any) -> Any:
+    """Return a number as one of a declared type, as compiled code converts it."""
+    if type(x) is tuple and hasattr(kind, "types"):
+        return tuple(map(_cast, x, kind.types))
+    bits = getattr(kind, "bitwidth", None)
+    if bits is None or shape_of(x) or type(x) is bool:
+        return x
+    name = str(kind)  # float64, int64
+    if isinstance(x, (Tensor, np.generic)):
+        return x if x.dtype == name else x.astype(name)[()]
+    if type(x) in (int, float):
+        return np.dtype(name).type(x).item()
+    return x
 
 
 def run_elements(self: Any, args: tuple, kwargs: dict, compiled: Callable) -> Any:
