@@ -184,7 +184,8 @@ class Contents:
         if isinstance(value, functools.partial):
             parts = [value.func, *value.args, *value.keywords.values()]
         else:  # the methods of a subclass might run code
-            for kind in (dict, list, tuple, set, frozenset):
+            kinds: tuple[Any, ...] = (dict, list, tuple, set, frozenset)
+            for kind in kinds:
                 if isinstance(value, kind) and kind.__len__(value) <= LONGEST:
                     parts = list(dict.values(value) if kind is dict else kind.__iter__(value))
         for part in parts:

@@ -37,6 +37,7 @@ SHARE = 0.1
 """The least part of a package's modules that has numerical names."""
 
 MOST_WRAPPERS = 10
+COMPILED_KINDS = "cython_function_or_method", "fused_cython_function", "fortran"
 CACHED = type(functools.lru_cache(is_extension))
 IMPORT = dis.opmap["IMPORT_NAME"]
 COMPILED = "is or reaches compiled code"
@@ -136,16 +137,17 @@ class Reach:
         chosen: dict[str, Found] = {}
         waiting = list(self.starts)
         while waiting:
-            f = self.found.get(waiting.pop())
-            if f is None or f.name in chosen:
+            name = waiting.pop()
+            if name not in self.found or name in chosen:
                 continue
-            whole, numerical = counts[f.root]
-            if not self.is_given(f.name):
-                if f.name in bad or not numerical or numerical < SHARE * whole:
-                    self.left[f.name] = COMPILED if f.name in bad else OTHER
+            found = self.found[name]
+            whole, numerical = counts[found.root]
+            if not self.is_given(name):
+                if name in bad or not numerical or numerical < SHARE * whole:
+                    self.left[name] = COMPILED if name in bad else OTHER
                     continue
-            chosen[f.name] = f
-            waiting += f.leads
+            chosen[name] = found
+            waiting += found.leads
         return list(chosen.values())
 
     def summary(self) -> dict[str, str]:
@@ -181,7 +183,10 @@ def is_numerical(value: Any) -> bool:
     kind = type(value)
     if issubclass(kind, ModuleType) and kind is not ModuleType:  # which may import when asked
         return False
-    return kind is np.ufunc or twin_of(value) is not None or original_of(value) is not None
+    original = value if twin_of(value) is not None else original_of(value)
+    if original is None:
+        return kind is np.ufunc
+    return getattr(original, "__module__", None) != "functools"  # whose caches have twins
 
 
 def modules_of(value: Any) -> list[str]:
@@ -196,8 +201,8 @@ def modules_of(value: Any) -> list[str]:
     elif issubclass(kind, type):
         own = [v for v in vars(value).values() if type(v) is FunctionType][:1]
         names = [value.__module__, *[_name_of(v.__globals__) for v in own]]
-    elif kind is BuiltinFunctionType or kind.__name__ in ("cython_function_or_method", "fortran"):
-        names = [value.__module__]
+    elif kind is BuiltinFunctionType or kind.__name__ in COMPILED_KINDS:
+        names = [getattr(value, "__module__", None)]
     elif kind is functools.partial:
         return modules_of(value.func)
     else:
