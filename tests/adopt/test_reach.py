@@ -202,6 +202,24 @@ def test_adoptions_with_and_without_dependencies_are_counted(packages):
     assert not any(map(is_right, FUNCTIONS))
 
 
+def test_a_second_adoption_has_the_same_modules(packages):
+    """The names of the modules are twins when it looks at them."""
+    importlib.import_module("caller")
+    with ft.adopt("caller") as first, ft.adopt("caller") as second:
+        assert set(first.modules) == set(second.modules)
+        assert len(second.modules) == 10
+
+
+def test_the_twins_are_not_adopted_themselves(tmp_path):
+    """Code that has been adopted imports them."""
+    text = "def f(x):\n    import numpy.linalg, math\n    return math.sin(x)\n"
+    write(tmp_path, {"inside.py": text})
+    with importable(tmp_path):
+        inside = importlib.import_module("inside")
+        with ft.adopt(inside), ft.adopt(inside) as second:
+            assert second.modules == [inside] and works(inside.f)
+
+
 def test_threads_may_overlap(packages):
     failed = []
 

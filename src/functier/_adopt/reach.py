@@ -82,8 +82,12 @@ class Reach:
         return any([name == given or name.startswith(f"{given}.") for given in self.names])
 
     def awaits(self, name: str) -> bool:
-        """Tell if a module that is imported now may be one to adopt."""
-        return name in self.awaited or name.partition(".")[0] in self.roots
+        """Tell if a module that is imported now may be one to adopt.
+
+        One that was found may have been seen by another thread before all of its code had run.
+        """
+        known = name in self.awaited or name in self.found
+        return known or name.partition(".")[0] in self.roots
 
     def add(self, modules: Iterable[ModuleType]) -> list[ModuleType]:
         """Follow these modules; return those to adopt with them that were not known before."""
@@ -106,7 +110,7 @@ class Reach:
         seen: set[str] = set()
         while waiting:
             name = waiting.pop()
-            if name in seen or (name.partition(".")[0] in STOPS and name not in self.found):
+            if name in seen or (is_stop(name) and name not in self.found):
                 continue
             seen.add(name)
             module = sys.modules.get(name)
@@ -165,7 +169,7 @@ class Reach:
         for func in functions_in(found.module):
             for code in loads_in(func.__code__):
                 for name in imports_in(code, package):
-                    if name.partition(".")[0] not in STOPS:
+                    if not is_stop(name):
                         found.leads.add(name)
                         if name in sys.modules:
                             yield name
@@ -173,19 +177,22 @@ class Reach:
                             self.awaited.add(name)
 
 
+def is_stop(name: str) -> bool:
+    """Tell if a module is of a library where the search ends, or the alias of one with twins."""
+    root = name.partition(".")[0]
+    return root in STOPS or root.startswith("functier-")
+
+
 def is_compiled(name: str) -> bool:
     """Tell if a module is compiled code of a library other than NumPy and SciPy."""
-    return name.partition(".")[0] not in STOPS and is_extension(name)
+    return not is_stop(name) and is_extension(name)
 
 
 def is_numerical(value: Any) -> bool:
-    """Tell if a name has an object of NumPy, SciPy or `math`."""
-    kind = type(value)
-    if issubclass(kind, ModuleType) and kind is not ModuleType:  # which may import when asked
-        return False
+    """Tell if a name has an object of NumPy, SciPy or `math`, or its twin: it is adopted then."""
     original = value if twin_of(value) is not None else original_of(value)
     if original is None:
-        return kind is np.ufunc
+        return type(value) is np.ufunc
     return getattr(original, "__module__", None) != "functools"  # whose caches have twins
 
 
