@@ -226,6 +226,14 @@ def squares(x):
 dispatched = np.vectorize(squares)
 rng = np.random.default_rng(0)
 
+
+def objects_of(x):
+    """Return an object array that plain NumPy has made."""
+    made = np.empty(2, object)
+    made[0], made[1] = x, x * x
+    return made
+
+
 # ---- by the kind of what was written ----
 
 ROWS = mistakes(
@@ -289,8 +297,8 @@ ROWS = mistakes(
     ("method", lambda x: A.searchsorted(x * 20), lambda x: ft.tensor(A).searchsorted(x * 20),
      NUMBERS, ("vmap",)),
     ("method", lambda n: A.take(n), lambda n: ft.tensor(A).take(n), COUNTS, ("vmap",)),
-    ("a.astype", lambda x: fnp.array([x, x * x], dtype=object).astype(float),
-     lambda x: fnp.asarray(fnp.array([x, x * x], dtype=object), dtype=float)),
+    ("a.astype", lambda x: objects_of(x).astype(float),
+     lambda x: fnp.asarray(objects_of(x), dtype=float)),
     ("math", lambda x: math.sin(x) * 2, lambda x: np.sin(x) * 2),
     ("math", lambda x: math.pow(x, 3), lambda x: np.pow(x, 3)),
     ("cmath", lambda x: cmath.sqrt(-x), lambda x: np.sqrt((-x).astype(complex)), NUMBERS,

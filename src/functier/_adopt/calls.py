@@ -23,6 +23,7 @@ from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
+from ..numpy._objects import Objects
 from ..numpy._subclasses import Instance, class_over
 from .texts import print_, repr_, str_
 from .values import (
@@ -358,8 +359,10 @@ def caller_of(kind: Any) -> Callable:
     """Return the twin of calls of `kind`, such as ``numpy.float64(x)``."""
 
     def convert(*args: Any, **kwargs: Any) -> Any:
-        if len(args) != 1 or kwargs or not _isinstance(args[0], TENSORS):
+        if len(args) != 1 or kwargs or not _isinstance(args[0], (*TENSORS, Objects)):
             return kind(*args, **kwargs)
+        if type(args[0]) is Objects:
+            return args[0].astype(kind)
         x = settle(args[0])
         if not in_level(x):
             return kind(x)

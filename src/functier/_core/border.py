@@ -157,7 +157,7 @@ def unfit(x: Any) -> tuple[Callable[[str], Exception], str] | None:
     kind = type(x)
     if kind in SCALARS or isinstance(x, Tensor):
         return None
-    if kind in OVER_TENSORS:
+    if kind in OVER_TENSORS and not issubclass(kind, ndarray):
         return TypeError, (
             f"is a {name_of_class(x.__class__)} of a tensor, whose class a transform would not "
             f"keep; pass numpy.asarray(x), and make the {x.__class__.__name__} inside"
@@ -362,6 +362,11 @@ def without_derivative(x: Value) -> ConversionError:
     """The error for a result of dtype object beside a tensor that is differentiated."""
     if isinstance(x, ndarray) and has_tensors(x):
         return ConversionError(f"the result of an operation {_describe_object_array(x)}")
+    if isinstance(x, Tensor):
+        return ConversionError(
+            "an operand is an object array of tensors, which are values by themselves, whose "
+            "derivative and batch would be lost; for such an array a write numpy.stack(list(a))"
+        )
     return ConversionError(
         f"the result of an operation has dtype {dtype_of(x)}, which has no derivative; make arrays "
         f"of numbers of the operands, with a.astype(float)"

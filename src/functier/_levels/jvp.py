@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.border import one_array, one_value, unexpected, without_derivative
+from .._core.border import OBJECT, one_array, one_value, unexpected, without_derivative
 from .._core.numpy_facts import FAST_PARTS, FLOAT, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
@@ -61,7 +61,7 @@ class JvpLevel(Level):
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(
             kind, negated=negated, fit_tangent=fit_tangent, ndarray=ndarray, float64=float64,
-            FLOAT=FLOAT, NUMBERS=NUMBERS,
+            FLOAT=FLOAT, NUMBERS=NUMBERS, OBJECT=OBJECT, without_derivative=without_derivative,
         )  # fmt: skip
         makers = {  # by the number of facts, of which each operand has three
             3: fast.unary("func, rule, pick, _", UNARY),
@@ -133,6 +133,8 @@ class JvpLevel(Level):
             return self.pair(ans, tangent)  # made alike, from operands of one form
         if isinstance(ans, (tuple, list)):
             return like(ans, [self.outputs(v, t) for v, t in zip(ans, tangent)])
+        if kind is self.cls:  # an object array among the operands had it as an element
+            raise without_derivative(ans)
         if tangent is None or not is_value(ans) or not is_inexact(ans):
             if tangent is not None and is_value(ans) and dtype_of(ans).kind not in "fciub":
                 raise without_derivative(ans)
@@ -213,6 +215,8 @@ BINARY = {
                 kind is ndarray and ans.dtype is FLOAT is value.dtype and ans.shape == value.shape
             )
         ):  # the tangent may have another form than its primal
+            if kind is type(z):
+                raise without_derivative(ans)
             tangent = fit_tangent(tangent, ans)
         z._value, z._extra = ans, tangent
     """,
@@ -225,7 +229,12 @@ PRODUCT = {  # the tangents always have the form of their primal
     """,
     "left": "ans, tangent = func(a._value, b), func(a._extra, b)",
     "right": "ans, tangent = func(a, b._value), func(a, b._extra)",
-    "result": "z._value, z._extra = ans, tangent",
+    "result": """
+        kind = type(ans)
+        if kind is not float64 and (kind is type(z) or ans.dtype is OBJECT):
+            raise without_derivative(ans)  # an operand is an array of objects
+        z._value, z._extra = ans, tangent
+    """,
 }
 
 GETITEM = """

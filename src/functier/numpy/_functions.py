@@ -9,6 +9,7 @@ NOTE [the twin of a function]
 """
 
 import functools
+import math
 import operator
 from collections import deque
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from .._levels.values import unwrap
 from .._levels.views import as_point, is_array
 from .._mutation.array import Array, array_holding, array_of
 from ..modes._asking import call_plain
-from ._objects import elements_of, is_object_array, object_array
+from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array
 from ._testing import call_with_values
 
 ndarray = np.ndarray
@@ -127,7 +128,7 @@ def make_new_writable(result: Any, given: Any) -> Any:
     def writable(value: Any) -> Any:
         nonlocal sources
         if type(value) is not ndarray or value.dtype.kind not in "biufc":
-            return value
+            return as_objects(value) if type(value) is ndarray and value.base is None else value
         if sources is None:
             sources = []
             tree_map(lambda v: sources.append(v) if isinstance(v, ndarray) else None, given)
@@ -192,6 +193,9 @@ def _fill(func: Callable, *args: Any, **kwargs: Any) -> Any:
     """Functions that dispatch on ``like=`` alone."""
     if isinstance(kwargs.get("like"), Tensor):
         kwargs.pop("like")
+    if func is np.full and kwargs.get("dtype") is object and isinstance(args[-1], Tensor):
+        shape = np.empty(args[0], bool).shape
+        return array_of_elements([args[-1]] * math.prod(shape), shape)
     return dispatch_lists(func, args, kwargs)
 
 

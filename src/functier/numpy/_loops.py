@@ -14,6 +14,7 @@ from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .._rules.constructors import composite
 from ._copies import TwinMeta
+from ._objects import array_of_elements
 
 ndarray = np.ndarray
 Elements = list[Any]
@@ -30,6 +31,8 @@ def element_of(x: Value, index: tuple[int, ...]) -> Value:
 
 def stack_elements(found: Elements, shape: tuple[int, ...], dtype: Any = None) -> Value:
     """Return elements, in C order, as an array; `dtype` is that of the result."""
+    if dtype is not None and np.dtype(dtype).hasobject:
+        return array_of_elements(found, shape)  # type: ignore[return-value]
     made = twins.reshape(twins.array(found), shape + shape_of(found[0]))
     return made if dtype is None or made.dtype == dtype else made.astype(dtype)
 
