@@ -54,6 +54,10 @@ def rounded(x):
     return x * 2.5, -x
 
 @njit
+def zero_or(x, low):
+    return (0, x) if x < low else (x * x, x)
+
+@njit
 def recursive(x, n):
     if n == 0:
         return x
@@ -261,6 +265,17 @@ def test_what_adopted_code_compiles(module):
         assert abs(ft.grad(module.made_here)(0.7) - 2 * np.cos(0.7)) < 1e-12
         slope = ft.grad(module.makes_ufunc)(V)
         np.testing.assert_allclose(slope, 3 * np.cos(V) * np.arange(3))
+
+
+def test_an_integer_of_one_branch_is_a_float_as_numba_returns_it(module, monkeypatch):
+    f = module.zero_or
+    with ft.adopt(module):
+        got = ft.vmap(f, in_dims=(0, None))(np.array([0.1, 0.2]), 0.5)
+        assert got[0].dtype == np.float64 and type(f(0.1, 0.5)[0]) is float
+        assert type(ft.jvp(f, (0.1, 0.5), (1.0, 0.0))[0][0]) is float
+        monkeypatch.setattr(kernels, "_as_typed", lambda self, result, *_: result)
+        got = ft.vmap(f, in_dims=(0, None))(np.array([0.1, 0.2]), 0.5)
+        assert got[0].dtype == np.int64  # so the check finds it
 
 
 def state(module):

@@ -22,6 +22,7 @@ from .._mutation.memory import CHOSEN, REGION, View
 from ..numpy._loops import element_of, stack_elements
 
 ndarray = np.ndarray
+ambient = AMBIENT.get
 
 
 def dispatcher_of(x: Any) -> Any:
@@ -42,7 +43,7 @@ def call_over(base: Any, run: Callable) -> Callable:
             if type(x) not in PLAIN:
                 break
         else:
-            if not kwargs and AMBIENT.get() is Tensor:
+            if not kwargs and ambient() is Tensor:
                 return compiled(self, *args)
         found = classes_in(args, kwargs)
         views: list[View] = []
@@ -54,7 +55,7 @@ def call_over(base: Any, run: Callable) -> Callable:
         result = compiled(self, *args, **kwargs)
         for view in views:
             view.memory.version += 1
-        return result if AMBIENT.get() is Tensor else _writable(result, args, kwargs, views)
+        return result if ambient() is Tensor else _writable(result, args, kwargs, views)
 
     return __call__
 
@@ -126,7 +127,8 @@ def run_function(self: Any, args: tuple, kwargs: dict, compiled: Callable) -> An
     """Return the result of a function that ``jit`` compiles."""
     func = vars(self)["py_func"]
     if self._can_compile:
-        return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        return _as_typed(self, result, args, kwargs) if _has_integer(result) else result
     bound = self._compiler.pysig.bind(*args, **kwargs)  # its types are declared
     bound.apply_defaults()
     types = [self.typeof_pyval(_example_of(x)) for x in bound.args]
@@ -138,6 +140,25 @@ def run_function(self: Any, args: tuple, kwargs: dict, compiled: Callable) -> An
         )
     given = [_cast(x, kind) for x, kind in zip(bound.args, declared.args)]
     return _cast(func(*given), declared.return_type)
+
+
+def _has_integer(x: Any) -> bool:
+    if type(x) is tuple:
+        return any(map(_has_integer, x))
+    return type(x) is int or (hasattr(x, "dtype") and x.dtype.kind in "iu" and not shape_of(x))
+
+
+def _as_typed(self: Any, result: Any, args: tuple, kwargs: dict) -> Any:
+    """Return a result with integers as the type of what Numba returns: all branches have one."""
+    types = [self.typeof_pyval(_example_of(x)) for x in args]
+    words = {name: self.typeof_pyval(_example_of(x)) for name, x in kwargs.items()}
+    try:
+        folded = tuple(self._compiler.fold_argument_types(types, words)[1])
+        self.compile(folded)
+        kind = self.overloads[folded].signature.return_type
+    except Exception:  # Numba does not know one of the arguments
+        return result
+    return _cast(result, kind)
 
 
 def _example_of(x: Any) -> Any:
