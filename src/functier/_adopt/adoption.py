@@ -148,12 +148,13 @@ def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
 
     Notes
     -----
-    Code that a call has compiled or copied before is not changed: functions in C, Cython or
-    Numba, and objects that were made by another module. A 0-d tensor answers ``isinstance`` as
-    the NumPy scalar of its dtype, and ``type(x)`` is the class that the value has without the
-    transform, or in a loop over the batch. ``float(x)`` keeps the derivative. ``max`` and
-    ``min`` have Python's meaning: the first of equal values, and no later NaN. Functions of `math`
-    raise their errors if one example of a batch would.
+    Code that a call has compiled or copied before is not changed: functions in C or Cython, and
+    objects that were made by another module. A function that Numba compiles runs as Python code
+    where a tensor is among its arguments, and as compiled code elsewhere. A 0-d tensor answers
+    ``isinstance`` as the NumPy scalar of its dtype, and ``type(x)`` is the class that the value has
+    without the transform, or in a loop over the batch. ``float(x)`` keeps the derivative. ``max``
+    and ``min`` have Python's meaning: the first of equal values, and no later NaN. Functions of
+    `math` raise their errors if one example of a batch would.
 
     Examples
     --------
