@@ -50,6 +50,7 @@ NEEDED = [
     "repr([x > 0, x * 1j])", "str(v.view(Vector))", "repr([v.view(Vector)])",
     "list(map(str, [x]))[0]", "sorted(map(repr, [v]))[0]",
     "str([x.item()])", "repr([float(x)])",
+    "str(np.array([x, 1.5], dtype=object))", "repr([np.array([[x, None]], dtype=object)])",
     "(lambda y: [y.__setitem__(0, x), repr(y)])(np.zeros(2))[1]",
 ]  # fmt: skip
 """Texts that code may look something up by, or read again: NumPy's, or refused."""
@@ -58,13 +59,14 @@ SHARED = [
     'f"{[x]}"', 'f"{x!r}"', 'f"{x!s}"', 'f"{v}"', '"%s" % x', '"%s" % [x]', '"%r" % x', '"%s" % v',
     '"%(a)s" % {"a": [x]}', '"{}".format([x])', '"{!r}".format(x)', 'format([x])', 'f"{x}"',
     '"{}".format(v)', 'f"{(v, x)}"', "ascii(x)",
+    '"%s" % np.array([x, v, 2], dtype=object)',
 ]  # fmt: skip
 """Texts that are for people, too: NumPy's where examples share it, else a description."""
 
 MADE = [
     "str(np.zeros(2))", "repr(np.ones(2))", 'f"{np.zeros(2)}"',
     '"%s %r" % (np.ones(2), np.ones(1))', "str([np.zeros((2, 1))])",
-    "str(np.float64(0.1))", "'{}'.format(np.ones(3))",
+    "repr(np.array(['a', None], dtype=object))", "str(np.float64(0.1))", "'{}'.format(np.ones(3))",
     "str(np.ones(2).view(Vector))", "repr({'a': 0.5, 1: [None]})", "str(b'a', 'ascii') + str()",
 ]  # fmt: skip
 """Texts of what is made in a level, and met no tensor."""

@@ -20,7 +20,11 @@ from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from .._levels.views import is_array
 from .._mutation.array import Array
+from ..numpy._objects import Objects
 from .values import TENSORS, in_level, is_python, settle
+
+ATOMS = frozenset({int, float, bool, str, type(None), np.float64, np.int64, np.str_})
+"""Classes whose texts are what they were."""
 
 FOR_PEOPLE = {"__repr__", "__str__", "__format__", "__rich__", "_repr_html_"}
 """Methods that make a text for people."""
@@ -34,6 +38,8 @@ OF_EITHER = (
 
 def str_(*args: Any, **options: Any) -> str:
     """Return ``str(x)``: see NOTE [who asks for a text]."""
+    if len(args) == 1 and type(args[0]) in ATOMS:
+        return str(args[0])
     if len(args) == 1 and isinstance(args[0], TENSORS) and not options:
         found = text_of(args[0], str, not _for_people())
         return _str_for_people(args[0]) if found is None else found
@@ -73,6 +79,8 @@ def text_of(x: Any, form: Any, needed: bool) -> str | None:
 
     Where it has none: raise if it is `needed`, and return None if it is not.
     """
+    if type(x) is Objects:
+        return _text_of_objects(x, form, needed)
     kind = x.__class__ if type(x) in OVER_TENSORS else None
     box = type(x) is Array
     x = settle(x)
@@ -95,6 +103,25 @@ def text_of(x: Any, form: Any, needed: bool) -> str | None:
         return form(value if box else value.item() if python else value[()])
 
     return level.convert(x, form.__name__, write)
+
+
+class _Text(str):
+    """A text that stands for itself in the text of an object array."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _text_of_objects(x: Any, form: Any, needed: bool) -> str | None:
+    """Return the text of an object array, in which NumPy has the `repr` of each element."""
+    made = np.array(x.view(np.ndarray))
+    for i, element in enumerate(x.flat):
+        if isinstance(element, TENSORS):
+            text = text_of(element, repr, needed)
+            if text is None:
+                return None
+            made.flat[i] = _Text(text)
+    return form(made)
 
 
 TEXTS.update((str_.__code__, repr_.__code__))

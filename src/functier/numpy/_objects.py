@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.adopted import text_for
 from .._core.border import _describe_object_array, has_tensors
 from .._core.errors import ConversionError
 from .._core.root import classes_in, tree_map
@@ -70,6 +71,12 @@ class Objects(np.ndarray):
                 raise ValueError("setting an array element with a sequence.")
             found.append(x.astype(dtype) if isinstance(x, Tensor) else _plain(x, dtype))
         return twins.array(found).reshape(self.shape)
+
+    def __repr__(self) -> str:
+        return text_for(self, repr) or repr(self.view(ndarray))
+
+    def __str__(self) -> str:
+        return text_for(self, str) or str(self.view(ndarray))
 
     def dot(self, b: Any, out: Any = None) -> Any:
         return np.dot(self, b, out)
