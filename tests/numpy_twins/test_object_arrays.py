@@ -202,6 +202,8 @@ def test_without_tensors_it_is_an_object_array():
         o = fnp.array(["a", None, 2], dtype=object)
         assert o.__class__ is np.ndarray and isinstance(o, np.ndarray) and o.dtype == object
         assert (o == "a").tolist() == [True, False, False] and o.tolist() == ["a", None, 2]
+        assert fnp.vectorize(str)(o).tolist() == ["a", "None", "2"]
+        assert fnp.vectorize(lambda v: v is None)(o).tolist() == [False, True, False]
         assert fnp.array([1, 2], dtype=object).sum() == 3 and o[1:].shape == (2,)
         return x
 

@@ -40,6 +40,11 @@ def stack_elements(found: Elements, shape: tuple[int, ...], dtype: Any = None) -
 # ---- numpy.vectorize, numpy.frompyfunc ----
 
 
+def _kind_of(x: Any) -> Any:
+    """Return the dtype of a result, of a text the one of any length."""
+    return np.result_type(x) if isinstance(x, Tensor) else np.asarray(x).dtype.char
+
+
 def vectorize_call(plain: Callable) -> Callable:
     """Return the method of `numpy.vectorize` that calls its function for each element."""
 
@@ -53,7 +58,7 @@ def vectorize_call(plain: Callable) -> Callable:
         found = [func(*[element_of(v, index) for v in values]) for index in np.ndindex(shape)]
         several = isinstance(found[0], tuple)
         columns = list(zip(*found)) if several else [found]
-        kinds = self.otypes or [np.result_type(column[0]) for column in columns]
+        kinds = self.otypes or [_kind_of(column[0]) for column in columns]
         made = [stack_elements(list(c), shape, np.dtype(t)) for c, t in zip(columns, kinds)]
         return tuple(made) if several else made[0]
 
