@@ -51,9 +51,10 @@ def test_a_function_of_equal_values_and_their_vectors_is_refused(function, matri
         ft.grad(lambda a: np.sum(direction * function(np.sqrt, a)))(matrix)
     with pytest.raises(np.linalg.LinAlgError):  # a single element, on which no value depends
         ft.grad(lambda a: function(np.sqrt, a)[0, 1])(matrix)
-    with pytest.warns(RuntimeWarning, match=f"linalg.{name}: equal"):
-        tangent = ft.jvp(lambda a: function(np.sqrt, a), (matrix,), (direction,))[1]
-    assert np.isnan(tangent).any()
+    with pytest.raises(np.linalg.LinAlgError, match=rf"linalg.{name}: equal .*values do not"):
+        ft.jvp(lambda a: function(np.sqrt, a), (matrix,), (direction,))
+    with pytest.raises(np.linalg.LinAlgError):  # of which nothing depends on the vectors by number
+        ft.grad(lambda a: np.sum(direction * function(lambda w: w * w - 1.0, a)))(matrix)
 
 
 @pytest.mark.parametrize("matrix", [np.eye(4), _of_equal_values()[0]], ids=["eye", "rounded"])
@@ -90,9 +91,8 @@ def test_single_vectors_of_equal_values_are_refused():
     ):
         with pytest.raises(np.linalg.LinAlgError):
             ft.grad(lambda a, f=f: np.sum(direction * f(a)))(matrix)
-        with pytest.warns(RuntimeWarning):
-            vectors = ft.jvp(f, (matrix,), (direction,))[1]
-        assert np.isnan(vectors).any(axis=0).sum() == 2  # of the two vectors, and no other
+        with pytest.raises(np.linalg.LinAlgError):
+            ft.jvp(f, (matrix,), (direction,))
 
 
 def test_what_uses_other_vectors_has_its_derivative():
@@ -101,15 +101,12 @@ def test_what_uses_other_vectors_has_its_derivative():
 
     def largest(a):
         w, v = np.linalg.eigh(a)
-        return np.sum(weights * np.outer(v[:, 3], v[:, 3])) * w[3] + w[0] + w[1]
+        return np.sum(weights * np.outer(v[:, 3], v[:, 3])) * w[3]
 
     step = 1e-6 * direction
     expected = (largest(matrix + step) - largest(matrix - step)) / 2e-6
     gradient = np.sum(ft.grad(largest)(matrix) * direction)
     np.testing.assert_allclose(gradient, expected, rtol=1e-6)
-    with pytest.warns(RuntimeWarning):
-        tangent = ft.jvp(largest, (matrix,), (direction,))[1]
-    np.testing.assert_allclose(tangent, expected, rtol=1e-6)
 
 
 def test_a_direction_that_keeps_the_vectors_has_its_tangent():
