@@ -7,10 +7,10 @@ NOTE [which modules are adopted with others]
 
     - of no library that has twins, nor of Python's own;
     - in Python: it has no compiled object of a library other than NumPy and SciPy, and reaches
-      no module of its package that has one. So pandas, Matplotlib and JAX are left alone, and the
-      formulas beside a package's compiled code are not;
+      no module of its package that has one. So pandas, Matplotlib and scikit-learn are left
+      alone, and the formulas beside a package's compiled code are not;
     - in a numerical package: one in ten of its modules that are reached has a name of NumPy, SciPy
-      or `math`. So SymPy, NetworkX and pytest are left alone, where it is one in fifteen or less.
+      or `math`. So SymPy, NetworkX and pytest are left alone.
 
     What is left alone is remembered with the reason, and is not followed.
 """
