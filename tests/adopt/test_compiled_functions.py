@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._adopt import compiled, kernels
+from functier._adopt import compiled, kernels, reach
 from functier._mutation.memory import Memory
 
 numba = pytest.importorskip("numba")
@@ -340,6 +340,25 @@ def test_names_of_other_adopted_modules_are_as_they_were(tmp_path):
             slope = ft.grad(user.h)(0.4)
         assert value == user.h(0.4)
         np.testing.assert_allclose(slope, difference(user.h, 0.4), rtol=1e-6)
+
+
+def test_compiled_functions_of_another_package_are_reached(tmp_path, monkeypatch):
+    files = {
+        "numbakernel.py": (
+            "import math\nfrom numba import njit, vectorize\n"
+            "@njit\ndef f(x):\n    return math.sin(x)\n"
+            "@vectorize\ndef g(x):\n    return math.exp(x)\n"
+        ),
+        "numbacaller.py": "from numbakernel import f, g\ndef h(x):\n    return f(x) * g(x)\n",
+    }
+    support.write(tmp_path, files)
+    with support.importable(tmp_path):
+        caller = importlib.import_module("numbacaller")
+        with ft.adopt(caller):
+            np.testing.assert_allclose(ft.grad(caller.h)(0.4), difference(caller.h, 0.4), rtol=1e-6)
+        monkeypatch.setattr(reach, "is_of_numba", lambda kind: False)
+        with ft.adopt(caller), pytest.raises((TypeError, numba.core.errors.TypingError)):
+            ft.grad(caller.h)(0.4)
 
 
 def test_a_function_for_numba_alone_is_compiled(tmp_path):

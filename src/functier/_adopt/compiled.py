@@ -38,6 +38,7 @@ NEEDED = {
 }
 """The parts of Numba that an adoption needs, by their modules."""
 
+COMPILED = "CPUDispatcher", "DUFunc", "GUFunc"
 _CLASSES: dict[Any, type] = {}
 _ADOPTED: WeakSet[Any] = WeakSet()
 _VIEWS: dict[int, ModuleType] = {}
@@ -73,7 +74,7 @@ def adopt_compiled(namespaces: Iterable[int]) -> None:
     _install(parts)
     wanted = set(namespaces)
     for x in gc.get_objects():
-        if type(x) in _CLASSES and id(_function_of(x).__globals__) in wanted:
+        if type(x) in _CLASSES and id(python_function(x).__globals__) in wanted:
             _adopt(x)
 
 
@@ -81,7 +82,7 @@ def release_compiled(namespaces: Iterable[int]) -> None:
     """Undo it: the names of these modules are those that they were."""
     gone = set(namespaces)
     for x in list(_ADOPTED):
-        if id(_function_of(x).__globals__) in gone:
+        if id(python_function(x).__globals__) in gone:
             _release(x)
     for func in list(_CLONES):
         if id(func.__globals__) in gone:
@@ -100,7 +101,7 @@ def release_compiled(namespaces: Iterable[int]) -> None:
 def _install(parts: dict[str, Any]) -> None:
     """Change the places where Numba takes a function, and where a compiled one is made."""
     if not _CLASSES:
-        dispatcher, ufunc, gufunc = (parts[k] for k in ("CPUDispatcher", "DUFunc", "GUFunc"))
+        dispatcher, ufunc, gufunc = (parts[name] for name in COMPILED)
         _CLASSES[dispatcher] = _class_over(dispatcher, run_function, py_func=_PY_FUNC)
         _CLASSES[ufunc] = _class_over(ufunc, run_elements)
         _CLASSES[gufunc] = _class_over(gufunc, run_loops)
@@ -131,7 +132,7 @@ def _made(make: Callable) -> Callable:
     @functools.wraps(make)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
-        if type(self) in _CLASSES and id(_function_of(self).__globals__) in RECORDS:
+        if type(self) in _CLASSES and id(python_function(self).__globals__) in RECORDS:
             _adopt(self)
 
     return __init__
@@ -153,9 +154,17 @@ def _class_over(base: Any, run: Callable, **attributes: Any) -> type:
     )
 
 
-def _function_of(x: Any) -> Any:
+def python_function(x: Any) -> Any:
     """Return the Python function of a compiled one."""
     return vars(dispatcher_of(x))["py_func"]
+
+
+def is_of_numba(kind: type) -> bool:
+    """Tell if a class is that of functions that Numba compiles."""
+    if str(kind.__module__).partition(".")[0] != COMPILER:
+        return False
+    parts = _parts() or {}
+    return any([parts[name] in kind.__mro__ for name in COMPILED if name in parts])
 
 
 def _cache_of(x: Any) -> Any:
@@ -168,7 +177,7 @@ def _cache_of(x: Any) -> Any:
 def _adopt(x: Any) -> None:
     cache = _cache_of(x)
     if cache is not None:
-        cache._py_func = clone_of(_function_of(x))
+        cache._py_func = clone_of(python_function(x))
     x.__class__ = _CLASSES[type(x)]
     _ADOPTED.add(x)
 
@@ -177,7 +186,7 @@ def _release(x: Any) -> None:
     _ADOPTED.discard(x)
     cache = _cache_of(x)
     if cache is not None:
-        cache._py_func = _function_of(x)
+        cache._py_func = python_function(x)
     x.__class__ = type(x).__mro__[1]
 
 

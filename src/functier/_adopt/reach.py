@@ -27,6 +27,7 @@ import numpy as np
 
 from .._core.imports import is_extension
 from .call_sites import SILENT, CodeTable, loads_in
+from .compiled import is_of_numba, python_function
 from .search import import_name
 from .twins import original_of, twin_of
 
@@ -212,6 +213,8 @@ def modules_of(value: Any) -> list[str]:
         names = [getattr(value, "__module__", None)]
     elif kind is functools.partial:
         return modules_of(value.func)
+    elif is_of_numba(kind):
+        return modules_of(python_function(value))
     else:
         names = [kind.__module__]
     return list({name for name in names if type(name) is str})
