@@ -385,12 +385,13 @@ def test_an_operation_whose_rule_fails(wrong, other, monkeypatch):
 
 
 def test_anomaly_finds_nans_of_the_backward_pass_only():
+    large = 1000.0 * X
     with ft.debug.detect_anomaly(), np.errstate(all="ignore"):
         assert np.isnan(ft.vmap(np.sqrt)(-X)[0])
-        with pytest.raises(ft.NonFiniteError, match=r"the derivative of numpy\.sqrt .* made 1 NaN"):
-            ft.grad(lambda x: np.sum(np.sqrt(x) * 0.0))(X)
+        with pytest.raises(ft.NonFiniteError, match=r"the derivative of numpy\.exp .* made \d NaN"):
+            ft.grad(lambda x: np.sum(np.exp(x) * 0.0))(large)
     with ft.debug.detect_anomaly(check_nan=False), np.errstate(all="ignore"):
-        assert np.isnan(ft.grad(lambda x: np.sum(np.sqrt(x) * 0.0))(X)[1])
+        assert np.isnan(ft.grad(lambda x: np.sum(np.exp(x) * 0.0))(large)).any()
 
 
 # ---- where it is on ----

@@ -331,6 +331,8 @@ def test_a_level_changes_its_class_in_one_place():
         ("_multivariate", "found.__class__ = made"),  # nor is this one
         ("_objects", "__class__ = property(lambda self: ndarray)"),  # what is shown
         ("_records", "__class__ = property(lambda self: self.functier_kind)"),  # what is shown
+        ("compiled", "x.__class__ = _CLASSES[type(x)]"),  # a dispatcher of Numba
+        ("compiled", "x.__class__ = type(x).__mro__[1]"),
         ("level", "level.__class__ = kind"),
         ("level", "self.__class__ = ENDED[self.escape]"),
         ("life", "level.__class__ = ENDED[level.escape]"),

@@ -5,22 +5,31 @@ NOTE [what the backward pass owns]
     of cotangents. So its sum with another one, and the last rule that reads it, may write into
     its memory. The pass owns a cotangent that a rule returned unchanged only if no other rule
     has read it.
+
+NOTE [flat operands]
+    Where a rule gives an infinite cotangent, as that of ``sqrt(x * x)`` at 0, what it is
+    multiplied by on its way back may be exactly zero: the operand does not move with any leaf of
+    the tape. Then the function has a subgradient there, and it is zero, as `jvp` finds by its
+    zero tangents. So a second pass takes positive numbers from these elements to the leaves. If
+    nothing arrives, the infinite cotangents are replaced by zeros. If something does, they stay.
 """
 
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, has_form_of
+from .._core.numpy_facts import BIG, dtype_of, has_form_of, shape_of
 from .._core.rule import negated, over, times
 from .._core.table import FRESH
 from .._core.types import Function, Value
 from .._core.unsettled import UNSETTLED, is_reported
 from .cotangents import add, fit, pull
-from .flat import without_flat
 from .tape import Node
 
 ndarray = np.ndarray
+GOLDEN = 0.6180339887498949
 INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
 
 
@@ -49,6 +58,32 @@ def backward(roots: list[tuple[Node, Value]], inputs: list[Node], floor: int = -
     while queue:
         _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
     return [grads.get(leaf[0]) for leaf in inputs]
+
+
+def _without_flat(c: Value, parent: Node, floor: int) -> Value:
+    """Return the cotangent of `parent` with 0 for what is infinite and does not move."""
+    if c is None or type(c) is tuple or parent[1] is None or parent[0] <= floor:
+        return c
+    infinite = np.isinf(c)
+    if type(infinite) in (np.ndarray, np.bool_) and not infinite.any():
+        return c
+    size = int(np.prod(shape_of(c)))
+    probe = 1.0 + (GOLDEN * np.arange(1, size + 1)) % 1.0  # no two of them cancel by chance
+    moves: Any = False
+    probe = infinite * probe.reshape(shape_of(c)).astype(dtype_of(c))
+    for arrived in _parts(_arrive(parent, probe, floor)):
+        moves = np.logical_or(moves, np.any(np.not_equal(arrived, 0)))
+    settled = np.where(np.logical_and(infinite, np.logical_not(moves)), dtype_of(c).type(0), c)
+    return settled if shape_of(c) else settled[()]
+
+
+def _parts(cotangents: Iterable) -> Iterator:
+    """Go through cotangents, of which some are tuples with None."""
+    for c in cotangents:
+        if isinstance(c, (tuple, list)):
+            yield from _parts(c)
+        elif c is not None:
+            yield c
 
 
 def _arrive(node: Node, g: Value, floor: int) -> list:
@@ -96,7 +131,7 @@ def _along_chain(
                 if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
                     c = None if c is None else fit(c, fix[0], fix[1])
             if UNSETTLED and is_reported():
-                c = without_flat(c, parent, floor, _arrive)
+                c = _without_flat(c, parent, floor)
             if c is not None:
                 key = parent[0]
                 if key in grads:
