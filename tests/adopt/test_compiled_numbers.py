@@ -18,6 +18,17 @@ CALLS = {
 }  # fmt: skip
 
 
+ADOPTIONS = []
+
+
+@pytest.fixture(autouse=True)
+def undone():
+    """Undo the adoptions of a test: others ask that nothing is adopted."""
+    yield
+    while ADOPTIONS:
+        ADOPTIONS.pop().undo()
+
+
 def adopted(text):
     """A function of a module that is adopted."""
     users = types.ModuleType("users")
@@ -25,7 +36,7 @@ def adopted(text):
     exec(f"import cmath, math\ndef f(x):\n    return {text}\n", vars(users))
     sys.modules["users"] = users
     try:
-        ft.adopt(users)
+        ADOPTIONS.append(ft.adopt(users))
     finally:
         del sys.modules["users"]
     return users.f
