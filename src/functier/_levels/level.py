@@ -16,7 +16,7 @@ NOTE [nothing large on a class]
 """
 
 from collections.abc import Iterable
-from operator import getitem
+from operator import getitem, mul
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
 
@@ -46,7 +46,15 @@ from .attributes import attribute_inside, forward_attribute
 from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
-from .operands import LISTS, array_of, check_static, drop_labels, stack_lists
+from .operands import (
+    LISTS,
+    REPEATED,
+    array_of,
+    check_static,
+    drop_labels,
+    repeat_sequence,
+    stack_lists,
+)
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item
 
@@ -233,6 +241,10 @@ class Level:
             return func(*beside_tensors((a, b), {})[0])
         if opts_out(a) or opts_out(b):
             return operate(func, a, b)
+        if func is mul and not REPEATED.isdisjoint((type(a), type(b))):
+            repeated = repeat_sequence(a, b)
+            if repeated is not None:
+                return repeated
         a, b = [array_of(v) if type(v) in (list, tuple) else converted(v) for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 

@@ -1,7 +1,7 @@
 """Operands that are lists: arrays, as they are for NumPy."""
 
 from collections.abc import Callable
-from operator import getitem
+from operator import getitem, index
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,13 @@ from .._core.errors import ConversionError
 from .._core.op import Call, Op
 from .._core.root import classes_in
 from .._core.types import Value
+from .._mutation.array import is_array
 from .._mutation.items import stacked
 
 ndarray = np.ndarray
 LISTS = frozenset({list, tuple})
+REPEATED = frozenset({list, tuple, str, bytes, bytearray})
+"""Sequences that a whole number repeats."""
 
 SEQUENCES: dict[Callable, tuple[tuple[int, str], ...]] = {
     np.hstack: ((0, "tup"),),
@@ -36,6 +39,14 @@ NESTED = {
 
 ALONE: dict[Callable, tuple[int, str]] = {np.apply_along_axis: (2, "arr")}
 """The one parameter that takes an array, of functions that hand the others on."""
+
+
+def repeat_sequence(a: Any, b: Any) -> Any:
+    """Return ``[v] * n`` of a whole number that is no array, as of NumPy's; None for others."""
+    sequence, number = (a, b) if type(a) in REPEATED else (b, a)
+    if number.dtype.kind not in "iu" or is_array(number):
+        return None
+    return sequence * index(number)
 
 
 def stack_lists(func: Callable, op: Op | None, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
