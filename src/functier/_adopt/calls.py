@@ -21,6 +21,7 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
+from .._levels.raised import run_raised_apart
 from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
 from ..numpy._objects import Objects
@@ -76,6 +77,15 @@ def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:
     return as_int(x, int, np.trunc) if _isinstance(x, TENSORS) else int(x)
 
 
+def _error_of(convert: Callable, x: Any) -> Exception:
+    """Return the error for a number that is no int64: Python's, for NaN and for infinity."""
+    try:
+        whole = convert(x)
+    except (ValueError, OverflowError) as error:
+        return error
+    return OverflowError(f"{convert.__name__}(x): {whole} of an example exceeds an int64")
+
+
 def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
     """Return ``convert(x)``, an integer; `rounded` is the same on arrays, with floats."""
     x = settle(x)
@@ -92,8 +102,11 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
         whole = rounded(values.astype(np.float64))  # whose range an int64 is in
         bad = ~((whole >= -LARGEST) & (whole < LARGEST))
         if bad.any():
-            whole = convert(values[bad].flat[0])  # raises for NaN and for infinity
-            raise OverflowError(f"{convert.__name__}(x): {whole} of an example exceeds an int64")
+            error = _error_of(convert, values[bad].flat[0])
+            kept = stop_gradient(x)
+            fits = np.greater_equal(kept, -LARGEST) & np.less(kept, LARGEST)
+            run_raised_apart(fits, f"{convert.__name__}(x)", error)
+            raise error
         if shares(x, whole):
             return convert(values.flat[0])
         return noted(rounded(stop_gradient(x)).astype(np.int64), True)

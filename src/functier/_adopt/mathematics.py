@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .._levels.raised import run_raised_apart
+from .._transforms.stop_gradient import stop_gradient
 from .calls import as_int
 from .values import (
     TENSORS,
@@ -56,7 +58,12 @@ def _check(func: Callable, numbers: list, y: Any) -> None:
     rows = np.asarray(plain_values(table)).reshape(-1, len(numbers) + 1)
     for row in np.unique(rows[~np.isfinite(rows[:, -1])], axis=0):
         *given, found = row.tolist()
-        wanted = func(*given)
+        try:
+            wanted = func(*given)
+        except Exception as error:
+            same = [np.equal(stop_gradient(x), v) | (v != v) for x, v in zip(numbers, given)]
+            run_raised_apart(np.all(np.stack(same), axis=0), f"math.{func.__name__}", error)
+            raise
         if wanted != found and not (math.isnan(wanted) and math.isnan(found)):
             raise ArithmeticError(
                 f"math.{func.__name__} is {wanted} for {given} of an example, and the formula for "

@@ -15,6 +15,8 @@ class LevelError(Exception):
     error, which does not tell the reason, and code that tries one way after another would go on.
     """
 
+    of: BaseException | None = None
+
     def __init__(self, message: str = "", named: bool = False):
         super().__init__(message)
         self.named = named
@@ -32,8 +34,10 @@ def reveal(error: BaseException, refused: LevelError | None = None) -> None:
     NumPy does so where ``a[0] = x`` asks a sequence for a float: "setting an array element".
     Python does where compiled code has not seen that a conversion failed, as that of
     `scipy.optimize.brentq`; `scipy.optimize.root_scalar` raises an error without a cause. `refused`
-    is the last refused conversion, if there was one.
+    is the last refused conversion, if there was one; `of` is the error that it stands beside.
     """
+    if refused is not None and refused.of is error:
+        return  # nobody has caught it
     cause: BaseException | None = error
     while isinstance(cause, (ValueError, SystemError)):
         cause = cause.__cause__

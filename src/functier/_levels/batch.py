@@ -57,6 +57,7 @@ from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level
+from .raised import raise_of_examples
 from .stores import BatchStore
 
 new = object.__new__
@@ -123,11 +124,20 @@ class BatchLevel(Level):
             return self.wrap(call.run(values, op.vmap, self.k))
         except LevelError as error:
             raise self.name_error(error) from None
+        except Exception as error:
+            raise_of_examples(self, op.name, values, call.run, error)
+            raise
 
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         if op.vmap is None:
             return Level.apply_single(self, op, x, given)
-        result = op.vmap(self.k, x._value, **given)
+        try:
+            result = op.vmap(self.k, x._value, **given)
+        except LevelError:
+            raise
+        except Exception as error:
+            raise_of_examples(self, op.name, [x._value], lambda v: op.kernel(*v, **given), error)
+            raise
         if isinstance(result, (tuple, list)):
             return self.wrap(result)
         y = new(self.cls)

@@ -22,6 +22,7 @@ from .._core.errors import UnsupportedError
 from .._core.numpy_facts import shape_of
 from .._core.root import classes_in
 from .._core.tensor import Tensor
+from .._levels.raised import Outcomes
 from .._transforms.jacobian import jacfwd
 from .._transforms.jvp import jvp
 from .._transforms.stop_gradient import stop_gradient
@@ -77,11 +78,20 @@ class Problem:
             try:
                 for x in starts:
                     self.value(x, ())
-                results = [solve(e) for e in self.examples()]
+                results = self._all_results(solve)
                 if len(results) == len(self.examples()):
                     return results
             except NewBatch:
                 continue
+
+    def _all_results(self, solve: Callable[[tuple], Any]) -> list[Any]:
+        """Return the results of all examples; those that raise run apart from the others."""
+        outcomes = Outcomes(self.layout.batch_shape())
+        results = [outcomes.of(e, solve) for e in self.examples()]
+        if outcomes.error is not None:
+            raised = self.layout.constant(outcomes.raised)
+            outcomes.raise_error(raised, self.label)
+        return results
 
     def root(self, f: Callable, x: np.ndarray, elementwise: bool) -> Any:
         """Return a root with its derivatives: see NOTE [chord steps].
