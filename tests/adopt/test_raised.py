@@ -11,6 +11,7 @@ import functier as ft
 
 SOURCE = """
 import math
+import warnings
 import numpy as np
 import scipy.optimize as so
 
@@ -68,6 +69,28 @@ def place(v):
     except IndexError:
         return -v
 
+def divided(v):
+    with np.errstate(divide="raise"):
+        try:
+            return np.asarray(6.0) / (v - 1.0)
+        except FloatingPointError:
+            return -v
+
+def logged(v):
+    with np.errstate(invalid="raise"):
+        try:
+            return np.log(v)
+        except FloatingPointError:
+            return -v
+
+def warned(v):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.sqrt(v) * 2.0
+        except RuntimeWarning:
+            return -v
+
 def inside(v):
     total = 0.0
     for shift in (0.0, 1.0, 4.0):
@@ -80,7 +103,7 @@ def inside(v):
 POINTS = np.array([1.0, 9.0, 2.0, -3.0])
 NAMES = (
     "inverse", "root", "solution", "bracketed", "searched", "of_math", "of_two", "whole", "place",
-    "inside",
+    "divided", "logged", "warned", "inside",
 )  # fmt: skip
 
 
@@ -125,7 +148,14 @@ def test_code_that_catches_the_error_of_one_example_is_refused(name, module):
 def test_what_all_examples_raise_is_raised_as_it_is(name, module):
     """And what none raises; the code may catch it."""
     f = getattr(module, name)
-    raising = {"inverse": 1.0, "solution": 1.0, "bracketed": 9.0, "place": 7.0, "of_two": 9.0}
+    raising = {
+        "inverse": 1.0,
+        "solution": 1.0,
+        "bracketed": 9.0,
+        "place": 7.0,
+        "of_two": 9.0,
+        "divided": 1.0,
+    }
     for v in (raising.get(name, -5.0), 2.0):
         with ft.adopt("raising"):
             rows = ft.vmap(f)(np.array([v, v]))

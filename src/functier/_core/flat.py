@@ -52,7 +52,10 @@ class Flat:
             value = row[np.arange(count) % max(row.size, 1)]
         elif np.ndim(value):
             value = np.reshape(value, np.shape(places))
-        base[np.unravel_index(places, base.shape) if base.ndim else ()] = value
+        if base.ndim:
+            base[np.unravel_index(places, base.shape)] = value
+        elif count:
+            base[()] = np.ravel(value)[-1] if np.ndim(value) else value
 
     def places(self, index: Index) -> Value:
         """Return the places at an index, in which tensors of any level may stand."""

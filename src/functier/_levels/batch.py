@@ -103,7 +103,7 @@ class BatchLevel(Level):
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(kind, align=align, stretch=stretch, ndarray=ndarray, EVERYTHING=EVERYTHING)
         makers = {
-            1: fast.unary("func", "y._value = func(x._value)"),
+            1: fast.unary("func", "try: y._value = func(x._value)\n" + AGAIN + "unary(func, x)"),
             2: fast.binary("func", BINARY),
         }
         calls: dict[Callable, Callable] = {}
@@ -133,8 +133,6 @@ class BatchLevel(Level):
             return Level.apply_single(self, op, x, given)
         try:
             result = op.vmap(self.k, x._value, **given)
-        except LevelError:
-            raise
         except Exception as error:
             raise_of_examples(self, op.name, [x._value], lambda v: op.kernel(*v, **given), error)
             raise
@@ -461,6 +459,7 @@ class _Slot:
 
 # ---- the hot path ----
 
+AGAIN = "except Exception: return level."  # of single examples: see `raised`
 BINARY = {
     "both": """
         x, y = a._value, b._value
@@ -482,7 +481,7 @@ BINARY = {
     """,
     "left_inner": "x, y = align(level.k, (a._value, level.lift(b)))",
     "right_inner": "x, y = align(level.k, (level.lift(a), b._value))",
-    "result": "z._value = func(x, y)",
+    "result": f"try: z._value = func(x, y)\n{AGAIN}binary(func, a, b)",
 }
 
 PRODUCT = {

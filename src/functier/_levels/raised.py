@@ -53,8 +53,10 @@ def raise_of_examples(
     """Have the examples run apart of which some raise in ``run(values)``, as NOTE says.
 
     `values` have the batch axes of `level` in front; `run` computes one example. It returns
-    where all examples raise, and `error` is to be raised.
+    where all examples raise, and `error` is to be raised, or where it is a refusal.
     """
+    if isinstance(error, LevelError):
+        return
     shapes = [np.shape(v)[: level.k] for v in values if np.ndim(v) >= level.k]
     batch = np.broadcast_shapes(*shapes)
     outcomes = Outcomes(batch)
