@@ -3,7 +3,8 @@
 NOTE [who asks for a text]
     By a text that ``str``, ``repr`` or a format gives, code may look something up, or read the
     number again. So ``str(x)`` and ``repr(x)``, also of a list that holds `x`, are NumPy's text.
-    They are refused where a derivative would be lost, and where examples differ. An f-string,
+    They are refused where a derivative would be lost, and where examples differ, unless people read
+    them: what follows the call tells (`text_uses`), and joined texts are a `Text`. An f-string,
     ``%`` and ``str.format`` are for people, too: they have that text where examples share it
     and there is no derivative, and else a description. What is printed or logged, and what a method
     such as ``__repr__`` makes of a tensor, is for people.
@@ -15,19 +16,19 @@ from typing import Any
 import numpy as np
 
 from .._core.adopted import METHODS, TEXTS
+from .._core.ambient import AMBIENT
 from .._core.errors import ConversionError
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from .._levels.views import is_array
 from .._mutation.array import Array
 from ..numpy._objects import Objects
+from .joined import FOR_PEOPLE, Gap, Text, letters_of
+from .text_uses import PEOPLE, use_of_text
 from .values import TENSORS, in_level, is_python, settle
 
 ATOMS = frozenset({int, float, bool, str, type(None), np.float64, np.int64, np.str_})
 """Classes whose texts are what they were."""
-
-FOR_PEOPLE = {"__repr__", "__str__", "__format__", "__rich__", "_repr_html_"}
-"""Methods that make a text for people."""
 
 OF_EITHER = (
     "repr(x), or the text of a list that holds x, depends on whether x is a number of Python's or "
@@ -40,20 +41,44 @@ def str_(*args: Any, **options: Any) -> str:
     """Return ``str(x)``: see NOTE [who asks for a text]."""
     if len(args) == 1 and type(args[0]) in ATOMS:
         return str(args[0])
-    if len(args) == 1 and isinstance(args[0], TENSORS) and not options:
-        found = text_of(args[0], str, not _for_people())
-        return _str_for_people(args[0]) if found is None else found
-    if not _for_people():
+    if len(args) == 1 and type(args[0]) is Text:
+        return args[0]  # type: ignore[return-value]
+    if _for_people():
+        found = None
+        if len(args) == 1 and isinstance(args[0], TENSORS) and not options:
+            found = text_of(args[0], str, False)
+        return _str_for_people(*args, **options) if found is None else found
+    try:
+        if len(args) == 1 and isinstance(args[0], TENSORS) and not options:
+            return text_of(args[0], str, True)  # type: ignore[return-value]
         return str(*args, **options)
-    return _str_for_people(*args, **options)
+    except ConversionError as error:
+        return _text_for_use(error, str, str_, *args, **options)
 
 
 def repr_(x: Any, /) -> str:
     """Return ``repr(x)``: see NOTE [who asks for a text]."""
-    if isinstance(x, TENSORS):
-        found = text_of(x, repr, not _for_people())
+    if _for_people():
+        found = text_of(x, repr, False) if isinstance(x, TENSORS) else None
         return _repr_for_people(x) if found is None else found
-    return _repr_for_people(x) if _for_people() else repr(x)
+    try:
+        return text_of(x, repr, True) if isinstance(x, TENSORS) else repr(x)  # type: ignore[return-value]
+    except ConversionError as error:
+        return _text_for_use(error, repr, repr_, x)
+
+
+def _text_for_use(error: ConversionError, form: Any, own: Any, *args: Any, **options: Any) -> Any:
+    """Return a text that is refused, for people if it is clear that they read it."""
+    frame = sys._getframe(2)
+    use, level = use_of_text(frame, own), AMBIENT.get().level
+    if use is None or not level.depth:
+        raise error
+    if level.kind.guards and level.unanswered is error:
+        level.unanswered = None  # what is shown depends on nothing that a program would not have
+    shown = form(*args, **options)  # this frame is not that of adopted code
+    if use == "shown":
+        return shown
+    return Text([Gap(shown, letters_of(args[0], form))], error.with_traceback(None), level)
 
 
 def print_(*args: Any, **options: Any) -> None:
@@ -125,4 +150,5 @@ def _text_of_objects(x: Any, form: Any, needed: bool) -> str | None:
 
 
 TEXTS.update((str_.__code__, repr_.__code__))
+PEOPLE.append(print_)
 METHODS["__repr__"] = text_of

@@ -313,7 +313,8 @@ class RecordLevel(Level):
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
-            self.unanswered = error  # so that a function cannot catch it, and go another way
+            if self.unanswered is None:  # so that a function cannot catch it, and go another way
+                self.unanswered = error
             raise
 
     def refuse_observer(self) -> None:
