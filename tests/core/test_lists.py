@@ -1,7 +1,7 @@
-"""Lists and tuples beside a tensor: they are arrays, as they are for NumPy.
+"""Lists, tuples and ranges beside a tensor: they are arrays, as they are for NumPy.
 
 Every row of the sample table with two operands and more, with one of them a tensor and
-the others lists.
+the others lists; or, where these have one axis, ranges.
 """
 
 import warnings
@@ -48,12 +48,27 @@ def test_lists_are_arrays(family, rows):
     run_each(cases(samples.of(rows, family)), lambda case: check_lists(*case))
 
 
-def check_lists(row, i):
+@pytest.mark.parametrize("family", samples.families())
+def test_ranges_are_arrays(family, rows):
+    found = cases(samples.of(rows, family))
+    plain = {k: (row, i) for k, (row, i) in found.items() if has_range(row, i)}
+    run_each(plain, lambda case: check_lists(*case, as_range))
+
+
+def has_range(row, i):
+    return any(j != i and v.ndim == 1 and v.dtype.kind in "if" for j, v in enumerate(row.leaves))
+
+
+def as_range(v):
+    return range(1, len(v) + 1) if v.ndim == 1 and v.dtype.kind in "if" else v
+
+
+def check_lists(row, i, as_list=np.ndarray.tolist):
     """With operand `i` a tensor and the others lists, the result is that with arrays."""
     x = row.leaves[i]
 
     def f(value):
-        return row.call(*[value if j == i else v.tolist() for j, v in enumerate(row.leaves)])
+        return row.call(*[value if j == i else as_list(v) for j, v in enumerate(row.leaves)])
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -239,6 +239,7 @@ ALLOWED = {
     ("join", "_broadcast_batch", "np.full(batch, a)"): "where `a` is a number",
     ("join", "_stack", "np.array(arrays)"): "where all of them are numbers",
     ("reduction", "_extremum_vjp", "np.copyto(c, g, where=equal)"): "where both are arrays",
+    ("axes", "as_array", "np.arange(values.start, values.stop, values.step)"): "of a range",
     ("constructors", "are_alike", "bool(np.all(x == first))"): "an answer that all examples share",
 }
 """(file, function, call) and why the argument there is not a value."""

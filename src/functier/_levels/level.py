@@ -16,7 +16,7 @@ NOTE [nothing large on a class]
 """
 
 from collections.abc import Iterable
-from operator import getitem, mul
+from operator import getitem
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
 
@@ -25,13 +25,12 @@ import numpy as np
 from .._core.agreement import settle_masks
 from .._core.border import converted, one_value, operand
 from .._core.errors import LevelError, MutationError
-from .._core.foreign_operators import operate
 from .._core.hints import calls_shuffle
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
-from .._core.root import classes_in, dispatch_lists, opts_out
+from .._core.root import classes_in, dispatch_lists
 from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
@@ -46,15 +45,7 @@ from .attributes import attribute_inside, forward_attribute
 from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
-from .operands import (
-    LISTS,
-    REPEATED,
-    array_of,
-    check_static,
-    drop_labels,
-    repeat_sequence,
-    stack_lists,
-)
+from .operands import LISTS, answer_special, array_of, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item
 
@@ -239,12 +230,8 @@ class Level:
     def binary(self, func: Function, a: Value, b: Value) -> Value:
         if KEPT and (type(a) in KEPT or type(b) in KEPT):
             return func(*beside_tensors((a, b), {})[0])
-        if opts_out(a) or opts_out(b):
-            return operate(func, a, b)
-        if func is mul and not REPEATED.isdisjoint((type(a), type(b))):
-            repeated = repeat_sequence(a, b)
-            if repeated is not None:
-                return repeated
+        if (answer := answer_special(func, a, b)) is not None:
+            return answer
         a, b = [array_of(v) if type(v) in (list, tuple) else converted(v) for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 

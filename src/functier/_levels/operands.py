@@ -1,15 +1,20 @@
-"""Operands that are lists: arrays, as they are for NumPy."""
+"""Operands that are lists: arrays, as they are for NumPy. Operands that no number equals."""
 
+import math
 from collections.abc import Callable
-from operator import getitem, index
+from numbers import Number
+from operator import eq, getitem, index, mul, ne
 from typing import Any
 
 import numpy as np
 
 from .._core.border import has_tensors, is_labelled, operand, without_labels
 from .._core.errors import ConversionError
+from .._core.foreign_operators import operate
+from .._core.numpy_facts import shape_of
 from .._core.op import Call, Op
-from .._core.root import classes_in
+from .._core.root import classes_in, opts_out
+from .._core.tensor import Tensor
 from .._core.types import Value
 from .._mutation.array import is_array
 from .._mutation.items import stacked
@@ -41,10 +46,10 @@ ALONE: dict[Callable, tuple[int, str]] = {np.apply_along_axis: (2, "arr")}
 """The one parameter that takes an array, of functions that hand the others on."""
 
 
-def repeat_sequence(a: Any, b: Any) -> Any:
+def repeat_sequence(func: Callable, a: Any, b: Any) -> Any:
     """Return ``[v] * n`` of a whole number that is no array, as of NumPy's; None for others."""
     sequence, number = (a, b) if type(a) in REPEATED else (b, a)
-    if number.dtype.kind not in "iu" or is_array(number):
+    if type(sequence) not in REPEATED or number.dtype.kind not in "iu" or is_array(number):
         return None
     return sequence * index(number)
 
@@ -72,6 +77,67 @@ def _stack(value: Any, sequence: bool) -> Any:
     if sequence:
         return type(value)([_stack(v, False) for v in value])
     return stacked(value) if has_tensors(value) else value
+
+
+SEQUENCES_OF_PYTHON = {str, bytes, list, tuple, range}
+NUMBERS_OF_PYTHON = {float, complex, int, bool}
+
+
+def answer_unlike(func: Callable, a: Any, b: Any) -> Any:
+    """Return the answer of ``==`` or ``!=`` where one operand is a thing that no number equals:
+    a text, a time or an object that is compared by its identity. None stands for all others.
+
+    NumPy answers with an array for an array. Python answers for its numbers, to which a list is
+    such a thing, too.
+    """
+    x, other = (a, b) if isinstance(a, Tensor) else (b, a)
+    kind: Any = type(other)
+    if isinstance(other, Tensor) or kind in NUMBERS_OF_PYTHON:
+        return None
+    form = shape_of(x)
+    if kind in SEQUENCES_OF_PYTHON:
+        if not form and _is_number_of_python(x):
+            return func is ne
+        if kind in LISTS and has_tensors(other):
+            return None
+        other = np.asarray(other)
+    elif opts_out(other):
+        if isinstance(other, Number):  # a fraction, which a float may equal
+            return func(x, _as_float(other))
+        library = hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_priority__")
+        if library or not form or kind.__eq__(other, 1.0) is not NotImplemented:
+            return None  # Python asks the object
+        return np.full(form, func is ne)
+    if not isinstance(other, (ndarray, np.generic)):
+        return None
+    if other.dtype.kind not in ("USTmM" if x.dtype.kind in "fc" else "UST"):
+        return None  # whole numbers equal spans of time
+    return np.full(np.broadcast_shapes(form, other.shape), func is ne)[()]
+
+
+def _as_float(number: Any) -> float:
+    """Return the float that equals a number, or NaN, which equals none."""
+    try:
+        nearest = float(number)
+    except OverflowError:
+        return math.nan
+    return nearest if nearest == number else math.nan
+
+
+def _is_number_of_python(x: Any) -> bool:
+    while isinstance(x, Tensor):
+        x = x._value
+    return type(x) in NUMBERS_OF_PYTHON
+
+
+SPECIAL: dict[Callable, Callable] = {mul: repeat_sequence, eq: answer_unlike, ne: answer_unlike}
+"""Functions that answer operators, for operands of other kinds than numbers; None for others."""
+
+
+def answer_special(func: Callable, a: Any, b: Any) -> Any:
+    """Return the answer of an operator for an operand of another kind; None for numbers."""
+    answer = SPECIAL[func](func, a, b) if func in SPECIAL else None
+    return operate(func, a, b) if answer is None and (opts_out(a) or opts_out(b)) else answer
 
 
 def array_of(value: Any) -> Value:

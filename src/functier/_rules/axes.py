@@ -15,9 +15,11 @@ from .._core.types import Axis, Value
 
 
 def as_array(values: Value) -> Value:
-    """Return a list or a number, which may hold tensors, as an array."""
+    """Return a list, a range or a number as an array; tensors may be in a list."""
     if hasattr(values, "shape"):
         return values
+    if isinstance(values, range):
+        return np.arange(values.start, values.stop, values.step)
     if not isinstance(values, (list, tuple)):
         return np.reshape(values, ())
     return np.stack([as_array(v) for v in values]) if values else np.zeros(0)
@@ -25,7 +27,7 @@ def as_array(values: Value) -> Value:
 
 def convert_lists(*values: Value) -> list:
     """Return lists as arrays, and other values as they are: a Python number stays weak."""
-    return [as_array(v) if isinstance(v, (list, tuple)) else v for v in values]
+    return [as_array(v) if isinstance(v, (list, tuple, range)) else v for v in values]
 
 
 def as_strong(x: Value) -> Value:
