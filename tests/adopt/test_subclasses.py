@@ -155,6 +155,9 @@ x[None, :2] * MATRIX; MATRIX + x[:2]; np.dot(x[:2], MATRIX); M.flatten(); M.rave
 np.bmat([[M, M], [M.T, c * c.T]]); np.asarray(M); np.array(M); M.copy(); M.astype(float); abs(M)
 M.getA(); np.matrix(M, copy=False) is M; np.concatenate([M, M], axis=1); np.vstack([c, c]); M == M
 type(M) is np.matrix and isinstance(M, np.matrix) and isinstance(M, np.ndarray); [r for r in M]
+np.ravel(M); np.ravel(v); np.squeeze(M); np.diagonal(M); np.reshape(M, (4, 1)); np.repeat(M, 2)
+np.max(M, axis=0); np.mean(M); np.cumsum(M); np.sort(M); np.take(M, [1, 0]); np.unique(M)
+np.argmax(M, axis=0) * c; np.transpose(M); np.prod(M, axis=0); np.swapaxes(M, 0, 1); np.round(M)
 np.kron(M, c); M.prod(0); M.squeeze(); np.exp(M); float((c.T * c)[0, 0]); M.tolist()[0][1]; M @ c
 """
 EXPRESSIONS = [e for e in re.split(r";\s|\n", EXPRESSIONS) if e]

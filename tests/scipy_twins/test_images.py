@@ -27,3 +27,14 @@ def test_options_of_too_few_or_too_many_axes_are_refused_as_by_scipy(name, count
     ):
         with pytest.raises(RuntimeError, match="sequence argument must have length equal to"):
             call()
+
+
+def test_a_factor_that_is_a_tensor_has_no_derivative_but_a_shape():
+    def f(x, factor):
+        return np.sum(nd.zoom(x, factor * 1.0, order=1) ** 2)
+
+    on_x, on_factor = ft.grad(f, argnums=(0, 1))(X, np.array([2.0, 1.3]))
+    assert not on_factor.any()
+    np.testing.assert_allclose(on_x, ft.grad(f)(X, np.array([2.0, 1.3])))
+    rows = ft.vmap(lambda x: nd.zoom(x, np.sum(x) * 0 + 2.0, order=1))(X[None])
+    np.testing.assert_allclose(rows[0], nd.zoom(X, 2.0, order=1))

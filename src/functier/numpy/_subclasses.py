@@ -333,6 +333,8 @@ class Instance:
 def _call(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Return the result of a function; NumPy has some that call a method of that name."""
     name = getattr(func, "__name__", "")
+    if func is np.ravel and args and isinstance(args[0], np.matrix):
+        name = "copy"  # NumPy makes an array of a matrix, whose method gives a matrix
     if args and type(args[0]) in OVER_TENSORS and METHODS.get(name) is func and name != "copy":
         if getattr(type(args[0]), name) is not getattr(Instance, name):
             return getattr(args[0], name)(*args[1:], **kwargs)
