@@ -2,8 +2,9 @@
 
 ``PYTHONPATH=tests:src python -m nets.branches 300 --seed 3``;
 ``... --seed 3 --number 17`` shows one program. Each has `if`, `while`, `for` over a computed
-number, early returns, recursion, masks, `np.nonzero` and exceptions that it catches. It runs under
-``vmap(branches="split")``, with `grad` and `jvp` inside and outside and in two nested batches.
+number, early returns, recursion, masks, `np.nonzero` and exceptions that it catches: its own, and
+those of NumPy. It runs under ``vmap(branches="split")``, with `grad` and `jvp` inside and outside
+and in two nested batches.
 """
 
 import sys
@@ -35,6 +36,16 @@ VALUES = (
     "np.sum(x[np.nonzero(x > {d})[0]] * v)", "v + float(np.sum(x > {c}))",
     "v * {{0.0: {d}, 1.0: {c}}}.get(np.floor(v), 2.0)",
 )  # fmt: skip
+
+
+RAISING = (
+    "v = v + np.linalg.inv(np.diag(np.floor(x)))[0, 0] * v",
+    "v = v + np.linalg.cholesky(np.diag(x + {c} + 0.03))[1, 1]",
+    "v = x[int(np.floor(3 * v))] * v",
+    "v = v * x[[0, int(4 * v)]][1]",
+    "with np.errstate(invalid='raise'): v = np.log(x[{n}] + {c} + 0.03) + v",
+)
+"""Statements that raise for some examples."""
 
 
 class Draw:
@@ -81,7 +92,10 @@ class Draw:
             self.block(indent + 1)
         elif kind == "try":
             self.add(indent, "try:")
-            self.add(indent + 1, f"if {self.pick(CONDITIONS)}: raise KeyError('drawn')")
+            if self.rng.random() < 0.5:
+                self.add(indent + 1, f"if {self.pick(CONDITIONS)}: raise KeyError('drawn')")
+            else:
+                self.add(indent + 1, self.pick(RAISING))
             self.block(indent + 1)
             self.add(indent, "except Exception:")
             self.block(indent + 1)
@@ -119,7 +133,7 @@ class Branches:
             warnings.simplefilter("ignore")
             try:
                 values = np.array([f(x.copy()) for x in XS])
-            except ValueError:  # of NumPy
+            except (ValueError, OverflowError):  # of NumPy, and of int(v)
                 return
             self.judge(number, source, f, values)
 
@@ -128,12 +142,14 @@ class Branches:
         cases = {"vmap": (lambda: split(f)(XS), values)}
         if "float(" not in source:  # which would lose the derivative, and is refused
             slopes = np.array([ft.grad(f)(x) for x in XS])
+            ones = np.ones_like(XS[0])
+            tangents = np.array([ft.jvp(f, (x,), (ones,))[1] for x in XS])
             deep = np.stack([XS, XS[::-1]])
             cases |= {
                 "vmap of grad": (lambda: split(ft.grad(f))(XS), slopes),
                 "grad of vmap": (lambda: ft.grad(lambda xs: np.sum(split(f)(xs)))(XS), slopes),
                 "jvp of vmap": (
-                    lambda: ft.jvp(split(f), (XS,), (np.ones_like(XS),))[1], slopes.sum(1),
+                    lambda: ft.jvp(split(f), (XS,), (np.ones_like(XS),))[1], tangents,
                 ),
                 "vmap of vmap": (lambda: split(split(f))(deep), np.stack([values, values[::-1]])),
             }  # fmt: skip
