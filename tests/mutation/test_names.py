@@ -1,6 +1,7 @@
 """The law: a write does what NumPy does, seen through every name and view."""
 
 import numpy as np
+import pytest
 
 import functier as ft
 import functier.numpy as fnp
@@ -386,3 +387,45 @@ def test_views_that_overlap_in_part(one):
             assert "copy" in str(error)
         else:
             close(found, wanted, 1e-13)
+
+
+def parts_of_rows(x):
+    y = fnp.zeros((2, 3))
+    for i in range(2):
+        y[i] = 1.0 * (x * (i + 1)) + 1j * (x[::-1] * x)
+    return y
+
+
+COMPLEX_WRITES = {
+    "a number": lambda x: at(fnp.zeros(3), 0, x[0] * (2.0 + 1j)),
+    "to a result": lambda x: at(x * 1.0, 1, x[0] * (2.0 + 1j)),
+    "an array": lambda x: at(fnp.zeros(3), slice(None), np.exp(1j * x)),
+    "a plain one": lambda x: at(x * 1.0, slice(2), np.array([1 + 2j, 3j])),
+    "a plain number": lambda x: at(x * 1.0, 0, np.complex128(1 + 2j)),
+    "places": lambda x: at(x * 1.0, [2, 0], x[:2] * (1j + 0.5)),
+    "a mask": lambda x: at(x * 1.0, np.array([True, False, True]), x[:2] * (1j + 0.5)),
+    "single": lambda x: at(fnp.zeros(3, np.float32), ..., x * (2.0 + 1j)),
+    "whole": lambda x: at(fnp.zeros(3, int), ..., x * (20.0 + 1j)),
+    "rows": parts_of_rows,
+}
+
+
+def at(y, index, value):
+    y[index] = value
+    return y
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+@each("f", COMPLEX_WRITES.values(), ids=COMPLEX_WRITES)
+def test_a_real_array_takes_the_real_part_of_complex_values_with_a_warning(f):
+    everywhere(f)
+    for run in (lambda: f(X.copy()), lambda: ft.vmap(f)(XS), lambda: ft.jvp(f, (X,), (T,))):
+        with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+            run()
+    tangent = ft.jvp(f, (X,), (T,))[1]
+    h = 1e-6
+    if f(X.copy()).dtype == float:
+        close(tangent, (f(X + h * T) - f(X - h * T)) / (2 * h), 1e-6)
+    weights = np.arange(1.0, 1.0 + tangent.size).reshape(tangent.shape)
+    if f(X.copy()).dtype == float:
+        close(ft.vjp(f, X)[1](weights)[0] @ T, np.sum(weights * tangent))

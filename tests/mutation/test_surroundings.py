@@ -324,7 +324,7 @@ def test_a_write_that_raises_leaves_the_array():
         for write in (
             lambda: y.__setitem__(0, np.ones(7)), lambda: y.__setitem__(9, x[0]),
             lambda: y.__setitem__([0, 9], x[0]), lambda: np.add(y, np.ones(7), out=y),
-            lambda: y.__iadd__(np.ones((2, 2))), lambda: y.__setitem__(0, x[0] * 1j),
+            lambda: y.__iadd__(np.ones((2, 2))), lambda: y.__setitem__(0, 1j),
             lambda: np.put(y, [9], x[0]), lambda: np.add.at(y, [9], x[0]),
             lambda: y.__setitem__(0, "text"), lambda: y.__setitem__(0, object()),
         ):  # fmt: skip

@@ -5,6 +5,7 @@ from contextvars import ContextVar
 from itertools import count
 from operator import getitem
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
@@ -28,6 +29,8 @@ REGION: ContextVar[int] = ContextVar("region", default=-1)
 """The time at which a function began that runs again later; -1 where none does."""
 
 clock = count()
+
+DISCARDED = "Casting complex values to real discards the imaginary part"  # as NumPy says
 
 
 class Memory:
@@ -291,10 +294,14 @@ class View:
             value = np.asarray(value)
         dtype, shape = dtype_of(value), shape_of(value)
         if dtype.kind == "c" and own.kind in "fiu":
-            raise TypeError(
-                f"a value of dtype {dtype} cannot be written to an array of dtype {own}; write its "
-                f"real part, numpy.real(v), or make the array with dtype=complex"
-            )
+            if type(inner) is complex or not issubclass(kind, (ndarray, np.generic, Tensor)):
+                raise TypeError(
+                    f"a complex number of Python cannot be written to an array of dtype {own}; "
+                    f"write its real part, v.real, or make the array with dtype=complex"
+                )
+            warn(DISCARDED, np.exceptions.ComplexWarning, stacklevel=5)
+            value = np.real(value)
+            dtype = dtype_of(value)
         if shape != target:
             while len(shape) > len(target) and shape[0] == 1:
                 shape = shape[1:]
