@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import METHODS, TEXTS
+from .._core.adopted import METHODS, TEXTS, maker_of_digits
 from .._core.ambient import AMBIENT
 from .._core.errors import ConversionError
 from .._core.subclasses import OVER_TENSORS
@@ -34,6 +34,12 @@ OF_EITHER = (
     "repr(x), or the text of a list that holds x, depends on whether x is a number of Python's or "
     "of NumPy's, which is not known of what is computed with float(x), x.item() or math.sin(x); "
     "write float(x) or numpy.{name}(x) for x in the text, or str(x)"
+)
+
+READ_AGAIN = (
+    "{name}(text) reads the digits that a format such as f'{{x:.9f}}' gave of a number of this "
+    "level, and so would lose what the transform knows of it; write x, or "
+    "functier.stop_gradient(x) in the format where no derivative should follow"
 )
 
 
@@ -128,6 +134,14 @@ def text_of(x: Any, form: Any, needed: bool) -> str | None:
         return form(value if box else value.item() if python else value[()])
 
     return level.convert(x, form.__name__, write)
+
+
+def refuse_digits(text: str, name: str) -> None:
+    """Raise where ``float(text)`` would read a number that has a derivative."""
+    level = maker_of_digits(text)
+    if level is not None:
+        level.unanswered = level.refusal(ConversionError, READ_AGAIN.format(name=name))
+        raise level.unanswered
 
 
 class _Text(str):

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
+from weakref import ref
 
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""
@@ -48,6 +49,31 @@ def text_for(x: Any, form: Callable) -> str | None:
     if not GLOBALS or (frame.f_code not in TEXTS and id(frame.f_globals) not in GLOBALS):
         return None
     return METHODS["__repr__"](x, form, frame.f_code in TEXTS)
+
+
+# ---- digits of numbers with a derivative ----
+
+DIGITS: dict[str, tuple[ref, Any]] = {}
+"""Texts such as ``f"{x:.9f}"`` that levels with a derivative have made: the level, and its call."""
+
+MOST_DIGITS = 4096
+
+
+def note_digits(text: str, level: Any) -> str:
+    """Return a text of digits, and note it, as adopted code may read it as a number again."""
+    if GLOBALS:
+        DIGITS.pop(text.strip(), None)
+        while len(DIGITS) >= MOST_DIGITS:
+            del DIGITS[next(iter(DIGITS))]
+        DIGITS[text.strip()] = ref(level), level.made
+    return text
+
+
+def maker_of_digits(text: str) -> Any:
+    """Return the level that has noted a text and has not ended, or None."""
+    noted, made = DIGITS.get(text.strip(), (None, None))
+    level: Any = None if noted is None else noted()
+    return level if level is not None and level.live and level.made == made else None
 
 
 # ---- texts by the operator ``%`` ----

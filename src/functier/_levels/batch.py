@@ -55,6 +55,7 @@ from .._core.types import Function, Shape, Value
 from .._mutation.array import Array, settle
 from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
+from .conversions import noted
 from .fast_calls import FastCalls
 from .level import Level
 from .raised import raise_of_examples
@@ -395,7 +396,7 @@ class BatchLevel(Level):
         elif shown or ((how in TEXTS or splits(x)) and examples_of(x, False) is not None):
             shared = agreed(x, how in TEXTS)
             if shared is not None:
-                return convert_to(shared.copy(), how, *args)
+                return noted(self, x, convert_to(shared.copy(), how, *args), shown)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"
