@@ -196,7 +196,7 @@ def _zoom(
 ) -> Value:  # fmt: skip
     x = as_array(input)
     factors = each(zoom, np.ndim(x))
-    shape = [int(round(n * f)) for n, f in zip(np.shape(x), factors)]  # also of a tensor
+    shape = [int(np.round(n * f)) for n, f in zip(np.shape(x), factors)]  # also of a tensor
     if all(f == 1 for f in factors) and prefilter:
         return np.copy(x) if output is None else np.astype(x, output)
     grid_mode = grid_mode and x.dtype.kind != "c"  # SciPy forgets it for complex images
