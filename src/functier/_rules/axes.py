@@ -62,6 +62,11 @@ def as_number(n: Value) -> Value:
     return operator.index(n) if hasattr(n, "level") else n
 
 
+def as_whole(n: Value) -> Value:
+    """Return a count that is a tensor of floats without its digits, as NumPy cuts those off."""
+    return np.astype(n, np.intp) if hasattr(n, "level") and n.dtype.kind == "f" else n
+
+
 # ---- axes ----
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._core.types import Shape, Value
-from .axes import as_number, flatten_examples, shift
+from .axes import as_number, as_whole, flatten_examples, shift
 from .constructors import composite, data_dependent_vmap, linear, primitive
 
 
@@ -58,10 +58,18 @@ def _repeat_vjp(g: Value, a_shape: Shape, repeats: Value, axis: int | None = Non
     return np.reshape(segment_sum(g, repeats, axis), a_shape)
 
 
+def _bind_repeat(a: Value, repeats: Value, axis: int | None = None) -> dict:
+    """Return the parameters by name; NumPy casts a number of repeats, and no array of them."""
+    if not np.ndim(repeats):
+        repeats = as_whole(repeats)
+    return {"a": a, "repeats": repeats, "axis": axis}
+
+
 linear(
     np.repeat,
     "a repeats axis",
     "a repeats",
+    bind=_bind_repeat,
     vmap=_repeat_vmap,
     by_value="repeats",
     vjp={"a": _repeat_vjp},

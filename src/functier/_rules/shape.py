@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import lies_in_row
 from .._core.types import Axis, Function, Shape, Value
-from .axes import flatten_examples, ignore_scalar_axis, shift, shift_all
+from .axes import as_whole, flatten_examples, ignore_scalar_axis, shift, shift_all
 from .constructors import composite, linear
 
 # ---- the same elements in another shape ----
@@ -386,6 +386,7 @@ linear(
     np.roll,
     "a shift axis",
     "a shift",
+    bind=lambda a, shift, axis=None: {"a": a, "shift": as_whole(shift), "axis": axis},
     kernel=_roll,
     vmap=_roll_vmap,
     # a product, since the negative of an unsigned shift would wrap around
