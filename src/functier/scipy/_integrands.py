@@ -170,6 +170,10 @@ def with_limits(
     return value
 
 
+GROWTH = 0.1
+"""The least share by which an infinite integrand grows from 1e-6 to 1e-12 before its limit."""
+
+
 def _check_finite(label: str, layout: Layout, name: str, term: Any) -> None:
     """Refuse a limit where a derivative of the integrand is infinite, and is asked for."""
     if layout.order > 1 and not all(np.isfinite(x).all() for x in layout.parts(term).values()):
@@ -186,8 +190,9 @@ def _check_end(label: str, integrand: Integrand, span: Range, name: str, plain: 
         width = np.where(np.isfinite(span.high - span.low), span.high - span.low, 1.0)
         inward = np.where(plain == span.low, 1.0, -1.0) * np.maximum(width, 1e-3 * np.abs(plain))
         parts = [integrand.parts(layout.constant(plain + inward * d)) for d in (0.0, 1e-12, 1e-6)]
-        end = parts[0][layout.zero]
-        if not np.all(np.isfinite(end)):
+        end, near, far = [np.abs(found[layout.zero]) for found in parts]
+        grows = (end >= near) & (near - far > GROWTH * far)  # as a logarithm that rounding spares
+        if not np.all(np.isfinite(end)) or np.any(grows):
             raise UnsupportedError(
                 f"{label}: the integrand is not finite at the limit {name}, by which the integral "
                 f"has no finite derivative; pass functier.stop_gradient({name}) where it is a "
