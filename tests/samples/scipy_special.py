@@ -118,10 +118,6 @@ ROWS = [
     row(special.hyp2f1, 0.5, 1.0, 2.5, unit(3)),
     row(special.hyp2f1, 0.5, 1.0, 2.5, unit(2) + 0.3j),
     row(special.hyperu, 0.5, 1.5, positive(3)),
-    *[row(special.lpmv, m, 2.0, unit(3)) for m in range(-2, 3)],
-    row(
-        special.lpmv, np.array([0, 1, 3, -1, 2]), np.array([0, 1, 5, 4, 2.5]), unit(5), _diff=(2,)
-    ),
     *[row(f, 3, unit(3)) for f in POLYNOMIALS],
     *[row(f, np.arange(3), unit(2, 3)) for f in POLYNOMIALS],
     row(special.eval_jacobi, 3, 0.5, 1.5, unit(3)),

@@ -365,7 +365,7 @@ def without_derivative(x: Value) -> ConversionError:
     if isinstance(x, Tensor):
         return ConversionError(
             "an operand is an object array of tensors, which are values by themselves, whose "
-            "derivative and batch would be lost; for such an array a write numpy.stack(list(a))"
+            "derivative and batch would be lost; write numpy.stack(list(a)) for such an array a"
         )
     return ConversionError(
         f"the result of an operation has dtype {dtype_of(x)}, which has no derivative; make arrays "

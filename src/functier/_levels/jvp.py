@@ -231,7 +231,9 @@ PRODUCT = {  # the tangents always have the form of their primal
     "right": "ans, tangent = func(a, b._value), func(a, b._extra)",
     "result": """
         kind = type(ans)
-        if kind is not float64 and (kind is type(z) or ans.dtype is OBJECT):
+        if kind is not float64 and (
+            kind is type(z) or kind is float or ans.dtype is OBJECT
+        ):
             raise without_derivative(ans)  # an operand is an array of objects
         z._value, z._extra = ans, tangent
     """,

@@ -41,7 +41,9 @@ class Objects(np.ndarray):
         """The array of its numbers, for a result and for what is written to an array."""
         kinds = [x.dtype if isinstance(x, Tensor) else np.asarray(x).dtype for x in self.flat]
         if any([np.ndim(x) for x in self.flat]) or not all([k.kind in "biufc" for k in kinds]):
-            raise ConversionError(f"an array of objects {_describe_object_array(self)}", named=True)
+            raise ConversionError(
+                f"the operand of an operation {_describe_object_array(self)}", named=True
+            )
         return self.astype(np.result_type(*kinds) if kinds else float)
 
     @classmethod

@@ -44,7 +44,6 @@ from .special_formulas import (
     inv_boxcox_lmbda,
     log,
     lower,
-    lpmv_x,
     mathieu,
     modified_mathieu,
     normal_ratio,
@@ -318,7 +317,6 @@ SEVERAL = {
         lambda g, x, y: elliprf_x(g, x, y, y),
         lambda g, x, y: 2 * elliprf_x(g, y, y, x),
     ),
-    "lpmv": ("m v x", None, None, lpmv_x),
     # orthogonal polynomials, in their variable: DLMF 18.9(iii), 18.7(i)
     "eval_jacobi": (
         "n alpha beta x", None, None, None,

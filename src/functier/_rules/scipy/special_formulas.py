@@ -146,25 +146,6 @@ def struve(name: str, sign: int) -> tuple:
     return "v x", None, rule
 
 
-def lpmv_x(g: Value, m: Value, v: Value, x: Value) -> Value:
-    """Return the rule of an associated Legendre function: DLMF 14.10.2, 14.9.3.
-
-    It is the half difference of the neighbouring orders, which does not cancel near 1. At 1 and
-    -1 it is that of the polynomial, which is infinite for the orders 1 and -1.
-    """
-    factor = (v + m) * (v - m + 1)
-    below = special.lpmv(m - np.not_equal(factor, 0), v, x)  # of the lowest order SciPy has none
-    size, degrees = np.absolute(m), v * (v + 1)
-    end = np.equal(np.absolute(x), 1) & np.not_equal(size, 1)
-    end = end & ((x > 0) | np.equal(np.floor(v), v))
-    room = np.where(end, 1.0, (1 - x) * (1 + x))
-    inside = 0.5 * (factor * below - special.lpmv(m + 1, v, x)) / np.sqrt(room)
-    parity = np.where(x > 0, 1.0, x * np.cos(math.pi * v))
-    second = np.where(m < 0, np.where(v < 2, 0.0, -0.25), -0.25 * (degrees - 2) * degrees)
-    at_end = np.where(np.equal(m, 0), 0.5 * degrees, np.where(np.equal(size, 2), second, 0.0))
-    return g * np.where(end, at_end * parity, inside)
-
-
 def lower(n: int) -> Value:
     """Return n - 1; 0 for the degree 0, whose term `degree_rule` drops."""
     return n - np.not_equal(n, 0)
