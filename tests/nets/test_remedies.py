@@ -169,7 +169,7 @@ TABLES = {
 }
 
 
-TEXTS = "GENERAL['str']", "GENERAL['repr']"
+ADOPTED = "GENERAL['str']", "GENERAL['repr']"
 """Remedies for adopted code alone, which `adopt/test_texts` follows."""
 
 
@@ -177,7 +177,7 @@ def unfollowed(tables, rows):
     """The entries of the tables that no program follows."""
     followed = {(id(row.table), row.remedy) for row in rows}
     found = [f"{n}[{k!r}]" for n, t in tables.items() for k in t if (id(t), k) not in followed]
-    return [name for name in found if name not in TEXTS]
+    return [name for name in found if name not in ADOPTED]
 
 
 def test_each_remedy_is_followed_by_a_program():

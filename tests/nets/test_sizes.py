@@ -45,6 +45,7 @@ REASONS = {
 }
 
 LEFT_OUT = {
+    r"^scipy_stats\.limited-.* all 1 (vjp|vmap of vjp)$": "the deviation of one number is 0",
     r"^scipy_stats\.scores-.*(of ones|all 1) (vjp|vmap of vjp)$": "the scale of equal numbers is 0",
     r"solve-.*assume_a=her (operand 0 of ones|all 1)": "one complex number, which is not Hermitian",
     r"^scipy_stats\.angles-.*normalize=True (all 1|operand 0 like .* given) (value|vmap)$": "the "

@@ -162,8 +162,11 @@ def batching(this):
 
 @pytest.mark.slow
 def test_batching_rules_that_are_wrong_are_found():
-    always_refuses = "numpy.spacing", "functier._rules.scipy.spatial.places.as_constant"
-    run_each({k: record for k, record in BATCHING.items() if k not in always_refuses}, batched)
+    places = "functier._rules.scipy.spatial.places."
+    always_refuses = "numpy.spacing", f"{places}as_constant"
+    without_rows = (f"{places}look_up_among",)  # see scipy_twins/test_sets_of_points
+    left_out = {*always_refuses, *without_rows}
+    run_each({k: record for k, record in BATCHING.items() if k not in left_out}, batched)
 
 
 def batched(record):
