@@ -14,7 +14,7 @@ import functier as ft
 import samples
 from rows import run_each
 
-ASIDE = {np.take: 1, np.repeat: 1, np.pad: 1, np.roll: 1, np.select: 2}
+ASIDE = {np.take: 1, np.repeat: 1, np.pad: 1, np.select: 2}
 """The operand that NumPy does not ask whether it is a tensor, beside plain ones."""
 
 

@@ -57,7 +57,6 @@ LEFT_OUT: dict[str, str] = {
     r"quantile\.nanmedian.* wide": "NumPy's adds the two in the middle in their own dtype",
     r"lstsq\.lstsqresiduals": "a matrix whose rank depends on the precision",
     r"sorting\.partition": "the order of what is not sorted depends on the precision",
-    r"shape\.roll-.*,d\[": "NumPy does not ask a shift whether it is a tensor",
     r"scipy_stats_tests\.tmin-.* as bool": "SciPy asks for the least number of a dtype",
     r"shape\.(tril|triu).* as (uint|bool)": "NumPy's negates k, which wraps around or raises",
     r"quantile\.quantile-.\[\d\],d\[11\]-method=(inv|clo|ave).*: .*1 as float": "steps, at a step",

@@ -401,7 +401,7 @@ def test_a_function_that_rounds_much_is_not_probed_for_ever(products):
 @pytest.mark.parametrize("mode", ["auto", "fwd", "rev"])
 def test_what_is_not_finite_is_an_entry(mode, products):
     def f(x):
-        return np.sqrt(np.abs(x)) + x[::-1] * 2 + np.log(x**2)
+        return np.sqrt(x) + x[::-1] * 2 + np.log(x)
 
     finite, bad = np.array([1.0, 2, 3, 4, 5]), np.array([1.0, 0, 3, 4, 5])
     jacobian = ft.sparse_jacobian(f, mode=mode)
@@ -422,8 +422,8 @@ def test_what_is_not_finite_is_an_entry(mode, products):
 def test_a_large_pattern_of_nans_is_refused():
     raises(
         ValueError,
-        lambda: ft.sparse_jacobian(np.log)(np.zeros(9000)),
-        "sparse_jacobian(log)",
+        lambda: ft.sparse_jacobian(np.exp)(np.full(9000, np.nan)),
+        "sparse_jacobian(exp)",
         "not finite in 9000 of 9000 rows",
         "pass a pattern",
     )
