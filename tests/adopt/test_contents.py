@@ -156,7 +156,7 @@ def text_of(name):
 
 
 def contents_of(value, depth=0, seen=()):
-    """What a value holds, as numbers of objects."""
+    """Return the contents of a value, as numbers of objects."""
     kind = type(value)
     inner = []
     if id(value) in seen or depth > 6:
@@ -276,7 +276,7 @@ def test_an_operator_is_python_s_without_tensors(slot):
 
 @pytest.mark.parametrize("slot", SLOTS, ids=lambda slot: slot.__name__)
 def test_an_operator_of_tensors_is_that_of_floats(slot):
-    """Also what it refuses: what is no number, and a division by zero in one example."""
+    """Also its refusals: other things than numbers, and a division by zero in one example."""
     twin = SLOTS[slot]
     assert twin.__name__ == slot.__name__
     unary = slot.__name__ in ("__neg__", "__pos__", "__abs__", "__int__", "__trunc__")

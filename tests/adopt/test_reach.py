@@ -1,4 +1,4 @@
-"""What is adopted with a package: the modules that it calls, by their facts."""
+"""Modules that are adopted with a package: those that it calls, by their facts."""
 
 import importlib
 import subprocess

@@ -52,7 +52,7 @@ SHOWN = [
     "note('%%s, %%s' %% (str(x), repr(v)))", "note('a {}'.format(str(x)))", "note(f'{str(x):>9}')",
     "note('a ' + str((x, v)) + ' b')", "note(('A ' + repr(x)).lower())",
 ]  # fmt: skip
-"""Texts for people, who get a description where there is no one text."""
+"""Texts for people, who get a description where several texts differ."""
 
 ASKED = [
     ("'torch' in (str(type(x)) + str(x)).lower()", False),

@@ -44,7 +44,7 @@ class Adoption:
 
     @property
     def left(self) -> dict[str, str]:
-        """What stays as it is, and why: modules that are called, and names in adopted ones."""
+        """The modules that are called and names in adopted ones that stay as they are, and why."""
         with _LOCK:
             found = self.reach.summary() if self.reach else {}
             for module in self.modules:

@@ -261,7 +261,7 @@ def _rewritten(code: CodeType, names: Names, few: Names) -> CodeType:
 
 
 _REWRITTEN = CodeTable()
-"""What the names of code meant, and what it became by them."""
+"""The meanings of the names of code, and the code that they led to."""
 
 
 def _name_of(value: Any) -> str:

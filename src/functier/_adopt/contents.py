@@ -1,4 +1,4 @@
-"""What an adopted module keeps in containers, partial functions and closures.
+"""Objects that an adopted module keeps in containers, partial functions and closures.
 
 ``TABLE = {"sin": math.sin}`` is an object that others may have, too. So the dict stays the same
 object, and what it holds is replaced: also in lists, in what functions close over, and in the
@@ -81,7 +81,7 @@ class Others:
 
 
 class Contents:
-    """What the containers of a module hold, and the way back.
+    """The contents of the containers of a module, and the way back.
 
     Parameters
     ----------

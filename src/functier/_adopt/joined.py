@@ -1,6 +1,6 @@
 """A text with a tensor in it, which is for people: it becomes a plain one when it is shown.
 
-NOTE [a text that is no text]
+NOTE [a text that is no str]
     C code reads a text by its memory: ``re.findall``, `eval` and `Decimal` would find digits, and
     the number would have lost its derivative. So this class does not inherit from `str`, and these
     raise. Python code may join it and write it in small letters, show it, and ask if a word is in

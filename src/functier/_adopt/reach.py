@@ -1,4 +1,4 @@
-"""What adopted code calls: the modules that its names lead to, and which of them are adopted.
+"""The modules that adopted code calls, by its names, and which of them are adopted.
 
 NOTE [which modules are adopted with others]
     Facts decide, and no list of names. The names of a module lead to other modules: they are

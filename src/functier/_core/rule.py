@@ -161,7 +161,3 @@ def negated(g: Value) -> Value:
 
 def times(g: Value, factor: Value) -> Value:
     return g * factor
-
-
-def over(g: Value, divisor: Value) -> Value:
-    return g / divisor

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import BIG, dtype_of, has_form_of, shape_of
-from .._core.rule import negated, over, times
+from .._core.rule import negated, times
 from .._core.table import FRESH
 from .._core.types import Function, Value
 from .._core.unsettled import UNSETTLED, is_reported
@@ -30,7 +30,7 @@ from .tape import Node
 
 ndarray = np.ndarray
 GOLDEN = 0.6180339887498949
-INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
+INPLACE = {times: np.multiply, negated: np.negative}
 
 
 def backward(roots: list[tuple[Node, Value]], inputs: list[Node], floor: int = -1) -> list:

@@ -178,17 +178,19 @@ class Tree:
 
     @property
     def indices(self) -> Any:
-        if self._each:
-            remedy = "write functier.sequential_vmap for the function that asks for it"
-            raise self._refused("indices", "a tree of points that differ between examples", remedy)
+        self._check_shared("indices")
         return super().indices  # type: ignore[misc]
 
     @property
     def tree(self) -> Any:
+        self._check_shared("tree")
+        return super().tree  # type: ignore[misc]
+
+    def _check_shared(self, name: str) -> None:
+        """Raise where each example has a tree, for an attribute that a single one has."""
         if self._each:
             remedy = "write functier.sequential_vmap for the function that asks for it"
-            raise self._refused("tree", "a tree of points that differ between examples", remedy)
-        return super().tree  # type: ignore[misc]
+            raise self._refused(name, "a tree of points that differ between examples", remedy)
 
     def _refused(self, method: str, what: str, remedy: str) -> UnsupportedError:
         return refused(f"{type(self).__name__}.{method}", what, remedy)
@@ -209,7 +211,7 @@ class cKDTree(Tree, spatial.cKDTree):
 
 
 class Facets:
-    """What a hull and a triangulation of tensors share: the facets are the same for all examples.
+    """The common part of a hull and a triangulation: the facets are the same for all examples.
 
     `_own` has the points.
     """
