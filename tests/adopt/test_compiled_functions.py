@@ -16,6 +16,7 @@ import pytest
 import functier as ft
 from functier._adopt import compiled, kernels, reach
 from functier._mutation.memory import Memory
+from turns import few
 
 numba = pytest.importorskip("numba")
 
@@ -253,7 +254,7 @@ def check(module, use):
         np.testing.assert_allclose(got, slopes, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("use", few(USES, 4))
 def test_a_use(module, use):
     check(module, use)
 
@@ -414,6 +415,7 @@ def test_a_pickle_knows_nothing_of_an_adoption(module):
     assert not any(b"functier" in t for t in texts)
 
 
+@pytest.mark.slow
 def test_a_module_that_imports_numba_later(tmp_path):
     text = """
     import math
@@ -495,6 +497,7 @@ def test_the_compiled_function_is_named_where_it_cannot_run(tmp_path):
     assert f"{module.__name__}.f is compiled by Numba" in caught.value.__notes__[0]
 
 
+@pytest.mark.slow
 def test_a_gufunc_that_writes_to_its_inputs_is_refused(tmp_path):
     text = """
     from numba import guvectorize
@@ -566,7 +569,7 @@ PLANTED = {
 plant = kernels.stack_elements
 
 
-@pytest.mark.parametrize("fault", PLANTED)
+@pytest.mark.parametrize("fault", few(PLANTED, 4))
 def test_a_planted_fault_is_found(module, fault, monkeypatch):
     use, owner, name, wrong = PLANTED[fault]
     check(module, use)

@@ -347,6 +347,7 @@ def test_a_dependency_that_cannot_be_changed_gives_no_warning(left):
 LIBRARIES = "pandas", "matplotlib.pyplot", "sklearn.linear_model", "pytest", "IPython", "hypothesis"
 
 
+@pytest.mark.slow
 def test_large_libraries_are_left_alone(tmp_path):
     """In a process of its own, as they are many modules."""
     script = textwrap.dedent(f"""

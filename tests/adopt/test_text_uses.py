@@ -9,6 +9,7 @@ from adopt_support import module_of
 
 import functier as ft
 from functier._adopt import joined, text_uses, texts
+from turns import few, in_turn
 
 HEAD = """
 import decimal, json, logging, re, sys, warnings
@@ -105,8 +106,7 @@ def module_with(folder, statement):
     return module_of(folder, HEAD.replace("%s", "    " + statement).replace("%%", "%"))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("statement", SHOWN)
+@pytest.mark.parametrize(("statement", "mode"), in_turn(SHOWN, MODES))
 @pytest.mark.filterwarnings("always")
 def test_people_get_a_text(statement, mode, tmp_path, capsys, caplog, recwarn):
     module = module_with(tmp_path, statement)
@@ -117,9 +117,9 @@ def test_people_get_a_text(statement, mode, tmp_path, capsys, caplog, recwarn):
     assert re.search(r"float64\[2?\] (in|of)", found), found
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("question", "answer"), ASKED)
-def test_questions_about_words_have_answers(question, answer, mode, tmp_path):
+@pytest.mark.parametrize(("asked", "mode"), in_turn(ASKED, MODES))
+def test_questions_about_words_have_answers(asked, mode, tmp_path):
+    question, answer = asked
     module = module_with(tmp_path, f"SEEN.append({question})")
     module.f(np.float64(0.7))
     with ft.adopt(module):
@@ -127,8 +127,7 @@ def test_questions_about_words_have_answers(question, answer, mode, tmp_path):
     assert set(module.SEEN) == {answer}
 
 
-@pytest.mark.parametrize("mode", DIFFERENTIATED)
-@pytest.mark.parametrize("text", READ)
+@pytest.mark.parametrize(("text", "mode"), in_turn(READ, DIFFERENTIATED))
 def test_what_is_read_again_is_refused(text, mode, tmp_path):
     module = module_with(tmp_path, f"SEEN.append({text})")
     with ft.adopt(module), pytest.raises((ft.ConversionError, TypeError)) as info:
@@ -146,7 +145,7 @@ def test_no_function_catches_the_error_for_good(text, mode, tmp_path):
         MODES[mode](module.f)
 
 
-@pytest.mark.parametrize("text", [t for t in READ if "map" not in t])
+@pytest.mark.parametrize("text", few([t for t in READ if "map" not in t], 3))
 def test_examples_are_right_or_refused(text, tmp_path):
     module = module_with(tmp_path, f"SEEN.append({text})")
     reference = module_with(tmp_path, f"SEEN.append({text})")

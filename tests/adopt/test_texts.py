@@ -10,6 +10,7 @@ from adopt_support import module_of
 import functier as ft
 from functier._adopt import texts
 from functier._core import adopted
+from turns import few, in_turn
 
 HEAD = """
 import collections, dataclasses, logging
@@ -102,7 +103,7 @@ def plain_of(reference, xs):
     return [text for x in xs for text in texts_of(reference, lambda x=x: reference.f(x))]
 
 
-@pytest.mark.parametrize("text", [*NEEDED, *SHARED, *WHOLE, *MADE])
+@pytest.mark.parametrize("text", few([*NEEDED, *SHARED, *WHOLE, *MADE], 3))
 def test_examples_have_numpys_text(text, tmp_path):
     module, reference = modules(tmp_path, text)
     with ft.adopt(module):
@@ -133,16 +134,17 @@ MODES = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("text", NEEDED)
+@pytest.mark.parametrize(("text", "mode"), in_turn(NEEDED, MODES))
 def test_a_text_that_would_lose_a_derivative_is_refused(text, mode, tmp_path):
     module, _ = modules(tmp_path, text)
     with ft.adopt(module), pytest.raises(ft.ConversionError, match=r"stop_gradient|write x"):
         MODES[mode](module.f)
 
 
-@pytest.mark.parametrize("mode", [*MODES, "vmap"])
-@pytest.mark.parametrize("text", [*SHARED, *PEOPLE, "print([x], v)", "print(x)", "print(x, x)"])
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    in_turn([*SHARED, *PEOPLE, "print([x], v)", "print(x)", "print(x, x)"], [*MODES, "vmap"]),
+)
 def test_people_get_a_description(text, mode, tmp_path, capsys):
     module, _ = modules(tmp_path, text)
     with ft.adopt(module):

@@ -11,6 +11,7 @@ import functier as ft
 import functier.numpy as fnp
 from differences import check
 from functier.numpy import _objects
+from turns import in_turn
 
 X = np.array([0.7, -1.3, 2.1, 0.4])
 
@@ -148,9 +149,10 @@ def test_forms_are_those_of_numpy():
     ft.vmap(f)(X[None])
 
 
-@pytest.mark.parametrize("name", USES)
-@pytest.mark.parametrize("nesting", [("grad",), ("jvp",), ("vmap",), ("vmap", "grad")])
-@pytest.mark.parametrize("adopted", [False, True], ids=["functier.numpy", "adopt"])
+@pytest.mark.parametrize(
+    ("name", "nesting", "adopted"),
+    in_turn(USES, [("grad",), ("jvp",), ("vmap",), ("vmap", "grad")], [False, True]),
+)
 def test_everyday_uses(name, nesting, adopted):
     use = USES[name]
     for short, text in OBJECTS.items():

@@ -23,7 +23,12 @@ from rows import each
 PACKAGE = Path(ft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 RULES = sorted((PACKAGE / "_rules").rglob("*.py"))
-TREES = {path: ast.parse(path.read_text()) for path in FILES}
+
+
+@functools.cache
+def tree_of(path):
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text())
 
 
 def name_of(path):
@@ -35,7 +40,7 @@ def imports(path):
     """The modules that a file imports, by their whole names."""
     found = []
     here = ["functier", *name_of(path).split(".")[:-1]]
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found += [a.name for a in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -162,7 +167,7 @@ EXTRAS = {
 
 @each("path", FILES, ids=name_of)
 def test_no_import_inside_a_function(path):
-    for function in functions(TREES[path]):
+    for function in functions(tree_of(path)):
         inside = [n for n in ast.walk(function) if isinstance(n, (ast.Import, ast.ImportFrom))]
         extra, _ = EXTRAS.get((name_of(path), getattr(function, "name", "")), (None, ""))
 
@@ -183,7 +188,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
         (name_of(path), function.name)
         for path in FILES
         if any(word in path.read_text() for word in words)  # to unparse all takes long
-        for function in ast.walk(TREES[path])
+        for function in ast.walk(tree_of(path))
         if isinstance(function, ast.FunctionDef)
         and any(word in ast.unparse(function) for word in words)
     }
@@ -283,7 +288,7 @@ def is_kernel(node, tree):
 
 @each("path", RULES, ids=name_of)
 def test_rules_call_nothing_that_does_not_dispatch(path):
-    tree, found = TREES[path], []
+    tree, found = tree_of(path), []
     for outer in tree.body:
         for node in ast.walk(outer):
             if not isinstance(node, ast.Call) or is_kernel(outer, tree):
@@ -308,7 +313,7 @@ def outside_functions(tree, node):
 
 
 def test_allowed_places_exist():
-    sources = {p.stem: ast.unparse(TREES[p]) for p in RULES}
+    sources = {p.stem: ast.unparse(tree_of(p)) for p in RULES}
 
     for file, function, text in [*ALLOWED, *WRITES]:
         assert f"def {function}(" in sources[file]
@@ -348,7 +353,7 @@ def makes_container(node):
 
 @each("path", RULES, ids=name_of)
 def test_rules_assign_no_items(path):
-    tree, found = TREES[path], []
+    tree, found = tree_of(path), []
     for outer in tree.body:
         for node in ast.walk(outer):
             if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
@@ -439,7 +444,7 @@ def test_nobody_asks_a_level_for_its_class():
     names, found = classes_of_levels(), []
     assert names >= {*KINDS, "Level", "EndedLevel", "ContextualLevel", "ModeLevel", "Watched"}
     for path in FILES:
-        for node in questions_by_class(TREES[path], names):
+        for node in questions_by_class(tree_of(path), names):
             if name_of(path) not in LADDERS or not is_rung(node):
                 found.append((name_of(path), node.lineno, ast.unparse(node)))
 
@@ -520,7 +525,7 @@ def code_lines(path):
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in silent:
             lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             if isinstance(node.value.value, str):
                 lines.difference_update(range(node.lineno, node.end_lineno + 1))
@@ -538,8 +543,8 @@ def test_files_are_small_and_documented(path):
     text = path.read_text()
 
     assert len(text.splitlines()) <= 500
-    assert ast.get_docstring(TREES[path])
-    assert ast.get_docstring(TREES[path]) != "stub"
+    assert ast.get_docstring(tree_of(path))
+    assert ast.get_docstring(tree_of(path)) != "stub"
     assert "TODO" not in text
     assert "FIXME" not in text
 
@@ -578,7 +583,7 @@ def test_public_names():
 
 
 def test_type_checkers_see_what_is_imported_on_demand():
-    tree = TREES[PACKAGE / "__init__.py"]
+    tree = tree_of(PACKAGE / "__init__.py")
     (block,) = [n for n in tree.body if isinstance(n, ast.If)]
     seen = {(node.module, alias.name) for node in block.body for alias in node.names}
     names = {(module, name) for module, given in ft._NAMES.items() for name in given.split()}

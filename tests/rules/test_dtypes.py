@@ -24,6 +24,7 @@ from rows import run_each
 from samples._batch import free
 from samples._row import row as row_of
 from support import close, equal
+from turns import in_turn
 
 COMPLEX = {np.float16: np.complex64, np.float32: np.complex64, np.float64: np.complex128,
            np.longdouble: np.clongdouble}  # fmt: skip
@@ -176,8 +177,9 @@ def check_derivatives(row, double, kind, expected, single):
     near(pulled, ft.vjp(g, *wide)[1](given), kind)
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float16, np.longdouble])
-@pytest.mark.parametrize("family", samples.families())
+@pytest.mark.parametrize(
+    ("family", "kind"), in_turn(samples.families(), [np.float32, np.float16, np.longdouble])
+)
 def test_rows_of(family, kind, rows):
     """In each precision all dtypes are NumPy's, and the derivatives those in double."""
     own = of_double(samples.of(rows, family))

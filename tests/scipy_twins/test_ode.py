@@ -26,6 +26,7 @@ import functier.scipy.integrate as fi
 import functier.scipy.linalg as fl
 from functier.scipy import _adjoint, _equations, _flows, _ode
 from support import close, equal, raises
+from turns import few
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*own steps:functier.FallbackWarning")
 
@@ -111,10 +112,7 @@ def logistic(r, k, y0, **options):
     return found.y[0]
 
 
-SLOW_STEPS = pytest.param("steps", marks=pytest.mark.slow)
-
-
-@pytest.mark.parametrize("way", ["forward", "adjoint", SLOW_STEPS])
+@pytest.mark.parametrize("way", few(["forward", "adjoint", "steps"], 3))
 def test_second_order_of_the_logistic_equation(way):
     def closed(x):
         t = np.array([1.0, 2.0])
