@@ -54,27 +54,18 @@ def pytest_collection_modifyitems(config, items):
         items[:] = quick
 
 
-def pytest_collection_finish(session):
-    """Leave what pytest made out of collections: a first write looks through all objects."""
-    if not session.config.getoption("--slow"):  # whose leak checks look through all objects, too
-        gc.collect()
-        gc.freeze()
-
-
 def is_slow(item):
     return item.get_closest_marker("slow") or NETS in item.path.parents
 
 
-@pytest.fixture(scope="module")
-def frozen_heap(request):
-    """Leave what is there out of searches of all objects, which else take most of the time.
+@pytest.fixture(scope="module", autouse=True)
+def frozen_heap():
+    """Leave what pytest and other modules made out of searches of all objects.
 
-    In a quick run it stays out, together with what pytest made.
+    A first write, an adoption and a leak check look through them, which else took most of the time.
     """
+    gc.collect()
     gc.freeze()
-    yield
-    if request.config.getoption("--slow"):
-        gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -312,6 +312,7 @@ def test_all_is_undone(module):
 
 def test_types_that_come_first_while_adopted_are_compiled(module):
     wanted = [f for f in (module.inner, module.loop, module.recursive)]
+    module.recursive(0.7, 2)  # which the other type leads to
     counts = [len(f.signatures) for f in wanted]
     with ft.adopt(module):
         x = np.float32(0.7)

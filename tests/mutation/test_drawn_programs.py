@@ -5,8 +5,6 @@ A failure shows the smallest program that fails, and how to run it again:
 slice, ``--full`` 20,000 programs and requires that all kinds of writes are among them.
 """
 
-import gc
-
 import numpy as np
 import pytest
 
@@ -20,16 +18,6 @@ from nets.writes import PAIRS, TAGS, Machine, machine, verdicts
 from nets.writing.nests import Nest
 from nets.writing.program import Line, Program
 from nets.writing.shrink import smaller
-
-
-@pytest.fixture(autouse=True)
-def small_heap():
-    """Keep what other tests have left behind out of the search at each first write."""
-    frozen = gc.get_freeze_count()
-    gc.freeze()
-    yield
-    if not frozen:
-        gc.unfreeze()
 
 
 def test_drawn_programs(request, full, record_property):

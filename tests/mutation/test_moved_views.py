@@ -3,7 +3,6 @@
 NumPy has a view there, so that a write to `w` is one to `x`, and the other way round.
 """
 
-import gc
 import weakref
 
 import numpy as np
@@ -18,16 +17,6 @@ from nets.writing.writes import WRITES
 
 X = np.round(np.sin(np.arange(24.0) ** 2), 2).reshape(2, 3, 4)
 NUMBERS = np.array([2, 0])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def small_heap():
-    """Leave what is there out of the search at a first write, which else takes most of the time."""
-    frozen = gc.get_freeze_count()
-    gc.freeze()
-    yield
-    if not frozen:
-        gc.unfreeze()
 
 
 def augmented(x, i):

@@ -9,7 +9,7 @@ import checks
 import samples
 from rows import run_each
 
-LATER = {"vmap_nested", "vmap_strided", "vmap_of_derivatives", "derivatives_of_vmap"}
+LATER = {"second", "vmap_nested", "vmap_strided", "vmap_of_derivatives", "derivatives_of_vmap"}
 """Checks that a quick run leaves out for SciPy's functions: nestings are those of their parts."""
 
 

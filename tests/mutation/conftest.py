@@ -1,8 +1,0 @@
-"""Programs that write search all objects for views: those of other tests stay out."""
-
-import pytest
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fewer_objects(frozen_heap):
-    return frozen_heap
