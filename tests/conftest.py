@@ -7,8 +7,11 @@ each net. ``pytest tests/nets --full`` runs the nets in full, and says the count
 ``quick`` is the default profile; ``pytest --hypothesis-profile=slow`` looks for longer, at random.
 """
 
+import faulthandler
 import gc
 import os
+import re
+import tempfile
 from pathlib import Path
 
 # Matrices of three rows are not worth a thread, and OpenBLAS, which reads this when NumPy is
@@ -33,6 +36,16 @@ settings.load_profile("quick")
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run all rows, slow tests and nets")
     parser.addoption("--full", action="store_true", help="run the nets in full, not a slice")
+
+
+@pytest.hookimpl(trylast=True)  # after pytest's own, which writes among the output of all workers
+def pytest_configure(config):
+    """Have a worker that crashes say where: the summary of the run shows it."""
+    if not hasattr(config, "workerinput"):
+        os.environ["CRASHES"] = tempfile.mkdtemp(prefix="crashes-")
+    elif "CRASHES" in os.environ:
+        config.crash = Path(os.environ["CRASHES"], config.workerinput["workerid"]).open("w")
+        faulthandler.enable(config.crash)
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -108,3 +121,10 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.section("nets")
     for line in lines:
         terminalreporter.write_line(line)
+    for path in sorted(Path(os.environ["CRASHES"]).glob("*")):
+        lines = path.read_text().splitlines()
+        if lines:
+            terminalreporter.section(f"the crash of {path.name}")
+        for line in lines:
+            if not re.search(r"/(_pytest|pluggy|xdist|execnet)/", line):
+                terminalreporter.write_line(line)
