@@ -30,13 +30,11 @@ REVERSE = [
 
 @pytest.mark.parametrize("check", REVERSE)
 @pytest.mark.parametrize("family", samples.families())
-def test_rows_with_a_gradient(family, check, rows, everything_is_large, full, request):
+def test_rows_with_a_gradient(family, check, rows, everything_is_large, request):
     """A quick run leaves second derivatives of SciPy's functions out: they have no other memory."""
     slow = request.config.getoption("--slow")
     if check == "second" and family.startswith("scipy_") and not slow:
         return
-    if check in ("second", "vmap_of_derivatives") and not full:
-        rows = samples.chosen()
 
     def run(row):
         applying = checks.checks_of(row)
