@@ -11,6 +11,7 @@ import faulthandler
 import gc
 import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -46,6 +47,14 @@ def pytest_configure(config):
     elif "CRASHES" in os.environ:
         config.crash = Path(os.environ["CRASHES"], config.workerinput["workerid"]).open("w")
         faulthandler.enable(config.crash)
+
+
+def pytest_unconfigure(config):
+    if hasattr(config, "crash"):
+        faulthandler.disable()
+        config.crash.close()
+    elif not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ["CRASHES"], ignore_errors=True)
 
 
 def pytest_ignore_collect(collection_path, config):
