@@ -50,6 +50,7 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure(config):
+    """Leave no file of crashes behind."""
     if hasattr(config, "crash"):
         faulthandler.disable()
         config.crash.close()

@@ -15,6 +15,7 @@ from scipy import optimize
 
 import functier as ft
 from levels.test_import_lines import RUNS, X, message
+from turns import few
 
 ADOPTION = re.compile(r'write functier\.adopt\("([\w.]+)"\) before the transform')
 
@@ -101,10 +102,6 @@ LIBRARY_CASES = [
     for mode in RUNS
     if name not in ("max", "int") or "vmap" in mode
 ]  # without a batch, these run as they are
-IN_TURN = [
-    case if i % 3 == 0 else pytest.param(*case, marks=pytest.mark.slow)
-    for i, case in enumerate(LIBRARY_CASES)
-]
 """A quick run adopts every library, each under one mode or two, and uses every mode."""
 COMPILED = {
     "compiled": """
@@ -145,8 +142,9 @@ def library(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("name,mode", IN_TURN, ids=[f"{n}-{m}" for n, m in LIBRARY_CASES])
-def test_a_library_is_adopted_as_the_message_says(name, mode, library):
+@pytest.mark.parametrize("case", few(LIBRARY_CASES, 3), ids="-".join)
+def test_a_library_is_adopted_as_the_message_says(case, library):
+    name, mode = case
     f = library(LIBRARY[name])
     run, expected = RUNS[mode]
     wanted = expected(f)
