@@ -4,10 +4,8 @@ import ast
 import functools
 import graphlib
 import importlib
-import io
 import re
 import sys
-import tokenize
 from pathlib import Path
 
 import numpy as np
@@ -19,35 +17,12 @@ from functier._levels.ended import EndedLevel
 from functier._levels.level import Level
 from functier._levels.states import resume
 from rows import each
+from sources import Package, count, room, tree_of
 
 PACKAGE = Path(ft.__file__).parent
-FILES = sorted(PACKAGE.rglob("*.py"))
+SOURCES = Package(PACKAGE)
+FILES, name_of, imports = SOURCES.files, SOURCES.name_of, SOURCES.imports
 RULES = sorted((PACKAGE / "_rules").rglob("*.py"))
-
-
-@functools.cache
-def tree_of(path):
-    """The syntax tree of a file."""
-    return ast.parse(path.read_text())
-
-
-def name_of(path):
-    """``_rules.linalg.eig`` for ``src/functier/_rules/linalg/eig.py``."""
-    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-
-
-def imports(path):
-    """The modules that a file imports, by their whole names."""
-    found = []
-    here = ["functier", *name_of(path).split(".")[:-1]]
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Import):
-            found += [a.name for a in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = here[: len(here) - node.level + 1] if node.level else []
-            names = [node.module] if node.module else [a.name for a in node.names]
-            found += [".".join([*base, name]) for name in names]
-    return found
 
 
 # ---- imports go one way ----
@@ -63,20 +38,9 @@ ORDER = [
 FOLDERS = sorted({path.parent for path in FILES if path.parent.parent == PACKAGE})
 
 
-def room(module):
-    """The folder, or the file, right in the package that a module is in."""
-    return module.removeprefix("functier").removeprefix(".").partition(".")[0] or "__init__"
-
-
-def imported_rooms(name):
-    """The rooms that the files of one import from."""
-    files = [path for path in FILES if room(f"functier.{name_of(path)}") == name]
-    return {room(m) for path in files for m in imports(path) if m.startswith("functier")} - {name}
-
-
 @pytest.mark.parametrize("name", ORDER)
 def test_rooms_import_those_before(name):
-    assert imported_rooms(name) <= set(ORDER[: ORDER.index(name)])
+    assert SOURCES.imported_rooms(name) <= set(ORDER[: ORDER.index(name)])
 
 
 SUBROOMS = {
@@ -121,7 +85,7 @@ def test_folders_state_what_they_import(folder):
     text = (folder / "__init__.py").read_text()
     stated = re.search(r"^(?:# )?Imports (.*?)\.$", text, re.M | re.S)
 
-    assert set(re.findall("`(.*?)`", stated[1])) == imported_rooms(folder.name)
+    assert set(re.findall("`(.*?)`", stated[1])) == SOURCES.imported_rooms(folder.name)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
@@ -516,26 +480,10 @@ def test_facts_of_live_ended_and_contextual_levels():
 # ---- size, documents, and what is public ----
 
 
-def code_lines(path):
-    """Lines with code: no blank ones, comments or docstrings."""
-    text = path.read_text()
-    silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT,
-              tokenize.DEDENT, tokenize.ENDMARKER}  # fmt: skip
-    lines = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in silent:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if isinstance(node.value.value, str):
-                lines.difference_update(range(node.lineno, node.end_lineno + 1))
-    return len(lines)
-
-
 def test_core_is_small():
     core = [PACKAGE / f"{name}.py" for name in ("_core/op", "_core/tensor", "_levels/level")]
 
-    assert sum(map(code_lines, core)) <= 700
+    assert sum(count(path.read_text(), tree_of(path)).code for path in core) <= 700
 
 
 @each("path", FILES, ids=name_of)
