@@ -1,0 +1,285 @@
+"""The frozen inventory of faults: changed statements of the package, and tests that find each.
+
+``mutations.jsonl`` has a line for each of 300 changes, drawn over all rooms by their lines. It is
+data: what was found stays found. Commands, from the folder of the checkout::
+
+    python tests/faults/inventory.py run     # plant each, run its tests, list what is not found
+    python tests/faults/inventory.py draw    # list those whose statement has gone, draw others
+    python tests/faults/inventory.py find    # look for tests that find those that have none yet
+
+``run`` takes names of rooms; ``find`` takes tests, as pytest does, else all, quick ones first.
+"""
+
+import argparse
+import ast
+import functools
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+
+from faults.sites import Statement, changes, modules, path_of, statements  # noqa: E402
+
+RECORDS = Path(__file__).with_name("mutations.jsonl")
+SIZE = 300
+SEED = 20260
+
+
+# ---- the data ----
+
+
+def read() -> list[dict]:
+    """Return the records of the inventory."""
+    return [json.loads(line) for line in RECORDS.read_text().splitlines()]
+
+
+def store(records: list[dict]) -> None:
+    records = sorted(records, key=lambda r: (r["room"], r["module"], r["function"], r["text"]))
+    RECORDS.write_text("".join(f"{json.dumps(r, ensure_ascii=False)}\n" for r in records))
+
+
+@functools.cache
+def sites() -> dict[tuple, tuple[Statement, list[str]]]:
+    """Return all statements that can be changed, with the words for their changes."""
+    found = {}
+    for module in modules():
+        tree = ast.parse(path_of(module).read_text())
+        for statement, node in statements(module, tree):
+            words = [word for word, _ in changes(node)]
+            if words:
+                found[place(vars(statement))] = statement, words
+    return found
+
+
+def place(record: dict) -> tuple:
+    """Return what names a statement."""
+    return tuple(record[k] for k in ("module", "function", "text", "number"))
+
+
+def gone(record: dict) -> bool:
+    """Tell if the statement of a record, or what was changed in it, is no longer there."""
+    statement, words = sites().get(place(record), (None, []))
+    return statement is None or record["change"] not in words
+
+
+def quotas() -> dict[str, int]:
+    """Return how many changes each room has by its lines; each has one at least."""
+    lines: Counter[str] = Counter()
+    for statement, _ in sites().values():
+        lines[statement.room] += statement.lines
+    whole = {room: max(1, SIZE * n // lines.total()) for room, n in lines.items()}
+    rest = {room: SIZE * n / lines.total() - whole[room] for room, n in lines.items()}
+    for room in sorted(rest, key=rest.__getitem__, reverse=True)[: SIZE - sum(whole.values())]:
+        whole[room] += 1
+    return whole
+
+
+def draw() -> None:
+    """List the records whose statement has gone, and draw others of the same rooms."""
+    records = read() if RECORDS.exists() else []
+    for record in filter(gone, records):
+        print(f"gone: {describe(record)}")
+    kept = [r for r in records if not gone(r)]
+    lost = Counter(r["room"] for r in records if gone(r))
+    wanted = lost if records else Counter(quotas())
+    taken = {place(r) for r in kept}
+    for room, count in sorted(wanted.items()):
+        source = random.Random(f"{SEED} {room} {len(kept)}")
+        free = [(s, w) for key, (s, w) in sites().items() if s.room == room and key not in taken]
+        for _ in range(count):
+            [(statement, words)] = source.choices(free, [s.lines for s, _ in free])
+            free.remove((statement, words))
+            record = {"room": room, **vars(statement), "change": source.choice(words)}
+            del record["lines"]
+            kept.append(record)
+            print(f"drawn: {describe(record)}")
+    store(kept)
+
+
+def describe(record: dict) -> str:
+    where = f"{record['module'].removeprefix('functier.')}:{record['function']}"
+    return f"{where}: {' '.join(record['text'].split())[:90]!r}: {record['change']}"
+
+
+# ---- runs of pytest ----
+
+
+def pytest(folder: Path, records: list[dict], args: list[str], limit: float) -> int:
+    """Run pytest with records planted or noted; return its exit code, or -1 at a time limit."""
+    spec = folder / "records.json"
+    spec.write_text(json.dumps(records))
+    arguments = folder / "arguments"
+    arguments.write_text("\n".join(args))
+    path = [str(TESTS / "faults" / "hook"), str(TESTS), os.environ.get("PYTHONPATH", "")]
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+        "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir(), "functier-faults")),
+        "FAULTS": str(spec),
+        "FAULTS_REACHED": str(folder),
+    }
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile the whole package again
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "faults.reach"]
+    with (folder / "output").open("w") as output:
+        try:
+            done = subprocess.run(
+                [*command, f"@{arguments}"],
+                cwd=TESTS.parent,
+                env=env,
+                stdout=output,
+                stderr=output,
+                timeout=limit,
+            )
+        except subprocess.TimeoutExpired:
+            return -1
+    return done.returncode
+
+
+def failing(folder: Path, code: int, tests: list[str]) -> list[str]:
+    """Return the tests that failed in a run; the one that ran, where all ended with it."""
+    if code in (0, 5):
+        return []
+    lines = (folder / "told").read_text().splitlines() if (folder / "told").exists() else []
+    failed = [line.removeprefix("failed ") for line in lines if line.startswith("failed ")]
+    started = [line.removeprefix("start ") for line in lines if line.startswith("start ")]
+    return list(dict.fromkeys(failed)) or started[-1:] or tests[:1]
+
+
+def tried(record: dict, tests: list[str], limit: float, *options: str) -> list[str]:
+    """Return which tests fail where a record is planted."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        code = pytest(folder, [record], ["-p", "no:xdist", *options, *tests], limit)
+        return failing(folder, code, tests)
+
+
+def each(function, records: list[dict]) -> Iterator[tuple[dict, list[str]]]:
+    """Yield each record with what a function returns for it, as many at once as there are cores."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for i, (record, found) in enumerate(zip(records, pool.map(function, records))):
+            print(f"{i + 1}/{len(records)} {'found' if found else 'NOT FOUND'} {describe(record)}")
+            sys.stdout.flush()
+            yield record, found
+
+
+# ---- tests that find a change ----
+
+BATCHES = (30, 4), (150, 20), (600, 60), (3000, 150)
+"""How many tests are tried after each other, and CPU seconds that they may cost."""
+
+
+def find(tests: list[str]) -> None:
+    """Look for tests that find the records that have none, among some tests or all."""
+    records = read()
+    for slow in ((False,) if tests else (False, True)):
+        options = ["--slow"] if slow else []
+        open_ = [r for r in records if not {"tests", "nothing"} & set(r) and not gone(r)]
+        if not open_:
+            return
+        notes = [{**r, "note": i} for i, r in enumerate(open_)]
+        reached = reach(notes, [*options, *(tests or ["tests"])])
+        by_place = {place(r): i for i, r in enumerate(open_)}
+
+        def search(record, reached=reached, by_place=by_place, options=options):
+            return searched(record, reached.get(by_place[place(record)], []), options)
+
+        for record, found in each(search, open_):
+            if found:
+                record["tests"] = found
+                if slow:
+                    record["slow"] = True
+                store(records)
+
+
+def reach(notes: list[dict], args: list[str]) -> dict[int, list[tuple[str, float]]]:
+    """Run tests once; return for each noted statement those that reach it, with their seconds."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        stripped = [{k: v for k, v in r.items() if k != "change"} for r in notes]
+        code = pytest(folder, stripped, ["-n", "auto", *args], 7200)
+        output = (folder / "output").read_text().splitlines()
+        print(f"all statements noted: pytest ended with {code}: {output[-1] if output else ''}")
+        costs: dict[str, float] = {}
+        found: dict[int, dict[str, int]] = {}
+        for path in folder.glob("*.jsonl"):
+            for line in path.read_text().splitlines():
+                test, seconds, numbers = json.loads(line)
+                costs[test] = max(costs.get(test, 0.0), seconds)
+                for number in numbers:
+                    found.setdefault(number, {})[test] = len(numbers)
+        kept = os.environ.get("FAULTS_KEEP")
+        if kept:
+            Path(kept).write_text(json.dumps([costs, found]))
+    return {
+        number: sorted(
+            ((test, costs[test]) for test in tests),
+            key=lambda pair: (pair[1] + 0.01) * (1 + tests[pair[0]] / 10),
+        )
+        for number, tests in found.items()
+    }
+
+
+def searched(record: dict, candidates: list[tuple[str, float]], options: list[str]) -> list[str]:
+    """Return up to three tests that fail where a record is planted: the cheap ones are tried."""
+    at = 0
+    for count, seconds in BATCHES:
+        batch, cost = [], 0.0
+        while at < len(candidates) and len(batch) < count and cost < seconds:
+            test, own = candidates[at]
+            batch.append(test)
+            cost += own
+            at += 1
+        if batch:
+            found = tried(record, batch, 60 + 10 * cost, "--maxfail=3", *options)
+            if found:
+                return found[:3]
+    return []
+
+
+def run(rooms: list[str]) -> int:
+    """Plant each record and run its tests; list what is not found, and return how many."""
+    records = [r for r in read() if not rooms or r["room"] in rooms]
+    there = [r for r in records if not gone(r)]
+
+    def again(record):
+        options = ["--slow"] if record.get("slow") else []
+        return tried(record, record["tests"], 900, *options)
+
+    counts: Counter[str] = Counter()
+    for record, found in each(again, [r for r in there if "tests" in r]):
+        counts["found" if found else "not found"] += 1
+    counts["change nothing"] = sum("nothing" in r for r in there)
+    counts["without tests"] = sum(not {"tests", "nothing"} & set(r) for r in there)
+    counts["gone"] = len(records) - len(there)
+    for record in records:
+        if gone(record):
+            print(f"gone: {describe(record)}")
+    print(f"{len(records)} faults: " + ", ".join(f"{n} {word}" for word, n in counts.items()))
+    return counts["not found"] + counts["without tests"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("command", choices=("run", "draw", "find"))
+    parser.add_argument("names", nargs="*", help="rooms to run, or tests to find with")
+    given = parser.parse_args()
+    if given.command == "draw":
+        draw()
+    elif given.command == "find":
+        find(given.names)
+    else:
+        return min(run(given.names), 1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

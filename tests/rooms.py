@@ -1,0 +1,81 @@
+"""The rooms of the tests: which command tests which part of the package quickly.
+
+``python tests/rooms.py`` runs each quick command and prints what it costs.
+"""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Room:
+    """Tests that are run together.
+
+    Attributes
+    ----------
+    sources : str
+        The files and folders of the package that they test.
+    paths : str
+        The folders of tests, or files in one; none for the kernel, whose are pytest's default.
+    options : str
+        What the command needs besides.
+    """
+
+    sources: str
+    paths: str = ""
+    options: str = ""
+
+    @property
+    def command(self) -> str:
+        return " ".join(filter(None, ["pytest -q -n auto", self.paths, self.options]))
+
+
+ROOMS = {
+    "kernel": Room("_core _rules _levels _mutation _transforms errors _registry ops __init__"),
+    "loops and conditions": Room("_control", "tests/control"),
+    "custom rules": Room("_custom overrides", "tests/custom tests/overrides"),
+    "parts of batches": Room("_chunks", "tests/chunks"),
+    "recording": Room("_tracing", "tests/tracing"),
+    "random numbers": Room("random", "tests/random"),
+    "observers": Room("debug modes testing", "tests/debug tests/modes tests/testing"),
+    "programs": Room("_programs", "tests/programs"),
+    "machine code": Room("_machine", "tests/machine"),
+    "arrays": Room("numpy", "tests/numpy_twins tests/array_api"),
+    "adopted code": Room("_adopt", "tests/adopt"),
+    "SciPy": Room("scipy _rules.scipy", "tests/scipy_twins tests/rules", "-k scipy"),
+    "networks": Room("nn optim", "tests/nn tests/optim tests/peers"),
+    "sparse Jacobians": Room("_sparse", "tests/sparse_jacobians"),
+    "documents and structure": Room("", "tests/project"),
+}
+
+MOST = {"kernel": 100}
+"""CPU seconds that a command may cost; 60 for the others."""
+
+
+def seconds(room: Room) -> tuple[float, int]:
+    """Run the command of a room; return the CPU seconds that it cost, and its exit code."""
+    before = os.times()
+    program = [sys.executable, "-m", *room.command.split()]
+    done = subprocess.run(program, cwd=ROOT, stdout=subprocess.DEVNULL)
+    after = os.times()
+    cost = after.children_user + after.children_system
+    return cost - before.children_user - before.children_system, done.returncode
+
+
+def main() -> int:
+    worst = 0
+    for name, room in ROOMS.items():
+        cost, code = seconds(room)
+        print(f"{name:25} {cost:6.1f} s of {MOST.get(name, 60):3}   exit {code}   {room.command}")
+        sys.stdout.flush()
+        worst = max(worst, code, cost > MOST.get(name, 60))
+    return int(worst)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
