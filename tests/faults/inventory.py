@@ -7,7 +7,8 @@ data: what was found stays found. Commands, from the folder of the checkout::
     python tests/faults/inventory.py draw    # list those whose statement has gone, draw others
     python tests/faults/inventory.py find    # look for tests that find those that have none yet
 
-``run`` takes names of rooms; ``find`` takes tests, as pytest does, else all, quick ones first.
+``--of functier._core`` says which modules are meant. ``find`` takes tests, as pytest does, and
+``--slow``; without them it takes all quick tests.
 """
 
 import argparse
@@ -69,6 +70,11 @@ def gone(record: dict) -> bool:
     """Tell if the statement of a record, or what was changed in it, is no longer there."""
     statement, words = sites().get(place(record), (None, []))
     return statement is None or record["change"] not in words
+
+
+def is_of(record: dict, module: str) -> bool:
+    """Tell if a record that is still there is about a module, or one inside it."""
+    return f"{record['module']}.".startswith(f"{module}.") and not gone(record)
 
 
 def quotas() -> dict[str, int]:
@@ -177,27 +183,24 @@ BATCHES = (30, 4), (150, 20), (600, 60), (3000, 150)
 """How many tests are tried after each other, and CPU seconds that they may cost."""
 
 
-def find(tests: list[str]) -> None:
-    """Look for tests that find the records that have none, among some tests or all."""
+def find(of: str, tests: list[str], slow: bool) -> None:
+    """Look for tests that find the records that have none, among some tests."""
     records = read()
-    for slow in ((False,) if tests else (False, True)):
-        options = ["--slow"] if slow else []
-        open_ = [r for r in records if not {"tests", "nothing"} & set(r) and not gone(r)]
-        if not open_:
-            return
-        notes = [{**r, "note": i} for i, r in enumerate(open_)]
-        reached = reach(notes, [*options, *(tests or ["tests"])])
-        by_place = {place(r): i for i, r in enumerate(open_)}
+    options = ["--slow"] if slow else []
+    missing = [r for r in records if not {"tests", "nothing"} & set(r) and is_of(r, of)]
+    notes = [{**r, "note": i} for i, r in enumerate(missing)]
+    reached = reach(notes, [*options, *tests])
+    numbers = {place(r): i for i, r in enumerate(missing)}
 
-        def search(record, reached=reached, by_place=by_place, options=options):
-            return searched(record, reached.get(by_place[place(record)], []), options)
+    def search(record):
+        return searched(record, reached.get(numbers[place(record)], []), options)
 
-        for record, found in each(search, open_):
-            if found:
-                record["tests"] = found
-                if slow:
-                    record["slow"] = True
-                store(records)
+    for record, found in each(search, missing):
+        if found:
+            record["tests"] = found
+            if slow:
+                record["slow"] = True
+            store(records)
 
 
 def reach(notes: list[dict], args: list[str]) -> dict[int, list[tuple[str, float]]]:
@@ -216,9 +219,6 @@ def reach(notes: list[dict], args: list[str]) -> dict[int, list[tuple[str, float
                 costs[test] = max(costs.get(test, 0.0), seconds)
                 for number in numbers:
                     found.setdefault(number, {})[test] = len(numbers)
-        kept = os.environ.get("FAULTS_KEEP")
-        if kept:
-            Path(kept).write_text(json.dumps([costs, found]))
     return {
         number: sorted(
             ((test, costs[test]) for test in tests),
@@ -245,24 +245,21 @@ def searched(record: dict, candidates: list[tuple[str, float]], options: list[st
     return []
 
 
-def run(rooms: list[str]) -> int:
+def run(of: str) -> int:
     """Plant each record and run its tests; list what is not found, and return how many."""
-    records = [r for r in read() if not rooms or r["room"] in rooms]
-    there = [r for r in records if not gone(r)]
+    records = [r for r in read() if is_of(r, of)]
 
     def again(record):
         options = ["--slow"] if record.get("slow") else []
         return tried(record, record["tests"], 900, *options)
 
     counts: Counter[str] = Counter()
-    for record, found in each(again, [r for r in there if "tests" in r]):
+    for _, found in each(again, [r for r in records if "tests" in r]):
         counts["found" if found else "not found"] += 1
-    counts["change nothing"] = sum("nothing" in r for r in there)
-    counts["without tests"] = sum(not {"tests", "nothing"} & set(r) for r in there)
-    counts["gone"] = len(records) - len(there)
-    for record in records:
-        if gone(record):
-            print(f"gone: {describe(record)}")
+    counts["change nothing"] = sum("nothing" in r for r in records)
+    counts["without tests"] = sum(not {"tests", "nothing"} & set(r) for r in records)
+    for record in filter(gone, read()):
+        print(f"gone: {describe(record)}")
     print(f"{len(records)} faults: " + ", ".join(f"{n} {word}" for word, n in counts.items()))
     return counts["not found"] + counts["without tests"]
 
@@ -270,14 +267,16 @@ def run(rooms: list[str]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("command", choices=("run", "draw", "find"))
-    parser.add_argument("names", nargs="*", help="rooms to run, or tests to find with")
+    parser.add_argument("tests", nargs="*", default=["tests"], help="where to find tests")
+    parser.add_argument("--of", default="functier", help="the modules whose changes are meant")
+    parser.add_argument("--slow", action="store_true", help="find with slow tests, too")
     given = parser.parse_args()
     if given.command == "draw":
         draw()
     elif given.command == "find":
-        find(given.names)
+        find(given.of, given.tests, given.slow)
     else:
-        return min(run(given.names), 1)
+        return min(run(given.of), 1)
     return 0
 
 

@@ -220,7 +220,7 @@ def _of(kind: type) -> str:
 
 def _of_texts(part: ast.BinOp) -> bool:
     return any(
-        isinstance(p, ast.JoinedStr) or isinstance(p, ast.Constant) and isinstance(p.value, str)
+        isinstance(p, ast.JoinedStr) or (isinstance(p, ast.Constant) and isinstance(p.value, str))
         for p in ast.walk(part)
     )
 
