@@ -3,6 +3,7 @@
 ``pytest`` runs what is quick: of the sample table the rows that `samples.chosen` chooses, no
 test marked ``slow``, and no net. ``pytest --slow`` runs all rows and all tests, with a slice of
 each net. ``pytest tests/nets --full`` runs the nets in full, and says the counts at the end.
+``pytest --shuffle 1`` runs the tests in another order: none may need what another one leaves.
 
 ``quick`` is the default profile; ``pytest --hypothesis-profile=slow`` looks for longer, at random.
 """
@@ -10,6 +11,7 @@ each net. ``pytest tests/nets --full`` runs the nets in full, and says the count
 import faulthandler
 import gc
 import os
+import random
 import re
 import shutil
 import tempfile
@@ -19,10 +21,17 @@ from pathlib import Path
 # imported, starts some for them: on a busy machine its calls wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Machine code of another run, or of another test, is not used, nor is any left behind.
+os.environ["FUNCTIER_CACHE"] = "0"
+
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
+import functier as ft
 import samples
+from functier._core.adopted import GLOBALS
+from functier._core.ambient import AMBIENT
 from nets.verdicts import Verdicts
 
 NETS = Path(__file__).parent / "nets"
@@ -33,10 +42,16 @@ settings.register_profile("quick", max_examples=60, derandomize=True, database=N
 settings.register_profile("slow", max_examples=1000, **patient)
 settings.load_profile("quick")
 
+# Numbers that are in the sources of the modules that are loaded by then would be drawn as well:
+# others after other tests, and none in a folder below one that is called "tests".
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = providers.Constants
+
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run all rows, slow tests and nets")
     parser.addoption("--full", action="store_true", help="run the nets in full, not a slice")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in another order")
 
 
 @pytest.hookimpl(trylast=True)  # after pytest's own, which writes among the output of all workers
@@ -67,14 +82,25 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--slow"):
-        return
     quick, slow = [], []
     for item in items:
         (slow if is_slow(item) else quick).append(item)
-    if quick:  # else the slow ones were asked for by name
+    if quick and not config.getoption("--slow"):  # else the slow ones were asked for by name
         config.hook.pytest_deselected(items=slow)
         items[:] = quick
+    if (seed := config.getoption("--shuffle")) is not None:
+        shuffle(items, seed)
+
+
+def shuffle(items, seed):
+    """Bring the modules, and the tests of each, into an order that is the same in all workers."""
+    chance, modules = random.Random(seed), {}
+    for item in items:
+        modules.setdefault(item.path, []).append(item)
+    groups = list(modules.values())
+    for group in (groups, *modules.values()):
+        chance.shuffle(group)
+    items[:] = [item for group in groups for item in group]
 
 
 def is_slow(item):
@@ -91,10 +117,24 @@ def frozen_heap():
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def nothing_stays():
+    """Fail the test that leaves a level, or an adopted module, to those after it."""
+    yield
+    assert AMBIENT.get() is ft.Tensor
+    assert not GLOBALS
+
+
 @pytest.fixture(scope="session")
 def rows(request):
     """The rows of the sample table that are run, by their names."""
     return samples.named() if request.config.getoption("--slow") else samples.chosen()
+
+
+@pytest.fixture(scope="session")
+def rows_of(request):
+    """A function that returns the rows of a family that are run, by their names."""
+    return samples.of if request.config.getoption("--slow") else samples.chosen_of
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The rooms of the tests: which command tests which part of the package quickly.
 
-``python tests/rooms.py`` runs each quick command and prints what it costs.
+``python tests/rooms.py`` runs each quick command, or those of the rooms that are named, and prints
+what it costs. The page on contributing has the same table.
 """
 
 import os
@@ -21,22 +22,25 @@ class Room:
     sources : str
         The files and folders of the package that they test.
     paths : str
-        The folders of tests, or files in one; none for the kernel, whose are pytest's default.
-    options : str
-        What the command needs besides.
+        The folders of tests.
     """
 
     sources: str
-    paths: str = ""
-    options: str = ""
+    paths: str
 
     @property
     def command(self) -> str:
-        return " ".join(filter(None, ["pytest -q -n auto", self.paths, self.options]))
+        return COMMAND if self is ROOMS["kernel"] else f"{COMMAND} {self.paths}"
+
+
+COMMAND = ".venv/bin/python -m pytest -q -n auto"
 
 
 ROOMS = {
-    "kernel": Room("_core _rules _levels _mutation _transforms errors _registry ops __init__"),
+    "kernel": Room(
+        "_core _rules _levels _mutation _transforms errors _registry ops __init__",
+        "tests/core tests/rules tests/levels tests/mutation tests/transforms",
+    ),
     "loops and conditions": Room("_control", "tests/control"),
     "custom rules": Room("_custom overrides", "tests/custom tests/overrides"),
     "parts of batches": Room("_chunks", "tests/chunks"),
@@ -47,7 +51,7 @@ ROOMS = {
     "machine code": Room("_machine", "tests/machine"),
     "arrays": Room("numpy", "tests/numpy_twins tests/array_api"),
     "adopted code": Room("_adopt", "tests/adopt"),
-    "SciPy": Room("scipy _rules.scipy", "tests/scipy_twins tests/rules", "-k scipy"),
+    "SciPy": Room("scipy _rules.scipy", "tests/scipy_twins"),
     "networks": Room("nn optim", "tests/nn tests/optim tests/peers"),
     "sparse Jacobians": Room("_sparse", "tests/sparse_jacobians"),
     "documents and structure": Room("", "tests/project"),
@@ -60,16 +64,27 @@ MOST = {"kernel": 100}
 def seconds(room: Room) -> tuple[float, int]:
     """Run the command of a room; return the CPU seconds that it cost, and its exit code."""
     before = os.times()
-    program = [sys.executable, "-m", *room.command.split()]
+    program = [sys.executable, *room.command.split()[1:]]
     done = subprocess.run(program, cwd=ROOT, stdout=subprocess.DEVNULL)
     after = os.times()
     cost = after.children_user + after.children_system
     return cost - before.children_user - before.children_system, done.returncode
 
 
-def main() -> int:
+def table() -> str:
+    """Return the table of the page on contributing."""
+    lines = ["| room | of `src/functier` | quick command |", "|---|---|---|"]
+    for name, room in ROOMS.items():
+        sources = ", ".join(f"`{source}`" for source in room.sources.split())
+        lines.append(f"| {name} | {sources} | `{room.command}` |")
+    return "\n".join(lines)
+
+
+def main(names: list[str]) -> int:
     worst = 0
     for name, room in ROOMS.items():
+        if names and name not in names:
+            continue
         cost, code = seconds(room)
         print(f"{name:25} {cost:6.1f} s of {MOST.get(name, 60):3}   exit {code}   {room.command}")
         sys.stdout.flush()
@@ -78,4 +93,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

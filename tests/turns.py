@@ -4,21 +4,34 @@ import itertools
 
 import pytest
 
+import samples
+
+
+def families():
+    """Return the families of samples; a quick run takes NumPy's."""
+    return [pytest.param(f, marks=_slow(samples.is_of_scipy(f))) for f in samples.families()]
+
 
 def in_turn(cases, *ways):
     """Return each case with each way; a quick run takes one combination a case, in turn."""
     combinations = list(itertools.product(*ways))
     return [
-        _of((case, *chosen), quick=j == i % len(combinations))
-        for i, case in enumerate(cases)
+        pytest.param(
+            *given.values, *chosen, marks=[*given.marks, *_slow(j != i % len(combinations))]
+        )
+        for i, given in enumerate(map(_param, cases))
         for j, chosen in enumerate(combinations)
     ]
 
 
 def few(cases, step):
     """Return cases, of which a quick run takes the first of so many."""
-    return [_of((case,), quick=i % step == 0) for i, case in enumerate(cases)]
+    return [pytest.param(case, marks=_slow(i % step > 0)) for i, case in enumerate(cases)]
 
 
-def _of(values, quick):
-    return pytest.param(*values, marks=[] if quick else pytest.mark.slow)
+def _param(case):
+    return case if hasattr(case, "marks") else pytest.param(case)
+
+
+def _slow(is_slow):
+    return [pytest.mark.slow] if is_slow else []

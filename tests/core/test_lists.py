@@ -11,8 +11,8 @@ import optree
 import pytest
 
 import functier as ft
-import samples
 from rows import run_each
+from turns import families
 
 ASIDE = {np.take: 1, np.repeat: 1, np.pad: 1, np.select: 2}
 """The operand that NumPy does not ask whether it is a tensor, beside plain ones."""
@@ -43,14 +43,14 @@ def same(actual, expected):
     np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("family", samples.families())
-def test_lists_are_arrays(family, rows):
-    run_each(cases(samples.of(rows, family)), lambda case: check_lists(*case))
+@pytest.mark.parametrize("family", families())
+def test_lists_are_arrays(family, rows_of):
+    run_each(cases(rows_of(family)), lambda case: check_lists(*case))
 
 
-@pytest.mark.parametrize("family", samples.families())
-def test_ranges_are_arrays(family, rows):
-    found = cases(samples.of(rows, family))
+@pytest.mark.parametrize("family", families())
+def test_ranges_are_arrays(family, rows_of):
+    found = cases(rows_of(family))
     plain = {k: (row, i) for k, (row, i) in found.items() if has_range(row, i)}
     run_each(plain, lambda case: check_lists(*case, as_range))
 

@@ -358,16 +358,19 @@ def test_a_tape_holds_the_residuals_and_nothing_else():
     x = big()
     argument = weakref.ref(x)
     tracemalloc.start()
-    _, pull = ft.vjp(lambda x: f(x * 1.0), x)
-    del x
-    assert seen[0]() is None and argument() is None  # the tape has a copy
-    equal(np.asarray(pull(2.0)[0]), np.full(1000, 2.0))
-    equal(np.asarray(pull(1.0)[0]), np.ones(1000))  # a second time
-    sizes = [tracemalloc.get_traced_memory()[0]]
-    del pull
-    gc.collect()
-    sizes.append(tracemalloc.get_traced_memory()[0])
-    tracemalloc.stop()
+    try:
+        _, pull = ft.vjp(lambda x: f(x * 1.0), x)
+        del x
+        assert seen[0]() is None and argument() is None  # the tape has a copy
+        equal(np.asarray(pull(2.0)[0]), np.full(1000, 2.0))
+        equal(np.asarray(pull(1.0)[0]), np.ones(1000))  # a second time
+        gc.collect()  # what a first call has left
+        sizes = [tracemalloc.get_traced_memory()[0]]
+        del pull
+        gc.collect()
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
     assert 8000 < sizes[0] - sizes[1] < 16000
 
 

@@ -16,7 +16,7 @@ import pytest
 import functier as ft
 from functier._core import observers as _observers
 from functier.debug import _leaks
-from support import has_all, message
+from support import HANG, has_all, message
 
 XS = np.ones((3, 2))
 CACHE: dict = {}
@@ -214,22 +214,23 @@ def test_a_variable_of_a_running_function():
 
 
 def test_a_variable_of_another_thread():
-    ready, done = threading.Event(), threading.Event()
+    ready, done, threads = threading.Event(), threading.Event(), []
 
     def wait(local):
-        ready.wait(5)
-        done.wait(5)
+        ready.wait(HANG)
+        done.wait(HANG)
         return local
 
     def keep(x):
-        thread = threading.Thread(target=wait, args=([x],))
-        thread.start()
+        threads.append(threading.Thread(target=wait, args=([x],)))
+        threads[0].start()
         ready.set()
 
     try:
         (path,) = leaks(keeping(keep)).paths
     finally:
         done.set()
+        threads[0].join()
     assert "_args" in path or path.startswith("local[0] (a variable of ")
 
 

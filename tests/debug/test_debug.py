@@ -16,7 +16,7 @@ import functier as ft
 import samples
 from functier._core.table import OPS
 from functier.debug import _watching
-from support import equal, has_all, in_thread, line_of, message
+from support import HANG, equal, has_all, in_thread, line_of, message
 
 
 def found(call):
@@ -462,16 +462,16 @@ def test_two_threads_that_both_debug():
 
     def run():
         with ft.debug.debug_nans():
-            ready.wait(5)
+            ready.wait(HANG)
             with pytest.raises(ft.NonFiniteError):
                 ft.grad(entropy)(X)
-            ready.wait(5)
+            ready.wait(HANG)
         return True
 
     other = threading.Thread(target=run)
     other.start()
     assert run()
-    other.join(5)
+    other.join()
 
 
 def test_an_exception_of_the_function_leaves_nothing_on():

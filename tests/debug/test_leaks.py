@@ -1,10 +1,14 @@
 """The tests of leaks, in a process whose heap is small: a search looks through all objects."""
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from functier.debug import _leaks
 
 LEAKS = Path(__file__).with_name("leaks.py")
 
@@ -15,3 +19,16 @@ def test_in_a_small_process():
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
+
+
+def test_a_search_ends_where_nobody_holds_anything(monkeypatch):
+    """Each step of it is a pass over all objects."""
+    asked = []
+    noted = SimpleNamespace(
+        get_referrers=lambda *objects: asked.append(objects) or [], get_referents=gc.get_referents
+    )
+    monkeypatch.setattr(_leaks, "gc", noted)
+
+    search = _leaks._Search([object()])
+
+    assert len(asked) == len(search.objects) == 1

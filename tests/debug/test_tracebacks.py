@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import pickle
 import traceback
 import weakref
@@ -299,9 +300,10 @@ def test_an_error_keeps_no_array_of_functier_and_leaves_no_cycle(transform):
         gc.enable()
 
 
-def test_pytest_shows_the_users_lines():
+def test_pytest_shows_the_users_lines(monkeypatch):
+    monkeypatch.setenv("PY_COLORS", "0")  # none among the words, whatever the terminal has
     error = raised(ft.vmap(ft.grad(wrong)), XS)
     text = str(pytest.ExceptionInfo.from_exception(error).getrepr())
 
     assert "return np.sum(x @ np.ones(7))" in text
-    assert "_core" not in text and "_transforms" not in text
+    assert not any(os.path.join("functier", room) in text for room in ("_core", "_transforms"))

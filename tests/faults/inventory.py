@@ -185,9 +185,8 @@ BATCHES = (30, 4), (150, 20), (600, 60), (3000, 150)
 
 def find(of: str, tests: list[str], slow: bool) -> None:
     """Look for tests that find the records that have none, among some tests."""
-    records = read()
     options = ["--slow"] if slow else []
-    missing = [r for r in records if not {"tests", "nothing"} & set(r) and is_of(r, of)]
+    missing = [r for r in read() if not {"tests", "nothing"} & set(r) and is_of(r, of)]
     notes = [{**r, "note": i} for i, r in enumerate(missing)]
     reached = reach(notes, [*options, *tests])
     numbers = {place(r): i for i, r in enumerate(missing)}
@@ -197,10 +196,8 @@ def find(of: str, tests: list[str], slow: bool) -> None:
 
     for record, found in each(search, missing):
         if found:
-            record["tests"] = found
-            if slow:
-                record["slow"] = True
-            store(records)
+            new = {**record, "tests": found, **({"slow": True} if slow else {})}
+            store([new if place(r) == place(record) else r for r in read()])
 
 
 def reach(notes: list[dict], args: list[str]) -> dict[int, list[tuple[str, float]]]:

@@ -174,7 +174,7 @@ def _changes_of(part: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], None]]
             yield _of(SWAPPED[type(op)]), lambda p: setattr(p, "ops", [SWAPPED[type(p.ops[0])]()])
         case ast.BoolOp():
             yield _of(SWAPPED[type(part.op)]), _operator
-            yield "without the last", lambda p: p.values.pop()
+            yield "without the last", _without_last
         case ast.BinOp() if type(part.op) in SWAPPED and not _of_texts(part):
             yield _of(SWAPPED[type(part.op)]), _operator
         case ast.UnaryOp(op=ast.USub() | ast.Not()):
@@ -223,6 +223,10 @@ def _of_texts(part: ast.BinOp) -> bool:
         isinstance(p, ast.JoinedStr) or (isinstance(p, ast.Constant) and isinstance(p.value, str))
         for p in ast.walk(part)
     )
+
+
+def _without_last(part):
+    part.values[-1] = ast.Constant(isinstance(part.op, ast.And))
 
 
 def _operator(part):

@@ -106,6 +106,27 @@ def test_half_a_protocol():
         raises(TypeError, run, "Labelled", "__array_function__", "numpy.asarray(x)")
 
 
+METHODS = {
+    "clip": lambda s, x: np.clip(s, x, x),
+    "dot": lambda s, x: np.dot(s, x),
+    "searchsorted": lambda s, x: np.searchsorted(s, x),
+    "all": lambda s, x: np.all(s, where=x > 4.0),
+    "any": lambda s, x: np.any(s, where=x > 4.0),
+    "mean": lambda s, x: np.mean(s, where=x > 4.0),
+    "std": lambda s, x: np.std(s, where=x > 4.0),
+    "var": lambda s, x: np.var(s, where=x > 4.0),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_function_that_calls_a_method_keeps_labels(name):
+    """NumPy calls that of a series, so the result may have labels, which no transform knows of."""
+    series = pytest.importorskip("pandas").Series(X, index=[5, 3])
+
+    raises(TypeError, lambda: ft.vmap(lambda x: METHODS[name](series, x))(np.stack([X, X])),
+           "an operand is a pandas.Series", "write x.to_numpy()")  # fmt: skip
+
+
 def test_other_dtypes():
     dates = np.array([1, 2], "M8[s]")
     raises(TypeError, lambda: ft.jvp(np.sin, (X,), (dates,)), "the tangent of", "datetime64")

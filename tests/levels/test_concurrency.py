@@ -12,7 +12,7 @@ import pytest
 
 import functier as ft
 from functier._levels import level as _level
-from support import equal, has_all, in_thread, message
+from support import HANG, equal, has_all, in_thread, message
 
 XS = np.arange(20.0).reshape(10, 2)
 YS = 100 * np.arange(30.0).reshape(15, 2)
@@ -139,7 +139,7 @@ def test_a_suspended_asynchronous_generator():
 
 def test_two_threads_have_levels_of_their_own():
     """B22: a tensor of another thread's level is refused."""
-    barrier = threading.Barrier(2, timeout=10)
+    barrier = threading.Barrier(2, timeout=HANG)
     tensors: dict = {}
     outcome: dict = {}
 
@@ -158,7 +158,7 @@ def test_two_threads_have_levels_of_their_own():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(HANG)
     assert sorted(outcome) == ["a", "b"]
     assert all("not in one chain" in text for text in outcome.values())
     assert type(tensors["a"]).__bases__ == type(tensors["b"]).__bases__ == (ft.Tensor,)
@@ -166,7 +166,7 @@ def test_two_threads_have_levels_of_their_own():
 
 def test_two_threads_enter_one_context_manager():
     shared = ft.vmap()
-    barrier = threading.Barrier(2, timeout=10)
+    barrier = threading.Barrier(2, timeout=HANG)
 
     def first():
         with shared as B:
@@ -191,7 +191,7 @@ def test_two_threads_enter_one_context_manager():
     thread = threading.Thread(target=first)
     thread.start()
     in_thread(second)
-    thread.join(10)
+    thread.join(HANG)
     assert _level.AMBIENT.get() is ft.Tensor
 
 

@@ -455,5 +455,5 @@ def test_many_threads_at_once():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join()
     assert results == [True] * 80

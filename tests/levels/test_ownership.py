@@ -5,10 +5,10 @@ import pytest
 
 import checks
 import functier as ft
-import samples
 from functier._levels import backward as _backward
 from functier._rules import elementwise
 from rows import run_each
+from turns import families
 
 NEVER = 1 << 60
 
@@ -29,20 +29,15 @@ REVERSE = [
 
 
 @pytest.mark.parametrize("check", REVERSE)
-@pytest.mark.parametrize("family", samples.families())
-def test_rows_with_a_gradient(family, check, rows, everything_is_large, request):
-    """A quick run leaves second derivatives of SciPy's functions out: they have no other memory."""
-    slow = request.config.getoption("--slow")
-    if check == "second" and family.startswith("scipy_") and not slow:
-        return
-
+@pytest.mark.parametrize("family", families())
+def test_rows_with_a_gradient(family, check, rows_of, everything_is_large):
     def run(row):
         applying = checks.checks_of(row)
         if "vjp" in applying and check in applying:
             with np.errstate(all="ignore"):
                 applying[check](row)
 
-    run_each(samples.of(rows, family), run)
+    run_each(rows_of(family), run)
 
 
 def once(x, y):

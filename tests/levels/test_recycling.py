@@ -55,6 +55,9 @@ def hold_nothing_else(kept):
     return {
         "the tensor": kept.append,
         "the class": lambda x: kept.append(type(x)),
+        "its order": lambda x: kept.append(type(x).__mro__),
+        "its names": lambda x: kept.append(type(x).__dict__),
+        "its level": lambda x: kept.append(type(x).level),
         "another tensor": lambda x: kept.append(x + 1.0),
         "a view": lambda x: kept.append(x[..., None]),
         "a closure": lambda x: kept.append(lambda: x),

@@ -3,7 +3,7 @@
 import ast
 import gc
 import threading
-import time
+from contextvars import copy_context
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from functier._levels.ended import DeadLevel, PassthroughLevel
 from functier._levels.states import ContextualLevel
 from functier.debug import _watching
 from functier.modes import _asking as _asking
-from support import equal, in_thread
+from support import HANG, equal, in_thread, wait_until
 
 NOTE = Path(__file__).resolve().parents[2] / "design" / "0006-escape-and-no-dispatch.md"
 SOURCE = Path(ft.__file__).parent
@@ -278,6 +278,7 @@ def grad_level():
 
 
 def test_planted_a_lifted_mode_forgets_the_debugger(monkeypatch):
+    assert not found()  # and the tables know the kind, so that nobody else writes to them
     both = _states.state_of(grad_level(), LAYERS["moded and watched"])
     monkeypatch.setitem(_asking.ASKING.off, both, grad_level())
     assert found()
@@ -291,6 +292,7 @@ def test_planted_a_layer_revives_an_ended_level(monkeypatch):
 
 
 def test_planted_a_layer_that_stays(monkeypatch):
+    assert not found()
     for layer in (_watching.LOOKING, _asking.ASKING):
         with monkeypatch.context() as patch:
             patch.setattr(layer, "off", layer.on)
@@ -306,12 +308,12 @@ def test_planted_all_contexts_see_what_one_sees(monkeypatch):
         return get(level, "again") or get(level, "level")
 
     monkeypatch.setattr(ContextualLevel, "actual", staticmethod(actual))
-    assert found()
+    assert copy_context().run(found)  # it leaves its context in a level
 
 
 def test_planted_a_block_that_is_not_left(monkeypatch):
     monkeypatch.setattr(_states, "_release", lambda cls, user: None)
-    assert found()
+    assert copy_context().run(found)
 
 
 # ---- one assignment ----
@@ -354,11 +356,19 @@ def test_the_tables_are_dictionaries_with_each_state():
         assert all(layer.on[state] is state is layer.off[state] for state in ENDED.values())
 
 
-def list_revived(rounds):
+def list_revived(rounds, meanwhile=lambda: None):
     """List the live ones of levels that end in one thread, where another thread lays layers on
     them and lifts them.
+
+    ``meanwhile()`` is called while a level is live.
     """
     levels, tensors, stop = [], [], threading.Event()
+
+    def f(x):
+        levels.append(x.level)
+        tensors.append(x)
+        meanwhile()
+        return np.sum(x * x)
 
     def flicker():
         while not stop.is_set():
@@ -371,7 +381,7 @@ def list_revived(rounds):
     thread.start()
     try:
         for _ in range(rounds):
-            ft.grad(lambda x: (levels.append(x.level), tensors.append(x), np.sum(x * x))[-1])(X)
+            ft.grad(f)(X)
     finally:
         stop.set()
         thread.join()
@@ -384,15 +394,20 @@ def test_a_level_ends_while_a_layer_comes_and_goes():
 
 
 def test_planted_a_question_before_the_assignment_is_found(monkeypatch):
+    """Each step of one thread waits for that of the other, so that they meet at the first level."""
+    main, asked = threading.current_thread(), threading.Event()
+
     def lay(self, level):
         kind = type(level)
         if level.live:
             _states._learn(level.kind)
-            time.sleep(1e-5)
+            if threading.current_thread() is not main and not asked.is_set():
+                asked.set()
+                wait_until(lambda: not level.live)
             level.__class__ = self.on[kind]
 
     monkeypatch.setattr(_states.Layer, "lay", lay)
-    assert any(list_revived(300) for _ in range(20))
+    assert len(list_revived(1, lambda: asked.wait(HANG))) == 1
 
 
 def test_a_handler_that_leaves_its_own_mode():

@@ -202,8 +202,15 @@ def test_numbers_keep_their_kinds():
         return x * x / 2.0, x > 1.0, np.sin(x)
 
     check(f, 3.0)
-    compiled = ft.compile(lambda x: 1.0 / x, backend="llvm")
-    assert compiled(4.0) == 0.25
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: 1.0 / x, lambda x: 7.0 // x, lambda x: 7.0 % x, lambda x: x**-1.5]
+)
+def test_numbers_of_python_raise(f):
+    compiled = ft.compile(f, backend="llvm")
+
+    assert compiled(4.0) == f(4.0)
     with pytest.raises(ZeroDivisionError):
         compiled(0.0)
 

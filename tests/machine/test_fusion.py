@@ -42,6 +42,17 @@ def test_a_value_for_one_later_loop_moves_there():
     assert [len(places) for places in bodies] == [3, 3]  # t, and not 1 - t * t, is in memory
 
 
+def test_a_value_of_two_arrays_that_live_on_moves_there():
+    def f(x, y):
+        a, b = np.tanh(x), np.sin(y)
+        total = np.sum(a) + np.sum(b)
+        return a * b * total + a * total - b
+
+    text = calls_of(f, X, X)
+    assert len(text.calls[-1].places) == 4  # a, b, total and the result
+    assert text.arena < 2.5 * X.nbytes
+
+
 def test_loops_that_are_alike_are_one_routine():
     def f(x):
         for _ in range(50):

@@ -148,6 +148,21 @@ def test_large_products_are_calls_of_blas():
 
 
 @pytest.mark.skipif(not blas.addresses(), reason="NumPy has another library")
+def test_products_above_the_limit_are_calls_of_blas(monkeypatch):
+    given = [operand(np.empty(shape)) for shape in ((6, 5), (5, 4), (6, 4))]
+    for limit, calls in ((119, True), (120, False)):
+        monkeypatch.setattr(products, "LIMIT", limit)
+        assert ("scipy_cblas_dgemm64_" in products.contract(MATMUL, *given).texts) is calls
+
+
+def test_a_sum_of_nothing_is_zero():
+    for order in "CF":
+        out = np.full((3, 4), np.nan, order=order)
+        call(np.empty((3, 0)), np.empty((0, 4)), out)
+        assert np.array_equal(out, np.zeros((3, 4)))
+
+
+@pytest.mark.skipif(not blas.addresses(), reason="NumPy has another library")
 def test_a_matrix_and_its_transpose():
     rng = np.random.default_rng(0)
     kernels, cases = [], []

@@ -115,6 +115,15 @@ def test_a_block_that_refuses_is_numpys(small):
         run(X, index)
 
 
+@pytest.mark.parametrize(("rows", "axis"), [(15, 1), (16, 0), (17, 0)])
+def test_a_block_has_whole_rows_where_there_are_enough(rows, axis):
+    n = 50_000
+    given = blocks.Stream(np.dtype(float), (8 * n, 8))
+    nest = blocks.Nest((rows, n), (given, given._replace(writes=True)), (blocks.Load(0),))
+
+    assert blocks.cut_of(nest).axis == axis
+
+
 @pytest.mark.parametrize(("n", "most", "unit"), [(10**7, 32768, 64), (3001, 200, 64), (60, 4, 1)])
 def test_blocks_cover_a_loop(n, most, unit):
     step = blocks.step_of(n, most, unit)

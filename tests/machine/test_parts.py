@@ -29,6 +29,15 @@ def test_the_whole_program():
     assert names_outside(division) == []
 
 
+@pytest.mark.parametrize("name", ["cholesky", "det", "inv", "slogdet", "solve"])
+def test_functions_of_matrices(name):
+    func = getattr(np.linalg, name)
+    a, b = np.eye(3), np.ones(3)
+
+    division = division_of(lambda a, b: func(a, b) if name == "solve" else func(a * b), a, b)
+    assert names_outside(division) == []
+
+
 def test_numpys_calls_part_the_program():
     def f(x):
         a = np.sort(x * 2.0)

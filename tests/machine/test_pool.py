@@ -111,7 +111,7 @@ again:
   %x = load volatile double, ptr %a
   %set = fcmp une double %x, 0.0
   %j = add i64 %i, 1
-  %late = icmp sgt i64 %j, 3000000000
+  %late = icmp sgt i64 %j, 300000000000
   %stop = or i1 %set, %late
   br i1 %stop, label %end, label %again
 end:

@@ -267,3 +267,20 @@ def test_a_tensor_in_a_plain_array_from_outside():
         wanted = np.stack([program(write, np.copy)(x) for x in XS])
         equal(ft.vmap(program(write, fnp.array))(XS), wanted)
         equal(ft.vjp(program(write, fnp.array), X)[0], wanted[0])
+
+
+@pytest.mark.parametrize("within", [ft.grad, ft.vmap])
+def test_a_constant_on_an_inner_tape_cannot_be_written_to(within):
+    def outer(x):
+        a = x * 1.0
+
+        def inner(y):
+            z = np.sum(a * y)
+            a[0] = 5.0
+            return z
+
+        return np.sum(ft.grad(inner)(X)) + np.sum(a)
+
+    with pytest.raises(ft.MutationError) as error:
+        within(outer)(X if within is ft.grad else XS)
+    has_all(message(error), "has kept it as a constant", "make a copy inside")

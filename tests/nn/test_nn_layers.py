@@ -246,6 +246,7 @@ MISTAKES = [
     (lambda: nn.BatchNorm1d(3)(np.ones((2, 4))), "the input of shape (2, 4) has 4 channels"),
     (lambda: nn.BatchNorm1d(3)(np.ones((1, 3))), "training needs 2 or more"),
     (lambda: F.batch_norm(Q, None, None), "training=False needs running_mean"),
+    (lambda: F.batch_norm(Q, np.zeros(4), None), "needs running_mean and running_var"),
     (lambda: nn.Conv1d(3, 4, 3, padding="full"), "Conv1d: padding='full'"),
 ]  # fmt: skip
 
@@ -255,3 +256,17 @@ def test_mistakes(call, words):
     with pytest.raises((ValueError, TypeError)) as error:
         call()
     assert words in str(error.value)
+
+
+BIASED = {
+    "Linear": (2, 3), "Conv2d": (1, 2, 3), "LayerNorm": (3,), "GroupNorm": (2, 4),
+    "BatchNorm1d": (3,), "LSTM": (2, 3), "MultiheadAttention": (4, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BIASED)
+def test_a_layer_shows_that_it_has_no_bias(name):
+    layer = getattr(nn, name)
+
+    assert "bias=False" in repr(layer(*BIASED[name], bias=False))
+    assert "bias=False" not in repr(layer(*BIASED[name]))

@@ -11,8 +11,9 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-import samples
 from rows import run_each
+from samples._row import is_array
+from turns import families
 
 TWINS = {
     id(getattr(module, name)): getattr(twin, name)
@@ -62,7 +63,7 @@ def check(row, i):
         operands = [apart(value) if j == i else v for j, v in enumerate(row.leaves)]
         given = iter(operands)
         args, kwargs = optree.tree_map(
-            lambda v: next(given) if samples._row.is_array(v) else v, (row.args, row.kwargs)
+            lambda v: next(given) if is_array(v) else v, (row.args, row.kwargs)
         )
         return func(*args, **kwargs)
 
@@ -80,6 +81,6 @@ def check(row, i):
         optree.tree_map(same, result, expected)
 
 
-@pytest.mark.parametrize("family", samples.families())
-def test_lists_of_tensors_are_arrays(family, rows):
-    run_each(cases(samples.of(rows, family)), lambda case: check(*case))
+@pytest.mark.parametrize("family", families())
+def test_lists_of_tensors_are_arrays(family, rows_of):
+    run_each(cases(rows_of(family)), lambda case: check(*case))

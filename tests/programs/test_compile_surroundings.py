@@ -20,6 +20,7 @@ import functier.numpy as fnp
 from functier import random as ftr
 from functier._core.ambient import AMBIENT
 from nets.programs import difference
+from support import HANG
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -67,7 +68,7 @@ def test_a_function_that_waits_for_a_thread_that_calls_it():
         if np.ndim(x) == 0:
             return 2 * x
         with ThreadPoolExecutor(1) as pool:
-            return x * pool.submit(compiled, 1.5).result(10)
+            return x * pool.submit(compiled, 1.5).result(HANG)
 
     compiled = ft.compile(f)
 
@@ -87,8 +88,8 @@ def test_fork():
         warnings.simplefilter("ignore", DeprecationWarning)
         process = context.Process(target=child, args=(queue,))
         process.start()
-    one, two = queue.get(timeout=30)
-    process.join(30)
+    one, two = queue.get(timeout=HANG)
+    process.join()
 
     assert np.array_equal(one, expected)
     assert np.array_equal(two, ft.grad(loss)(X[:2]))

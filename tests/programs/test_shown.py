@@ -8,12 +8,12 @@ import warnings
 
 import numpy as np
 import pytest
-from test_trace_rows import cases, difference
 
 import functier as ft
 import functier.numpy as fnp
 import samples
 from functier._programs import literals, memories, shown
+from row_cases import cases, difference
 
 
 def pasted(program):
@@ -151,7 +151,7 @@ def test_a_function_takes_and_returns_what_the_transform_does():
 
 def test_memories_are_arrays_with_their_shapes():
     text = ft.trace(ft.grad(sweep))(np.ones(3)).source
-    assert "    x = np.zeros(3)\n" in text and "np.sum(x)" in text
+    assert "    x = np.zeros(3)\n" in text and "= np.sum(x)" in text and "copy()" not in text
 
     text = ft.trace(ft.grad(heat))(np.ones((4, 4))).source
     assert "[1:3, 1:3] += " in text
@@ -264,3 +264,14 @@ def test_the_picture_of_a_long_program_is_small():
 
     assert len(ft.trace(loop)(np.ones(2))._repr_svg_()) < 250_000
     assert "<svg" in ft.trace(lambda x: x)(np.ones(2))._repr_svg_()
+
+
+def test_a_transpose_that_has_a_name_has_its_line():
+    def f(x):
+        u = x.T
+        return u @ u
+
+    text = str(ft.trace(f)(np.ones((2, 2))))
+
+    assert "    u = x.T" in text.splitlines()
+    assert "u @ u" in text

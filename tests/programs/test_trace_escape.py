@@ -17,6 +17,7 @@ from compiling import check
 from functier._core.ambient import AMBIENT
 from functier._programs import compiled as _compiled
 from functier._programs import trace as _trace
+from support import HANG
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -72,7 +73,7 @@ def test_a_thread_that_lives_longer_than_the_trace():
 
     def f(x):
         def work():
-            go.wait(10)
+            go.wait(HANG)
             try:
                 found.append(x + 1)
             except ft.LevelError as error:
@@ -226,8 +227,8 @@ def test_a_fork_while_another_thread_traces():
                 queue = context.Queue()
                 process = context.Process(target=child, args=(queue,))
                 process.start()
-                found = queue.get(timeout=20)
-                process.join(20)
+                found = queue.get(timeout=HANG)
+                process.join()
                 assert found == [loss(np.full(n, 0.5)) for n in range(60, 64)]
         finally:
             stop.set()

@@ -202,6 +202,14 @@ def test_operations_that_are_not_functions_of_their_arguments_are_refused():
         ft.compile(closes)(x)
 
 
+def test_a_draw_of_a_rule_that_no_program_makes_is_refused_by_its_name():
+    rng = ftr.default_rng(0)
+    noisy = ft.custom_vjp(lambda x: x * len(rng.bytes(2)))
+    noisy.defvjp(lambda x: (noisy(x), None), lambda _, g: (g,))
+    with pytest.raises(ft.RandomnessError, match=r"rng\.bytes\(\.\.\.\) would be the same in each"):
+        ft.compile(noisy)(X)
+
+
 def test_the_error_of_a_rule_is_its_own():
     def fails(x):
         raise KeyError("mine")

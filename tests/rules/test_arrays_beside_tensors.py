@@ -11,8 +11,9 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-import samples
 from rows import run_each
+from samples._row import is_array
+from turns import families
 
 
 def cases(rows):
@@ -34,7 +35,7 @@ def check(row, i):
         made = [kind(v) if k == i else x if k == j else v for k, v in enumerate(row.leaves)]
         given = iter(made)
         args, kwargs = optree.tree_map(
-            lambda v: next(given) if samples._row.is_array(v) else v, (row.args, row.kwargs)
+            lambda v: next(given) if is_array(v) else v, (row.args, row.kwargs)
         )
         return row.func(*args, **kwargs)
 
@@ -48,6 +49,6 @@ def check(row, i):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("family", samples.families())
-def test_an_array_is_its_values(family, rows):
-    run_each(cases(samples.of(rows, family)), lambda case: check(*case))
+@pytest.mark.parametrize("family", families())
+def test_an_array_is_its_values(family, rows_of):
+    run_each(cases(rows_of(family)), lambda case: check(*case))

@@ -29,6 +29,10 @@ def table():
         del OPS[func]
 
 
+MATRIX, VECTOR, COMPLEX = normal(2, 3), normal(3), normal(2, 3, dtype=complex)
+SINGLE, SQUARE = MATRIX.astype(np.float32), normal(3, 3)
+
+
 # ---- functions of our own, declared right, or with one wrong fact ----
 
 
@@ -79,8 +83,7 @@ def turn(**wrong):
 
 @pytest.mark.parametrize("function", [sine, product, total, turn])
 def test_right_declarations_pass(function):
-    dtype = complex if function is turn else float
-    operands = (normal(2, 3), normal(3)) if function is product else (normal(2, 3, dtype=dtype),)
+    operands = {product: (MATRIX, VECTOR), turn: (COMPLEX,)}.get(function, (MATRIX,))
     for form in (operands, [x.astype(np.result_type(x.dtype, np.complex64)) for x in operands]):
         this = row(function(), *form)
         for check in checks.checks_of(this).values():
@@ -88,9 +91,6 @@ def test_right_declarations_pass(function):
 
 
 # ---- the planted faults ----
-
-MATRIX, VECTOR, COMPLEX = normal(2, 3), normal(3), normal(2, 3, dtype=complex)
-SINGLE = MATRIX.astype(np.float32)
 
 
 def _mutating(x):
@@ -220,9 +220,7 @@ PLANTED = {
     ),
     "vjp: spread along another axis": (
         "vjp",
-        lambda: row(
-            total(vjp={"x": lambda g, x_shape: broadcast_back(g, x_shape, 0)}), normal(3, 3)
-        ),
+        lambda: row(total(vjp={"x": lambda g, x_shape: broadcast_back(g, x_shape, 0)}), SQUARE),
     ),
     "second: lost by both modes": (
         "second",
@@ -312,7 +310,7 @@ def test_batch_axis_that_is_not_moved_is_found(monkeypatch):
     )
 
     with pytest.raises((AssertionError, ValueError)):
-        checks.check_vmap(row(np.sin, normal(3, 3)))
+        checks.check_vmap(row(np.sin, SQUARE))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -56,6 +56,17 @@ def test_take_of_what_has_no_axis():
     equal(ft.vmap(lambda v: np.take(v, [0, 0], axis=0))(np.arange(2.0)), [[0.0, 0.0], [1.0, 1.0]])
 
 
+def test_places_along_no_axis():
+    x, places = np.arange(12.0).reshape(2, 2, 3), np.array([5, 0])
+
+    def f(v):
+        return np.take_along_axis(v, places, None)
+
+    equal(ft.vmap(f)(x), np.stack([f(v) for v in x]))
+    table = places[None]
+    raises(ValueError, lambda: ft.vmap(lambda v: np.take_along_axis(v, table, None))(x), "single")
+
+
 # ---- nothing, or nothing left ----
 
 
@@ -63,6 +74,14 @@ def test_weights_of_nothing_are_counted_in_integers():
     x, weights = np.zeros(0, int), np.zeros((2, 0))
 
     equal(ft.vmap(lambda w: np.bincount(x, w, 3))(weights), np.zeros((2, 3), int))
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_bins_of_one_number_and_of_none(size):
+    x = np.array([[2.0], [5.0]])[:, :size]
+    counts, edges = zip(*[np.histogram(v, 2) for v in x])
+
+    alike(ft.vmap(lambda v: np.histogram(v, 2))(x), (np.stack(counts), np.stack(edges)))
 
 
 def test_bins_keep_their_infinities_to_themselves():
@@ -134,6 +153,16 @@ def test_weights_that_sum_to_zero():
     raises(ValueError, lambda: ft.vjp(lambda v: np.average(v, weights=weights[1]), x[1]), "weights")
 
 
+def test_weights_of_another_shape_than_the_axes():
+    """Also of as many elements."""
+    x = np.ones((2, 2, 3))
+
+    for axis, shape in (((0, 1), (3, 2)), (0, (3,)), (1, (3, 1))):
+        raises(
+            ValueError, lambda: ft.vmap(lambda v: np.average(v, axis, np.ones(shape)))(x), "weights"
+        )
+
+
 def test_range_of_data_that_is_not_finite():
     x = np.array([[1.0, 2.0], [np.inf, 0.0]])
 
@@ -167,6 +196,20 @@ def test_reduce_that_begins_with_a_truth_value():
                 np.array([method(v, initial=initial) for v in x]),
             )
     equal(ft.vmap(lambda v: np.maximum.reduce(v, dtype=F32))(x), np.array([0, 3], F32))
+
+
+@pytest.mark.parametrize("method", [np.hypot.reduce, np.subtract.reduce])
+def test_reduce_that_begins_with_a_number(method):
+    x, t = np.array([[1.0, -2.0, 0.5], [3.0, 0.25, 1.5]]), np.array([[1.0, 2.0, 3.0]] * 2)
+
+    def f(v):
+        return method(v, 1, initial=2.0)
+
+    def g(v):
+        return method(np.concatenate([np.full((2, 1), 2.0), v], 1), 1)
+
+    alike(ft.jvp(f, (x,), (t,)), ft.jvp(g, (x,), (t,)))
+    alike(pulled(f, x), pulled(g, x))
 
 
 # ---- dtypes that differ ----
@@ -265,3 +308,13 @@ def test_index_that_names_nothing():
 
     equal(ft.vmap(lambda v: np.delete(v, []))(x), x)
     equal(ft.vmap(lambda v: np.insert(v, [], []))(x), x)
+
+
+def test_widths_by_axis():
+    """Compared with pairs, as the oldest NumPy has no dict of them."""
+    x = np.arange(12.0).reshape(2, 2, 3)
+
+    for mode in ("constant", "edge"):
+        wanted = np.stack([np.pad(v, ((2, 2), (0, 1)), mode) for v in x])
+        equal(ft.vmap(lambda v: np.pad(v, {0: 2, -1: (0, 1)}, mode))(x), wanted)
+        equal(ft.vmap(lambda v: np.pad(v, {1: (0, 1), 0: (2, 2)}, mode))(x), wanted)

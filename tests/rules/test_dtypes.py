@@ -14,7 +14,6 @@ import optree
 import pytest
 
 import functier as ft
-import samples
 from checks import directions, form_of, function_of, leaves_of
 from functier._core.numpy_facts import dtype_of
 from functier._core.table import OPS
@@ -24,7 +23,7 @@ from rows import run_each
 from samples._batch import free
 from samples._row import row as row_of
 from support import close, equal
-from turns import in_turn
+from turns import families, in_turn
 
 COMPLEX = {np.float16: np.complex64, np.float32: np.complex64, np.float64: np.complex128,
            np.longdouble: np.clongdouble}  # fmt: skip
@@ -178,11 +177,11 @@ def check_derivatives(row, double, kind, expected, single):
 
 
 @pytest.mark.parametrize(
-    ("family", "kind"), in_turn(samples.families(), [np.float32, np.float16, np.longdouble])
+    ("family", "kind"), in_turn(families(), [np.float32, np.float16, np.longdouble])
 )
-def test_rows_of(family, kind, rows):
+def test_rows_of(family, kind, rows_of):
     """In each precision all dtypes are NumPy's, and the derivatives those in double."""
-    own = of_double(samples.of(rows, family))
+    own = of_double(rows_of(family))
     run_each({name: (name, row) for name, row in own.items()}, lambda r: check_or_refuse(*r, kind))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import optree
 
 GENERATORS: dict[str, np.random.Generator] = {}
-"""One generator a family module, so that no row depends on what else is imported."""
+"""One generator a family module, so that no row depends on what else is imported, or run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +135,25 @@ def deprecated(func: Callable) -> Callable:
 
 
 def rng() -> np.random.Generator:
-    """The generator of the family module whose code asks for numbers."""
-    frame = sys._getframe(1)
+    """The generator of the module whose code asks for numbers, while it or a family is imported.
+
+    A test that asks later would get other numbers after other tests.
+    """
+    frame: Any = sys._getframe(1)
     while frame.f_globals["__name__"] == __name__:
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     name = frame.f_globals["__name__"]
+    while not _is_import(frame, name):
+        frame = frame.f_back
+        assert frame is not None, f"{name} draws for a test, which needs a generator of its own"
     if name not in GENERATORS:
         GENERATORS[name] = np.random.default_rng(zlib.crc32(name.encode()))
     return GENERATORS[name]
+
+
+def _is_import(frame: Any, name: str) -> bool:
+    module = frame.f_globals["__name__"]
+    return frame.f_code.co_name == "<module>" and (module == name or module.startswith("samples."))
 
 
 def normal(*shape: int, dtype: Any = float) -> np.ndarray:

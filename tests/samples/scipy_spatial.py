@@ -42,5 +42,5 @@ ROWS = [
     of("of pairs", distance.pdist, normal(3, 2, dtype=F)),
     of("of pairs", spatial.distance_matrix, normal(3, 2), normal(2, 2), 1),
     of("of pairs", distance.squareform, normal(6)),
-    of("of pairs", matrix_to_vector, normal(3)),
+    row(matrix_to_vector, normal(3)),
 ]  # fmt: skip

@@ -7,14 +7,17 @@ import functier.scipy.stats as st
 from ._row import normal, positive, row
 
 
+def of_root(a):
+    return a @ np.swapaxes(a, -1, -2) + np.eye(a.shape[-1])
+
+
 def spread(*shape):
-    a = normal(*shape)
-    return a @ np.swapaxes(a, -1, -2) + np.eye(shape[-1])
+    return of_root(normal(*shape))
 
 
 def positive_definite(i, x, rng):
     if x.ndim == 2 and x.shape[0] == x.shape[1]:
-        return spread(*x.shape)
+        return of_root(rng.normal(size=x.shape))
     return rng.uniform(0.5, 2.0, x.shape)
 
 

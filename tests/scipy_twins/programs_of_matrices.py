@@ -202,7 +202,7 @@ def of_spectra(p, s):
         linalg.norm(a), linalg.norm(a, 1), linalg.norm(a, np.inf), linalg.norm(a, axis=1),
         linalg.expm_multiply(a * 0.3, X * p), linalg.expm_multiply(FIXED * 0.2, X * p * p),
         linalg.expm_multiply(FIXED * 0.2, np.outer(X, X) * p, 0.0, 1.0, 3),
-        linalg.expm(a.tocsc() * 0.2), linalg.matrix_power(a, 3),
+        linalg.expm(a.tocsc() * 0.2), linalg.matrix_power(a, 1), linalg.matrix_power(a, 3),
         linalg.eigsh(both, k=2, return_eigenvectors=False), np.abs(linalg.eigsh(both, k=2)[1]),
         linalg.eigsh(both, k=1, which="SA")[0], linalg.eigsh(both, k=1, sigma=2.0)[0],
         linalg.svds(a, k=2, return_singular_vectors=False), np.abs(linalg.svds(a, k=2)[0]),

@@ -58,6 +58,7 @@ TABLES = [
     lambda y: lambda q: interpolate.RBFInterpolator(POINTS, y)(np.array([[q, 0.2]])),
     lambda y: lambda q: interpolate.LinearNDInterpolator(POINTS, y)(q / 9, q / 9),
     lambda y: interpolate.KroghInterpolator(XS, y),
+    lambda y: lambda q: interpolate.RegularGridInterpolator((XS, XS), y * np.eye(6))([[q, 1.1]]),
 ]
 
 
@@ -80,6 +81,17 @@ def test_places_beyond_the_table():
     with pytest.raises(ValueError, match="strictly increasing"):
         ft.grad(lambda x: interpolate.CubicSpline(x, YS)(0.5))(XS[::-1].copy())
     assert ft.grad(lambda q: read(q, fill_value=(0.0, 1.0), bounds_error=False))(5.0) == 0.0
+
+
+@pytest.mark.parametrize("extrapolate", [False, "periodic"])
+def test_polynomials_of_a_spline_end_where_it_does(extrapolate):
+    def read(y, *given):
+        spline = interpolate.BSpline(np.arange(9.0), y, 2, extrapolate=extrapolate)
+        return interpolate.PPoly.from_spline(spline, *given)(np.array([-1.0, 3.5, 10.0]))
+
+    for given in ((), (True,)):
+        value = ft.jvp(lambda y, given=given: read(y, *given), (YS,), (YS,))[0]
+        np.testing.assert_allclose(value, read(YS, *given))
 
 
 def test_data_in_any_order():

@@ -128,6 +128,20 @@ def test_without_tensors_the_result_is_that_of_scipy():
     close(found[2], np.array([2.0]), 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::scipy.optimize.OptimizeWarning")
+def test_a_line_through_two_points_has_no_finite_covariance():
+    ts, y = TIMES[1:3], TIMES[2:0:-1]
+    found = []
+
+    def f(y):
+        line, covariance = fo.curve_fit(lambda t, a, b: a * t + b, ts, y)
+        found.append(covariance)
+        return line
+
+    close(ft.jacrev(f)(y), np.linalg.inv(np.stack([ts, [1.0, 1.0]], axis=1)), 1e-6)
+    equal(found[0], np.full((2, 2), np.inf))
+
+
 def test_what_is_refused():
     def active(p):
         return fo.minimize_scalar(lambda x: (x - p) ** 2, bounds=(0, 1), method="bounded").x

@@ -82,6 +82,8 @@ def test_what_is_refused():
 
     with pytest.raises(ft.UnsupportedError, match=r"write scipy\.optimize\.minimize"):
         ft.grad(full)(1.0)
+    with pytest.raises(ft.UnsupportedError, match="or has no slope"):
+        ft.grad(lambda a: fo.fixed_point(lambda x: a * x, 1.0))(1.0)
 
 
 def test_a_queue_of_tensors_is_an_array():

@@ -76,3 +76,8 @@ def test_what_is_refused():
         ft.grad(lambda x: fnp.sum(signal.find_peaks(x, plateau_size=1)[0]))(WAVE)
     with pytest.raises(ft.UnsupportedError, match="give one number"):
         ft.grad(lambda x: fnp.sum(signal.find_peaks(x, height=WAVE)[0]))(WAVE)
+    data = np.ones(2), np.array([0, 1]), np.array([2, 3])
+    with pytest.raises(ValueError, match="`x` must be a 1-D array"):
+        ft.grad(lambda x: fnp.sum(signal.peak_widths(x, [1, 2], prominence_data=data)[0]))(
+            np.stack([WAVE, STEP])
+        )

@@ -19,6 +19,8 @@ def test_a_tree_of_plain_points_is_scipys():
     for found, expected in zip(tree.query([1.0, 1.1], k=3), plain.query([1.0, 1.1], k=3)):
         np.testing.assert_array_equal(found, expected)
     assert tree.query_pairs(1.0) == plain.query_pairs(1.0)
+    near = [t.sparse_distance_matrix(t, 1.0).toarray() for t in (tree, plain)]
+    np.testing.assert_array_equal(*near)
 
 
 def test_numbers_of_neighbours_are_constants():

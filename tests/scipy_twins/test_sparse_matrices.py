@@ -202,6 +202,7 @@ REFUSED = [
     (lambda a, p: fs.sparse.linalg.spilu(a.tocsc()), UnsupportedError, "has no derivative"),
     (lambda a, p: a.resize((5, 5)), UnsupportedError, "resize (a change in place)"),
     (lambda a, p: a.nothing, AttributeError, "'csr_matrix' object has no attribute 'nothing'"),
+    (lambda a, p: a + 1, NotImplementedError, "a nonzero scalar", "write A.toarray() + c"),
 ]
 
 

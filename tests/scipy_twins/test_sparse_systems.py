@@ -131,6 +131,22 @@ def test_factors_are_computed_once():
     close(ft.jvp(f, (X,), (X,))[1], np.linalg.solve(DENSE, 3 * X + 2 * X * X))
 
 
+def test_values_out_of_order_stay_where_they_are():
+    """SciPy's solvers sort the values of a matrix, and their places, in place."""
+    places = np.array([2, 0, 1, 2, 1, 0, 0, 2, 1]), np.array([0, 3, 6, 9])
+    values = np.array([1.0, 5.0, 0.5, 0.3, 0.2, 6.0, 0.1, 7.0, 0.4])
+    given = [x.copy() for x in (*places, values)]
+
+    def f(v):
+        return fs.sparse.linalg.spsolve(fs.sparse.csc_array((v, *places), shape=(3, 3)), X)
+
+    slope = ft.jacrev(f)(values)
+    for x, before in zip((*places, values), given):
+        equal(x, before)
+    x, inverse = f(values), np.linalg.inv(sp.csc_array((values, *places)).toarray())
+    close(slope, -inverse[:, given[0]] * x[np.repeat([0, 1, 2], 3)])
+
+
 def test_refusals():
     linalg = fs.sparse.linalg
     for call, kind, text in (

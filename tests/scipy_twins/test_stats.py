@@ -100,6 +100,15 @@ def test_an_empty_class_has_an_infinite_slope_alone():
     np.testing.assert_allclose(gradient[1:], -np.log([0.3, 0.7]) - entropy, rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["rank", "strict"])
+def test_there_are_no_shares_below_a_score_without_observations(kind):
+    for sample in (X[0, :0], X[0] * np.nan):
+        shares = ft.vmap(
+            lambda score, a=sample: stats.percentileofscore(a, score, kind, nan_policy="omit")
+        )(Y[0])
+        assert np.isnan(shares).all()
+
+
 def test_large_numbers_do_not_overflow():
     value, moved = ft.jvp(lambda x: stats.pearsonr(x, Y[0]).statistic, (1e200 * X[0],), (X[1],))
 

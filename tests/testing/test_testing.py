@@ -12,6 +12,7 @@ import functier as ft
 import samples
 from functier._levels import grad as _grad
 from functier.testing import (
+    _gradcheck,
     check_grads,
     check_jvp,
     check_vjp,
@@ -71,6 +72,15 @@ def test_right_rules_pass(fast):
     assert gradcheck(RIGHT, A, fast_mode=fast, check_batched_grad=True)
     assert gradgradcheck(RIGHT, A, fast_mode=fast, check_batched_grad=True)
     check_grads(RIGHT, (A,), 3)
+
+
+def test_batches_are_checked_in_the_modes_that_are_asked_for(monkeypatch):
+    seen = []
+    monkeypatch.setattr(_gradcheck, "check_batched", lambda problem, mode, *rest: seen.append(mode))
+    only = {"check_fwd_over_rev": False, "check_fwd_over_fwd": False, "check_rev_over_fwd": False}
+    gradgradcheck(RIGHT, A, check_batched_grad=True, **only)
+
+    assert seen == ["reverse over reverse mode"]
 
 
 @pytest.mark.parametrize("fast", [False, True])

@@ -28,6 +28,7 @@ from functier._tracing.program import Program
 from nearness import outputs
 from nearness import same as agree
 from support import close, equal, raises
+from turns import families
 
 X = np.array([0.5, -1.5, 2.0])
 T = np.array([1.0, 0.5, -2.0])
@@ -75,21 +76,17 @@ def check_recorded(row):
     return right
 
 
-ROWS = samples.named()
-
-
-@pytest.mark.parametrize("family", sorted({name.partition(".")[0] for name in ROWS}))
-def test_every_operation_is_right_or_refused(family):
+@pytest.mark.parametrize("family", families())
+def test_every_operation_is_right_or_refused(family, rows_of):
     right = 0
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for name, row in ROWS.items():
-            if name.startswith(f"{family}."):
-                try:
-                    right += check_recorded(row)
-                except Exception as error:
-                    error.add_note(name)
-                    raise
+        for name, row in rows_of(family).items():
+            try:
+                right += check_recorded(row)
+            except Exception as error:
+                error.add_note(name)
+                raise
     assert right
 
 
@@ -97,7 +94,8 @@ def test_every_operation_is_right_or_refused(family):
 def test_the_check_finds_a_form_that_zeros_have_told(monkeypatch, func):
     from functier._core.table import OPS
 
-    rows = [row for name, row in ROWS.items() if row.func is func or f".{func.__name__}-" in name]
+    named = samples.named().items()
+    rows = [row for name, row in named if row.func is func or f".{func.__name__}-" in name]
     monkeypatch.setattr(OPS[func], "by_value", None)
 
     def found(row):

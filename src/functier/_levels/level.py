@@ -163,8 +163,6 @@ class Level:
                 level.partners = None
             if level.in_generator:
                 level.in_generator = False
-            if level.unanswered is not None:
-                level.unanswered = None
             if level.label != label:
                 level.label = label
                 type.__setattr__(level.cls, "__name__", label)

@@ -77,7 +77,8 @@ def standard(name: str, method: str) -> Function:
 # ---- the support ----
 
 
-def _region(dist: Any, x: Value, loc: Value, scale: Value, *args: Value) -> Value:
+@primitive
+def region(dist: Any, x: Value, loc: Value, scale: Value, *args: Value) -> Value:
     """Return 1 in the support, 0 outside and NaN for bad parameters; and the way to go inside.
 
     They are along a last axis. A formula takes the place ``(x - loc) / scale``, or 0 outside,
@@ -100,8 +101,6 @@ def _region(dist: Any, x: Value, loc: Value, scale: Value, *args: Value) -> Valu
     return np.stack(np.broadcast_arrays(gain, shift), axis=-1)
 
 
-region = primitive(_region)
-region.__name__ = region.__qualname__ = "region_of_support"
 op(
     region,
     "dist x loc scale args",
@@ -119,13 +118,12 @@ op(
 )  # fmt: skip
 
 
-def _known_moment(dist: Any, kind: str, *args: Value) -> Value:
+@primitive
+def known_moment(dist: Any, kind: str, *args: Value) -> Value:
     """Return SciPy's mean, variance or entropy of a distribution."""
     return getattr(type(dist).original, kind)(dist, *args)
 
 
-known_moment = primitive(_known_moment)
-known_moment.__name__ = known_moment.__qualname__ = "known_moment"
 op(
     known_moment,
     "dist kind args",

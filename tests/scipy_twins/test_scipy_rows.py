@@ -1,0 +1,25 @@
+"""Every check of `checks.py` over the rows of SciPy's functions, family by family.
+
+A quick run takes the value and the checks that find planted faults: nestings are those of parts.
+"""
+
+import pytest
+
+import checks
+import samples
+from planted import BATCHING, FIRST_ORDER
+from rows import run_each
+
+QUICK = {"value", *FIRST_ORDER, *BATCHING}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [pytest.param(c, marks=[] if c in QUICK else pytest.mark.slow) for c in checks.CHECKS],
+)
+@pytest.mark.parametrize("family", [f for f in samples.families() if samples.is_of_scipy(f)])
+def test_rows_of(family, check, rows_of, request):
+    """Every row of the family passes the check, if it applies."""
+    whole, applies = request.config.getoption("--slow"), checks.CHECKS[check][1]
+    own = {name: row for name, row in rows_of(family).items() if applies(row)}
+    run_each(own, lambda row: checks.run_check(check, row, whole))
