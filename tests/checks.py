@@ -475,6 +475,18 @@ CHECKS: dict[str, tuple[Callable, Callable]] = {
 """Every check by its name, and whether it applies to a row."""
 
 
+PRODUCTS = {"vmap", "vmap_nested", "vmap_of_derivatives", "derivatives_of_vmap"}
+"""Checks of plans and sizes, which take each with each where they are asked for the whole."""
+
+
+def run_check(name: str, row: Row, whole: bool = False) -> None:
+    """Run a check of a row by its name; a warning is an error."""
+    options = {"whole": True} if whole and name in PRODUCTS else {}
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error")
+        CHECKS[name][0](row, **options)
+
+
 def differentiable(row: Row, order: int = 1) -> bool:
     return bool(row.differentiated()) and row.order >= order
 

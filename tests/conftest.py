@@ -11,7 +11,6 @@ each net. ``pytest tests/nets --full`` runs the nets in full, and says the count
 import faulthandler
 import gc
 import os
-import random
 import re
 import shutil
 import tempfile
@@ -29,10 +28,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 import functier as ft
+import functier as ft
 import samples
 from functier._core.adopted import GLOBALS
 from functier._core.ambient import AMBIENT
 from nets.verdicts import Verdicts
+from turns import shuffle
 
 NETS = Path(__file__).parent / "nets"
 
@@ -92,17 +93,6 @@ def pytest_collection_modifyitems(config, items):
         shuffle(items, seed)
 
 
-def shuffle(items, seed):
-    """Bring the modules, and the tests of each, into an order that is the same in all workers."""
-    chance, modules = random.Random(seed), {}
-    for item in items:
-        modules.setdefault(item.path, []).append(item)
-    groups = list(modules.values())
-    for group in (groups, *modules.values()):
-        chance.shuffle(group)
-    items[:] = [item for group in groups for item in group]
-
-
 def is_slow(item):
     return item.get_closest_marker("slow") or NETS in item.path.parents
 
@@ -112,7 +102,9 @@ def frozen_heap():
     """Leave what pytest and other modules made out of searches of all objects.
 
     A first write, an adoption and a leak check look through them, which else took most of the time.
+    What is left out is never freed: classes of ended levels, which a test may be given, go before.
     """
+    ft.Tensor.level.spare.clear()
     gc.collect()
     gc.freeze()
 

@@ -118,21 +118,40 @@ def version() -> str:
     return ".".join(np.__version__.split(".")[:2])
 
 
-def page() -> str:
-    rows = called()
+def entries(only: Collection[str] | None = None) -> dict[str, tuple]:
+    """The words and the note of each function, or of some, by its name."""
+    return {
+        name: verdict(func, OPS.get(func), called().get(func, []))
+        for name, func in sorted(surface().items())
+        if only is None or name in only
+    }
+
+
+def stored(text: str) -> dict[str, tuple]:
+    """The same, as a page has it: this one or SciPy's."""
+    found, owner = {}, ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            owner = line[3:]
+        elif line.startswith("| `"):
+            name, *words = [cell.strip() for cell in line.split("|")[1:-1]]
+            prefix = owner.removeprefix("scipy.") if owner.startswith("scipy.") else "numpy"
+            found[f"{prefix}.{name.strip('`')}"] = tuple(words)
+    return found
+
+
+def page(found: dict[str, tuple]) -> str:
     counts: Counter = Counter()
     by_module: dict[str, list[str]] = {}
-    for name, func in sorted(surface().items()):
-        *words, note = verdict(func, OPS.get(func), rows.get(func, []))
+    for name, (*words, note) in found.items():
         counts.update(zip(("vmap", "jvp", "vjp"), words))
         owner = name.rpartition(".")[0]
         by_module.setdefault(owner, []).append(
             f"| `{name.removeprefix('numpy.')}` | {' | '.join(words)} | {note} |"
         )
-    total = sum(map(len, by_module.values()))
     lines = [
         HEAD,
-        f"NumPy {version()}, {total} functions:",
+        f"NumPy {version()}, {len(found)} functions:",
         "",
         "| | yes | zero | loop | refuses | unsupported |",
     ]
@@ -140,11 +159,11 @@ def page() -> str:
     for mode in ("vmap", "jvp", "vjp"):
         cells = [str(counts[mode, word]) for word in ("yes", "zero", "loop", "refuses", "no")]
         lines.append(f"| {mode} | {' | '.join(cells)} |")
-    for owner, entries in by_module.items():
+    for owner, rows in by_module.items():
         lines += ["", f"## {owner}", "", "| function | vmap | jvp | vjp | note |"]
-        lines += ["|---|---|---|---|---|", *entries]
+        lines += ["|---|---|---|---|---|", *rows]
     return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    PAGE.write_text(page(entries()))

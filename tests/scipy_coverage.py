@@ -8,7 +8,7 @@ page. Distributions, and functions of functions, have a call in `TRIALS`, whose 
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -305,26 +305,36 @@ def worst(words: tuple) -> str:
     return next(w for w in ("no", "refuses", "loop", "yes", "zero") if w in words)
 
 
-def entries() -> dict[str, tuple[str, str, str, str]]:
-    """The words and the note of each name, without ``scipy.``."""
+def public(func: Callable) -> str:
+    """Return the name of a function with a record, without ``scipy.``, or nothing."""
+    name = name_of(func)
+    if not name.startswith("scipy.") or func not in OPS:
+        return ""
+    if name.count(".") != 2 and not name.startswith("scipy.spatial.distance."):
+        return ""
+    return name.removeprefix("scipy.").replace("._", ".")  # a private ufunc of one
+
+
+def entries(only: Collection[str] | None = None) -> dict[str, tuple[str, str, str, str]]:
+    """The words and the note of each name, or of some, without ``scipy.``."""
+
+    def asked(name: str) -> bool:
+        return bool(name) and (only is None or name in only)
+
     found: dict[str, tuple] = {}
     for func, rows in called().items():
-        name = name_of(func)
-        if (
-            name.startswith("scipy.")
-            and func in OPS
-            and (name.count(".") == 2 or name.startswith("scipy.spatial.distance."))
-        ):
-            public = name.removeprefix("scipy.").replace("._", ".")  # a private ufunc of one
-            found[public] = verdict(func, OPS[func], rows)
+        if asked(public(func)):
+            found[public(func)] = verdict(func, OPS[func], rows)
     for name, (call, at) in trials().items():
-        if has(name):
+        if asked(name) and has(name):
             *words, gaps = measured(call, at)
             found[name] = (*words, f"no derivative by argument {gaps}" if gaps else "")
     for table, methods in ((CONTINUOUS, METHODS), (DISCRETE, OF_NUMBERS)):
         for name, at in table.items():
-            found[f"stats.{name}"] = of_distribution(name, at, methods)
-    found["special.digamma"] = found["special.psi"]
+            if asked(f"stats.{name}"):
+                found[f"stats.{name}"] = of_distribution(name, at, methods)
+    if "special.psi" in found:
+        found["special.digamma"] = found["special.psi"]
     return dict(sorted(found.items()))
 
 

@@ -1,6 +1,7 @@
-"""Parameters of tests of which a quick run takes a few, and ``--slow`` takes all."""
+"""Which tests run, and in which order: a quick run takes a few, and ``--slow`` takes all."""
 
 import itertools
+import random
 
 import pytest
 
@@ -35,3 +36,14 @@ def _param(case):
 
 def _slow(is_slow):
     return [pytest.mark.slow] if is_slow else []
+
+
+def shuffle(items, seed):
+    """Bring the modules, and the tests of each, into an order that is the same in all workers."""
+    chance, modules = random.Random(seed), {}
+    for item in items:
+        modules.setdefault(item.path, []).append(item)
+    groups = list(modules.values())
+    for group in (groups, *modules.values()):
+        chance.shuffle(group)
+    items[:] = [item for group in groups for item in group]

@@ -633,7 +633,8 @@ def test_the_list_of_operations():
     """F10: each primitive with its schema and its rules; none lacks one without a mark."""
     load_all()
     op = cube("mylib::listed")
-    entries = ft.registry()
+    others = {name for name in ft.registry() if "::" in name} - {"mylib::listed"}
+    entries = {name: entry for name, entry in ft.registry().items() if name not in others}
     marks = {"rule", "itself", "parts", "zero", "refused", "transpose", "batched"}
     for name, entry in entries.items():
         assert {entry.vmap, entry.jvp, entry.vjp} <= marks, entry
@@ -659,7 +660,7 @@ def test_the_list_of_operations():
     }.items():
         assert entries[name][4:7] == rules, name
     with pytest.raises(TypeError):
-        entries["numpy.sin"] = None
+        ft.registry()["numpy.sin"] = None
 
 
 def test_a_missing_rule_shows_in_the_list():

@@ -555,11 +555,11 @@ def subject_of(row):
     )
 
 
-def run(counts, names):
+def run(counts, names, transforms=TRANSFORMS):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for name in names:
-            judge(counts, name, subject_of(ROWS[name]))
+            judge(counts, name, subject_of(ROWS[name]), transforms)
 
 
 # ---- random programs: views, closures, arrays of indices, what is read twice ----

@@ -153,20 +153,25 @@ def integer(kind: str) -> bool:
 
 @functools.cache
 def row_cases() -> list[tuple]:
+    """The cases of every row."""
+    return [case for name in ROWS for case in cases_of(name)]
+
+
+def cases_of(name: str) -> list[tuple]:
     """(row, positions, kind, rest, wide): what is turned into what, and the other operands."""
     found: list[tuple] = []
-    for name, row in ROWS.items():
-        numbers = [i for i, x in enumerate(row.leaves) if x.dtype.kind in "biufc"]
-        data = tuple(i for i in numbers if row.leaves[i].dtype.kind in "fc")
-        places = [(i,) for i in numbers] + ([data] if len(data) > 1 else [])
-        for where, kind in itertools.product(places, KINDS):
-            if not applies(row, where, kind):
-                continue
-            found.append((name, where, kind, "", False))
-            if integer(kind) and set(where) <= set(data):
-                found.append((name, where, kind, "", True))
-            if set(data) - set(where):
-                found.append((name, where, kind, "float32", False))
+    row = ROWS[name]
+    numbers = [i for i, x in enumerate(row.leaves) if x.dtype.kind in "biufc"]
+    data = tuple(i for i in numbers if row.leaves[i].dtype.kind in "fc")
+    places = [(i,) for i in numbers] + ([data] if len(data) > 1 else [])
+    for where, kind in itertools.product(places, KINDS):
+        if not applies(row, where, kind):
+            continue
+        found.append((name, where, kind, "", False))
+        if integer(kind) and set(where) <= set(data):
+            found.append((name, where, kind, "", True))
+        if set(data) - set(where):
+            found.append((name, where, kind, "float32", False))
     left_out = re.compile("|".join(LEFT_OUT))
     return [case for case in found if not left_out.match(shown(case))]
 
@@ -348,6 +353,7 @@ def test_ufuncs(full, verdicts):
     counts.settle()
 
 
+@functools.cache
 def gradient_cases() -> list[str]:
     """Rows whose one operand has no axes, and is differentiated."""
     return [

@@ -126,7 +126,11 @@ def rows(full):
     """The rows of the table, and those of other sizes."""
     given = samples.named().items()
     yield from ((name, this) for name, this in given if checks.differentiable(this))
-    for name, row, shapes in sizes.sliced(sizes.cases(), full, 8):
+    yield from in_other_sizes(sizes.sliced(sizes.cases(), full, 8))
+
+
+def in_other_sizes(cases):
+    for name, row, shapes in cases:
         this = sizes.resized(row, shapes, len(name))
         if this is not None and checks.differentiable(this):
             yield name, this

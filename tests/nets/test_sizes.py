@@ -276,13 +276,13 @@ def accept(failed):
 @functools.cache
 def cases():
     """Every row with every sizing, by name."""
+    return [case for name, row in samples.named().items() for case in cases_of(name, row)]
+
+
+def cases_of(name, row):
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [
-            (f"{name} {sizing}", row, shapes)
-            for name, row in samples.named().items()
-            for sizing, shapes in sizings(row).items()
-        ]
+        return [(f"{name} {sizing}", row, shapes) for sizing, shapes in sizings(row).items()]
 
 
 def run(counts, chosen):

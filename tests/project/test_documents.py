@@ -14,7 +14,7 @@ import pytest
 import functier
 from site_pages import build
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 DESIGN = ROOT / "design"
 NOTES = sorted(DESIGN.glob("*.md"))

@@ -10,10 +10,10 @@ from pkgutil import resolve_name
 from urllib.parse import unquote
 
 import pytest
-from test_public import LISTED, shown
 
 import functier
 from functier._core import peers
+from public import LISTED, shown
 from site_pages import build
 
 REFERENCE = "\n".join(p.read_text("utf-8") for p in (build.PAGES / "reference").glob("*.md"))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier
-from conftest import shuffle
+from turns import shuffle
 
 TESTS = Path(__file__).parents[1]
 CRASH = "import ctypes\n\ndef deep():\n    ctypes.string_at(0)\n\ndef test_it():\n    deep()\n"

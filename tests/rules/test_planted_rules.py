@@ -1,78 +1,59 @@
 """Every rule of the real table is made wrong once, and the chosen rows of the samples find it.
 
-So a quick run finds each of these faults, and a run of all rows does, too.
+So a quick run finds each of these faults, and a run of all rows does, too. Which rows find which
+is frozen in `faults/rules.jsonl`.
 """
-
-import functools
 
 import pytest
 
 import planted
 import samples
-from planted import NOT_BATCHED, WITHOUT_ROWS, ZERO
+from faults import rules
 from rows import run_each
 from support import load_all
 
 load_all()
 
 
-# ---- every derivative rule of the table, made wrong by 0.1 % ----
+def test_each_rule_is_in_the_inventory():
+    names = {name for found, _, _ in rules.kinds() for name in found}
 
-
-@functools.cache
-def rows_of_rules():
-    return planted.rows_of_rules(planted.every_rule(), samples.chosen())
+    assert set(rules.read()) == names, "python tests/faults/rules.py adds what is new"
 
 
 @pytest.mark.slow
-def test_derivative_rules_that_are_wrong_by_a_thousandth_are_found():
-    rules = planted.every_rule()
-    left_out = WITHOUT_ROWS | ZERO
+def test_what_was_found_is_found():
+    run_each({name: (name, pairs) for name, pairs in rules.read().items()}, lambda r: check(*r))
 
-    assert left_out <= set(rules)
-    run_each(
-        {name: (name, rules[name]) for name in rules if name not in left_out},
-        lambda r: derivative(*r),
+
+def check(name, pairs):
+    assert bool(pairs) == (name not in planted.LEFT_OUT), "no row finds the fault"
+    assert not rules.lost(name, pairs)
+
+
+@pytest.mark.parametrize("name", sorted(planted.ZERO))
+def test_a_fault_that_no_row_finds_is_reported(name):
+    rows = planted.rows_of_rules(
+        {name: planted.every_rule()[name]}, samples.chosen_of("elementwise")
     )
-    for name in ZERO:
-        with pytest.raises(AssertionError, match="no row finds the fault"):
-            derivative(name, rules[name])
 
-
-def derivative(name, rule):
-    """Require that a row finds a derivative rule whose results are 1.001 times too large."""
-    ran, found = planted.wrong_derivative(rule, rows_of_rules().get(name, {}))
-
-    assert ran, "no row runs this rule"
-    assert found, "no row finds the fault"
-
-
-# ---- every batching rule of the table, made wrong in each element, numbers by 0.1 % ----
-
-
-@functools.cache
-def rows_of_batching_rules():
-    return planted.rows_of_batching_rules(planted.batched(), samples.chosen())
-
-
-@pytest.mark.slow
-def test_batching_rules_that_are_wrong_are_found():
-    records = planted.batched()
-
-    assert set(NOT_BATCHED) <= set(records)
-    run_each({k: record for k, record in records.items() if k not in NOT_BATCHED}, batched)
-
-
-def batched(record):
-    """Require that a row finds a batching rule whose results are wrong."""
-    ran, found = planted.wrong_batch(record, rows_of_batching_rules().get(record.name, {}))
-
-    assert ran, "no row runs this rule"
-    assert found, "no row finds the fault"
+    assert planted.wrong_derivative(planted.every_rule()[name], rows.get(name, {}))[1] == []
 
 
 # ---- the choice of rows ----
 
 
+def test_all_that_find_a_fault_are_rows_of_a_quick_run():
+    found = {row for pairs in rules.read().values() for row, _ in pairs}
+
+    assert found <= set(samples.chosen())
+    assert {check for pairs in rules.read().values() for _, check in pairs} <= {
+        *planted.FIRST_ORDER,
+        *planted.BATCHING,
+    }
+
+
 def test_what_is_chosen_especially_is_there_and_no_first_row():
-    assert samples.ESPECIALLY <= set(samples.named()) - set(samples.firsts(False)) - set(samples.firsts(True))
+    firsts = {*samples.firsts(False), *samples.firsts(True)}
+
+    assert samples.ESPECIALLY <= set(samples.named()) - firsts

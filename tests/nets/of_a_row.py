@@ -1,0 +1,86 @@
+"""The cases that the nets have of one row of the samples, for the check of one function."""
+
+import functools
+import random
+from collections.abc import Callable, Iterator
+
+import checks
+import row_cases
+from nets import test_aliasing as aliasing
+from nets import test_both_modes as modes
+from nets import test_dtypes as dtypes
+from nets import test_forms as forms
+from nets import test_memory_orders as orders
+from nets import test_points as points
+from nets import test_sizes as sizes
+from nets.verdicts import Verdicts
+from samples._row import Row
+
+Case = Callable[[Verdicts], None]
+
+
+def of_table(judge: Callable, name: str, row: Row) -> Iterator[Case]:
+    """The one case of a net that judges a table of rows."""
+
+    def run(counts: Verdicts) -> None:
+        with dtypes.quiet():
+            judge(counts, {name: row})
+
+    yield run
+
+
+def of_traces(name: str, row: Row) -> Iterator[Case]:
+    def run(counts: Verdicts) -> None:
+        right, found = row_cases.run({name: row})
+        counts.right += right["right"]
+        counts.wrong += [f"{k}: {v}" for k, v in row_cases.unforeseen(found).items()]
+
+    yield run
+
+
+def of_forms(name: str, row: Row) -> Iterator[Case]:
+    if checks.differentiable(row):
+        for item in [(name, row), *forms.in_other_sizes(sizes.cases_of(name, row))]:
+            yield lambda counts, item=item: forms.run(counts, [item])
+
+
+def of_sizes(name: str, row: Row) -> Iterator[Case]:
+    for case in sizes.cases_of(name, row):
+        yield lambda counts, case=case: sizes.run(counts, [case])
+
+
+def of_aliasing(name: str, row: Row) -> Iterator[Case]:
+    for transform in aliasing.TRANSFORMS if name in aliasing.ROWS else ():
+        yield lambda counts, transform=transform: aliasing.run(counts, [name], [transform])
+
+
+def of_modes(name: str, row: Row) -> Iterator[Case]:
+    if modes.is_judged(name):
+        yield lambda counts: modes.run(counts, [name])
+
+
+def of_dtypes(name: str, row: Row) -> Iterator[Case]:
+    names = [n for n in (name, f"{name}, numbers as arrays") if n in dtypes.ROWS]
+    for case in [case for n in names for case in dtypes.cases_of(n)]:
+        yield functools.partial(of_dtype, case)
+    if name in dtypes.gradient_cases():
+        yield lambda counts: dtypes.judge_gradient(counts, name)
+
+
+def of_dtype(case: tuple, counts: Verdicts) -> None:
+    with dtypes.quiet():
+        dtypes.judge_row(counts, case, random.Random(dtypes.shown(case)), False)
+
+
+ANY = {"": "a row that has no such case"}
+NETS: dict[str, tuple[dict[str, str], Callable[[str, Row], Iterator[Case]]]] = {
+    "memory order": (ANY, functools.partial(of_table, orders.judge)),
+    "points": (ANY, functools.partial(of_table, points.judge)),
+    "traces": ({}, of_traces),
+    "forms": (forms.REASONS, of_forms),
+    "sizes": (sizes.REASONS, of_sizes),
+    "aliasing": (aliasing.REASONS, of_aliasing),
+    "both modes": (modes.REASONS, of_modes),
+    "dtypes": (dtypes.REASONS, of_dtypes),
+}
+"""The refusals that each net foresees, and its cases of a row; the last ones take longest."""
