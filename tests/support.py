@@ -2,7 +2,9 @@
 
 import copy
 import re
+import sys
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from functier._core.table import PENDING, load
 from functier._levels import level as _level
 
 LEVEL_ERRORS = (ft.LevelError, ft.EscapedTensorError)
+
+HANG = 300
+"""Seconds after which a wait gives up, so that a hang ends; a busy machine is not so slow."""
 
 
 def model(x, *rest):
@@ -152,6 +157,32 @@ def everywhere(use: Any) -> None:
         use(F(a, a))
 
 
+def calls_of(f: Any) -> int:
+    """Count the calls of functions in the second ``f()``: time depends on the machine's load."""
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event in ("c_call", "call")
+
+    f()
+    sys.setprofile(count)
+    try:
+        f()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def wait_until(condition: Any) -> None:
+    """Wait until ``condition()`` is true, which another thread brings about."""
+    for _ in range(HANG * 1000):
+        if condition():
+            return
+        time.sleep(0.001)
+    raise AssertionError("a hang")
+
+
 def in_thread(f: Any) -> Any:
     """The result of ``f()`` in another thread, or its exception."""
     results: list = []
@@ -164,7 +195,7 @@ def in_thread(f: Any) -> Any:
 
     thread = threading.Thread(target=run)
     thread.start()
-    thread.join(10)
+    thread.join(HANG)
     if isinstance(results[0], Exception):
         raise results[0]
     return results[0]

@@ -84,7 +84,7 @@ class OtherLoad:
         after = self.ticks()
         if self.before and after and after[1] > self.before[1]:
             others, total = (b - a for a, b in zip(self.before, after))
-            self.share = max(0.0, others / total)
+            self.share = min(1.0, max(0.0, others / total))  # time that is idle can go back
 
     @staticmethod
     def ticks() -> tuple[float, float] | None:

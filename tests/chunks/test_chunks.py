@@ -23,7 +23,7 @@ from functier._chunks import join as _join
 from functier._chunks.chunk import CHUNK, Chunk, Run
 from functier._chunks.compute import Task
 from functier._levels import level as _level
-from support import close, equal, has_all, message, model, raises
+from support import HANG, calls_of, close, equal, has_all, message, model, raises, wait_until
 
 XS = np.arange(30.0).reshape(10, 3)
 
@@ -274,7 +274,7 @@ def test_the_first_chunk_is_so_by_its_place_in_the_batch(threads):
     def f(x):
         index = CHUNK.get().index
         if index == 0:
-            last.wait(10)
+            last.wait(HANG)
         made[index] = np.zeros(2)
         if index == 2:
             last.set()
@@ -480,23 +480,6 @@ def test_the_parts_of_a_tensor_have_one_backward_pass():
         assert first._extra[1] is last._extra[1] is not x._extra  # the node of the split
 
 
-def calls_of(f):
-    """Count the functions that are called, which is more reliable than time here."""
-    calls = 0
-
-    def count(frame, event, argument):
-        nonlocal calls
-        calls += event in ("c_call", "call")
-
-    f()
-    sys.setprofile(count)
-    try:
-        f()
-    finally:
-        sys.setprofile(None)
-    return calls
-
-
 def test_the_gradient_costs_about_the_same_for_each_of_many_chunks():
     f = ft.grad(lambda xs: np.sum(ft.vmap(norm, chunk_size=1)(xs)))
     few, many = [calls_of(lambda n=n: f(np.ones((n, 1)))) for n in (40, 400)]
@@ -507,6 +490,7 @@ def test_the_gradient_costs_about_the_same_for_each_of_many_chunks():
 
 
 def peak(f):
+    f()  # what a first call loads stays
     gc.collect()
     tracemalloc.start()
     try:
@@ -566,7 +550,7 @@ def test_the_order_is_that_of_the_batch(threads):
     def f(x):
         index = CHUNK.get().index
         if index < 2:
-            gates[index + 1].wait(10)  # the last chunk is the first to be done
+            gates[index + 1].wait(HANG)  # the last chunk is the first to be done
         gates[index].set()
         return x * 2
 
@@ -666,8 +650,12 @@ class Counting(Executor):
 
 
 def test_an_executor_has_no_more_tasks_than_keep_it_busy():
+    def f(x):
+        wait_until(lambda: pool.most > 1)  # else one may be done before the next is given
+        return np.sin(x)
+
     with Counting(2) as pool:
-        ft.vmap(np.sin, chunk_size=1, executor=pool)(np.ones(50))
+        ft.vmap(f, chunk_size=1, executor=pool)(np.ones(50))
     assert pool.all == 50
     assert 2 <= pool.most <= 4
 
@@ -707,13 +695,11 @@ def test_those_that_run_are_waited_for_and_those_that_wait_are_cancelled():
     def f(x):
         index = CHUNK.get().index
         if index == 0:
-            begun.wait(10)
+            begun.wait(HANG)
             raise OwnError
         begun.set()
-        for _ in range(10_000):
-            if any(future.cancelled() for future in pool.futures):
-                break
-            threading.Event().wait(0.001)
+        # Of eight, one raises and two run. A worker that is free sooner would begin another one.
+        wait_until(lambda: sum(future.cancelled() for future in pool.futures) >= 5)
         ended.append(index)
         return x
 
@@ -728,18 +714,23 @@ def test_those_that_run_are_waited_for_and_those_that_wait_are_cancelled():
     assert 1 in ended and set(ended) <= {1, 2}
 
 
-def test_an_error_of_the_first_in_time_wins():
+def test_an_error_of_the_first_in_time_wins(monkeypatch):
     first = threading.Event()
+
+    class Telling(_compute.SimpleQueue):
+        def get(self):
+            try:
+                return super().get()
+            finally:
+                first.set()  # the caller has a chunk that is done
 
     def f(x):
         if CHUNK.get().index == 0:
-            first.wait(10)
+            first.wait(HANG)
             raise ValueError("later")
-        try:
-            raise OwnError("sooner")
-        finally:
-            threading.Timer(0.2, first.set).start()
+        raise OwnError("sooner")
 
+    monkeypatch.setattr(_compute, "SimpleQueue", Telling)
     with ThreadPoolExecutor(2) as pool, pytest.raises(OwnError, match="sooner"):
         ft.vmap(f, chunk_size=5, executor=pool)(XS)
 
@@ -758,7 +749,7 @@ def test_an_interrupt_of_the_waiting_caller_cancels(monkeypatch):
     monkeypatch.setattr(_compute, "SimpleQueue", Interrupted)
     with Counting(1) as pool:
         with pytest.raises(KeyboardInterrupt):
-            ft.vmap(lambda x: (release.wait(10), x)[1], chunk_size=1, executor=pool)(XS)
+            ft.vmap(lambda x: (release.wait(HANG), x)[1], chunk_size=1, executor=pool)(XS)
         assert all(future.done() for future in pool.futures)
     assert pool.all <= 2
 
@@ -868,9 +859,11 @@ def cluster():
     """Processes of Dask take seconds to start; quick runs have a pool's, and Dask's threads."""
     distributed = pytest.importorskip("distributed", reason="Dask is in the extra examples")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(processes=True, **options) as own:
-        with distributed.Client(own) as client:
-            yield client.get_executor()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [*sys.path])  # to which it adds its folders
+        with distributed.LocalCluster(processes=True, **options) as own:
+            with distributed.Client(own) as client:
+                yield client.get_executor()
 
 
 @pytest.mark.slow
@@ -1038,8 +1031,8 @@ def test_a_bar_goes_on_as_chunks_end(bars, threads):
     """Not in the order of the batch: the first chunk waits for the bar."""
 
     def f(x):
-        while CHUNK.get().index == 0 and bars[0].n < 3:
-            threading.Event().wait(0.001)
+        if CHUNK.get().index == 0:
+            wait_until(lambda: bars[0].n == 3)
         return x
 
     equal(ft.vmap(f, chunk_size=3, progress=True, executor=threads)(XS), XS)

@@ -300,7 +300,7 @@ def test_a_pullback_is_called_in_several_threads():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join()
     assert len(found) == 80
     for result in found:
         equal(result, expected)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import functier as ft
 from functier._control import collectives as _collectives
 from functier._levels import level as _level
-from support import close, equal, has_all, in_thread, message, model, raises
+from support import HANG, close, equal, has_all, in_thread, message, model, raises
 
 NAMES = "ij"
 
@@ -508,7 +508,7 @@ def test_threads_have_names_of_their_own():
 
     def f(name):
         def g(x):
-            barrier.wait(10)
+            barrier.wait(HANG)
             return ft.psum(x, name)
 
         return ft.vmap(g, axis_name=name)(X)

@@ -58,7 +58,7 @@ def by_signal(seed):
 def by_thread(seed):
     """The same by another thread, as time-outs do it in libraries."""
     rng, wanted, over = random.Random(seed), threading.Event(), threading.Event()
-    target, delay = ctypes.c_ulong(threading.get_ident()), [0.0]
+    target, delay = ctypes.c_ulong(threading.get_ident()), []
 
     def work():
         while True:
@@ -68,6 +68,7 @@ def by_thread(seed):
                 return
             time.sleep(delay[0])
             ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(Interrupt))
+            delay.clear()
 
     thread = threading.Thread(target=work, daemon=True)
     interval = sys.getswitchinterval()
@@ -75,8 +76,9 @@ def by_thread(seed):
     thread.start()
 
     def arm(least, most):
-        delay[0] = rng.uniform(least, most)
-        wanted.set()
+        if not delay:  # else one is still to come, and a second one would come after the body
+            delay.append(rng.uniform(least, most))
+            wanted.set()
 
     try:
         yield arm

@@ -16,7 +16,6 @@ import pytest
 import functier as ft
 from functier._core import border as _border
 from functier._core import pytree as _pytree
-from functier._core.subclasses import KEPT
 from functier._custom import function_rules as _function_rules
 from functier._custom import pytree_rules as _pytree_rules
 from functier._levels import checks as _checks
@@ -53,12 +52,9 @@ NAMED = object()
 
 @pytest.fixture(autouse=True)
 def quiet():
-    kept = KEPT.copy()  # while a module is adopted, np.matrix keeps its meaning
-    KEPT.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-    KEPT.update(kept)
 
 
 # ---- odd values ----

@@ -25,6 +25,7 @@ from functier._levels import level as _level
 from functier._levels import spares as _spares
 from functier._levels import states as _states
 from nets.verdicts import Verdicts
+from support import HANG
 
 pytestmark = pytest.mark.usefixtures("frozen_heap")
 
@@ -293,12 +294,12 @@ def while_it_runs_again(counts, cases):
         def again(x, box=box, inside=inside, asked=asked):
             if box:
                 inside.set()
-                asked.wait(5)
+                asked.wait(HANG)
             box.append(x)
             return np.sin(x)
 
         def look(box=box, inside=inside, asked=asked, answers=answers):
-            inside.wait(5)
+            inside.wait(HANG)
             try:
                 answers.append(f"alive: {box[0] + 1.0!r}")
             except ft.LevelError as error:

@@ -9,7 +9,6 @@ import pytest
 import functier as ft
 from functier._core import border as _border
 from functier._core import root as _root
-from functier._core.subclasses import KEPT
 from nets import foreign_cases as cases
 from nets.border_cases import attempt
 from nets.foreign_cases import CONTAINERS, KINDS, LABELLED, V
@@ -43,12 +42,9 @@ HALF = AttributeError, KeyError, SystemError, RecursionError, AssertionError
 
 @pytest.fixture(autouse=True)
 def quiet():
-    kept = KEPT.copy()  # while a module is adopted, np.matrix keeps its meaning
-    KEPT.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-    KEPT.update(kept)
 
 
 AS_NUMPY = object()

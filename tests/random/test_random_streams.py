@@ -3,6 +3,7 @@
 import copy
 import multiprocessing
 import pickle
+import sys
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -16,7 +17,7 @@ import functier as ft
 from functier._chunks.chunk import CHUNK
 from functier._chunks.streams import record_draws, replay_draws
 from functier.random import Generator, default_rng
-from support import equal, has_all, message
+from support import HANG, equal, has_all, message
 
 SEED = 5
 ZEROS = np.zeros(10)
@@ -43,11 +44,16 @@ class Backwards(Executor):
 
 
 @pytest.fixture(scope="module")
-def executors():
+def pools():
     # Not "fork": the process has threads.
     context = multiprocessing.get_context("spawn")
     with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2, mp_context=context) as processes:
-        yield {"row": None, "back": Backwards(), "threads": threads, "processes": processes}
+        yield {"threads": threads, "processes": processes}
+
+
+@pytest.fixture
+def executors(pools):
+    return {"row": None, "back": Backwards(), **pools}  # an error leaves tasks in that
 
 
 # Functions that another process can import.
@@ -120,7 +126,8 @@ def test_numbers_depend_neither_on_the_executor_nor_on_the_order(f, mode, execut
 
 
 @pytest.mark.parametrize("processes", [pytest.param(True, marks=pytest.mark.slow), False])
-def test_a_dask_cluster_draws_the_same_numbers(processes):
+def test_a_dask_cluster_draws_the_same_numbers(processes, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which it adds its folders
     distributed = pytest.importorskip("distributed", reason="Dask is in the extra examples")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(processes=processes, **options) as own:
@@ -366,7 +373,7 @@ def test_a_replay_in_one_thread_does_not_disturb_another():
     found = []
 
     def other():
-        inside.wait(10)
+        inside.wait(HANG)
         found.append(rng.normal(size=3))
         outside.set()
 
@@ -374,7 +381,7 @@ def test_a_replay_in_one_thread_does_not_disturb_another():
     thread.start()
     with replay_draws(drawn):
         inside.set()
-        outside.wait(10)
+        outside.wait(HANG)
         equal(rng.normal(size=3), first)
     thread.join()
     equal(found[0], theirs.normal(size=3))
