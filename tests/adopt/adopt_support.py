@@ -28,7 +28,9 @@ def importable(folder):
     finally:
         sys.path.remove(str(folder))
         for name in set(sys.modules) - before:
-            if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            module = sys.modules[name]
+            places = getattr(module, "__file__", ""), *getattr(module, "__path__", ())
+            if any(str(folder) in str(place) for place in places):
                 del sys.modules[name]
 
 

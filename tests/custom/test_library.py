@@ -642,7 +642,8 @@ def test_the_list_of_operations():
         if (entry.vjp, entry.family) == ("rule", "elementwise"):
             assert entry.differentiable
     unlisted = {func for func in OPS if not public_name(func)}
-    assert {func.__name__ for func in unlisted} == {"clip"}  # which numpy.clip calls
+    made = {func for func in unlisted if func.__name__.endswith(" (vectorized)")}  # by other tests
+    assert {func.__name__ for func in unlisted - made} == {"clip"}  # which numpy.clip calls
     assert {"numpy.clip", "numpy.linalg.solve", "numpy.add", "operator.getitem"} <= entries.keys()
     assert not [name for name in entries if "._" in name or "rules" in name or name[0] == "_"]
     assert len(entries) >= len(OPS) - len(unlisted)
