@@ -616,13 +616,13 @@ def run_programs(counts, seeds):
 
 def test_rows(verdicts, full):
     counts = verdicts("aliasing, rows", REASONS)
-    run(counts, list(ROWS) if full else list(ROWS)[::8])
+    run(counts, list(ROWS) if full else list(ROWS)[::16])
     counts.settle()
 
 
 def test_programs(verdicts, full):
     counts = verdicts("aliasing, programs", REASONS)
-    run_programs(counts, range(1000 if full else 60))
+    run_programs(counts, range(1000 if full else 30))
     counts.settle()
 
 

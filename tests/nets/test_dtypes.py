@@ -339,7 +339,7 @@ def test_rows(full, verdicts):
     """Every operand of the sample rows as every dtype, alone and with all the others."""
     counts, draw = verdicts("dtypes of rows", REASONS), random.Random(1)
     with quiet():
-        for case in row_cases() if full else part(row_cases(), 0.045, 2):
+        for case in row_cases() if full else part(row_cases(), 0.025, 2):
             judge_row(counts, case, draw, full)
     counts.settle()
 
@@ -348,7 +348,7 @@ def test_ufuncs(full, verdicts):
     """Ufuncs, their methods and the operators, for every pair of dtypes and Python's numbers."""
     counts, draw = verdicts("dtypes of ufuncs", REASONS), random.Random(1)
     with quiet():
-        for case in ufunc_cases() if full else part(ufunc_cases(), 0.08, 3):
+        for case in ufunc_cases() if full else part(ufunc_cases(), 0.05, 3):
             judge_ufunc(counts, case, draw, full)
     counts.settle()
 

@@ -26,7 +26,7 @@ load_all()
 def test_drawn_programs(full, record_property):
     """All of a slice of programs is right or refused for a reason."""
     counts = verdicts()
-    fuzzer = fuzz(counts, 20261, range(100_000 if full else 6000))
+    fuzzer = fuzz(counts, 20261, range(100_000 if full else 3500))
     record_property("net", fuzzer.summary())
     assert fuzzer.known.total() <= 0.01 * counts.total
     counts.settle()

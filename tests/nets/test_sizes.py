@@ -319,7 +319,7 @@ def sliced(every, full, one_in):
 def test_rows_of_other_sizes(verdicts, full):
     """Values, vmap, both modes and vmap of vjp of the rows with sizes that coincide."""
     counts = verdicts("rows of coinciding sizes", REASONS)
-    chosen = sliced(cases(), full, 4)
+    chosen = sliced(cases(), full, 8)
     outside = run(counts, chosen)
     counts.name += f" ({outside} that NumPy or the mathematics refuse)"
     assert outside < counts.total / 5

@@ -25,27 +25,25 @@ def check(rows, second=False):
     assert counts["refused"] <= MOST_REFUSED * sum(counts.values())
 
 
-def share(rows, config, first):
-    """Return a part of the rows; with ``--slow --full`` all, which takes minutes."""
-    step = 6 if config.getoption("--slow") else 120
+def share(rows, config, first, *, one_in):
+    """Return a part of the rows, a quick run's is small; with ``--slow --full`` all of them."""
+    step = one_in[config.getoption("--slow")]
     return rows if config.getoption("--full") else dict(list(rows.items())[first::step])
 
 
 def test_rows_are_equal_to_the_last_bit(rows, request):
-    if not request.config.getoption("--slow"):
-        rows = dict(list(rows.items())[::12])
-    check(rows)
+    check(share(rows, request.config, 0, one_in=(12, 3)))
 
 
 def test_second_derivatives_are_equal_to_the_last_bit(rows, request):
-    check(share(rows, request.config, 1), second=True)
+    check(share(rows, request.config, 1, one_in=(120, 12)), second=True)
 
 
 def test_ways_for_large_arrays(rows, request, monkeypatch):
     """All arrays count as large: the backward pass and rules write in place."""
     for module in (backward, elementwise):
         monkeypatch.setattr(module, "BIG", 0)
-    check(share(rows, request.config, 2), second=True)
+    check(share(rows, request.config, 2, one_in=(120, 12)), second=True)
 
 
 # ---- planted faults ----

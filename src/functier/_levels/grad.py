@@ -110,10 +110,11 @@ class GradLevel(Level):
         value = x._value
         if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
-        if isinstance(value, Tensor) and (outer := value.level).depth:
-            ans = outer.function(op.func, (value,), given)  # without NumPy's dispatch
+        kernel = op.kernel
+        if kernel is op.func and isinstance(value, Tensor) and (outer := value.level).depth:
+            ans = outer.function(kernel, (value,), given)  # without NumPy's dispatch
         else:
-            ans = op.kernel(value, **given)
+            ans = kernel(value, **given)
         kind = type(ans)
         if kind is float64 or (kind is ndarray and ans.dtype is FLOAT):
             is_plain = type(value) is ndarray and value.dtype is FLOAT

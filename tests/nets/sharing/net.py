@@ -1,0 +1,167 @@
+"""The run of the net: which cases there are, and what becomes of each."""
+
+import gc
+import itertools
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+
+import numpy as np
+
+import functier as ft
+import functier.numpy as fnp
+
+from .calls import GROUPS
+from .cases import (
+    FEW,
+    LAYOUTS,
+    WRITES,
+    Plain,
+    Program,
+    X,
+    function_of,
+    lay,
+    module_of,
+    parts_of,
+)
+from .known import ALWAYS, KNOWN, REFUSED, ROW, Known
+from .modes import MODES, NESTED, TURNS
+
+numbers = itertools.count()
+
+
+def programs() -> Iterator[tuple[str, Program]]:
+    """All programs, with the groups of their calls."""
+    for group, calls in GROUPS.items():
+        layouts: Iterable = {"copy": FEW, "ufunc": ("F", "transposed")}.get(group, LAYOUTS)
+        for call, layout, write in itertools.product(calls, layouts, WRITES):
+            yield group, Program(call, layout, write)
+
+
+def takes(turn: tuple[str, str], group: str, program: Program) -> bool:
+    """Tell if a mode has a program: not where another one has it for the same reason."""
+    mode, names = turn
+    if mode in NESTED[1:] and names == "fnp" and "np." not in program.call:
+        names = "np"  # which these modes do not have
+    if group in ("copy", "ufunc") and (mode in NESTED or turn == ("trace", "fnp")):
+        return False
+    if names == "adopted" and program.layout not in ("C", "transposed", "made", "given"):
+        return False
+    return names == "np" or "np." in program.call
+
+
+def cases(full: bool) -> Iterator[tuple[tuple[str, str], Program]]:
+    """All cases; of a slice each other program, in one mode after the other."""
+    for n, (group, program) in enumerate(programs()):
+        turns = TURNS if full else [TURNS[(n // 2) % len(TURNS)]] * (n % 2)
+        for turn in turns:
+            if takes(turn, group, program):
+                yield turn, program
+
+
+def differ(found, wanted) -> str | None:
+    """What is wrong with results; None where they are right."""
+    found = [np.asarray(y) for y in found]
+    if len(found) != len(wanted):
+        return f"{len(found)} results, NumPy has {len(wanted)}"
+    for name, y, z in zip("brvu****", found, wanted):
+        if y.shape != np.shape(z):
+            return f"{name} has the shape {y.shape}, in NumPy {np.shape(z)}"
+        if not (abs(y - z) <= 1e-5 + 1e-4 * abs(z)).all():
+            return f"{name} is {y.ravel()[:3]}, in NumPy {np.ravel(z)[:3]}"
+    return None
+
+
+class Net:
+    """The modules of the programs, and what NumPy says of each."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, ModuleType] = {
+            "np": module_of("plain", np), "fnp": module_of("twins", fnp),
+            "adopted": module_of("adopted", np),
+        }  # fmt: skip
+        self.adoption = ft.adopt(self.modules["adopted"])
+        self.last: Plain | None = None
+        self.known: dict[str, list[tuple[str, Known]]] = {}
+        for fault, rows in KNOWN.items():
+            for row in rows:
+                for call in row.calls.split("; "):
+                    self.known.setdefault(call, []).append((fault, row))
+
+    def plain(self, program: Program) -> Plain | None:
+        """What NumPy says of a program; None where it has no such call, or no floats."""
+        if self.last is None or self.last.program != program:
+            self.last = Plain(self.modules["np"], program)
+            try:
+                r = self.shared(program)[2]
+                self.last.fits = r.dtype.kind == "f" and bool(np.isfinite(r).all())
+            except Exception:
+                self.last.fits = False
+        return self.last if self.last.fits else None
+
+    def shared(self, program: Program) -> tuple:
+        """The source, the array that is called with, and the result, before the write."""
+        layout, call, _ = parts_of(self.modules["np"], program)
+        x = lay(X[0], program.layout)
+        b, a = layout(x)
+        return b, a, call(a, x, x[1, 1])
+
+    def fault(self, turn: tuple[str, str], plain: Plain) -> str | None:
+        """The known fault for which a case is wrong today."""
+        call, layout, write = plain.program
+        for fault, row in [*self.known.get(call, ()), *self.known["*"]]:
+            if turn in row.turns and layout in row.layouts.split() and write in row.writes:
+                if self.is_other(row, plain):
+                    return fault
+        return None
+
+    def is_other(self, row: Known, plain: Plain) -> bool:
+        """Tell if it makes a difference that a call is taken for another one."""
+        try:
+            wanted = plain.at(0), plain.at(1)
+        except Exception:
+            return row.taken == REFUSED
+        if row.taken in (ALWAYS, REFUSED):
+            return row.taken == ALWAYS
+        if row.taken == ROW:  # where the carry is written to
+            return not np.array_equal(wanted[0][0], X[0])
+        text = row.taken.replace("#", plain.program.call)
+        call = eval(f"lambda a, x, t: {text}", vars(self.modules["np"]))
+        other = Plain(self.modules["np"], plain.program, call)
+        try:
+            return any(differ(other.at(i), wanted[i]) for i in (0, 1))
+        except Exception:
+            return True
+
+    def judge(self, counts, turn: tuple[str, str], plain: Plain) -> str:
+        """Run a case and count it; the verdict."""
+        if not next(numbers) % 500:  # the first write of a level looks through what is not frozen
+            gc.collect()
+            gc.freeze()
+        start, wanted, scalar = MODES[turn[0]]
+        module = self.modules[turn[1]]
+        f = function_of(module, plain.program, scalar=scalar, name=f"f{next(numbers)}")
+        try:
+            want = [wanted(plain, n) for n in range(3)]
+        except Exception:  # NumPy refuses the write, or the examples have other shapes
+            want = None
+
+        def run() -> str | None:
+            try:
+                call = start(f, plain.program.layout)
+                for n in range(3):
+                    found = call(n)
+                    if want is None:
+                        return f"call {n + 1}: NumPy refuses this write"
+                    problem = differ(found, want[n])
+                    if problem:
+                        return f"call {n + 1}: {problem}"
+            except Exception:
+                if want is not None:
+                    raise
+            return None
+
+        return counts.judge(f"{', '.join(turn)}: {plain.program}", run, check)
+
+
+def check(problem: str | None) -> None:
+    assert problem is None, problem

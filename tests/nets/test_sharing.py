@@ -1,0 +1,170 @@
+"""The net of shared memory: a write to a result shows where NumPy's shares it, and nowhere else.
+
+A case is a call with a layout, a mode and a write; see `nets.sharing`. All functions, methods and
+attributes are called, or have a reason. What is wrong today is in `nets.sharing.known`.
+"""
+
+import fnmatch
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import functier.numpy as fnp
+from functier._levels import armed
+from functier._mutation.out import VIEWS
+from nets.sharing.calls import GROUPS, NEVER
+from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
+from nets.sharing.known import KNOWN, REASONS
+from nets.sharing.modes import MODES
+from nets.sharing.net import Net, cases
+from nets.verdicts import Verdicts
+from support import load_all
+from surface import surface
+
+PARTS = {
+    "": fnp, "linalg.": fnp.linalg, "fft.": fnp.fft, "lib.scimath.": np.lib.scimath,
+    "lib.stride_tricks.": np.lib.stride_tricks,
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    load_all()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.fixture(scope="module")
+def net():
+    made = Net()
+    yield made
+    made.adoption.undo()
+
+
+def judge(net, chosen, counts, known):
+    """Run cases; those that are known to be wrong are counted apart. The faults that are mended."""
+    mended = []
+    for turn, program in chosen:
+        plain = net.plain(program)
+        if plain is not None:
+            fault = net.fault(turn, plain)
+            verdict = net.judge(counts[turn[0]] if fault is None else known, turn, plain)
+            if fault is not None and verdict == "right":
+                mended.append(f"{', '.join(turn)}: {program}: {fault}")
+    return mended
+
+
+def test_results_share_what_numpy_s_share(net, verdicts, full):
+    counts = {mode: verdicts(f"shared memory, {mode}", REASONS) for mode in MODES}
+    known = verdicts("shared memory, known to be wrong", REASONS)
+    mended = judge(net, cases(full), counts, known)
+    wrong = [line for each in counts.values() for line in each.wrong]
+    assert not wrong, "\n".join([f"{len(wrong)} cases are wrong", *wrong[:20]])
+    head = f"{len(mended)} cases are right now: take them out of nets.sharing.known"
+    assert not mended, "\n".join([head, *mended[:20]])
+    for each in counts.values():
+        each.settle(0.3)
+
+
+# ---- what is called ----
+
+
+def named(path):
+    owner = np
+    for name in path.split("."):
+        owner = getattr(owner, name, None)
+    return owner
+
+
+def names():
+    """The functions of NumPy and of `functier.numpy`, and the attributes of arrays."""
+    found = {name.removeprefix("numpy.") for name in surface()}
+    for path, part in PARTS.items():
+        found |= {path + n for n in dir(part) if n[0] != "_" and callable(getattr(part, n))}
+    numbers = {n for n in found if isinstance(f := named(n), type) and issubclass(f, np.generic)}
+    return (found - numbers) | {"." + name for name in dir(np.ndarray)}
+
+
+def unknown(of):
+    """The names that are in no text, also not by another name, and that have no reason."""
+    called = {
+        name
+        for text in CALLS
+        for name in [
+            *re.findall(r"\bnp\.((?:[a-z_]+\.)*\w+)", text),
+            *re.findall(r"\ba(?:\.T)?(\.\w+)", text),
+        ]
+    }  # fmt: skip
+    called |= {name.rpartition(".")[0] for name in called}
+    functions = [f for f in map(named, called) if f is not None]
+    excused = [name for reason in NEVER.values() for name in reason.split()]
+    return [
+        name
+        for name in of
+        if name not in called
+        and (name[0] == "." or not any(named(name) is f for f in functions))
+        and not any(fnmatch.fnmatchcase(name, pattern) for pattern in excused)
+    ]
+
+
+def test_every_name_is_called_or_has_a_reason():
+    assert unknown(names()) == []
+    assert unknown(["new_function", ".new_method"]) == ["new_function", ".new_method"]
+
+
+def test_texts_are_in_the_group_of_what_numpy_shares(net):
+    """A second witness: `numpy.shares_memory`, and a write to the source changes what shares."""
+    for group, calls in GROUPS.items():
+        for call in calls:
+            found = set()
+            for layout in LAYOUTS:
+                program = Program(call, layout, "source")
+                if net.plain(program) is None:
+                    continue
+                b, a, r = net.shared(program)
+                if isinstance(r, np.ndarray) and r.size:
+                    found.add(np.shares_memory(a, r))
+                    before = r.copy()
+                    parts_of(net.modules["np"], program)[2](b, r, 0.7)
+                    assert np.shares_memory(b, r) == (r != before).any(), program
+            wanted = {"view": [{True}], "either": [{True, False}]}.get(group, [{False}, set()])
+            assert found in wanted, (call, found)
+
+
+def test_known_faults_are_those_of_calls():
+    for fault, rows in KNOWN.items():
+        for row in rows:
+            assert {*row.calls.split("; ")} <= {*CALLS, "*"}, fault
+            assert {*row.layouts.split()} <= {*LAYOUTS}, fault
+
+
+# ---- planted faults ----
+
+PLANTED = {
+    "a view of an `Array` is copied": (
+        lambda patch: patch.delitem(VIEWS, np.transpose), "np.transpose(a)", "made", "vmap",
+    ),
+    "a method goes past the bookkeeping": (
+        lambda patch: patch.setitem(armed.MEANINGS, "reshape", lambda x, *shape: (
+            lambda y: np.copy(np.reshape(y, shape)), (x,), {})),
+        "a.reshape(a.shape)", "C", "vmap",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_found(name, net, monkeypatch):
+    plant, call, layout, mode = PLANTED[name]
+
+    def wrong():
+        counts = Verdicts("planted", REASONS)
+        for write in WRITES:
+            net.judge(counts, (mode, "np"), net.plain(Program(call, layout, write)))
+        return counts.wrong
+
+    assert not wrong()
+    plant(monkeypatch)
+    assert wrong()
