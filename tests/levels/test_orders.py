@@ -59,8 +59,7 @@ def other_orders(calls):
     for order, arrange in ORDERS.items():
         for name, call in calls.items():
             for transform, run in TRANSFORMS.items():
-                one = np.stack([X, X], -1)[..., 0] if "last" in transform else X
-                wanted = ranks(call(arrange(one)))
+                wanted = ranks(call(arrange(X)))
 
                 def f(x, call=call, arrange=arrange, seen=None):
                     y = call(arrange(x))

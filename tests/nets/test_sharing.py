@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import functier.numpy as fnp
+from functier._core.sharing import MEMORY
 from functier._levels import armed
-from functier._mutation.out import VIEWS
 from nets.sharing.calls import GROUPS, NEVER
 from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
 from nets.sharing.known import KNOWN, REASONS
@@ -145,7 +145,8 @@ def test_known_faults_are_those_of_calls():
 
 PLANTED = {
     "a view of an `Array` is copied": (
-        lambda patch: patch.delitem(VIEWS, np.transpose), "np.transpose(a)", "made", "vmap",
+        lambda patch: patch.setitem(MEMORY, np.transpose, "fresh"),
+        "np.transpose(a)", "made", "vmap",
     ),
     "a method goes past the bookkeeping": (
         lambda patch: patch.setitem(armed.MEANINGS, "reshape", lambda x, *shape: (

@@ -101,14 +101,21 @@ def _astype(
     x: Value, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
     copy: bool = True,
 ) -> tuple[Callable, tuple, dict]:  # fmt: skip
-    """Translate a call of the method, which has more parameters than the function; a tensor
-    has no memory order.
-    """
+    """Translate a call of the method, which has more parameters than the function."""
     if casting != "unsafe" and not np.can_cast(x.dtype, dtype, casting):
         raise TypeError(f"cannot cast from {x.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
-    if not copy and x.dtype == dtype:
+    same = x.dtype == dtype
+    if not copy and same and (order == "K" or _lies_in(x, order)):
         return np.asarray, (x,), {}
-    return np.astype, (x, np.dtype(dtype)), {"copy": copy}
+    if order == "K":
+        return np.astype, (x, np.dtype(dtype)), {"copy": copy}
+    return np.copy, (x if same else np.astype(x, dtype),), {"order": order}
+
+
+def _lies_in(x: Any, order: Any) -> bool:
+    """Tell if the elements of an example lie in an order in memory."""
+    window = x.level.window(x) if hasattr(getattr(x, "level", None), "window") else np.asarray(x)
+    return np.asarray(window, order=order) is window
 
 
 def _several(given: tuple) -> Any:

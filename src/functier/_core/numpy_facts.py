@@ -4,6 +4,7 @@ and names.
 Imports nothing of the package but `types`.
 """
 
+import math
 import operator
 import sys
 from collections import namedtuple
@@ -63,13 +64,27 @@ def lies_in_row(value: Any, ndim: int) -> bool:
     """
     while hasattr(value, "_value"):
         value = value._value
-    step = getattr(value, "itemsize", 0)
+    step = getattr(value, "itemsize", 0) * examples_between(value, ndim)
     for n, stride in zip(value.shape[::-1][:ndim], value.strides[::-1]):
         if n != 1:
             if stride != step:
                 return False
             step *= n
     return True
+
+
+def examples_between(value: Any, ndim: int) -> int:
+    """Return how many examples lie between two elements of one: those along a last batch axis.
+
+    The last `ndim` axes are those of an example.
+    """
+    k = len(value.shape) - ndim
+    if not k:
+        return 1
+    axes = [*zip(value.shape, map(abs, value.strides))]
+    least = min([stride for n, stride in axes[k:] if n > 1 and stride], default=0)
+    between = math.prod([n for n, stride in axes[:k] if 0 < stride < least])
+    return between if between and not least % (between * value.itemsize) else 1
 
 
 def shape_of(value: Value) -> Shape:

@@ -23,9 +23,6 @@ A row has for each operand the rule, a function that picks its values from ``ans
 the vjp rules of `numpy.matmul`, ``operator.getitem`` a rule of the operand's shape and the index;
 forward mode does not use these two rows."""
 
-FRESH: set[Function] = set()
-"""The elementwise rules whose result is always a new array."""
-
 AT_BODIES: list[Callable[[np.ufunc], Callable[..., None]]] = []
 """The function that makes the body of ``ufunc.at``; `_mutation` has it."""
 

@@ -20,12 +20,13 @@ RUNNING = {"differentiate", "batch", "_record", "_push_forward"}
 """The functions that call a user's function at a level, whose arguments they have in a variable."""
 
 
-def model_layout(window: ndarray) -> ndarray:
+def model_layout(window: ndarray, between: int) -> ndarray:
     """Return a view of a new flat array whose elements lie as those of `window` do.
 
-    Whether NumPy reshapes by a view depends on that. Large gaps become small ones.
+    Whether NumPy reshapes by a view depends on that. Large gaps become small ones, and other
+    examples, of which `between` lie between two elements, leave none.
     """
-    size = window.itemsize
+    size = window.itemsize * between
     steps = [s // size if n > 1 else 0 for s, n in zip(window.strides, window.shape)]
     gap = math.gcd(*steps) if steps else 1
     if gap > 2:

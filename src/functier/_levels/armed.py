@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, call_function, message_on_hidden
+from .._core.methods import METHODS as MEANINGS_OF
+from .._core.sharing import is_fresh, may_be_view
 from .._core.subclasses import inside_index
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Index
 from .._mutation.array import view_of, was_written
-from .._mutation.items import item, view_function, wrap_like
-from .._mutation.out import VIEWS
-from .views import note_view
+from .._mutation.items import item, keep_sources, keeps_dtype, view_function, wrap_like
+from .views import note_view, note_views
 
 ndarray = np.ndarray
 GETITEM: Callable = vars(Tensor)["__getitem__"]
@@ -58,15 +59,14 @@ def getitem(x: Any, index: Index) -> Any:
 
 def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     """A call of a function on tensors of `level`, some of which were written to."""
-    if func in VIEWS and args and type(args[0]) is level.cls and level.live:
-        x = args[0]
-        if was_written(x):
-            return view_function(x, func, args[1:], kwargs)
-        result = level.function(func, args, kwargs)
-        for y in result if type(result) in (tuple, list) else (result,):
-            note_view(level, x, y)
-        return result
-    return level.function(func, args, kwargs)
+    if not level.live or is_fresh(func):
+        return level.function(func, args, kwargs)
+    if func is np.astype and keeps_dtype(*args, **kwargs):
+        return args[0]
+    if may_be_view(func, args) and any(map(was_written, args)):
+        return view_function(func, args, kwargs, partial(level.function, func, args, kwargs))
+    result = level.function(func, args, kwargs)
+    return note_views(level, args, keep_sources(func, args, result))
 
 
 def array_function(x: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
@@ -109,8 +109,10 @@ METHODS: dict[str, Any] = {
 
 MEANINGS: dict[str, Callable] = {
     name: CANONICAL[getattr(Tensor, name)]
-    for name in ("reshape", "ravel", "transpose", "swapaxes", "squeeze")
+    for name, meaning in MEANINGS_OF.items()
+    if not is_fresh(meaning) and name[0] != "_"
 }
+"""The calls of methods whose results may share memory."""
 for _name in MEANINGS:
     METHODS[_name] = _method(_name)
 for _name in PROPERTIES:

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._core.numpy_facts import BIG, dtype_of, has_form_of, shape_of
 from .._core.rule import negated, times
-from .._core.table import FRESH
+from .._core.sharing import is_fresh
 from .._core.types import Function, Value
 from .._core.unsettled import UNSETTLED, is_reported
 from .cotangents import add, fit, pull
@@ -170,7 +170,7 @@ def _pull_large(
     if last and rule in INPLACE:
         return _pull_in_place(rule, g, saved), True
     c = rule(g, *saved)
-    return c, only if c is g else rule in FRESH
+    return c, only if c is g else is_fresh(rule)
 
 
 def _pull_in_place(rule: Function, g: ndarray, saved: tuple) -> Value:

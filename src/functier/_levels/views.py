@@ -21,6 +21,7 @@ from weakref import ref
 import numpy as np
 
 from .._core.errors import MutationError
+from .._core.numpy_facts import examples_between
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
@@ -38,6 +39,26 @@ labels: see NOTE [views that are alive]."""
 
 def example(x: Any) -> ndarray:
     """Return the values of one example of `x`, as NumPy has them: their places tell the views."""
+    value, axes = _examples(x)
+    return value[(0,) * axes + (...,)]
+
+
+def between(x: Any) -> int:
+    """Return how many examples lie between two elements of one of `x`."""
+    value, axes = _examples(x)
+    return examples_between(value, value.ndim - axes)
+
+
+def packed(x: Any) -> ndarray:
+    """Return one example of `x`, whose elements lie as if there were no other example."""
+    shown, gap = example(x), between(x)
+    if gap == 1:
+        return shown
+    return np.lib.stride_tricks.as_strided(shown, strides=[s // gap for s in shown.strides])
+
+
+def _examples(x: Any) -> tuple[ndarray, int]:
+    """Return the array inside `x`, and how many batch axes it begins with."""
     value, axes = x, 0
     while isinstance(value, Tensor):
         level = type(value).level
@@ -53,7 +74,7 @@ def example(x: Any) -> ndarray:
         value = value.view(ndarray) if isinstance(value, ndarray) else np.asarray(value)
     if 0 in value.shape[:axes]:
         value = np.empty((1,) * axes + value.shape[axes:], bool)
-    return value[(0,) * axes + (...,)]
+    return value, axes
 
 
 def find_alive(level: Any, x: Any) -> list[Any]:
@@ -99,6 +120,16 @@ def note_view(level: Any, x: Any, y: Any) -> Any:
         if owner is not None and owner is owner_of(x):
             taken.setdefault(id(owner), []).extend((ref(x), ref(y)))
     return y
+
+
+def note_views(level: Any, args: tuple, result: Any) -> Any:
+    """Return a result; note which of its tensors may be views of one of `args`."""
+    for y in result if type(result) in (tuple, list) else (result,):
+        if type(y) is level.cls:
+            for x in args:
+                if y is not x:
+                    note_view(level, x, y)
+    return result
 
 
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:

@@ -1,6 +1,7 @@
 """The behaviour of an `Array`: that of a plain tensor, and writes."""
 
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -12,18 +13,19 @@ from .._core.methods import PROPERTIES
 from .._core.numpy_facts import UFUNC_OF
 from .._core.observers import CALLS
 from .._core.root import NOBODY, RootLevel, convert_to, dispatch, opts_out, tree_map
+from .._core.sharing import MEMORY, may_be_view
 from .._core.subclasses import OVER_TENSORS, inside_index
 from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
 from .array import Array, array_of, close, made_here, make_writable, on_view, settle, view_of
-from .copies import COPYING, note
+from .copies import note
 from .exposures import expose
 from .items import (
     augment,
     has_levels,
-    is_whole,
     item,
+    keep_sources,
     keeps_dtype,
     reshape_window,
     view_function,
@@ -31,9 +33,21 @@ from .items import (
 )
 from .layouts import layout_of, window_of
 from .memory import Memory, View
-from .out import READ_ONLY, VIEWS, name_out, write_out
+from .out import HALVES, READ_ONLY, name_out, write_out
 
 ndarray = np.ndarray
+
+
+def compute(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """Return new arrays, the results of a function of snapshots."""
+    if func is _getitem:
+        result = func(*settle(args))
+    else:  # a list may hold tensors, which NumPy does not see
+        result = dispatch(UFUNC_OF.get(func, func), settle(args), settle(kwargs))
+    result = tree_map(made_here, keep_sources(func, args, result))
+    if MEMORY.get(func) == "copied" and may_be_view(func, args):
+        note(func, args, kwargs, result)
+    return result
 
 
 class ArrayLevel(RootLevel):
@@ -86,9 +100,8 @@ class ArrayLevel(RootLevel):
         if args and type(args[0]) is Array:
             if op is not None and (op.family == "writing" or func is np.nan_to_num):
                 return op.body(*args, **kwargs)  # type: ignore[misc]
-            view = view_of(args[0])
-            if func in VIEWS and not (view.memory.plain and is_whole(view, func)):
-                return view_function(args[0], func, args[1:], kwargs)
+            if func in HALVES and view_of(args[0]).dtype.kind == "c":
+                return view_function(func, args, kwargs, int)
         return self.called(func, args, kwargs)
 
     def dispatch(self, cls: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -112,16 +125,9 @@ class ArrayLevel(RootLevel):
         if not plain:
             if kwargs and isinstance(kwargs.get("initial"), Tensor):
                 float(kwargs["initial"])  # NumPy needs a number; a tensor raises
-            if func is _getitem:
-                result = func(*settle(args))
-            else:  # a list may hold tensors, which NumPy does not see
-                result = dispatch(UFUNC_OF.get(func, func), settle(args), settle(kwargs))
-            if func in COPYING:  # it may be a view of a snapshot, which lives on
-                result = tree_map(lambda y: y.copy() if np.ndim(y) else y, result)
-            result = tree_map(made_here, result)
-            if func in COPYING:
-                note(func, args, kwargs, result)
-            return result
+            if views and may_be_view(func, args):
+                return view_function(func, args, kwargs, partial(compute, func, args, kwargs))
+            return compute(func, args, kwargs)
 
         def window(value: Any) -> Any:
             if type(value) is not Array:

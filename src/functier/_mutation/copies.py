@@ -17,19 +17,11 @@ from .._core.errors import MutationError
 from .._core.hints import asking_line
 from .._core.numpy_facts import name_of
 from .._core.root import tree_map
+from .._core.sharing import may_be_view
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 
 ndarray = np.ndarray
-COPYING: set[Function] = {
-    np.einsum,
-    np.diag,
-    np.meshgrid,
-    np.ix_,
-    np.lib.stride_tricks.sliding_window_view,
-    np.lib.stride_tricks.as_strided,
-}
-"""Functions that give a view in NumPy, and a copy here."""
 Partners = list[tuple[Any, str, str]]
 """Each a weak reference, the name of the function, and the file and line of its call."""
 
@@ -84,7 +76,8 @@ def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
     @functools.wraps(body)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = body(*args, **kwargs)
-        note(func, args, kwargs, result)
+        if may_be_view(func, args):
+            note(func, args, kwargs, result)
         return result
 
     return call
@@ -93,7 +86,7 @@ def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
 def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     """Note which of the results would share memory with which of the arguments."""
     ambient = AMBIENT.get()
-    if ambient is Tensor or (func is np.einsum and len(args) > 2):  # of several it makes an array
+    if ambient is Tensor:
         return
     sources: list[tuple[Any, ndarray]] = []
 
@@ -121,8 +114,12 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
             if not (isinstance(y, Tensor) and isinstance(shown, ndarray)):
                 continue
             if hasattr(y.level, "place") and np.may_share_memory(shown, window):
-                a, b = x.level.place(x), y.level.place(y)
-                if a is not b:
-                    line = asking_line()
-                    partners_of(a).append((ref(b), name_of(func), line))
-                    partners_of(b).append((ref(a), name_of(func), line))
+                tie(func, x.level.place(x), y)
+
+
+def tie(func: Function, a: Any, y: Any) -> None:
+    """Note that `y`, a result of a function, shares memory with the place `a` in NumPy."""
+    b, line = y.level.place(y), asking_line()
+    if a is not b:
+        partners_of(a).append((ref(b), name_of(func), line))
+        partners_of(b).append((ref(a), name_of(func), line))

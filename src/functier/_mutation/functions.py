@@ -14,15 +14,15 @@ from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
 from .._core.frames import is_called_by_user
 from .._core.numpy_facts import dtype_of, name_of
+from .._core.sharing import MEMORY, gives_view
 from .._core.table import AT_BODIES, OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Index, Value
 from .._rules.axes import as_array, shift
 from .._rules.indexing import apply_mode, index_along, read_at
 from .array import make_writable
-from .copies import COPYING, watch
+from .copies import watch
 from .layouts import may_meet, parts_of
-from .out import VIEWS
 from .selection import choice_of
 
 # ---- functions that write to their first argument ----
@@ -194,11 +194,10 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
 
 # ---- functions that give views ----
 
-for _copying in COPYING:
-    OPS[_copying].body = watch(_copying, OPS[_copying].body)  # type: ignore[arg-type]
-
-GIVE_VIEWS: tuple[Function, ...] = (*VIEWS, np.astype, np.copy)  # of an array without axes, one
-for _view in GIVE_VIEWS:
+for _func in MEMORY:
+    if MEMORY[_func] == "copied":
+        OPS[_func].body = watch(_func, OPS[_func].body)  # type: ignore[arg-type]
+for _view in (*filter(gives_view, MEMORY), np.astype, np.copy):  # of an array without axes, one
     if _view in OPS and _view is not np.flip:  # which gives a number of that
         OPS[_view].views = True
 

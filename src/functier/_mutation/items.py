@@ -12,6 +12,7 @@ from .._core.border import check_reach, code_for_array
 from .._core.errors import MutationError
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
 from .._core.root import tree_map
+from .._core.sharing import is_fresh
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
@@ -25,11 +26,11 @@ from .array import (
     view_of,
     was_written,
 )
-from .copies import check_partners
+from .copies import check_partners, tie
 from .exposures import check_exposed
 from .layouts import parts_of, rank_at
 from .memory import CHOSEN, REGION, View
-from .out import VIEWS, write_out
+from .out import HALVES, write_out
 from .selection import Selection, choice_of
 from .shifts import is_number, numbers_in, shifted_item
 
@@ -82,25 +83,69 @@ def _is_number(part: Any) -> bool:
     return is_number(part) and part.level.kind.guards
 
 
-def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
-    """Return the result of a function that gives views, where NumPy gives one."""
-    view = view_of(x)
-    wrap = on_view if type(x) is Array else wrap_like(x)
-    part = VIEWS[func]
-    if part is not None and view.dtype.kind == "c":
-        return wrap(part(view))
-    result = func(view.window, *args, **kwargs)
-    shared: list[bool] = []
+def view_function(func: Callable, args: tuple, kwargs: dict, compute: Callable[[], Any]) -> Any:
+    """Return the results of a function that may give views of arrays that were written to.
 
-    def made(value: Any) -> Any:
-        shared.append(not value.size or np.may_share_memory(value, view.memory.flat))
-        return wrap(view.at(value)) if shared[-1] else value
+    NumPy tells which they are by the places of one example. `compute` gives the new arrays.
+    """
+    part, sources = HALVES.get(func), []
+    if part is not None and view_of(args[0]).dtype.kind == "c":
+        return _wrapping(args[0])(part(view_of(args[0])))
 
-    result = tree_map(made, result)
-    if all(shared):
+    def places(value: Any) -> Any:
+        if was_written(value):
+            sources.append((_wrapping(value), view_of(value)))
+            window = sources[-1][1].window
+            return window.view(np.int8) if window.dtype == bool else window  # as it is no mask
+        return value.level.window(value) if isinstance(value, Tensor) else value
+
+    with np.errstate(all="ignore"):
+        result = func(*tree_map(places, args), **tree_map(places, kwargs))
+    found: list[Any] = []  # the views; where there is none, False for a number
+
+    def look(value: Any) -> None:
+        for wrap, view in sources:
+            if np.may_share_memory(value, view.memory.flat) or not np.size(value):
+                return found.append(wrap(view.at(value.view(view.window.dtype))))
+        return found.append(not isinstance(value, np.generic))
+
+    def choose(value: Any) -> Any:
+        view = next(each)
+        return view if isinstance(view, Tensor) else np.copy(value) if view else value
+
+    tree_map(look, result)
+    each = iter(found)
+    return tree_map(choose, result if all(isinstance(y, Tensor) for y in found) else compute())
+
+
+def keep_sources(func: Callable, args: tuple, result: Any) -> Any:
+    """Return the results of a function of snapshots, which may be one of these or a part of it."""
+    if is_fresh(func) or (func.__module__ or "").partition(".")[0] not in ("numpy", "scipy"):
         return result
-    found = func(view.snapshot(), *args, **kwargs)
-    return found if isinstance(result, np.generic) else tree_map(np.copy, found)
+    sources = [x for x in args if was_written(x)]
+
+    def keep(value: Any) -> Any:
+        for x in sources:
+            view = view_of(x)
+            if value is view.value:
+                return _wrapping(x)(view)
+            if np.may_share_memory(_array_in(value), _array_in(view.value)):
+                value = make_writable(np.copy(value))
+                tie(func, x.level.place(x), value)
+        return value
+
+    return tree_map(keep, result) if sources else result
+
+
+def _array_in(value: Any) -> Any:
+    while isinstance(value, Tensor) and type(value) is not Array:
+        value = value._value
+    return value if type(value) is ndarray else None
+
+
+def _wrapping(x: Any) -> Callable[[View], Any]:
+    """Return the function that makes a value of the class of `x`, which shows a view."""
+    return on_view if type(x) is Array else wrap_like(x)
 
 
 def wrap_like(x: Any) -> Callable[[View], Any]:
@@ -227,11 +272,6 @@ def _all_plain(value: Any) -> bool:
 def has_levels(index: Index) -> bool:
     parts = index if type(index) is tuple else (index,)
     return any(not _all_plain(part) for part in parts)
-
-
-def is_whole(view: View, func: Callable) -> bool:
-    """True where a view, or a part of it by `func`, shows whole elements."""
-    return type(view) is View and (view.dtype.kind != "c" or VIEWS.get(func) is None)
 
 
 def reshape_window(window: ndarray, shape: Any) -> ndarray:

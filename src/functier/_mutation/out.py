@@ -1,4 +1,4 @@
-"""Results that are written to ``out=``, and functions that give views."""
+"""Results that are written to ``out=``, and views that are special."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,18 +14,10 @@ from .._core.types import Value
 
 ndarray = np.ndarray
 
-VIEWS: dict[Callable, Any] = dict.fromkeys((
-    np.reshape, np.ravel, np.transpose, np.permute_dims, np.matrix_transpose,
-    np.linalg.matrix_transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze,
-    np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.flip, np.fliplr, np.flipud,
-    np.rot90, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack,
-    np.diagonal, np.linalg.diagonal, np.broadcast_to, np.broadcast_arrays,
-    np.lib.stride_tricks.sliding_window_view,
-    np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
-))  # fmt: skip
-"""The functions that give views in NumPy, where the memory's order allows it."""
-VIEWS[np.real] = lambda view: view.half(False)
-VIEWS[np.imag] = lambda view: view.half(True)
+HALVES: dict[Callable, Any] = {
+    np.real: lambda view: view.half(False), np.imag: lambda view: view.half(True),
+}  # fmt: skip
+"""The functions that give a view of a part of each complex number."""
 READ_ONLY: set[Callable] = {
     np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to, np.broadcast_arrays,
     np.lib.stride_tricks.sliding_window_view,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .graph import Form, Graph, Node, nodes_in
-from .sharing import VIEWS, Sharing, is_fresh, is_plain_ufunc
+from .sharing import Sharing, gives_view, is_fresh, is_plain_ufunc
 
 LARGE = 4096
 """From so many bytes on an array is freed early, and used again."""
@@ -58,7 +58,7 @@ class Liveness:
 
 def base_of(nodes: list[Node]) -> Node | None:
     """Return the array that all others of a group are views of, if a program may write to it."""
-    bases = [node for node in nodes if node.func not in VIEWS]
+    bases = [node for node in nodes if not gives_view(node.func)]
     if len(bases) != 1:
         return None
     (base,) = bases

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .graph import Form, Graph, Node, nodes_in
-from .sharing import VIEWS, is_fresh
+from .sharing import gives_view, is_fresh
 from .stores import READS, add, get, memory_of, put
 
 ndarray = np.ndarray
@@ -82,7 +82,7 @@ class Memories:
                 return False
             if safe is not None and user.func not in safe:
                 return False
-            if user.func in VIEWS:
+            if gives_view(user.func):
                 if not self.is_used_before(user, write, safe):
                     return False
             elif not (isinstance(user.func, np.ufunc) or user.func in (put, add) or is_fresh(user)):

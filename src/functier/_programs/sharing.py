@@ -11,25 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .._rules import indexing as _indexing
+from .._core import sharing
+from .._core.types import Function
 from .graph import Graph, Node, nodes_in
 
 ndarray = np.ndarray
 
-VIEWS = {
-    np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel,
-    operator.getitem,
-}  # fmt: skip
-"""Functions whose result may be a view of the first argument, which can be written to."""
 
-FRESH = {
-    np.dot, np.matmul, np.where, np.copy, np.concatenate, np.stack, np.add.reduce, np.sum,
-    np.mean, np.max, np.min, np.prod, np.cumsum, np.cumprod, np.take_along_axis, np.take, np.var,
-    np.std, np.argmax, np.argmin, np.argsort, np.sort, np.outer, np.tril, np.triu, np.repeat,
-    np.zeros_like, np.ones_like, np.linalg.solve, np.linalg.inv, np.linalg.det, np.linalg.cholesky,
-    _indexing.place, _indexing.add_at,
-}  # fmt: skip
-"""Functions whose result is a new array, besides ufuncs."""
+def gives_view(func: Function) -> bool:
+    """Tell if a result may be a view of the first argument, which can be written to."""
+    return func is operator.getitem or sharing.gives_view(func)
 
 
 def is_plain_ufunc(node: Node) -> bool:
@@ -44,11 +35,9 @@ def is_plain_ufunc(node: Node) -> bool:
 def is_fresh(node: Node) -> bool:
     """Tell if the value of a node is an array that the program has made for it alone."""
     func: Any = node.func
-    if isinstance(func, np.ufunc):
-        return True
     if func is np.einsum:
         return len(node.args) > 2  # of one operand it may be a view
-    return node.memory or func in FRESH
+    return node.memory or sharing.is_fresh(func)
 
 
 def arrays_in(value: Any) -> bool:

@@ -20,7 +20,8 @@ from .._core.errors import DataDependentError, MutationError, UnsupportedError
 from .._core.numpy_facts import PLAIN, SPELLED, align, dtype_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule, unchanged
-from .._core.table import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED
+from .._core.sharing import declare_memory
+from .._core.table import MAKERS, OPS, PARTIALS, UNSUPPORTED
 from .._core.types import Axis, Function, Value
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift, shift_all
 
@@ -249,7 +250,7 @@ def elementwise(
     if whole and all(r.pick or not r.needs for r in rules.values()):
         row = tuple(x for r in rules.values() for x in (r.fn, r.pick, r.holomorphic))
         PARTIALS[func] = PARTIALS[SPELLED.get(func, func)] = row
-        FRESH.update(r.fn for r in rules.values() if r.fn is not unchanged)
+        declare_memory("fresh", [r.fn for r in rules.values() if r.fn is not unchanged])
     return record
 
 

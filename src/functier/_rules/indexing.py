@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike
 from .._core.errors import DataDependentError
 from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, lies_in_row
 from .._core.op import Call
+from .._core.sharing import declare_memory
 from .._core.table import PARTIALS
 from .._core.types import Function, Index, Shape, Value
 from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
@@ -95,6 +96,9 @@ def read_at(x: Value, index: Index) -> Value:
 def place(values: Value, shape: Shape, index: tuple) -> Value:
     """Add at an index without arrays: `add_at` with one operand, which takes less time."""
     return scatter(values, shape, index, ())
+
+
+declare_memory("fresh", (add_at, place))
 
 
 def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False) -> Value:

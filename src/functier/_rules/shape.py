@@ -87,7 +87,9 @@ linear(
 
 def _ravel_vmap(k: int, a: Value, order: Any = "C") -> Value:
     """Copy where NumPy copies an example: where its elements do not lie in a row."""
-    row = flatten_examples(k, a) if order == "C" else _reshape_vmap(k, a, -1, order)
+    if _resolve_order("ravel", order) == "F":
+        a = np.transpose(a, (*range(k), *range(a.ndim - 1, k - 1, -1)))
+    row = flatten_examples(k, a)
     return row if lies_in_row(a, a.ndim - k) else np.copy(row)
 
 

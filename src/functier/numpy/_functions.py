@@ -146,10 +146,6 @@ def make_new_writable(result: Any, given: Any) -> Any:
 # ---- functions that have a meaning for tensors that NumPy's dispatch cannot give ----
 
 
-AT_LEAST_ONE = np.ascontiguousarray, np.asfortranarray
-"""The functions that make an array of one element of a number."""
-
-
 def _convert(
     func: Callable, a: Any, dtype: Any = None, *args: Any, like: Any = None, **kwargs: Any
 ) -> Any:
@@ -158,15 +154,13 @@ def _convert(
         return object_array(a)
     if dtype is not None and np.dtype(dtype) != object:
         a = elements_of(a)
-    if isinstance(a, Tensor) and not kwargs.get("ndmin"):
-        if func in AT_LEAST_ONE and not a.ndim:
-            a = np.reshape(a, (1,))
+    if isinstance(a, Tensor) and hasattr(a.level, "window"):
         if dtype is not None and np.dtype(dtype) != a.dtype:
-            return np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
+            func(np.empty(0, a.dtype), dtype, *args, **kwargs)  # raises where it may not copy
+            a = np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
         if is_scalar(a):
-            return as_point(a) if a.level.depth else func(a)
-        copy = kwargs.get("copy", func in COPYING)
-        return _copy(a) if copy is True or copy is np._CopyMode.ALWAYS else a  # type: ignore[attr-defined]
+            a = as_point(a)
+        return _convert_as(func, a, args, kwargs)
     if like is not None and not isinstance(like, Tensor):
         kwargs["like"] = like
     if isinstance(a, deque):  # a sequence in which NumPy's dispatch finds nothing
@@ -174,9 +168,19 @@ def _convert(
     return dispatch_lists(func, (a, dtype, *args), kwargs)
 
 
-def _copy(a: Tensor) -> Tensor:
+def _convert_as(func: Callable, a: Any, args: tuple, kwargs: dict) -> Any:
+    """Return a tensor, or a copy of it, as NumPy does with the array of one example."""
+    window = a.level.window(a)
+    shown = func(window, None, *args, **kwargs)
+    if not (shown is window or np.may_share_memory(shown, window)):
+        in_rows, in_columns = shown.flags.c_contiguous, shown.flags.f_contiguous
+        a = _copy(a, "C" if in_rows else "F" if in_columns else "K")
+    return a if shown.shape == window.shape else np.reshape(a, shown.shape)
+
+
+def _copy(a: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Return a copy that can be written to here: of a value of a level around, an array."""
-    copy: Any = np.copy(a)  # type: ignore[arg-type]  # a tensor dispatches
+    copy: Any = np.copy(a, *args, **kwargs)  # type: ignore[arg-type]  # a tensor dispatches
     cls = type(copy)
     if cls is not Array and issubclass(cls, Tensor) and cls is not ambient():
         return array_holding(copy)
@@ -185,7 +189,7 @@ def _copy(a: Tensor) -> Tensor:
 
 def _copy_as_array(func: Callable, a: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(a, Tensor):
-        return _copy(a)
+        return _copy(a, *args, **kwargs)
     return _convert(np.array, a, None, *args, **kwargs)
 
 
@@ -226,7 +230,6 @@ def _is_fortran(func: Callable, a: Any) -> bool:
     return func(a.level.window(a) if isinstance(a, Tensor) else a)
 
 
-COPYING: set[Callable] = {np.array}
 ON_LIKE: set[Callable] = {
     np.zeros, np.empty, np.ones, np.full, np.eye, np.identity, np.arange, np.tri,
     np.fromfunction, np.frombuffer, np.fromstring, np.fromfile, np.loadtxt, np.genfromtxt,

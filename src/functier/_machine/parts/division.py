@@ -16,13 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._programs.graph import Form, Graph, Guard, Node, nodes_in, replace
+from ..._programs.sharing import gives_view
 from ..._programs.stores import READS, memory_of
 from ..lowering.nodes import Lowering
 from ..lowering.steps import Literal, Ref, Step, Unknown, dense, packed_strides
-from ..lowering.views import MOVES
 
 BEFORE = -1
-VIEWS = {*MOVES, np.reshape, np.ravel, operator.getitem}
 
 
 def copy_of(node: Node, new: dict[Node, Node]) -> Node:
@@ -179,7 +178,7 @@ class Division:
 
     def base(self, node: Node) -> Node:
         """Return the node that a node is a view of, in its part."""
-        while node.func in VIEWS and type(node.args[0]) is Node and self.is_inside(node.args[0]):
+        while gives_view(node.func) and type(node.args[0]) is Node and self.is_inside(node.args[0]):
             before = node.args[0]
             if self.known[before] != self.known[node]:
                 break

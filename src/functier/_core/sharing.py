@@ -1,0 +1,64 @@
+"""Which memory the result of a function has: the one table that levels, stores and programs ask.
+
+It says what NumPy does for one example. A function that is not in it, and is no ufunc, may share
+memory with any of its operands.
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+
+from .types import Function
+
+Sharing = Literal["view", "either", "copied", "fresh"]
+
+MEMORY: dict[Function, Sharing] = {}
+"""What a function gives: a "view" of its operand; "either" that or a new array, as the operand
+lies in memory and as the options tell; a view that is "copied" here; or a "fresh" array."""
+
+
+def declare_memory(sharing: Sharing, functions: Iterable[Function]) -> None:
+    """Say which memory the results of functions have."""
+    MEMORY.update(dict.fromkeys(functions, sharing))
+
+
+def is_fresh(func: Function) -> bool:
+    """Tell if the results of a function share no memory with its operands."""
+    return MEMORY.get(func) == "fresh" or isinstance(func, np.ufunc)
+
+
+def gives_view(func: Function) -> bool:
+    """Tell if a function gives a view of its first operand, where the order in memory allows it."""
+    return MEMORY.get(func) in ("view", "either")
+
+
+def may_be_view(func: Function, args: tuple) -> bool:
+    """Tell if a call is one of a function whose views NumPy tells by the places of its operands."""
+    if func is np.einsum:  # of several operands it makes an array
+        return len(args[1:] if isinstance(args[0], str) else args[:-1:2]) == 1
+    return MEMORY.get(func, "fresh") != "fresh"
+
+
+declare_memory("view", (
+    np.transpose, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.swapaxes,
+    np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims, np.atleast_1d, np.atleast_2d,
+    np.atleast_3d, np.flip, np.fliplr, np.flipud, np.rot90, np.split, np.array_split, np.hsplit,
+    np.vsplit, np.dsplit, np.unstack, np.diagonal, np.linalg.diagonal, np.broadcast_to,
+    np.broadcast_arrays, np.real, np.imag,
+))  # fmt: skip
+declare_memory("either", (
+    np.reshape, np.ravel, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
+    np.require,
+))  # fmt: skip
+declare_memory("copied", (
+    np.einsum, np.diag, np.meshgrid, np.ix_, np.lib.stride_tricks.as_strided,
+    np.lib.stride_tricks.sliding_window_view,
+))  # fmt: skip
+declare_memory("fresh", (
+    np.copy, np.dot, np.matmul, np.where, np.concatenate, np.stack, np.add.reduce, np.sum, np.mean,
+    np.max, np.min, np.prod, np.cumsum, np.cumprod, np.take_along_axis, np.take, np.var, np.std,
+    np.argmax, np.argmin, np.argsort, np.sort, np.outer, np.tril, np.triu, np.repeat,
+    np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.linalg.solve, np.linalg.inv,
+    np.linalg.det, np.linalg.cholesky,
+))  # fmt: skip
