@@ -184,6 +184,8 @@ class _Rows:
         leaves, structure = flatten(y, self.label, "the result")
         for i, leaf in enumerate(leaves):
             check_leaf(self.label, lambda i=i: paths(y, "the result")[i], leaf)
+            if type(leaf) is np.ndarray:  # which the next step may fill again
+                leaves[i] = leaf.copy()
         if self.structure is None:
             for i, leaf in enumerate(leaves):
                 if not is_value(leaf):

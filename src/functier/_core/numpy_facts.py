@@ -10,7 +10,7 @@ import sys
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -85,6 +85,11 @@ def examples_between(value: Any, ndim: int) -> int:
     least = min([stride for n, stride in axes[k:] if n > 1 and stride], default=0)
     between = math.prod([n for n, stride in axes[:k] if 0 < stride < least])
     return between if between and not least % (between * value.itemsize) else 1
+
+
+def order_of(value: np.ndarray) -> Literal["C", "F", "K"]:
+    """Return the order in memory of a new array."""
+    return "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "K"
 
 
 def shape_of(value: Value) -> Shape:

@@ -1,8 +1,8 @@
 """Aliases: the views of one memory that tensors become, from the places of their elements."""
 
 import math
-import sys
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ from .memory import owner_of
 from .views import example
 
 ndarray = np.ndarray
-RUNNING = {"differentiate", "batch", "_record", "_push_forward"}
-"""The functions that call a user's function at a level, whose arguments they have in a variable."""
 
 
 def model_layout(window: ndarray, between: int) -> ndarray:
@@ -61,10 +59,16 @@ def _reversed(window: ndarray) -> int:
 def check_arguments(level: Any, window: ndarray) -> None:
     """Raise where the elements of `window` are those of two arguments of the transform."""
     if level.given is None:
-        level.given = Counter(id(owner_of(x)) for x in _arguments(level))
-    if level.given.get(id(owner_of(window)), 0) < 2:
+        level.given = [
+            (i, x) for i, x in enumerate(flatten(level.arguments)[0])
+            if isinstance(x, (ndarray, Tensor))
+        ]  # fmt: skip
+        level.owners = Counter(id(owner_of(x)) for _, x in level.given)
+    count = level.owners.get(id(owner_of(window)), 0)
+    if not count or (count == 1 and level.sources is None):
         return
-    if sum(np.may_share_memory(example(x), window) for x in _arguments(level)) > 1:
+    found = [i for i, x in level.given if _meet(example(x), window)]
+    if len(found) > 1 or (level.sources and any(_is_shared(level.sources, i) for i in found)):
         raise level.refusal(
             MutationError,
             "an array that was given twice, or as a view of another argument, cannot be written "
@@ -72,19 +76,19 @@ def check_arguments(level: Any, window: ndarray) -> None:
         )
 
 
-def _arguments(level: Any) -> list[Any]:
-    """Return the arrays among the arguments of a transform, from the frame that runs its level."""
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_name in RUNNING:
-            names = frame.f_locals
-            if names.get("level") is level:
-                found = names.get("args"), names.get("kwargs")
-                if found[0] is None:
-                    found = names["leaves"], None
-                return [x for x in flatten(found)[0] if isinstance(x, (ndarray, Tensor))]
-        frame = frame.f_back
-    return []
+def _is_shared(sources: Sequence, i: int) -> bool:
+    """Tell if one of several arrays shares memory with another one."""
+    if i >= len(sources):
+        return False
+    return any([j != i and _meet(sources[i], x) for j, x in enumerate(sources)])
+
+
+def _meet(x: Any, y: Any) -> bool:
+    """Tell if two arrays share an element; where that takes long, if they may."""
+    try:
+        return np.shares_memory(x, y, max_work=1000)
+    except np.exceptions.TooHardError:
+        return True
 
 
 def view_in(

@@ -78,7 +78,10 @@ class Level:
     live = True
     taken: dict[int, list] | None = None  # the views that were taken: see `writes`
     partners: dict[int, Any] | None = None  # see `_mutation.copies`
-    given: Any = None  # how many arguments have the memory of an array: see `aliases`
+    arguments: Any = None  # those of the function that runs, which two of them may share
+    sources: Any = None  # the whole arrays of arguments that are parts of them, as groups run
+    given: Any = None  # the arrays among the arguments, and `owners` of their memory: see `aliases`
+    owners: Any = None
     points: dict[int, Any] | None = None  # its arrays without axes that are views
     rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
@@ -157,8 +160,6 @@ class Level:
                 level.taken = {}
             if level.points:
                 level.points = None
-            if level.given is not None:
-                level.given = None
             if level.partners:
                 level.partners = None
             if level.in_generator:

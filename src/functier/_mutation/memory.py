@@ -129,7 +129,9 @@ class View:
             self.check_region()
         if self.seen != memory.version:
             store = memory.store
-            if self.readonly:  # one element may stand in several places
+            window = self.window
+            if self.readonly or may_meet(window.shape, window.strides, window.itemsize):
+                # One element may stand in several places.
                 value = store.get_at(positions_of(self.layout))
             else:
                 base = self if self.base is None else self.base

@@ -182,6 +182,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any, bool]:
         inner[i] = x
     args = unflatten(structure, inner)
     _, before = flatten(args, level, "the arguments")
+    level.arguments = args
     if keywords:
         result = func(*args[0], **{name: args[1][name] for name in keywords})
     else:

@@ -264,7 +264,7 @@ def _meshgrid(*xi: Value, copy: bool = True, sparse: bool = False, indexing: str
     ]
     if not sparse:
         grids = list(np.broadcast_arrays(*grids))
-    return tuple([np.copy(x) if copy else x for x in grids])
+    return tuple([np.copy(x, "C") if copy else x for x in grids])
 
 
 # ---- another dtype, or other memory ----

@@ -75,7 +75,9 @@ def gradients(
             inner = list(args)
             inner[keys[0]] = tree
         del tracked, tree
+        level.arguments = inner, kwargs
         out = func(*inner, **kwargs)
+        level.arguments = None  # so that their memory is free
         del inner, kwargs
         aux = None
         if has_aux:

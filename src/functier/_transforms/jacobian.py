@@ -11,6 +11,7 @@ import numpy as np
 from .._chunks.chunk import Chunk
 from .._chunks.compute import in_chunks
 from .._chunks.join import Join
+from .._core.ambient import AMBIENT
 from .._core.keywords import checks_keywords
 from .._core.numpy_facts import shape_of
 from .._core.pytree import check_callable, name_of_function, paths, unflatten
@@ -82,10 +83,11 @@ def split_call(
     def call(inner: list) -> PyTree:
         value = unflatten(structure, inner)
         if type(argnums) is int:
-            full = list(args)
+            full, named = list(args), kwargs
             full[keys[0]] = value
-            return func(*full, **kwargs)
-        full, named = insert_arguments(args, kwargs, argnums, keys, value)
+        else:
+            full, named = insert_arguments(args, kwargs, argnums, keys, value)
+        AMBIENT.get().level.arguments = full, named
         return func(*full, **named)
 
     outer = outer_tensors(leaves, given, () if type(structure) is Mixed else keys, label)

@@ -254,6 +254,7 @@ def _whole(mapping: _Mapping) -> Function:
         inner = level.insert(leaves, dims, args)
         if structure is not None:
             inner = unflatten(structure, inner)
+        level.arguments = inner, kwargs
         out = func(*inner, **kwargs)
         if generators:
             check_unmoved(level, generators, args, kwargs)
@@ -358,7 +359,7 @@ def _in_groups(mapping: _Mapping) -> Function:
             def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
                 given = {
                     **(attributes or {"randomness": "error", "axis_name": None}),
-                    "size": len(examples), "made": made, "branches": token,
+                    "size": len(examples), "made": made, "branches": token, "sources": leaves,
                 }  # fmt: skip
                 parts = list(leaves)
                 if len(examples) < size:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._core.ambient import AMBIENT
+from .._core.numpy_facts import order_of
 from .._core.observers import CALLS
 from .._core.root import NOBODY, classes_in, dispatch_lists, tree_map
 from .._core.table import find
@@ -173,8 +174,7 @@ def _convert_as(func: Callable, a: Any, args: tuple, kwargs: dict) -> Any:
     window = a.level.window(a)
     shown = func(window, None, *args, **kwargs)
     if not (shown is window or np.may_share_memory(shown, window)):
-        in_rows, in_columns = shown.flags.c_contiguous, shown.flags.f_contiguous
-        a = _copy(a, "C" if in_rows else "F" if in_columns else "K")
+        a = _copy(a, order_of(shown))
     return a if shown.shape == window.shape else np.reshape(a, shown.shape)
 
 
