@@ -23,6 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Machine code of another run, or of another test, is not used, nor is any left behind.
 os.environ["FUNCTIER_CACHE"] = "0"
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -115,6 +116,21 @@ def nothing_stays():
     yield
     assert AMBIENT.get() is ft.Tensor
     assert len(GLOBALS) <= adopted, "an adopted module is not undone"
+
+
+@pytest.fixture(scope="module")
+def streams(request):
+    """The generators among the global names of a module of tests."""
+    return [g for g in vars(request.module).values() if isinstance(g, np.random.Generator)]
+
+
+@pytest.fixture(autouse=True)
+def same_draws(streams):
+    """Give each test the numbers that it would draw as the only one."""
+    before = [g.bit_generator.state for g in streams]
+    yield
+    for g, state in zip(streams, before):
+        g.bit_generator.state = state
 
 
 @pytest.fixture(scope="session")
