@@ -12,7 +12,7 @@ from .._core.pytree import flatten
 from .._core.tensor import Tensor
 from .._mutation.layouts import address, layout_of, positions_of
 from .._mutation.memory import Memory, PartView, View
-from .memory import owner_of
+from .memory import meet, owner_of
 from .views import example
 
 ndarray = np.ndarray
@@ -67,7 +67,7 @@ def check_arguments(level: Any, window: ndarray) -> None:
     count = level.owners.get(id(owner_of(window)), 0)
     if not count or (count == 1 and level.sources is None):
         return
-    found = [i for i, x in level.given if _meet(example(x), window)]
+    found = [i for i, x in level.given if meet(example(x), window)]
     if len(found) > 1 or (level.sources and any(_is_shared(level.sources, i) for i in found)):
         raise level.refusal(
             MutationError,
@@ -80,15 +80,7 @@ def _is_shared(sources: Sequence, i: int) -> bool:
     """Tell if one of several arrays shares memory with another one."""
     if i >= len(sources):
         return False
-    return any([j != i and _meet(sources[i], x) for j, x in enumerate(sources)])
-
-
-def _meet(x: Any, y: Any) -> bool:
-    """Tell if two arrays share an element; where that takes long, if they may."""
-    try:
-        return np.shares_memory(x, y, max_work=1000)
-    except np.exceptions.TooHardError:
-        return True
+    return any([j != i and meet(sources[i], x) for j, x in enumerate(sources)])
 
 
 def view_in(

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import SCALARS, copy_in_rows, known_array
+from .._core.numpy_facts import PLAIN, SCALARS, copy_in_rows, known_array
+from .._core.pytree import flatten, unflatten
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._mutation.array import was_written
@@ -117,6 +118,46 @@ def owner_of(x: object) -> ndarray | None:
             owner = base
         base = getattr(base, "base", None)  # that of as_strided owns no memory
     return owner
+
+
+def fix_shared(x: Any, leaves: Sequence[Value]) -> Any:
+    """Return an argument that is not differentiated, or not mapped, as `leaves` are.
+
+    An array that shares memory with one of these is a read-only view: numbers that are written to
+    it would go past the tensor.
+    """
+    if type(x) is ndarray:
+        for leaf in leaves:
+            if x is leaf or (_owner_is_one(x, leaf) and meet(x, _in(leaf))):
+                return read_only(x)
+        return x
+    if type(x) in PLAIN or isinstance(x, Tensor):
+        return x
+    arrays, structure = flatten(x)
+    if len(arrays) == 1 and arrays[0] is x:
+        return x
+    fixed = [fix_shared(y, leaves) if type(y) is ndarray else y for y in arrays]
+    return unflatten(structure, fixed) if any([y is not z for y, z in zip(arrays, fixed)]) else x
+
+
+def _owner_is_one(x: ndarray, leaf: Value) -> bool:
+    if type(leaf) is ndarray and x.base is None and leaf.base is None:
+        return False
+    return owner_of(x) is owner_of(leaf)
+
+
+def meet(x: Any, y: Any) -> bool:
+    """Tell if two arrays share an element; where that takes long, if they may."""
+    try:
+        return np.shares_memory(x, y, max_work=1000)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _in(leaf: Value) -> Value:
+    while isinstance(leaf, Tensor):
+        leaf = leaf._value
+    return leaf
 
 
 def show_plain(values: list[Value]) -> list[Value]:

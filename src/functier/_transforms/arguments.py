@@ -12,6 +12,7 @@ from .._core.types import Function, PyTree, Shape, Structure, Value
 from .._levels.checks import check_inputs, refuse
 from .._levels.cotangents import is_inexact
 from .._levels.level import Level
+from .._levels.memory import fix_shared
 
 float64 = np.float64
 ndarray = np.ndarray
@@ -217,6 +218,21 @@ def insert_arguments(
         else:
             inner[key] = argument
     return inner, kwargs
+
+
+def fix_arguments(
+    args: list, kwargs: dict, keys: Sequence[int | str], leaves: Sequence[Value]
+) -> tuple[list, dict]:
+    """Return the arguments of a call; those that share memory with `leaves` cannot be written to.
+
+    `leaves` are those of the differentiated arguments, which are at `keys`.
+    """
+    for i, x in enumerate(args):
+        if i not in keys:
+            args[i] = fix_shared(x, leaves)
+    if kwargs:
+        kwargs = {k: x if k in keys else fix_shared(x, leaves) for k, x in kwargs.items()}
+    return args, kwargs
 
 
 class Mixed:

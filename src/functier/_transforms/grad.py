@@ -23,7 +23,14 @@ from .._levels.life import LevelContext, run
 from .._levels.memory import own_memory, show_plain
 from .._levels.options import check_escape
 from .._levels.runs import Site, outer_tensors, record
-from .arguments import choose, choose_complex, derivatives, insert_arguments, resolve_argnums
+from .arguments import (
+    choose,
+    choose_complex,
+    derivatives,
+    fix_arguments,
+    insert_arguments,
+    resolve_argnums,
+)
 from .contexts import GradientAndValueContext, GradientContext, ValueContext
 from .options import Options
 
@@ -74,6 +81,8 @@ def gradients(
         else:
             inner = list(args)
             inner[keys[0]] = tree
+        if len(inner) > 1 or kwargs:
+            inner, kwargs = fix_arguments(inner, kwargs, keys, leaves)
         del tracked, tree
         level.arguments = inner, kwargs
         out = func(*inner, **kwargs)

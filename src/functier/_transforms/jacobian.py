@@ -34,6 +34,7 @@ from .arguments import (
     choose_complex,
     choose_real,
     derivatives,
+    fix_arguments,
     insert_arguments,
     resolve_argnums,
 )
@@ -87,6 +88,7 @@ def split_call(
             full[keys[0]] = value
         else:
             full, named = insert_arguments(args, kwargs, argnums, keys, value)
+        full, named = fix_arguments(full, named, keys, leaves)
         AMBIENT.get().level.arguments = full, named
         return func(*full, **named)
 
