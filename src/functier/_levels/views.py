@@ -29,7 +29,7 @@ from .._mutation.array import is_array as is_array
 from .._mutation.array import was_written
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
-from .memory import owner_of
+from .memory import meet, owner_of
 
 ndarray = np.ndarray
 WRITERS: set[tuple[int, str]] = set()
@@ -99,7 +99,7 @@ def find_alive(level: Any, x: Any) -> list[Any]:
         new = []
         for key, t in list(others.items()):
             window = example(t)
-            if any(np.may_share_memory(window, w) for w in windows):
+            if any(meet(window, w) for w in windows):
                 tensors.append(others.pop(key))
                 new.append(window)
     return tensors

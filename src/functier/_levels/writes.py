@@ -47,10 +47,7 @@ def memory_view(level: Any, x: Any) -> View:
     """Return the view that `x` is; at the first write it becomes one."""
     if AMBIENT.get() is not level.cls:
         return _view_inside(level, x)
-    try:
-        return view_of(x)
-    except AttributeError:
-        return _begin(level, x)
+    return view_of(x) if was_written(x) else _begin(level, x)
 
 
 def _view_inside(level: Any, x: Any) -> View:
