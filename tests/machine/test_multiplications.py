@@ -62,6 +62,8 @@ class Case:
 
     def is_right(self):
         """Tell if the result is NumPy's, up to the rounding of sums in another order."""
+        if not self.out.size:  # NumPy's einsum of long doubles then writes behind the empty result
+            return True
         a, b, labels = self.a, self.b, self.labels
         exact = np.longdouble if a.dtype.kind == "f" else a.dtype
 

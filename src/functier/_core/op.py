@@ -12,6 +12,7 @@ import numpy as np
 
 from .numpy_facts import name_of
 from .rule import Rule
+from .sharing import ORDERS
 from .types import Function, Shape, Value
 
 NO_VALUE = np._NoValue  # NumPy passes it for a parameter that was left out
@@ -65,8 +66,8 @@ class Op:
 
     __slots__ = (
         "_direct", "arrays", "bind_args", "body", "boxes", "by_value", "constant", "family",
-        "foreign", "func", "joint", "jvp", "kernel", "lead", "out_place", "params", "single",
-        "special", "variadic", "views", "vjp", "vmap",
+        "foreign", "func", "joint", "jvp", "kernel", "lead", "order", "out_place", "params",
+        "single", "special", "variadic", "views", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(
@@ -102,6 +103,7 @@ class Op:
         # `_mutation` says which results are views of the first operand, and which are arrays where
         # they have no axes.
         self.views = self.boxes = False
+        self.order = ORDERS.get(func)
         lead = 0
         for name in self.params:
             if name not in self.arrays:

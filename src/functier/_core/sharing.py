@@ -62,3 +62,19 @@ declare_memory("fresh", (
     np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.linalg.solve, np.linalg.inv,
     np.linalg.det, np.linalg.cholesky,
 ))  # fmt: skip
+
+ORDERS: dict[Function, tuple[str, int]] = {
+    **dict.fromkeys((
+        np.quantile, np.percentile, np.nanquantile, np.nanpercentile, np.select,
+        np.tensordot, np.resize, np.vander, np.polyfit, np.tile,
+    ), ("C", 0)),
+    **dict.fromkeys((
+        np.piecewise, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.gradient,
+        np.unwrap, np.nan_to_num, np.nancumsum, np.nancumprod,
+    ), ("K", 0)),
+    **dict.fromkeys((np.insert, np.delete, np.pad, np.round, np.around), ("A", 0)),
+    np.polyval: ("K", 1),
+}  # fmt: skip
+"""The order in memory of a new array where what computes it here may give another one: rows, "C";
+that of an operand, "K"; or columns where the operand has these alone, "A". With the position of
+the operand. It decides whether a later reshape is a view."""

@@ -283,10 +283,10 @@ class Tensor(Operators):
         return self.level.convert(self, "as_integer_ratio")  # `statistics` asks for it
 
     def __copy__(self) -> Any:
-        return self.copy()  # type: ignore[attr-defined]
+        return self.copy("K")  # type: ignore[attr-defined]
 
     def __deepcopy__(self, memo: dict) -> Any:
-        return self.copy()  # type: ignore[attr-defined]
+        return self.copy("K")  # type: ignore[attr-defined]
 
     def __getnewargs__(self) -> tuple:
         return (self.level.convert(self, "pickle.dumps"),)

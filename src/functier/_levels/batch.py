@@ -53,6 +53,7 @@ from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
 from .._mutation.array import Array, settle
+from .._mutation.copies import tie
 from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
 from .conversions import noted
@@ -396,7 +397,11 @@ class BatchLevel(Level):
         elif shown or ((how in TEXTS or splits(x)) and examples_of(x, False) is not None):
             shared = agreed(x, how in TEXTS)
             if shared is not None:
-                return noted(self, x, convert_to(shared.copy(), how, *args), shown)
+                found = convert_to(shared.copy(), how, *args)
+                if type(found) is ndarray and not (args and args[-1]):  # no copy was asked for
+                    found.flags.writeable = False
+                    tie(how, self.place(x), found)
+                return noted(self, x, found, shown)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"

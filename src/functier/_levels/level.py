@@ -15,7 +15,7 @@ NOTE [nothing large on a class]
     belong to instances; a level object has names, sizes and numbers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import getitem
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
@@ -78,10 +78,9 @@ class Level:
     live = True
     taken: dict[int, list] | None = None  # the views that were taken: see `writes`
     partners: dict[int, Any] | None = None  # see `_mutation.copies`
-    arguments: Any = None  # those of the function that runs, which two of them may share
-    sources: Any = None  # the whole arrays of arguments that are parts of them, as groups run
-    given: Any = None  # the arrays among the arguments, and `owners` of their memory: see `aliases`
-    owners: Any = None
+    arguments: list[Any] | None = None  # the leaves of those of the function that runs
+    sources: Sequence[Any] | None = None  # the arrays of which groups of examples are parts
+    owners: Any = None  # how many of the arguments have the memory of an array: see `aliases`
     points: dict[int, Any] | None = None  # its arrays without axes that are views
     rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
@@ -282,7 +281,7 @@ class Level:
             if op.single and args and type(args[0]) is self.cls:
                 given = op.static(args, kwargs)
                 if given is not None:
-                    if op.views or op.boxes:
+                    if op.views or op.boxes or op.order:
                         return views.view_result(self, op, args[0], given)
                     return self.apply_single(op, args[0], given)
             for value in (*args, *kwargs.values()) if kwargs else args:
@@ -293,6 +292,8 @@ class Level:
             if op.body is not None:
                 args, kwargs = drop_labels(self, func, args, kwargs)
                 result = op.body(*args, **kwargs)
+                if op.order is not None:
+                    result = views.in_order(op.order, args, result)
                 return views.note_box(result) if op.boxes else views.note_number(result, args)
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
                 return args[0]

@@ -146,6 +146,17 @@ def _owner_is_one(x: ndarray, leaf: Value) -> bool:
     return owner_of(x) is owner_of(leaf)
 
 
+def leaves_of(args: Sequence, kwargs: dict) -> list[Any]:
+    """Return the leaves of the arguments of a call."""
+    leaves = []
+    for x in (*args, *kwargs.values()):
+        if type(x) in PLAIN or isinstance(x, Tensor):
+            leaves.append(x)
+        else:
+            leaves += flatten(x)[0]
+    return leaves
+
+
 def meet(x: Any, y: Any) -> bool:
     """Tell if two arrays share an element; where that takes long, if they may."""
     try:

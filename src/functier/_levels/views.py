@@ -21,7 +21,7 @@ from weakref import ref
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.numpy_facts import examples_between
+from .._core.numpy_facts import examples_between, order_of
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
@@ -135,6 +135,10 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
+    if op.order is not None:
+        y = in_order(op.order, (x,), y)
+        if not op.views and not op.boxes:
+            return y
     if not x.ndim and type(y) is type(x) and y.ndim and not is_array(x):
         return np.copy(y)  # NumPy makes a new array of a number
     if is_array(x):
@@ -142,6 +146,26 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     if op.func is np.copy and "order" not in given:  # unlike the method, which gives an order
         return note_box(y)
     return note_result(op, (x,), y)
+
+
+def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
+    """Return a new array, or several, as NumPy's lie in memory; see `_core.sharing.ORDERS`."""
+    if type(result) in (tuple, list):
+        return type(result)([in_order(order, args, y) for y in result])
+    if not isinstance(result, Tensor) or result.ndim < 2:
+        return result
+    kind, place = order
+    if kind != "C":
+        x = args[place] if place < len(args) else None
+        if not isinstance(x, Tensor) or not hasattr(x.level, "window"):
+            return result
+        window = x.level.window(x)
+        columns = window.flags.f_contiguous and not window.flags.c_contiguous
+        if kind == "K":
+            columns = order_of(np.empty_like(window)) == "F"
+        kind = "F" if columns else "C"
+    values = packed(result) if result.level.depth else result.level.window(result)
+    return result if values.flags[f"{kind}_CONTIGUOUS"] else np.copy(result, kind)
 
 
 def note_box(y: Any) -> Any:

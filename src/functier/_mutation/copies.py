@@ -117,9 +117,10 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
                 tie(func, x.level.place(x), y)
 
 
-def tie(func: Function, a: Any, y: Any) -> None:
+def tie(func: Function | str, a: Any, y: Any) -> None:
     """Note that `y`, a result of a function, shares memory with the place `a` in NumPy."""
-    b, line = y.level.place(y), asking_line()
+    b, line = y.level.place(y) if isinstance(y, Tensor) else y, asking_line()
+    name = func if isinstance(func, str) else name_of(func)
     if a is not b:
-        partners_of(a).append((ref(b), name_of(func), line))
-        partners_of(b).append((ref(a), name_of(func), line))
+        partners_of(a).append((ref(b), name, line))
+        partners_of(b).append((ref(a), name, line))

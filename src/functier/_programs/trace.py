@@ -181,8 +181,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any, bool]:
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
     args = unflatten(structure, inner)
-    _, before = flatten(args, level, "the arguments")
-    level.arguments = args
+    level.arguments, before = flatten(args, level, "the arguments")
     if keywords:
         result = func(*args[0], **{name: args[1][name] for name in keywords})
     else:

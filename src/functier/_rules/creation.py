@@ -62,7 +62,8 @@ def _full(
     like: Value = None,
 ) -> Value:
     filled = np.multiply(np.ones(shape, np.result_type(fill_value)), fill_value)
-    return filled if dtype is None else filled.astype(dtype)
+    filled = filled if dtype is None else filled.astype(dtype)
+    return np.copy(filled, "F") if order == "F" else filled
 
 
 def _stack_nested(value: Value) -> Value:

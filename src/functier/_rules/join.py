@@ -149,7 +149,7 @@ def _join(arrays: Value, depth: int, ndim: int) -> Value:
 @lambda body: composite(np.block, body)
 def _block(arrays: Value) -> Value:
     depth = _list_depth(arrays)
-    return _join(arrays, depth, max(depth, _rank(arrays))) if depth else np.copy(arrays)
+    return _join(arrays, depth, max(depth, _rank(arrays))) if depth else np.copy(arrays, "C")
 
 
 # ---- splitting ----

@@ -65,6 +65,8 @@ def _pad(
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {wrong}")
     array = as_strong(as_array(array))
     widths = _widths(pad_width, array.ndim)
+    if not any([before or after for before, after in widths]):
+        return np.copy(array)
     given = options.get(OPTIONS[mode], None if mode in STATISTICS else 0)
     if mode in ("constant", "empty") and isinstance(given, (int, float, complex, np.generic)):
         return pad_with(array, widths, given)

@@ -31,7 +31,7 @@ from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
 from .._levels.lineage import line_of
-from .._levels.memory import fix_shared, separate
+from .._levels.memory import fix_shared, leaves_of, separate
 from .._levels.options import check_escape, check_flag, check_randomness
 from .._levels.views import WRITERS
 from .contexts import BatchContext
@@ -255,9 +255,9 @@ def _whole(mapping: _Mapping) -> Function:
         if None in dims:
             mapped = [x for x, dim in zip(level.sources or leaves, dims) if dim is not None]
             inner = [x if d is not None else fix_shared(x, mapped) for x, d in zip(inner, dims)]
+        level.arguments = [*inner, *leaves_of((), kwargs)] if kwargs else inner
         if structure is not None:
             inner = unflatten(structure, inner)
-        level.arguments = inner, kwargs
         out = func(*inner, **kwargs)
         if generators:
             check_unmoved(level, generators, args, kwargs)

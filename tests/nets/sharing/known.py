@@ -21,6 +21,9 @@ REASONS = {
         "the bytes of a batch or of a pair are not those of an array"
     ),
     r"^DataDependentError": "the number of elements differs from example to example",
+    r"^ValueError: (assignment destination|output array|underlying array) is read-only$": (
+        "an array that NumPy asked of a tensor is a copy, to which a write would be lost"
+    ),
     r"assignment destination is read-only(; write|: .* gives one element several places)": (
         "one element has several places, and NumPy itself warns of such a write"
     ),
