@@ -10,6 +10,8 @@ F, C = np.float32, complex
 CROSS = [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
 PLACES = np.array([[0.3, 1.7, 2.2, -0.4, 3.4], [1.2, 0.6, 2.4, 0.8, 1.1]])
 
+WHOLE = np.array([[1.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
+
 
 def of(family, function, *args, **options):
     """A row of a family of composites, of which a quick run has the first row only."""
@@ -22,7 +24,9 @@ def at_places(function, x, places, **options):
 
 
 def near(i, x, rng):
-    return x + 0.02 * rng.uniform(-1, 1, size=x.shape) if i else rng.permuted(x)
+    if i == 0 or not np.any(x % 1):  # places at pixels, where most splines are smooth, stay there
+        return rng.permuted(x)
+    return x + 0.02 * rng.uniform(-1, 1, size=x.shape)
 
 
 def turned(x):
@@ -60,6 +64,9 @@ ROWS = [
     at_places(nd.map_coordinates, normal(4, 3), PLACES, order=1, cval=0.5),
     at_places(nd.map_coordinates, normal(4, 3), PLACES, order=2, mode="grid-constant"),
     at_places(nd.map_coordinates, normal(4, 3, dtype=C), PLACES, order=4, mode="wrap"),
+    at_places(nd.map_coordinates, normal(4, 3), WHOLE, order=2, mode="mirror"),
+    at_places(nd.map_coordinates, normal(4, 3), WHOLE, order=4, mode="mirror"),
+    at_places(nd.map_coordinates, normal(4, 3), WHOLE, order=5, mode="grid-wrap"),
     of("places", nd.shift, normal(4, 3), 0.3, order=1, mode="nearest"),
     # no row of places that are NaN or about 1e30: SciPy's own shift, of plain arrays, then crashes
     # (in the modes mirror, reflect, wrap and grid-wrap)

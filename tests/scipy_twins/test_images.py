@@ -50,3 +50,15 @@ def test_an_image_has_as_wide_a_border_as_scipys():
     found = ft.jvp(read, (X[:, 0],), (X[:, 1],))
     for value, x in zip(found, (X[:, 0], X[:, 1])):
         np.testing.assert_allclose(value, read(x), atol=1e-13)
+
+
+@pytest.mark.parametrize("mode", ["constant", "grid-constant", "mirror", "wrap", "nearest"])
+def test_a_spline_of_order_1_has_a_derivative_of_one_side_at_pixels(mode):
+    x = np.array([1.0, 5.0, 2.0, 7.0])
+
+    def read(c):
+        return nd.map_coordinates(x, c[None], order=1, mode=mode)
+
+    (slopes,) = ft.jvp(read, (np.arange(4.0),), (np.ones(4),))[1:]
+    beyond = {"grid-constant": -7.0, "mirror": -5.0, "nearest": 0.0}
+    np.testing.assert_array_equal(slopes, [4.0, -3.0, 5.0, beyond.get(mode, 5.0)])

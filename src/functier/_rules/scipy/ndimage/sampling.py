@@ -65,10 +65,8 @@ def _spline(d: Value, order: int) -> Value:
     """Return the B-spline of an order at distances from its middle, as a sum of powers."""
     if order == 0:
         return np.ones_like(d)
-    if order == 1:
-        return 1.0 - np.abs(d)
     ends = [k - (order + 1) / 2 for k in range(order + 2)]
-    far = -np.abs(d)  # the side with fewer terms
+    far = np.where(d > 0, -d, d)  # the side with fewer terms; not abs, which has a kink
     total: Any = 0.0
     for k, end in enumerate(ends):
         if end < 0:
@@ -99,9 +97,14 @@ def sampled(
             c = np.where(beyond, 0.0, c)
         c = _inside(c, n, mode)
         start = np.floor(c + (0.0 if order % 2 else 0.5)) - order // 2
+        if order == 1 and mode in ("constant", "wrap") and n > 1:
+            start = np.minimum(start, n - 2.0)
         starts.append(start.astype(int))
         rests.append(c - start)
-    weights = [[_spline(rest - i, order) for i in range(order + 1)] for rest in rests]
+    weights = [
+        [1.0 - c, c] if order == 1 else [_spline(c - i, order) for i in range(order + 1)]
+        for c in rests
+    ]
     total: Any = 0.0
     for taps in itertools.product(range(order + 1), repeat=len(places)):
         index: list = []
