@@ -29,7 +29,7 @@ def run(rows, large=False):
 
 
 def test_rows(rows, request, record_property):
-    share = 1 / 20 if request.config.getoption("--slow") else 1 / 200
+    share = 1 / 40 if request.config.getoption("--slow") else 1 / 200
     found = run(drawn(share, SEED, rows))
     record_property("net", found.summary())
     found.settle()
@@ -38,7 +38,7 @@ def test_rows(rows, request, record_property):
 
 @pytest.mark.slow
 def test_rows_of_other_sizes(rows, record_property):
-    found = run(drawn(1 / 40, SEED, rows, large=True), large=True)
+    found = run(drawn(1 / 80, SEED, rows, large=True), large=True)
     record_property("net", found.summary())
     found.settle()
     assert found.parts

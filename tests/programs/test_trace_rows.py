@@ -43,7 +43,7 @@ def test_ways_for_large_arrays(rows, request, monkeypatch):
     """All arrays count as large: the backward pass and rules write in place."""
     for module in (backward, elementwise):
         monkeypatch.setattr(module, "BIG", 0)
-    check(share(rows, request.config, 2, one_in=(120, 12)), second=True)
+    check(share(rows, request.config, 2, one_in=(120, 24)), second=True)
 
 
 # ---- planted faults ----
