@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 import scipy.fft
 import scipy.integrate
-import scipy.interpolate
 import scipy.linalg
 import scipy.signal
 import scipy.special
@@ -278,7 +277,7 @@ ROWS = mistakes(
     ("numpy.array of a list", lambda x: np.array([v * v for v in x]),
      lambda x: np.stack([v * v for v in x]), VECTORS),
     ("numpy.array of lists", lambda x: np.array([[x, 1.0], [0.0, x * x]]),
-     lambda x: np.array([[x, 1.0], [0.0, x * x]], like=x)),
+     lambda x: fnp.array([[x, 1.0], [0.0, x * x]])),
     ("numpy of a list", lambda x: np.sum([x, x * x]), lambda x: np.sum(np.stack([x, x * x]))),
     ("numpy of a list", lambda x: np.linalg.norm([x, 1.0]),
      lambda x: np.linalg.norm(np.stack([x, 1.0]))),
@@ -301,10 +300,10 @@ ROWS = mistakes(
      lambda x: fnp.asarray(objects_of(x), dtype=float)),
     ("math", lambda x: math.sin(x) * 2, lambda x: np.sin(x) * 2),
     ("math", lambda x: math.pow(x, 3), lambda x: np.pow(x, 3)),
-    ("cmath", lambda x: cmath.sqrt(-x), lambda x: np.sqrt((-x).astype(complex)), NUMBERS,
+    ("cmath", lambda x: cmath.sqrt(-x), lambda x: np.sqrt(-x + 0j), NUMBERS,
      ("vmap", "jvp")),
-    ("scalar type", lambda x: np.float64(x * x), lambda x: (x * x).astype(np.float64)),
-    ("scalar type", lambda x: np.int64(x * 9), lambda x: (x * 9).astype(np.int64), NUMBERS,
+    ("scalar type", lambda x: np.float64(x * x), lambda x: fnp.asarray(x * x, np.float64)),
+    ("scalar type", lambda x: np.int64(x * 9), lambda x: fnp.asarray(x * 9, np.int64), NUMBERS,
      ("vmap",)),
     ("numpy.random", lambda x: np.random.normal(x * x, 0.0),  # noqa: NPY002
      lambda x: ft.random.default_rng(0).normal(x * x, 0.0), NUMBERS, ("grad", "jvp")),
@@ -324,10 +323,10 @@ ROWS = mistakes(
 
 ROWS += mistakes(
     CALLS,
-    ("float", lambda x: float(x) ** 2, lambda x: x.astype(float) ** 2),
-    ("complex", lambda x: complex(x) * 1j, lambda x: x.astype(complex) * 1j, NUMBERS,
+    ("float", lambda x: float(x) ** 2, lambda x: (x * 1.0) ** 2),
+    ("complex", lambda x: complex(x) * 1j, lambda x: (x + 0j) * 1j, NUMBERS,
      ("vmap", "jvp")),
-    ("int", lambda x: int(x * 9), lambda x: (x * 9).astype(int), NUMBERS, ("vmap",)),
+    ("int", lambda x: int(x * 9), lambda x: np.trunc(x * 9).astype(int), NUMBERS, ("vmap",)),
     ("range", looped, lambda n: ft.fori_loop(0, n, lambda i, y: y * 2.0 + i, 1.0), COUNTS,
      ("vmap",)),
     ("max", lambda x: max(x, 1.0), lambda x: np.maximum(x, 1.0), NUMBERS, BATCHES),
@@ -339,8 +338,8 @@ ROWS += mistakes(
      NUMBERS, BATCHES),
     ("all", lambda x: all([x > 0, x > 1]) * x, lambda x: np.all(np.stack([x > 0, x > 1])) * x,
      NUMBERS, BATCHES),
-    ("numpy.array", lambda x: np.asarray(x) * 2, lambda x: x * 2),
-    ("numpy.array", lambda x: np.array(x) * 2, lambda x: x.copy() * 2),
+    ("numpy.array", lambda x: np.asarray(x) * 2, lambda x: fnp.asarray(x) * 2),
+    ("numpy.array", lambda x: np.array(x) * 2, lambda x: fnp.array(x) * 2),
     ("numpy.full", lambda x: np.full((2, 3), x), lambda x: np.zeros((2, 3)) + x),
     ("numpy.arange", lambda x: np.arange(x, x + 3.0), lambda x: x + 1.0 * np.arange(3)),
     ("numpy.fromiter", lambda x: np.fromiter((x * i for i in range(3)), float),
@@ -394,19 +393,17 @@ ROWS += mistakes(
     ("math.ulp", lambda x: math.ulp(x), lambda x: np.spacing(x), NUMBERS, ("vmap",)),
     ("cmath.phase", lambda x: cmath.phase(x * (1 + 1j)), lambda x: np.angle(x * (1 + 1j)), NUMBERS,
      ("vmap",)),
-    ("scipy.interpolate.interp1d", lambda x: scipy.interpolate.interp1d([0.0, 5.0], [1.0, 2.0])(x),
-     lambda x: np.interp(x, [0.0, 5.0], [1.0, 2.0])),
 )  # fmt: skip
 
 # ---- where it is not known what was written ----
 
 ROWS += mistakes(
     GENERAL,
-    ("float", lambda x: next(map(float, [x])) ** 2, lambda x: x.astype(float) ** 2),
+    ("float", lambda x: next(map(float, [x])) ** 2, lambda x: (x * 1.0) ** 2),
     ("float", lambda x: next(map(math.sin, [x])), lambda x: np.sin(x)),
-    ("complex", lambda x: next(map(complex, [x])) * 1j, lambda x: x.astype(complex) * 1j, NUMBERS,
+    ("complex", lambda x: next(map(complex, [x])) * 1j, lambda x: (x + 0j) * 1j, NUMBERS,
      ("vmap", "jvp")),
-    ("numpy.asarray", lambda x: next(map(np.asarray, [x])) * 2, lambda x: x * 2),
+    ("numpy.asarray", lambda x: next(map(np.asarray, [x])) * 2, lambda x: fnp.asarray(x) * 2),
     ("item", lambda x: x.item() ** 2, lambda x: np.reshape(x, ()) ** 2),
     ("tolist", lambda x: sum(v * v for v in x.tolist()), lambda x: sum(v * v for v in list(x)),
      VECTORS),
@@ -425,7 +422,8 @@ ROWS += mistakes(
      BATCHES),
     ("bool", lambda x: math.sqrt(x) if x > 0.5 else x * x,
      lambda x: ft.cond(x > 0.5, np.sqrt, lambda x: x * x, x), NUMBERS, BATCHES),
-    ("int", lambda x: next(map(int, [x * 9])), lambda x: (x * 9).astype(int), NUMBERS, ("vmap",)),
+    ("int", lambda x: next(map(int, [x * 9])), lambda x: np.trunc(x * 9).astype(int), NUMBERS,
+     ("vmap",)),
     ("__index__", lambda n: operator.getitem([1.0, 4.0, 9.0, 16.0], n),
      lambda n: ft.tensor(np.stack([1.0, 4.0, 9.0, 16.0]))[n], COUNTS, ("vmap",)),
     ("__index__", lambda n: sum(next(map(range, [n]))) * 1.0,

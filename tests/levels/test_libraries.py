@@ -194,7 +194,9 @@ def test_compiled_functions_are_named():
     ):
         text = message(lambda f: ft.vmap(f)(np.stack([X, X])), program)
         assert f"numpy.asarray(x), which {name} calls, would turn a batch" in text
-        assert "g = functier.sequential_vmap(" in text and "adopt" not in text
+        twin = "write functier.scipy.spatial.cKDTree for scipy.spatial.cKDTree"
+        assert (twin if "cKDTree" in name else "g = functier.sequential_vmap(") in text
+        assert "adopt" not in text
 
 
 @pytest.mark.parametrize("solve", ["brentq", "bisect", "root_scalar"])

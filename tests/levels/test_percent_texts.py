@@ -1,5 +1,7 @@
 """Texts by ``%``: digits for people, as in an f-string with a format; remainders stay numbers."""
 
+import subprocess
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -76,3 +78,16 @@ def test_a_planted_fault_is_found(monkeypatch):
     monkeypatch.setattr(tensor, "is_called_by_percent", lambda: False)
     with pytest.raises(ft.ConversionError):
         test_a_number_is_written_for_people("one number")
+
+
+def test_a_python_without_the_private_table_of_operators():
+    program = """
+import dis, opcode
+signs = [sign for _, sign in vars(opcode).pop("_nb_ops")]
+from functier._core.adopted import REMAINDERS
+print(*[signs[i] for i in sorted(REMAINDERS)])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["%", "%="]

@@ -35,7 +35,7 @@ from .writing.foreseen import REASONS as WRITING
 from .writing.nests import FUNCTIER, PAIRS, SINGLE, VARIANTS, Nest
 
 REASONS = {
-    r"^ConversionError: .*(float|complex)\(x\) would turn a tensor of this level": (
+    r"^ConversionError: .*(float|complex)\(x\) would make a plain number": (
         "a program could not follow the plain number"
     ),
     r"^LevelError: .*constant\.(shares_memory|may_share_memory)": (

@@ -159,7 +159,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
 
     assert found == {
         ("_core.table", "load"),
-        ("_core.table", "array_namespace"),
+        ("_core.table", "later"),
         ("__init__", "__getattr__"),
         ("_programs.compiled", "machine_of"),
         ("_machine.elementary.__init__", "rule_of"),

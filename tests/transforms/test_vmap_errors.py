@@ -22,7 +22,7 @@ def test_batch_sizes_that_differ():
         "args[1]",
         "size 2",
         "batch size 3",
-        "in_dims=None",
+        "in_dims=(0, None)",
     )
     raises(ValueError, lambda: ft.vmap(model)({"a": X, "b": [X, X.T]}), "args[0]['b'][1]", "size 2")
     with ft.vmap() as B:
@@ -95,8 +95,13 @@ def test_the_path_of_an_axis_out_of_range():
 
 
 def test_what_has_no_axis_to_map_over():
-    raises(ValueError, lambda: ft.vmap(model)(np.float64(1.0)), "args[0] of shape ()", "write None")
-    raises(ValueError, lambda: ft.vmap(model)(X, 3.0), "args[1] is float 3.0", "in_dims=None")
+    raises(
+        ValueError,
+        lambda: ft.vmap(model)(np.float64(1.0)),
+        "args[0] of shape ()",
+        "no axis to map over",
+    )
+    raises(ValueError, lambda: ft.vmap(model)(X, 3.0), "args[1] is float 3.0", "in_dims=(0, None)")
     raises(ValueError, lambda: ft.vmap(model)(X, {"k": "text"}), "args[1]['k'] is str 'text'")
 
 

@@ -38,7 +38,7 @@ OF_EITHER = (
 
 READ_AGAIN = (
     "{name}(text) reads the digits that a format such as f'{{x:.9f}}' gave of a number of this "
-    "level, and so would lose what the transform knows of it; write x, or "
+    "level, and the derivative would be lost; write x, or "
     "functier.stop_gradient(x) in the format where no derivative should follow"
 )
 

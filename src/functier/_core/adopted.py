@@ -79,8 +79,10 @@ def maker_of_digits(text: str) -> Any:
 # ---- texts by the operator ``%`` ----
 
 BINARY = opcode.opmap["BINARY_OP"]
-SIGNS = [sign for _, sign in opcode._nb_ops]  # type: ignore[attr-defined]
-REMAINDERS = {SIGNS.index("%"), SIGNS.index("%=")}
+REMAINDERS = {
+    code[2 * code[::2].index(BINARY) + 1]  # the operators' numbers have no public table
+    for code in (compile(f"x {sign} y", "", "exec").co_code for sign in ("%", "%="))
+}
 
 
 def is_called_by_percent() -> bool:

@@ -1,6 +1,6 @@
 """Frames of the call stack: the user's, those of other libraries, and the expression at each.
 
-Errors ask for them, and few other cases that are rare. Imports nothing of the package.
+Errors ask for them, and few other cases that are rare. Imports `adopted`.
 """
 
 import ast
@@ -13,36 +13,46 @@ from types import FrameType
 
 import numpy as np
 
+from .adopted import GLOBALS
+
 STANDARD = os.path.dirname(os.__file__) + os.sep
 
 
 def asking_frames() -> tuple[FrameType | None, list[FrameType]]:
     """Return the user's frame, and those of other libraries that it called, outermost first."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_own(frame):
+    while frame is not None and is_own(frame):
         frame = frame.f_back
     inside: list[FrameType] = []
-    while frame is not None and not _is_own(frame) and _is_of_library(frame):
+    while frame is not None and not is_own(frame) and is_of_library(frame):
         inside.insert(0, frame)
         frame = frame.f_back
-    return None if frame is None or _is_own(frame) else frame, inside
+    return None if frame is None or is_own(frame) else frame, inside
+
+
+def adopted_frame() -> FrameType | None:
+    """Return the innermost frame of an adopted module, if no user's code is inside of it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and id(frame.f_globals) not in GLOBALS:
+        frame = frame.f_back if is_own(frame) or is_of_library(frame) else None
+    return frame
 
 
 def is_called_by_user() -> bool:
     """Tell if NumPy's function that runs was called by a user's code, and not by a rule."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_own(frame):
+    while frame is not None and is_own(frame):
         if frame.f_code.co_name.strip("_") == "array_function":
-            return frame.f_back is not None and not _is_own(frame.f_back)
+            return frame.f_back is not None and not is_own(frame.f_back)
         frame = frame.f_back
     return False
 
 
-def _is_own(frame: FrameType) -> bool:
+def is_own(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__", "").partition(".")[0] == "functier"
 
 
-def _is_of_library(frame: FrameType) -> bool:
+def is_of_library(frame: FrameType) -> bool:
     path = frame.f_code.co_filename
     installed = f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
     return installed or path.startswith((STANDARD, "<frozen", "<__array_function__"))

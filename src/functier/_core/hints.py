@@ -8,6 +8,7 @@ source is missing, or has no positions, the remedy is a general one. `remedies` 
 import ast
 import inspect
 import linecache
+import os
 import re
 import sys
 from dis import opname
@@ -16,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from .adopted import GLOBALS
 from .border import code_for_array, label_of
-from .frames import asking_frames, is_foreign, node_at, public_name, without_private
+from .frames import adopted_frame, asking_frames, is_foreign, node_at, public_name, without_private
 from .imports import (
     find_import,
     find_value,
@@ -67,37 +69,15 @@ def explain(how: str, batch: bool = False) -> tuple[str, str, bool]:
     asked = f"{how}(x)"
     try:
         use = Use(how, batch)
-        remedy = use.remedy()
+        remedy = use.advice()
     except Exception:  # the error that is being made must come out, for any kind of frames
         return asked, GENERAL[how].format(), False
-    change = use.change()
     asked = f"{asked}, which {use.library} calls," if use.library else asked
-    writing = remedy.endswith(WRITING)
+    writing = use.text.endswith(WRITING)
     written = ast.unparse(use.node) + " = x" * use.stores() if writing and use.node else ""
     if written and len(written) < 60:
         asked = f"in {written}, {asked}"
-    if change:
-        remedy = change if use.text in OF_LIBRARY else f"{remedy}, or {change}"
     return asked, remedy, writing
-
-
-def explain_write(call: str) -> str:
-    """Return what to write where ``call(..., out=a)`` would write a tensor to a plain array."""
-    text = BY_EXPRESSION["out="].format(name=call)
-    try:
-        use = Use("numpy.asarray", False)
-        node = use.node
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            left = ast.Name(node.target.id)
-            value = ast.unparse(ast.BinOp(left, node.op, node.value))
-            text = BY_EXPRESSION["a += x"].format(name=node.target.id, args=value)
-    except Exception:  # as above
-        return text
-    use.text = BY_EXPRESSION["a += x"]
-    change = use.change()
-    if change and any(map(is_foreign, use.inside)):
-        return f"write {change}"
-    return f"{text}, or {change}" if change else text
 
 
 METHODS = {"fill": "a.fill", "astype": "a.astype", "put": "a[i] = x", "__setitem__": "a[i] = x"}
@@ -119,7 +99,7 @@ class Use:
     inside: list[FrameType]
 
     def __init__(self, how: str, batch: bool, frames: Any = None):
-        self.how, self.batch = how, batch
+        self.how, self.batch, self.asked = how, batch, frames is None
         self.frame, self.inside = frames or asking_frames()
         self.node = None if self.frame is None else node_at(self.frame)
         self.library = public_name(self.inside)
@@ -191,6 +171,13 @@ class Use:
 
     # ---- the line to change ----
 
+    def advice(self) -> str:
+        """Return the remedy, and the line to change; that alone where a library is called."""
+        remedy, change = self.remedy(), self.change()
+        if not change:
+            return remedy
+        return change if self.text in OF_LIBRARY else f"{remedy}, or {change}"
+
     def change(self) -> str | None:
         """Return the import to change, where the twins of `functier.numpy` do what NumPy does."""
         try:
@@ -203,8 +190,12 @@ class Use:
         if twin:
             return TWIN_OF_SCIPY.format(name=twin)
         places = [i for i, frame in enumerate(self.inside) if is_foreign(frame)]
+        found = self.adoption(places[-1]) if places else None
+        frame = adopted_frame() if self.asked and not found else None
+        if frame is not None and frame is not self.frame:
+            return self.place(frame)
         if places:
-            return self.adoption(places[-1])
+            return found
         name = self.makers_import()
         return line_to_change(self.frame, name) if name and self.frame else None
 
@@ -241,9 +232,7 @@ class Use:
         module = names.get("__name__", "")
         if vars(sys.modules.get(module, sys)) is not names:
             return None
-        if module.startswith("scipy.") or not is_plain_python(names):
-            return None
-        if any(key.startswith("_functier ") for key in names):
+        if id(names) in GLOBALS or module.startswith("scipy.") or not is_plain_python(names):
             return None
         use = Use(self.how, self.batch, (frame, self.inside[place + 1 :]))
         if self.text == BY_EXPRESSION["a += x"]:
@@ -253,6 +242,13 @@ class Use:
         if use.text not in WITH_ADOPTED and not use.makers_import():
             return None
         return ADOPTION.format(name=module)
+
+    def place(self, frame: FrameType) -> str:
+        """Return the line of an adopted module that a frame is at, and what to write there."""
+        below = self.inside.index(frame) + 1 if frame in self.inside else 0
+        advice = Use(self.how, self.batch, (frame, self.inside[below:])).advice()
+        file = os.path.basename(frame.f_code.co_filename)
+        return f"in line {frame.f_lineno} of {file}: {advice}"
 
     def name_of_maker(self, node: ast.Call) -> str:
         """Return the name of the function of NumPy that a call makes an array by."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import OPS, load
+from .table import OPS, PACKAGE, later, load
 
 HERE = "functier.numpy"
 Import = ast.Import | ast.ImportFrom
@@ -193,33 +193,33 @@ def is_plain_python(names: dict[str, Any]) -> bool:
 
 # ---- SciPy's names ----
 
-OF_FUNCTIONS: dict[str, str] = {
-    "integrate": """quad quad_vec fixed_quad dblquad tplquad nquad solve_ivp odeint
-        solve_bvp""",
-    "optimize": """brentq brenth ridder bisect toms748 newton root_scalar fsolve root minimize
-        minimize_scalar least_squares curve_fit""",
-    "stats": "gaussian_kde multivariate_normal multivariate_t dirichlet",
-}
-"""Names of SciPy that have a twin and no record: functions of functions, and classes."""
-
 
 def twin_name(name: str) -> str:
     """Return the name in SciPy for which `functier.scipy` has what takes tensors, or "".
 
     `name` is that of the function that was called. A method of a frozen distribution stands for
-    its module, where the distribution is made.
+    its module, where the distribution is made, and another method for its class.
     """
-    library, _, rest = name.partition(".")
-    module, _, rest = rest.partition(".")
-    first, _, method = rest.partition(".")
-    if library != "scipy" or not first:
+    library, *parts = name.split(".")
+    if library != "scipy" or len(parts) < 2:
         return ""
-    if first in OF_FUNCTIONS.get(module, "").split():
-        return name
+    module = parts.pop(0)
+    while len(parts) > 1 and f"scipy.{module}.{parts[0]}" in sys.modules:
+        module = f"{module}.{parts.pop(0)}"
     load(f"scipy.{module}")
     owner = sys.modules.get(f"scipy.{module}")
-    found = getattr(owner, first, None)
+    found = getattr(owner, parts[0], None)
     if found is None:
         return "scipy.stats" if module == "stats" and owner is not None else ""
-    of_distribution = any([base.__name__ == "rv_generic" for base in type(found).__mro__])
-    return name if (method and of_distribution) or (not method and found in OPS) else ""
+    if any([base.__name__ == "rv_generic" for base in type(found).__mro__]):
+        return name if parts[1:] else ""
+    if isinstance(found, ModuleType) or found in OPS:
+        return name if found in OPS and not parts[1:] else ""
+    here = f"{PACKAGE}.scipy"
+    twin = getattr(later(f"scipy.{module}"), parts[0])
+    if twin is found or (
+        getattr(twin, "__module__", here) == here  # a function, which may have SciPy's code alone
+        and not later("scipy._copies").is_copied(found)
+    ):
+        return ""
+    return f"scipy.{module}.{parts[0]}"

@@ -13,10 +13,10 @@ WRITING = "tensors can be written to such an array"
 """The end of the remedy for a write to a plain array."""
 
 GENERAL: dict[str, str] = {
-    "float": "x.astype(float) for float(x), and numpy.sin(x) for math.sin(x)",
-    "complex": "x.astype(complex) for complex(x), and numpy.exp(x) for cmath.exp(x)",
-    "numpy.asarray": "x for numpy.asarray(x), numpy.stack([x, y]) for numpy.array([x, y]), and "
-    "functier.tensor(a)[x] for a[x]",
+    "float": "x * 1.0 for float(x), and numpy.sin(x) for math.sin(x)",
+    "complex": "x + 0j for complex(x), and numpy.exp(x + 0j) for cmath.exp(x)",
+    "numpy.asarray": "functier.numpy.asarray(x) for numpy.asarray(x), numpy.stack([x, y]) "
+    "for numpy.array([x, y]), and functier.tensor(a)[x] for a[x]",
     "__dlpack__": "`return x` in the function, and hand the result of the transform to the other "
     "library",
     "item": "numpy.reshape(x, ()) for x.item(), which is a number under the transform",
@@ -37,7 +37,7 @@ GENERAL: dict[str, str] = {
     "statistics.mean([x, y])",
     "bool": "numpy.where(condition, a, b) or functier.cond(condition, f, g, x) for `if`, and "
     "functier.while_loop(condition, step, x) for `while`",
-    "int": "x.astype(int) for int(x)",
+    "int": "numpy.trunc(x).astype(int) for int(x)",
     "__index__": "functier.tensor(numpy.stack(a))[x] for a[x], and "
     "functier.fori_loop(0, x, lambda i, y: ..., start) for range(x)",
 }
@@ -46,9 +46,9 @@ GENERAL: dict[str, str] = {
 BY_EXPRESSION: dict[str, str] = {
     "a[i] = x": "{name} = functier.numpy.array({name}) before it, inside the function, or make it "
     "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
-    "out=": "write a = {name}(...) without out=, or make a inside the function, with "
+    "out=": "a = {name}(...) without out=, or make a inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
-    "a += x": "write {name} = {args}, or make {name} inside the function, with "
+    "a += x": "{name} = {args}, or make {name} inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
     "a.fill": "{owner} = functier.numpy.array({owner}) before it, inside the function, or make it "
     "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
@@ -71,7 +71,7 @@ BY_EXPRESSION: dict[str, str] = {
     "`not`, and numpy.where(condition, y, z) for a branch by them",
     "while": "functier.while_loop(lambda x: condition, lambda x: step, start) for `while`",
     "numpy.array of a list": "numpy.stack([x, y]) for {name}([x, y])",
-    "numpy.array of lists": "numpy.array([[x, y], [y, x]], like=x) for {name}([[x, y], [y, x]])",
+    "numpy.array of lists": "functier.numpy.array([[x, y], [y, x]]) for {name}([[x, y], [y, x]])",
     "numpy of a list": "{name}(numpy.stack([x, y])) for {name}([x, y])",
     "numpy function": "{name}(functier.tensor(a), x) for {name}(a, x)",
     "initial=": "numpy.sum(a) + x for numpy.sum(a, initial=x), numpy.prod(a) * x for numpy.prod, "
@@ -82,8 +82,8 @@ BY_EXPRESSION: dict[str, str] = {
     "a.astype": "functier.numpy.asarray({owner}, dtype={args}) for {name}({args}), as it holds "
     "objects",
     "math": "numpy.{last}({args}) for {name}({args})",
-    "cmath": "numpy.{last}(x.astype(complex)) for {name}(x)",
-    "scalar type": "x.astype({name}) for {name}(x)",
+    "cmath": "numpy.{last}(x + 0j) for {name}(x)",
+    "scalar type": "functier.numpy.asarray(x, {name}) for {name}(x)",
     "numpy.random": "functier.random.default_rng(seed).{last}(x) for {name}(x), with "
     "randomness='different' or 'same' under vmap",
     "numpy.ma": "numpy.where(a.mask, fill, a.data) for a masked array `a`",
@@ -97,17 +97,16 @@ BY_EXPRESSION: dict[str, str] = {
 """Remedies by the kind of expression that the user wrote."""
 
 CALLS: dict[str, str] = {
-    "float": "x.astype(float) for float(x)",
-    "complex": "x.astype(complex) for complex(x)",
-    "int": "x.astype(int) for int(x)",
+    "float": "x * 1.0 for float(x)",
+    "complex": "x + 0j for complex(x)",
+    "int": "numpy.trunc(x).astype(int) for int(x)",
     "range": "functier.fori_loop(0, x, lambda i, y: ..., start) for a loop over range(x)",
     "max": "numpy.maximum(x, y) for max(x, y), and numpy.max(x) for max(x)",
     "min": "numpy.minimum(x, y) for min(x, y), and numpy.min(x) for min(x)",
     "sorted": "numpy.sort(numpy.stack([x, y])) for sorted([x, y])",
     "any": "numpy.any(numpy.stack([x, y])) for any([x, y])",
     "all": "numpy.all(numpy.stack([x, y])) for all([x, y])",
-    "numpy.array": "x for {name}(x), x.copy() for one that is its own, and numpy.stack([x, y]) "
-    "for {name}([x, y])",
+    "numpy.array": "functier.{name}(x) for {name}(x), and numpy.stack([x, y]) for {name}([x, y])",
     "numpy.full": "numpy.zeros(shape) + x for numpy.full(shape, x)",
     "numpy.arange": "start + step * numpy.arange(n) for numpy.arange(start, stop, step), with an "
     "int n that is not a tensor",
@@ -143,7 +142,6 @@ CALLS: dict[str, str] = {
     "math.isqrt": "numpy.floor(numpy.sqrt(n)).astype(int) for math.isqrt(n)",
     "math.ulp": "numpy.spacing(x) for math.ulp(x)",
     "cmath.phase": "numpy.angle(x) for cmath.phase(x)",
-    "scipy.interpolate.interp1d": "numpy.interp(x, xs, ys) for {name}(xs, ys)(x)",
 }
 """Remedies by the name of the function that the user called."""
 

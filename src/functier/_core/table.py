@@ -65,12 +65,17 @@ def load(module: str | None = None) -> None:
             PENDING.pop(key, None)
 
 
+def later(name: str) -> Any:
+    """Return a module of a later room, by its name in the package."""
+    return import_module(f"{PACKAGE}.{name}")
+
+
 def array_namespace() -> Any:
     """Return the namespace of tensors for code of the array API standard.
 
     It is in a later room, as the declarations are.
     """
-    return import_module(f"{PACKAGE}.numpy._array_api").namespace_of()
+    return later("numpy._array_api").namespace_of()
 
 
 def find(func: Function) -> Op | None:

@@ -8,7 +8,7 @@ NOTE [frames that are hidden]
     entry, and a ``try`` that nothing is raised in costs nothing. The list of entries is made
     anew, as somebody else may hold the old one.
 
-Imports `errors`, `numpy_facts` and `pytree`.
+Imports `errors`, `notes` and `pytree`.
 """
 
 import inspect
@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from .errors import LevelError
+from .notes import explain_compiled
 from .pytree import describe, is_value, short_form
 
 VARIABLE = "FUNCTIER_TRACEBACKS"
@@ -45,7 +46,7 @@ def leave(
     """Hide functier's frames in the traceback of an error that leaves the call of a transform.
 
     With a `label`, add a note with the forms of the arguments to errors that are not functier's
-    own.
+    own, and one with a remedy to those of compiled code that got a tensor.
     """
     if label and isinstance(error, Exception):
         try:
@@ -89,12 +90,13 @@ def _without_own(trace: TracebackType) -> TracebackType | None:
 
 def _add_note(error: Exception, label: str, func: Any, args: tuple, kwargs: dict) -> None:
     """Add a note with the transform and its arguments, unless the error has it."""
-    if isinstance(error, LevelError) or _is_own(error) or label in str(error):
+    if isinstance(error, LevelError) or _is_own(error):
         return
     given = ", ".join(f"{name}: {_form(x)}" for name, x in named_arguments(func, args, kwargs))
     note = f"{label} got {given}" if given else f"{label} was called"
-    if note not in getattr(error, "__notes__", ()):
-        error.add_note(note)
+    for text in (explain_compiled(error), "" if label in str(error) else note):
+        if text and text not in getattr(error, "__notes__", ()):
+            error.add_note(text)
 
 
 def _is_own(error: Exception) -> bool:

@@ -286,15 +286,14 @@ class BatchLevel(Level):
                     size = value.shape[k]
             if value is None:
                 leaf = settle(leaf)
-                check_mapped(self, leaf, dim, args)
+                check_mapped(self, leaf, dim, args, dims)
                 moved = np.moveaxis(leaf, dim, 0) if dim else leaf
                 size = moved.shape[0]
                 value = self._lower_physical(moved)
             if size != self.size:
                 if self.size is not None:
-                    raise wrong_size(
-                        self, leaf, args, size, f"the level has batch size {self.size}"
-                    )
+                    why = f"the level has batch size {self.size}"
+                    raise wrong_size(self, leaf, args, size, why, dims)
                 self.size = size
             x = new(cls)
             x._value = value

@@ -27,6 +27,8 @@ from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._mutation.array import is_array
 
+LOST = "the derivative would be lost"
+"""What becomes of a tensor that is made a plain number."""
 CACHED: type = type(functools.lru_cache(len))
 """The class of the functions that `functools.lru_cache` makes."""
 
@@ -46,8 +48,9 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
     asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)
     error = level.refusal(
         MutationError if writing else ConversionError,
-        f"{asked} would turn a tensor of this level into a plain value and lose what the "
-        f"transform knows of it; write {remedy}",
+        f"{asked} would make {'plain numbers' if x.ndim else 'a plain number'} of x, and "
+        f"{'each call of the program would have the same' if level.kind.guards else LOST}; "
+        f"write {remedy}",
     )
     if how is float or how is complex:
         level.unanswered = error

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.hints import explain_write
+from .._core.notes import explain_write
 from .._core.numpy_facts import dtype_of, name_of, shape_of
 from .._core.op import Op
 from .._core.tensor import Tensor
@@ -69,10 +69,8 @@ def _write(func: Callable, out: Any, result: Value, where: Any, casting: Any) ->
         return result
     if not isinstance(out, Tensor):
         if isinstance(result, Tensor) and result.level.depth:
-            raise MutationError(
-                f"{name_of(func)}(..., out=a) would write a tensor to a plain array; "
-                f"{explain_write(name_of(func))}"
-            )
+            asked, remedy = explain_write(name_of(func))
+            raise MutationError(f"{asked} would write a tensor to a plain array; write {remedy}")
         out[...] = result if where is True else np.where(where, result, out)
         return out
     own, shape = dtype_of(result), shape_of(result)

@@ -90,7 +90,7 @@ class Compiled:
             return func(*args, **kwargs)
         self._forget()
         # No lock is held here: the function may wait for a thread that calls this one.
-        found = record(func, args, kwargs, frame)
+        found = record(func, args, kwargs, frame, "compile")
         depends = dependencies([func, *leaves], found.watch)
         unchanged = checker(depends)
         notes = []

@@ -113,10 +113,12 @@ class Record(NamedTuple):
     leaves: list
 
 
-def record(func: Callable, args: tuple, kwargs: dict, frame: Any) -> Record:
-    """Record a call."""
+def record(
+    func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace"
+) -> Record:
+    """Record a call, for the transform that the user has called."""
     name = name_of_function(func)
-    label = f"trace({name})"
+    label = f"{transform}({name})"
     given = (args, kwargs) if kwargs else args
     leaves, structure = flatten(given, label, "the arguments")
     roots = roots_of(func, args, kwargs)

@@ -452,12 +452,12 @@ def _batch_size(
     found, reason = axis_size, f"axis_size is {axis_size}"
     for leaf, dim in zip(leaves, dims):
         if dim is not None:
-            check_mapped(label, leaf, dim, args)
+            check_mapped(label, leaf, dim, args, dims)
             size = leaf.shape[dim]
             if found is None:
                 found, reason = size, f"the level has batch size {size}"
             elif size != found:
-                raise wrong_size(label, leaf, args, size, reason)
+                raise wrong_size(label, leaf, args, size, reason, dims, axis_size)
     return found  # type: ignore[return-value]
 
 

@@ -76,9 +76,13 @@ CLASSES: dict[int, Any] = {}
 
 def copy_of(func: Any, twin_of: TwinOf) -> Any:
     """Return SciPy's code of a function, run on twins; None where that would not do."""
-    if isinstance(func, FunctionType) and _is_of(func, COPIED) and func.__name__ not in COMPILED:
-        return copy_function(func, twin_of)
-    return None
+    return copy_function(func, twin_of) if is_copied(func) else None
+
+
+def is_copied(func: Any) -> bool:
+    """Tell if SciPy's code of a function may run on twins."""
+    own = isinstance(func, FunctionType) and _is_of(func, COPIED)
+    return own and func.__name__ not in COMPILED
 
 
 def _is_of(value: Any, modules: tuple[str, ...]) -> bool:

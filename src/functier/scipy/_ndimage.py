@@ -27,8 +27,8 @@ def _bound(original: Callable, args: tuple, options: dict) -> dict:
     given = dict(found.arguments)
     if isinstance(given.get("output"), np.ndarray):
         raise UnsupportedError(
-            f"scipy.ndimage.{original.__name__}: output= is an array, which would lose what the "
-            f"transform knows; write y = scipy.ndimage.{original.__name__}(...) without it"
+            f"scipy.ndimage.{original.__name__}: output= is a plain array, which has no "
+            f"derivative; write y = scipy.ndimage.{original.__name__}(...) without it"
         )
     return given
 

@@ -115,13 +115,16 @@ def root_scalar(
 # ---- roots of a function of a vector ----
 
 
-def _vector_root(problem: Problem, func: Callable, xs: list) -> Any:
-    """Return the root of a function of an array with its derivatives."""
+def _vector_root(problem: Problem, func: Callable, xs: list, pair: bool = False) -> Any:
+    """Return the root of a function of an array with its derivatives.
+
+    A function with a `pair` returns its Jacobian, too; another tuple has the equations.
+    """
     form = np.shape(xs[0])
 
     def equations(x: Any) -> Any:
         y = func(np.reshape(x, form), *problem.args)
-        return np.reshape(fnp.asarray(y[0] if isinstance(y, tuple) else y), -1)
+        return np.reshape(fnp.asarray(y[0] if pair else y), -1)
 
     flat = np.array(xs).reshape(*problem.layout.batch_shape(), -1)
     return np.reshape(problem.root(equations, flat, elementwise=False), form)
@@ -171,7 +174,8 @@ def root(
     results = problem.solve(solve, (x0,))
     if not problem.met and not has_tensor(x0):
         return results[0]
-    return problem.report(results, x=_vector_root(problem, fun, [r.x for r in results]))
+    pair = bool(jac) and not callable(jac)
+    return problem.report(results, x=_vector_root(problem, fun, [r.x for r in results], pair))
 
 
 TWINS: list[tuple[Any, Any]] = [

@@ -73,7 +73,8 @@ def check_vmap(
     Traceback (most recent call last):
         ...
     ValueError: vmap(dot): args[1] has size 2 along its batch axis, but the level has batch \
-size 3; map over axes of one size, or write in_dims=None
+size 3; map over axes of one size, or write in_dims=(0, None) or in_dims=(None, 1): None \
+is for what is the same for all examples
     >>> check_vmap(np.dot, (np.ones((3, 2)), np.ones((2, 3))), in_dims=(0, 1), all_subsets=True)
     True
     """

@@ -6,7 +6,7 @@ from .calls import GROUPS
 from .modes import NESTED, TURNS
 
 REASONS = {
-    r"would turn (a batch|a tensor) ": (
+    r"would (turn a batch|make (a )?plain) ": (
         "NumPy's own function asks for the values; functier.numpy and adopted code have a twin"
     ),
     r"^MutationError: .*would write a tensor to a plain array": (

@@ -20,8 +20,8 @@ def dtype_of(func: Callable, x: Value, *args: Any, output: Any = None, **options
     """Return the dtype of a result; SciPy checks the other arguments on an image of one pixel."""
     if isinstance(output, np.ndarray):
         raise UnsupportedError(
-            f"scipy.ndimage.{func.__name__}: output= is an array, which would lose what the "
-            f"transform knows; write y = scipy.ndimage.{func.__name__}(...) without it"
+            f"scipy.ndimage.{func.__name__}: output= is a plain array, which has no "
+            f"derivative; write y = scipy.ndimage.{func.__name__}(...) without it"
         )
     like = np.zeros((1,) * np.ndim(x), x.dtype)
     return func(like, *[plain(v) for v in args], output=output, **options).dtype

@@ -133,8 +133,8 @@ def _result(
         raise RuntimeError("boundary mode not supported")
     if isinstance(output, np.ndarray):
         raise UnsupportedError(
-            f"scipy.ndimage.{func.__name__}: output= is an array, which would lose what the "
-            f"transform knows; write y = scipy.ndimage.{func.__name__}(...) without it"
+            f"scipy.ndimage.{func.__name__}: output= is a plain array, which has no "
+            f"derivative; write y = scipy.ndimage.{func.__name__}(...) without it"
         )
     if mode == "nearest" and order > 1 and not prefilter:
         raise UnsupportedError(

@@ -260,7 +260,7 @@ def _rows_of(x: Value, name: str, metric: Any, shape: bool = False) -> Value:
 def _refuse_out(name: str, out: Any) -> None:
     if out is not None:
         raise UnsupportedError(
-            f"scipy.spatial.distance.{name}: out= would lose what the transform knows; write "
+            f"scipy.spatial.distance.{name}: out= is a plain array, which has no derivative; write "
             f"out[...] = scipy.spatial.distance.{name}(...), with an array of functier.numpy"
         )
 

@@ -1,0 +1,66 @@
+"""Messages where no conversion was refused: of a write to a plain array, and of compiled code that
+took a tensor for something else and raised its own error.
+"""
+
+import ast
+
+from .frames import is_foreign, is_of_library, is_own
+from .hints import Use
+from .imports import is_extension
+from .remedies import BY_EXPRESSION
+from .tensor import Tensor
+
+
+def explain_write(call: str) -> tuple[str, str]:
+    """Return who writes a tensor to a plain array by ``call(..., out=a)``, and what to write."""
+    asked, key, names = f"{call}(..., out=a)", "out=", {"name": call}
+    try:
+        use = Use("numpy.asarray", False)
+        node = use.node
+        if isinstance(node, ast.AugAssign):
+            asked, base = ast.unparse(node), node.target
+            while isinstance(base, ast.Subscript):
+                base = base.value
+            of_items = base is not node.target and not isinstance(use.value(base), (list, dict))
+            left = ast.unparse(base if of_items else node.target)
+            key = "a[i] = x" if of_items else "a += x"
+            value = ast.BinOp(node.target, node.op, node.value)
+            names = {"name": left, "args": ast.unparse(value)}
+        use.text = BY_EXPRESSION[key] if key != "out=" else BY_EXPRESSION["a += x"]
+        change = use.change()
+    except Exception:  # the error that is being made must come out
+        change = None
+    text = BY_EXPRESSION[key].format(**names)
+    if change and any(map(is_foreign, use.inside)):
+        text, change = change, None
+    return asked, f"{text}, or {change}" if change else text
+
+
+def explain_compiled(error: BaseException) -> str:
+    """Return a note for an error of compiled code that got a tensor, else an empty text."""
+    frames, trace = [], error.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    while frames and is_extension(frames[-1].f_globals.get("__name__", "")):  # as Cython adds them
+        frames.pop()
+    if not frames or is_own(frames[-1]):
+        return ""
+    call = Use("numpy.asarray", False, (frames[-1], []))
+    if not call.library or not isinstance(call.node, ast.Call):
+        return ""
+    given = [*call.node.args, *[word.value for word in call.node.keywords]]
+    values = {ast.unparse(node): call.value(node) for node in given} | frames[-1].f_locals
+    found = [(name, x) for name, x in values.items() if isinstance(x, Tensor) and x.level.depth]
+    if not found:
+        return ""
+    name, x = found[0]
+    inside = []
+    while frames and is_of_library(frames[-1]) and not is_own(frames[-1]):
+        inside.insert(0, frames.pop())
+    frame = frames[-1] if frames and not is_own(frames[-1]) else None
+    use = Use("numpy.asarray", x.level.kind.batches, (frame, inside))
+    return (
+        f"{use.library} takes plain arrays, and {name} is a tensor of {x.level}; "
+        f"write {use.advice()}"
+    )
