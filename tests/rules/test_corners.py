@@ -98,6 +98,35 @@ def test_no_degrees_of_freedom():
     equal(ft.jvp(np.cov, (np.zeros((0, 3)),), (np.zeros((0, 3)),))[0], np.zeros((0, 0)))
 
 
+@pytest.mark.parametrize("f", [np.std, np.var, np.nanstd, np.nanvar])
+@pytest.mark.parametrize("x", [np.array(3.0), np.array([3.0]), np.array([3.0, 4.0])])
+def test_a_spread_without_degrees_of_freedom_does_not_move(f, x):
+    for ddof in (x.size, x.size + 1):
+        alike(ft.vmap(lambda x, n=ddof: f(x, ddof=n))(x[None]), f(x, ddof=ddof)[None])
+        for jacobian in (ft.jacfwd, ft.jacrev):
+            equal(jacobian(lambda x, n=ddof: f(x, ddof=n))(x), np.zeros(x.shape))
+
+
+@pytest.mark.parametrize("p", [1, -1, np.inf, "fro", "nuc"])
+def test_condition_numbers_of_matrices_that_are_not_square_are_refused_as_by_numpy(p):
+    for shape in ((2, 3), (3, 2)):
+        for call in (np.linalg.cond, ft.vmap(np.linalg.cond, (0, None))):
+            with pytest.raises(np.linalg.LinAlgError, match="square"):
+                call(np.ones((4, *shape)), p)
+
+
+@pytest.mark.parametrize("empty", [np.zeros(0), np.zeros(0, F32), [], np.zeros(0, bool)])
+def test_an_open_mesh_of_nothing_has_numpys_dtypes(empty):
+    def f(x):
+        given = x if isinstance(empty, np.ndarray) else empty
+        found.append([a.dtype for a in np.ix_(given, [1, 2])])
+        return x
+
+    found = []
+    ft.vmap(f, axis_size=1)(np.asarray(empty)[None])
+    assert found == [[a.dtype for a in np.ix_(empty, [1, 2])]]
+
+
 def test_one_row_is_one_observation():
     x = np.array([[[1.0, 2.0, 4.0]], [[3.0, 0.0, 1.0]]])
 

@@ -103,6 +103,7 @@ ROWS = [
     row(np.linalg.tensorsolve, regular(6, 6).reshape(2, 3, 6), normal(2, 3)),
     row(np.linalg.tensorsolve, regular(6, 6).reshape(6, 2, 3), normal(3, 2), axes=[0]),
     *[row(np.linalg.cond, spread_out(3, 3), p) for p in (None, 2, -2, 1, np.inf, "fro")],
+    *[row(np.linalg.cond, spread_out(2, 3), p) for p in (None, -2)],
     # ---- norms ----
     *[
         row(np.linalg.norm, normal(*shape), **options)

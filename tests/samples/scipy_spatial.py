@@ -9,6 +9,9 @@ from ._row import normal, positive, row, unit
 
 F = np.float32
 
+MEET = np.array([0.0, 1.5, -0.7])
+"""A vector whose first number is that of what it is compared with."""
+
 
 def of(family, function, *args, **options):
     """A row of a family of composites, of which a quick run has the first row only."""
@@ -41,6 +44,8 @@ ROWS = [
     of("of pairs", distance.pdist, normal(5, 2), "mahalanobis"),
     of("of pairs", distance.pdist, normal(3, 2, dtype=F)),
     of("of pairs", spatial.distance_matrix, normal(3, 2), normal(2, 2), 1),
+    *[of("of pairs", spatial.minkowski_distance, MEET, normal(2, 3) * MEET, p) for p in (2, 4)],
+    *[of("powers", spatial.minkowski_distance_p, MEET, normal(3) * MEET, p) for p in (2, 4)],
     of("of pairs", distance.squareform, normal(6)),
     row(matrix_to_vector, normal(3)),
 ]  # fmt: skip

@@ -22,6 +22,20 @@ PLAIN = {
 }
 
 
+@pytest.mark.parametrize("kind", ["linear", "nearest", "zero", "slinear", "cubic"])
+@pytest.mark.parametrize("of_x", "bhqfd")
+@pytest.mark.parametrize("of_y", "efdF")
+def test_a_table_has_the_dtype_of_scipys(kind, of_x, of_y):
+    x, y = np.arange(6).astype(of_x), YS.astype(of_y)
+    for q in (np.array([1, 3], np.int8), np.array([1.5], np.float32), np.array([1.5])):
+        wanted = scipy.interpolate.interp1d(x, y, kind)(q)
+        made = [ft.jvp(lambda y: interpolate.interp1d(x, y, kind)(q), (y,), (y,))[0]]
+        made += [ft.vmap(interpolate.interp1d(x, y, kind))(q)]
+        for value in made:
+            assert value.dtype == wanted.dtype
+            np.testing.assert_allclose(value, wanted, rtol=1e-6 if of_y != "e" else 1e-2)
+
+
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_data_and_places_that_vary(name):
     """Any interpolant of plain data can be read at tensors, also a smoothing one."""

@@ -139,6 +139,9 @@ REFUSED = {
         spatial.KDTree(p), 1.0, weights=(p[:, 0], p[:, 1])
     ),
     "a sparse matrix": lambda p: spatial.KDTree(p).sparse_distance_matrix(spatial.KDTree(p), 1.0),
+    "a sparse matrix by a keyword": lambda p: spatial.KDTree(POINTS).sparse_distance_matrix(
+        other=spatial.KDTree(p), max_distance=1.0
+    ),
     "a box": lambda p: spatial.KDTree(p, boxsize=9.0).query(PLACES)[0],
     "planes": lambda p: spatial.Delaunay(p).plane_distance(PLACES),
     "lifted": lambda p: spatial.Delaunay(p).lift_points(PLACES),

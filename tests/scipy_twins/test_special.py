@@ -44,12 +44,47 @@ INF = np.inf
         (special.ellipk, 0.0, np.pi / 8),
         (special.ellipkm1, 1e-200, -0.5e200),
         (lambda x: special.eval_hermite(0, x), 0.0, 0.0),
+        (lambda n: special.binom(n, 0.3), -0.7, 10 / 3),
+        (lambda n: special.binom(n, 5.0), 3.0, -1 / 20),
+        (lambda k: special.binom(0.5, k), 1.5, -2 / 3),
+        (lambda k: special.binom(3.0, k), -1.0, 1 / 4),
     ],
 )
 def test_derivative_where_a_formula_may_fail(f, x, expected):
     with np.errstate(divide="ignore"):
         np.testing.assert_allclose(ft.grad(f)(x), expected, rtol=1e-12)
         np.testing.assert_allclose(ft.jvp(f, (x,), (1.0,))[1], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("df", [1e-6, 1e-4, 0.3, 1e4, 1e7])
+@pytest.mark.parametrize("t", [-40.0, 0.01, 1.0, 2.5])
+def test_students_distribution_by_any_degrees_of_freedom(df, t):
+    steps = df * (1 + np.array([1, -1, 2, -2]) * 1e-2)
+    near, far = np.diff(special.stdtr(steps, t).reshape(2, 2))[:, 0]
+    expected = (far - 8 * near) / (12e-2 * df)
+    noise = 1e-14 / df  # that of SciPy's values
+    np.testing.assert_allclose(
+        ft.grad(lambda v: special.stdtr(v, t))(df), expected, rtol=1e-5, atol=noise
+    )
+
+
+WHOLE = [
+    (special.kn, (0, 1.3)), (special.yn, (0, 1.3)), (special.expn, (0, 1.3)),
+    (special.bdtr, (1, 4, 0.3)), (special.bdtrc, (1, 4, 0.3)), (special.bdtri, (1, 4, 0.3)),
+    (special.nbdtr, (2, 4, 0.3)), (special.nbdtrc, (2, 4, 0.3)), (special.nbdtri, (2, 4, 0.3)),
+    (special.pdtr, (1, 1.3)), (special.pdtri, (1, 0.3)), (special.smirnov, (3, 0.2)),
+]  # fmt: skip
+"""Functions of whole numbers: SciPy cuts the digits of others."""
+
+
+@pytest.mark.filterwarnings("ignore:floating point number truncated", "ignore:non-integer arg")
+@pytest.mark.parametrize(("f", "args"), WHOLE)
+def test_the_derivative_is_that_of_the_order_that_scipy_takes(f, args):
+    *whole, x = args
+    for cut in ([n + 0.6 for n in whole], [whole[0], *[n + 0.6 for n in whole[1:]]]):
+        assert f(*cut, x) == f(*whole, x)
+        found = ft.grad(lambda x, cut=cut: f(*cut, x))(x)
+        np.testing.assert_allclose(found, ft.grad(lambda x: f(*whole, x))(x), rtol=1e-12)
 
 
 def test_slope_of_spence_at_complex_numbers():

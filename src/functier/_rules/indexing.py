@@ -393,7 +393,8 @@ constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonze
 
 
 def _ix(*args: Value) -> Value:
-    return tuple([_open_mesh_index(as_array(a), i, len(args)) for i, a in enumerate(args)])
+    given = [a if hasattr(a, "dtype") or np.size(a) else np.empty(np.shape(a), int) for a in args]
+    return tuple([_open_mesh_index(as_array(a), i, len(args)) for i, a in enumerate(given)])
 
 
 def _open_mesh_index(a: Value, axis: int, ndim: int) -> Value:
@@ -402,8 +403,6 @@ def _open_mesh_index(a: Value, axis: int, ndim: int) -> Value:
         raise ValueError("Cross index must be 1 dimensional")
     if a.dtype == bool:
         a = np.flatnonzero(a)
-    elif not a.size:
-        a = np.astype(a, np.intp)
     return np.reshape(a, (1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
 
 

@@ -74,7 +74,12 @@ def _var(
     squares = _square(rest) if dtype_of(a).kind == "c" else np.multiply(rest, rest)
     total = reduce_with(np.sum, squares, axis, keepdims, where, wide)
     n = count_elements(np.shape(a), axis, keepdims, where) - _resolve_ddof(ddof, correction)
-    variance = divide_by_count(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
+    few = np.less_equal(n, 0)
+    if is_known_false(few):
+        variance = divide_by_count(total, n)
+    else:  # no degrees of freedom: infinite or NaN, which does not move
+        lost = np.astype(np.where(np.greater(total, 0), np.inf, np.nan), total.dtype)
+        variance = np.where(few, lost, divide_by_count(total, np.where(few, 1, n)))
     return variance.astype(np.float16) if half else variance
 
 

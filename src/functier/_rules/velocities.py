@@ -78,7 +78,8 @@ def beta_velocities(x: Value, y: Value, a: Value, b: Value) -> tuple[Value, Valu
 
     corner = np.maximum(-np.log(far * np.maximum(inner, 1.0)), 0.0)
     slope = np.maximum(inner * far - outer * near, 0) + np.sqrt((inner + outer) * near * far)
-    width = np.where(corner > 0, 1 / np.sqrt(np.minimum(inner, 1.0)), 1 / slope)
+    small = np.minimum(inner, 1.0)
+    width = 1 / np.where(corner > 0, np.minimum(np.sqrt(small), 100 * small), slope)
     bent = np.minimum(corner, BEND)
     parts = (corner, width, *LONG), (corner - bent, bent, *BENT), (0.0, corner - bent, *FLAT)
     t = np.concatenate([add_node_axis(v) + add_node_axis(n) * p for v, n, p, _ in parts], -1)

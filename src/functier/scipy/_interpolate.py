@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as sci  # type: ignore[import-untyped]
 
+from .. import numpy as fnp
 from .._rules.constructors import check_values
 from .._rules.indexing import read_at
 from . import _splines as sp
@@ -60,7 +61,7 @@ class interp1d(sci.interp1d):
         if not has_tensor(x, y, fill_value):
             super().__init__(x, y, kind, axis, copy, bounds_error, fill_value, assume_sorted)
             return
-        x, y = sp.as_floats(x), sp.as_floats(y)
+        x, y = fnp.asarray(x), sp.as_floats(y)
         filled = 0.0 if has_tensor(fill_value) else fill_value
         like = np.arange(float(np.shape(x)[0])), np.zeros(np.shape(y))
         super().__init__(*like, kind, axis, True, bounds_error, filled, True)
@@ -86,7 +87,7 @@ class interp1d(sci.interp1d):
         x, places = sp.as_floats(x), self.x
         axis = self.axis % np.ndim(self.y)
         y = to_front(self.y, axis)
-        values = self._found(sp.as_floats(places), sp.as_floats(y), x)
+        values = self._found(places, sp.as_floats(y), x)
         if not self._extrapolate:
             low, high = x < places[0], x > places[-1]
             if self.bounds_error:
@@ -105,6 +106,8 @@ class interp1d(sci.interp1d):
     def _found(self, places: Any, y: Any, x: Any) -> Any:
         kind, n = self._name, np.shape(places)[0]
         kind = {0: "zero", 1: "slinear"}.get(kind, kind) if isinstance(kind, int) else kind
+        if kind in ("zero", "slinear"):  # splines of SciPy's
+            places, y, x = sp.as_doubles(places), sp.as_doubles(y), sp.as_doubles(x)
         if kind in ("linear", "slinear"):
             i = np.clip(np.searchsorted(places, x), 1, n - 1)
             low, high = read_at(y, i - 1), read_at(y, i)
@@ -113,7 +116,7 @@ class interp1d(sci.interp1d):
             return slope * sp.column(x - before, low) + low
         if kind in ("nearest", "nearest-up"):
             side: Any = "left" if kind == "nearest" else "right"
-            middle = (places[1:] + places[:-1]) / 2
+            middle = places[1:] / 2 + places[:-1] / 2  # as small integers overflow
             return read_at(y, np.clip(np.searchsorted(middle, x, side=side), 0, n - 1))
         if kind in ("previous", "zero"):
             return read_at(y, np.clip(np.searchsorted(places, x, side="right") - 1, 0, n - 1))

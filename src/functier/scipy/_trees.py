@@ -157,12 +157,12 @@ class Tree:
             return ask, None
         return ask, (self._operand, other._own if each else NOTHING, fnp.asarray(r))
 
-    def sparse_distance_matrix(self, *args: Any, **options: Any) -> Any:
+    def sparse_distance_matrix(self, other: Any, *args: Any, **options: Any) -> Any:
         """Return the distances to the points of another tree that are near."""
-        if self._own is not None or (args and getattr(args[0], "_own", None) is not None):
+        if self._own is not None or getattr(other, "_own", None) is not None:
             remedy = "write scipy.spatial.distance_matrix"
             raise self._refused("sparse_distance_matrix", "a tree of tensors", remedy)
-        return super().sparse_distance_matrix(*args, **options)  # type: ignore[misc]
+        return super().sparse_distance_matrix(other, *args, **options)  # type: ignore[misc]
 
     @property
     def data(self) -> Any:

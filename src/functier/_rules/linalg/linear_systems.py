@@ -354,11 +354,11 @@ def _cond(x: Value, p: Value = None) -> Value:
     """Return infinity for a singular matrix: where NaN comes of a matrix without NaN."""
     x = ensure_array(x)
     linalg_dtype(x)
-    if x.ndim < 2:
-        np.linalg.cond(np.broadcast_to(1.0, x.shape))  # NumPy's error
+    if x.ndim < 2 or (x.shape[-2] != x.shape[-1] and p not in (None, 2, -2)):
+        np.linalg.cond(np.broadcast_to(1.0, x.shape), p)  # NumPy's error
     c = _condition(x, p)
     missing = np.logical_and(np.isnan(c), np.logical_not(np.any(np.isnan(x), axis=(-2, -1))))
     if is_known_false(missing):
         return c
-    regular = np.where(missing[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
+    regular = np.where(missing[..., None, None], np.eye(*x.shape[-2:], dtype=x.dtype), x)
     return np.where(missing, np.inf, _condition(regular, p))

@@ -25,6 +25,7 @@ from .special_formulas import (
     SQRT_PI,
     bessel,
     beta_density,
+    binom_part,
     binomial_slope,
     boxcox_lmbda,
     complete_rule,
@@ -46,6 +47,7 @@ from .special_formulas import (
     lower,
     mathieu,
     modified_mathieu,
+    negative_binomial_slope,
     normal_ratio,
     owens_t_h,
     result_rules,
@@ -157,8 +159,8 @@ SEVERAL = {
     ),
     "binom": (
         "x y",
-        lambda g, ans, x, y: g * ans * (special.psi(x + 1) - special.psi(x - y + 1)),
-        lambda g, ans, x, y: g * ans * (special.psi(x - y + 1) - special.psi(y + 1)),
+        lambda g, ans, x, y: g * (ans * special.psi(x + 1) - binom_part(ans, x, x - y)),
+        lambda g, ans, x, y: g * (binom_part(ans, x, x - y) - binom_part(ans, x, y)),
     ),
     "beta": (
         "a b",
@@ -372,7 +374,7 @@ DISTRIBUTIONS = (
     ("dfn dfd x", f_density, "fdtr", "fdtrc", "fdtri", ""),
     ("k m", lambda k, m: -gamma_density(np.floor(k) + 1, m), "pdtr", "pdtrc", "pdtri", ""),
     ("k n p", binomial_slope, "bdtr", "bdtrc", "bdtri", ""),
-    ("k n p", lambda k, n, p: beta_density(n, k + 1, p), "nbdtr", "nbdtrc", "nbdtri", ""),
+    ("k n p", negative_binomial_slope, "nbdtr", "nbdtrc", "nbdtri", ""),
 )
 """Parameters, slope, and the names of the function, its complement, and their inverses."""
 

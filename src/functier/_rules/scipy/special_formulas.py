@@ -88,6 +88,17 @@ def rgamma_slope(g: Value, ans: Value, x: Value) -> Value:
     return g * np.where(left, mirrored, -ans * special.psi(np.where(left, 1, x)))
 
 
+def binom_part(ans: Value, x: Value, k: Value) -> Value:
+    """Return ``psi(k + 1)`` times `ans`, a binomial coefficient of `x` with a factor ``1 / k!``.
+
+    At a pole, where that factor is 0, it is the slope of the factor times the others.
+    """
+    pole = np.less(k, -0.5) & np.less(np.absolute(k - np.rint(k)), 1e-3)
+    at = np.where(pole, k, -1.0)
+    slope = -rgamma_slope(special.poch(x - at + 1, at), special.rgamma(at + 1), at + 1)
+    return np.where(pole, slope, ans * special.psi(np.where(pole, 1.0, k + 1)))
+
+
 def normal_ratio(x: Value) -> Value:
     """Return the normal density over its distribution function, without overflow (DLMF 7.2.3)."""
     return math.sqrt(2 / PI) / special.erfcx(x / -SQRT_2)
@@ -122,9 +133,8 @@ def spence_slope(x: Value) -> Value:
 def neighbours(name: str, sign: int) -> Function:
     """Return half the sum or difference of a Bessel function at the orders v - 1 and v + 1."""
     func = getattr(special, name)
-    if sign > 0:
-        return lambda v, z: 0.5 * (func(v - 1, z) + func(v + 1, z))
-    return lambda v, z: 0.5 * (func(v - 1, z) - func(v + 1, z))
+    order = np.trunc if name in ("kn", "yn") else lambda v: v  # SciPy cuts that of these
+    return lambda v, z: 0.5 * (func(order(v) - 1, z) + sign * func(order(v) + 1, z))
 
 
 def bessel(name: str, sign: int, scale: complex = 1, factor: complex = 0) -> tuple:
@@ -189,6 +199,7 @@ def inv_boxcox_lmbda(g: Value, power: Value, y: Value, lmbda: Value) -> Value:
 
 def expn_x(g: Value, ans: Value, n: int, x: Value) -> Value:
     """Differentiate `expn`: DLMF 8.19.13; for n = 0 it is ``exp(-x) / x``."""
+    n = np.trunc(n)  # as SciPy does
     zero = np.equal(n, 0)
     return -g * np.where(zero, ans * (1 + 1 / np.where(zero, x, 1)), special.expn(lower(n), x))
 
@@ -273,7 +284,11 @@ def f_density(n: int, d: Value, x: Value) -> Value:
 
 
 def binomial_slope(k: int, n: int, p: Value) -> Value:
-    return -beta_density(np.floor(k) + 1, n - np.floor(k), p)
+    return -beta_density(np.floor(k) + 1, np.trunc(n) - np.floor(k), p)
+
+
+def negative_binomial_slope(k: int, n: int, p: Value) -> Value:
+    return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 
 def distribution_rows(params: str, slope: Function, velocities: tuple = ()) -> tuple:

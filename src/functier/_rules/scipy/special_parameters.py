@@ -47,12 +47,18 @@ def f_velocity(which: int, x: Value, n: Value, d: Value) -> Value:
 
 
 def t_velocity(t: Value, df: Value) -> Value:
-    """Return that of ``t * t = df y / (1 - y)`` with a beta number `y`: 0 where df is infinite."""
-    finite = np.isfinite(df)
-    df, size = np.where(finite, df, 1.0), np.clip(np.absolute(t), 1e-90, 1e150)
+    """Return that of ``t * t = df y / (1 - y)`` with a beta number `y`.
+
+    It is a small difference where `df` is large: there it is the series of Cornish and Fisher.
+    """
+    size = np.clip(np.absolute(t), 1e-90, 1e150)
+    few = np.less(df, 1e4 * (1 + size * size))
+    a, b = size / np.where(few, 1.0, df), 1 / np.where(few, 1.0, df)
+    late = size * (a * a * (size * a - b) / 3 - (a * a + b * b)) / 4
+    df = np.where(few, df, 1.0)
     total = df + size * size
     moved = log_odds_velocity(1, size * size / total, df / total, 0.5, df / 2) / 2
-    return np.where(finite, np.sign(t) * size * (moved + 1 / df) / 2, 0.0)
+    return np.sign(t) * np.where(few, size * (moved + 1 / df) / 2, late)
 
 
 NODES, LEGENDRE = gauss(64)

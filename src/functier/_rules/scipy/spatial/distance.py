@@ -298,6 +298,25 @@ def _distance_matrix(x: Value, y: Value, p: Any = 2.0, threshold: Any = 1000000)
     return _minkowski(x[:, None, :], y[None, :, :], p)
 
 
+@declare_composite(spatial, "minkowski_distance_p")
+def _minkowski_distance_p(x: Value, y: Value, p: Any = 2.0) -> Value:
+    x, y = as_array(x), as_array(y)
+    steps = np.astype(y, np.result_type(x, y, float)) - x
+    if p in (1, np.inf):
+        return _minkowski(steps, 0, p)
+    even = p % 2 == 0  # then without the kink of abs
+    powers = np.real(steps * np.conj(steps)) ** int(p / 2) if even else np.abs(steps) ** p
+    return np.sum(powers, axis=-1)
+
+
+@declare_composite(spatial, "minkowski_distance")
+def _minkowski_distance(x: Value, y: Value, p: Any = 2.0) -> Value:
+    x, y = as_array(x), as_array(y)
+    if p < 1:
+        return _minkowski_distance_p(x, y, p) ** (1.0 / p)
+    return _minkowski(np.astype(y, np.result_type(x, y, float)), x, p)
+
+
 # ---- the form of distances ----
 
 
