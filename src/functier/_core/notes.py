@@ -18,7 +18,8 @@ def explain_write(call: str) -> tuple[str, str]:
         use = Use("numpy.asarray", False)
         node = use.node
         if isinstance(node, ast.AugAssign):
-            asked, base = ast.unparse(node), node.target
+            asked = ast.unparse(node)
+            base: ast.expr = node.target
             while isinstance(base, ast.Subscript):
                 base = base.value
             of_items = base is not node.target and not isinstance(use.value(base), (list, dict))
@@ -55,7 +56,7 @@ def explain_compiled(error: BaseException) -> str:
     if not found:
         return ""
     name, x = found[0]
-    inside = []
+    inside: list = []
     while frames and is_of_library(frames[-1]) and not is_own(frames[-1]):
         inside.insert(0, frames.pop())
     frame = frames[-1] if frames and not is_own(frames[-1]) else None

@@ -103,7 +103,7 @@ def dispatch_lists(func: Function, args: tuple, kwargs: dict) -> Any:
     first = types[0]
     if CALLS or DISABLED.get() or not (issubclass(first, Tensor) and first.level.depth):
         return dispatch(func, args, kwargs)
-    return first.level.function(func, args, kwargs)
+    return first.level.called(func, args, kwargs)
 
 
 def dispatch(func: Function, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
@@ -123,7 +123,7 @@ def dispatch(func: Function, args: tuple, kwargs: dict, relevant: Any = None) ->
     if first is Tensor and len(types) == 1 and not OPERATIONS:
         return first.level.dispatch(first, *canonical(func, args, kwargs))
     if issubclass(first, Tensor) and first.level.depth:
-        return first.level.function(*canonical(func, args, kwargs))
+        return first.level.called(*canonical(func, args, kwargs))
     for cls in types:
         try:
             result = cls.__tensor_function__(func, types, args, kwargs)  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import MutationError
+from .._core.pytree import flatten
 from .._core.tensor import Tensor
 from .._mutation.layouts import address, layout_of, positions_of
 from .._mutation.memory import Memory, PartView, View
@@ -57,17 +58,17 @@ def _reversed(window: ndarray) -> int:
 
 def check_arguments(level: Any, window: ndarray) -> None:
     """Raise where the elements of `window` are those of two arguments of the transform."""
-    arguments = level.arguments or ()
+    arguments = flatten(level.arguments)[0]
     if level.owners is None:
         level.owners = Counter(id(owner_of(x)) for x in arguments)
     count = level.owners.get(id(owner_of(window)), 0)
-    if not count or (count == 1 and level.sources is None):
+    if not count or (count == 1 and level.split_from is None):
         return
     found = [
         i for i, x in enumerate(arguments)
         if isinstance(x, (ndarray, Tensor)) and meet(example(x), window)
     ]  # fmt: skip
-    if len(found) > 1 or (level.sources and any(_is_shared(level.sources, i) for i in found)):
+    if len(found) > 1 or (level.split_from and any(_is_shared(level.split_from, i) for i in found)):
         raise level.refusal(
             MutationError,
             "an array that was given twice, or as a view of another argument, cannot be written "

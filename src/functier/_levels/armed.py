@@ -69,6 +69,12 @@ def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     return note_views(level, args, keep_sources(func, args, result))
 
 
+def call_undispatched(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    """Compute a function that NumPy has not dispatched; an armed level notes its views, too."""
+    compute = function if "_writes" in vars(level.cls) else type(level).function
+    return compute(level, func, args, kwargs)
+
+
 def array_function(x: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
     return call_function(partial(function, type(x).level), func, types, args, kwargs)
 

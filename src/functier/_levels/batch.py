@@ -53,7 +53,7 @@ from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
 from .._mutation.array import Array, settle
-from .._mutation.copies import tie
+from .._mutation.copies import lend
 from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
 from .conversions import noted
@@ -265,8 +265,7 @@ class BatchLevel(Level):
     def insert(self, leaves: Sequence[Any], dims: Sequence[int | None], args: tuple | str) -> list:
         """Return tensors of this level, each batched along the axis of its leaf in `dims`.
 
-        None in `dims` leaves a leaf as it is. Messages use `args`, the arguments that the leaves
-        come from, or their name.
+        None in `dims` leaves a leaf as it is. Messages name `args`, which the leaves come from.
         """
         cls, parent = self.cls, self.parent
         outer, k = (None, 0) if parent is None else (parent.cls, parent.k)
@@ -397,10 +396,7 @@ class BatchLevel(Level):
             shared = agreed(x, how in TEXTS)
             if shared is not None:
                 found = convert_to(shared.copy(), how, *args)
-                if type(found) is ndarray and not (args and args[-1]):  # no copy was asked for
-                    found.flags.writeable = False
-                    tie(how, self.place(x), found)
-                return noted(self, x, found, shown)
+                return noted(self, x, lend(how, self.place(x), found, *args), shown)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"

@@ -40,7 +40,7 @@ from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes
-from .armed import arm
+from .armed import arm, call_undispatched
 from .attributes import attribute_inside, forward_attribute
 from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
@@ -78,8 +78,8 @@ class Level:
     live = True
     taken: dict[int, list] | None = None  # the views that were taken: see `writes`
     partners: dict[int, Any] | None = None  # see `_mutation.copies`
-    arguments: list[Any] | None = None  # the leaves of those of the function that runs
-    sources: Sequence[Any] | None = None  # the arrays of which groups of examples are parts
+    arguments: list[Any] | None = None  # those of the function that runs, in lists
+    split_from: Sequence[Any] | None = None  # the arrays of which groups of examples are parts
     owners: Any = None  # how many of the arguments have the memory of an array: see `aliases`
     points: dict[int, Any] | None = None  # its arrays without axes that are views
     rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
@@ -263,6 +263,8 @@ class Level:
         """Compute an operation for the lower hook of the level's class."""
         return self.function(func, args, kwargs)
 
+    called = call_undispatched
+
     def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
         """Bind the call and hand it to the innermost level among its operands."""
         op = OPS.get(func) or find(func)
@@ -291,10 +293,7 @@ class Level:
                     break
             if op.body is not None:
                 args, kwargs = drop_labels(self, func, args, kwargs)
-                result = op.body(*args, **kwargs)
-                if op.order is not None:
-                    result = views.in_order(op.order, args, result)
-                return views.note_box(result) if op.boxes else views.note_number(result, args)
+                return views.note_made(op, args, op.body(*args, **kwargs))
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
                 return args[0]
             call = op.bind(args, kwargs)

@@ -128,7 +128,11 @@ def fix_shared(x: Any, leaves: Sequence[Value]) -> Any:
     """
     if type(x) is ndarray:
         for leaf in leaves:
-            if x is leaf or (_owner_is_one(x, leaf) and meet(x, _in(leaf))):
+            if x is leaf or (
+                (x.base is not None or type(leaf) is not ndarray or leaf.base is not None)
+                and owner_of(x) is owner_of(leaf)
+                and meet(x, _in(leaf))
+            ):
                 return read_only(x)
         return x
     if type(x) in PLAIN or isinstance(x, Tensor):
@@ -140,27 +144,22 @@ def fix_shared(x: Any, leaves: Sequence[Value]) -> Any:
     return unflatten(structure, fixed) if any([y is not z for y, z in zip(arrays, fixed)]) else x
 
 
-def _owner_is_one(x: ndarray, leaf: Value) -> bool:
-    if type(leaf) is ndarray and x.base is None and leaf.base is None:
-        return False
-    return owner_of(x) is owner_of(leaf)
-
-
-def leaves_of(args: Sequence, kwargs: dict) -> list[Any]:
-    """Return the leaves of the arguments of a call."""
-    leaves = []
-    for x in (*args, *kwargs.values()):
-        if type(x) in PLAIN or isinstance(x, Tensor):
-            leaves.append(x)
-        else:
-            leaves += flatten(x)[0]
-    return leaves
+def fix_unmapped(inner: list[Any], leaves: Sequence[Value], dims: Sequence[int | None]) -> None:
+    """Do so for the leaves of a mapped function's arguments that have no axis in `dims`."""
+    for i, x in enumerate(inner):
+        if dims[i] is None and type(x) is ndarray:
+            for j, leaf in enumerate(leaves):
+                if dims[j] is not None and (
+                    leaf is x or x.base is not None or type(leaf) is not ndarray
+                    or leaf.base is not None
+                ):  # fmt: skip
+                    inner[i] = fix_shared(x, (leaf,))
 
 
 def meet(x: Any, y: Any) -> bool:
     """Tell if two arrays share an element; where that takes long, if they may."""
     try:
-        return np.shares_memory(x, y, max_work=1000)
+        return np.shares_memory(x, y, max_work=1000)  # type: ignore[arg-type]  # of any number
     except np.exceptions.TooHardError:
         return True
 

@@ -148,16 +148,23 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     return note_result(op, (x,), y)
 
 
+def note_made(op: Op, args: tuple, y: Any) -> Any:
+    """Return the result of a body, as it lies in memory in NumPy, and an array or a number."""
+    if op.order is not None:
+        y = in_order(op.order, args, y)
+    return note_box(y) if op.boxes else note_number(y, args)
+
+
 def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
     """Return a new array, or several, as NumPy's lie in memory; see `_core.sharing.ORDERS`."""
     if type(result) in (tuple, list):
         return type(result)([in_order(order, args, y) for y in result])
-    if not isinstance(result, Tensor) or result.ndim < 2:
+    if not isinstance(result, Tensor) or result.ndim < 2 or _is_hidden(result):
         return result
     kind, place = order
     if kind != "C":
         x = args[place] if place < len(args) else None
-        if not isinstance(x, Tensor) or not hasattr(x.level, "window"):
+        if not isinstance(x, Tensor) or _is_hidden(x):
             return result
         window = x.level.window(x)
         columns = window.flags.f_contiguous and not window.flags.c_contiguous
@@ -165,7 +172,19 @@ def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
             columns = order_of(np.empty_like(window)) == "F"
         kind = "F" if columns else "C"
     values = packed(result) if result.level.depth else result.level.window(result)
-    return result if values.flags[f"{kind}_CONTIGUOUS"] else np.copy(result, kind)
+    flags = values.flags
+    fits = flags.f_contiguous if kind == "F" else flags.c_contiguous
+    made: Any = result if fits else np.copy(result, "F" if kind == "F" else "C")  # type: ignore[call-overload]
+    return made
+
+
+def _is_hidden(x: Any) -> bool:
+    """Tell if the memory of `x` is not ours to see, as that of a class over tensors."""
+    while isinstance(x, Tensor) and not was_written(x):
+        if not x.level.depth:
+            return True
+        x = x._value
+    return False
 
 
 def note_box(y: Any) -> Any:

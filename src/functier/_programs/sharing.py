@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from .._core import sharing
-from .._core.types import Function
 from .graph import Graph, Node, nodes_in
 
 ndarray = np.ndarray
 
 
-def gives_view(func: Function) -> bool:
+def gives_view(func: Any) -> bool:
     """Tell if a result may be a view of the first argument, which can be written to."""
     return func is operator.getitem or sharing.gives_view(func)
 

@@ -320,12 +320,23 @@ elementwise(
 )
 elementwise(np.conjugate, lambda g: np.conjugate(g), holomorphic=False)
 elementwise(np.real, params="val", jvp={"val": lambda t: np.real(t)}, vjp={"val": lambda g: g})
-elementwise(
+
+
+def _imag(val: Value) -> Value:
+    """Return the imaginary part; that of a real array cannot be written to, as in NumPy."""
+    if dtype_of(val).kind == "c" or not np.ndim(val):
+        return np.imag(val)
+    return np.broadcast_to(np.zeros((), dtype_of(val)), np.shape(val))
+
+
+imag = elementwise(
     np.imag,
     params="val",
+    vmap=lambda k, val: _imag(val),
     jvp={"val": lambda t: np.imag(t)},
     vjp={"val": lambda g, val_dtype: (1j if val_dtype.kind == "c" else 0) * g},
 )
+imag.kernel = _imag
 
 # ---- special functions ----
 

@@ -20,7 +20,7 @@ from .._levels.cotangents import complex_derivatives, fill_zeros, form_like, one
 from .._levels.grad import GradLevel
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
-from .._levels.memory import leaves_of, own_memory, show_plain
+from .._levels.memory import own_memory, show_plain
 from .._levels.options import check_escape
 from .._levels.runs import Site, outer_tensors, record
 from .arguments import (
@@ -84,7 +84,7 @@ def gradients(
         if len(inner) > 1 or kwargs:
             inner, kwargs = fix_arguments(inner, kwargs, keys, leaves)
         del tracked, tree
-        level.arguments = leaves_of(inner, kwargs)
+        level.arguments = [inner, kwargs]
         out = func(*inner, **kwargs)
         level.arguments = None  # so that their memory is free
         del inner, kwargs

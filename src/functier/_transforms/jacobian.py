@@ -23,7 +23,7 @@ from .._levels.batch import Randomness
 from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import complex_derivatives, fill_zeros
 from .._levels.level import Escape
-from .._levels.memory import leaves_of, own_memory
+from .._levels.memory import own_memory
 from .._levels.options import check_escape, check_randomness
 from .._levels.runs import Site, outer_tensors, pull_rows, push_batch, push_forward, record
 from .arguments import (
@@ -89,7 +89,7 @@ def split_call(
         else:
             full, named = insert_arguments(args, kwargs, argnums, keys, value)
         full, named = fix_arguments(full, named, keys, leaves)
-        AMBIENT.get().level.arguments = leaves_of(full, named)
+        AMBIENT.get().level.arguments = [full, named]
         return func(*full, **named)
 
     outer = outer_tensors(leaves, given, () if type(structure) is Mixed else keys, label)

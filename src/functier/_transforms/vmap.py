@@ -31,7 +31,7 @@ from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
 from .._levels.lineage import line_of
-from .._levels.memory import fix_shared, leaves_of, separate
+from .._levels.memory import fix_unmapped, separate
 from .._levels.options import check_escape, check_flag, check_randomness
 from .._levels.views import WRITERS
 from .contexts import BatchContext
@@ -252,10 +252,8 @@ def _whole(mapping: _Mapping) -> Function:
         args, kwargs, leaves, structure, dims, given = call
         generators = find_generators(given) if kwargs or structure is not None else ()
         inner = level.insert(leaves, dims, args)
-        if None in dims:
-            mapped = [x for x, dim in zip(level.sources or leaves, dims) if dim is not None]
-            inner = [x if d is not None else fix_shared(x, mapped) for x, d in zip(inner, dims)]
-        level.arguments = [*inner, *leaves_of((), kwargs)] if kwargs else inner
+        fix_unmapped(inner, level.split_from or leaves, dims)
+        level.arguments = [inner, kwargs] if kwargs else inner
         if structure is not None:
             inner = unflatten(structure, inner)
         out = func(*inner, **kwargs)
@@ -362,7 +360,7 @@ def _in_groups(mapping: _Mapping) -> Function:
             def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
                 given = {
                     **(attributes or {"randomness": "error", "axis_name": None}),
-                    "size": len(examples), "made": made, "branches": token, "sources": leaves,
+                    "size": len(examples), "made": made, "branches": token, "split_from": leaves,
                 }  # fmt: skip
                 parts = list(leaves)
                 if len(examples) < size:
