@@ -230,7 +230,7 @@ def test_chunks_of_arguments_are_views():
         return x + y
 
     xs = XS.copy()
-    ft.vmap(f, (1, None), chunk_size=2)(xs, 1.0)
+    ft.vmap(f, (0, None), chunk_size=6)(xs, 1.0)
     assert seen == [True, True]
 
 

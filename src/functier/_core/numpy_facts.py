@@ -4,7 +4,6 @@ and names.
 Imports nothing of the package but `types`.
 """
 
-import math
 import operator
 import sys
 from collections import namedtuple
@@ -64,7 +63,7 @@ def lies_in_row(value: Any, ndim: int) -> bool:
     """
     while hasattr(value, "_value"):
         value = value._value
-    step = getattr(value, "itemsize", 0) * examples_between(value, ndim)
+    step = getattr(value, "itemsize", 0)
     for n, stride in zip(value.shape[::-1][:ndim], value.strides[::-1]):
         if n != 1:
             if stride != step:
@@ -73,18 +72,19 @@ def lies_in_row(value: Any, ndim: int) -> bool:
     return True
 
 
-def examples_between(value: Any, ndim: int) -> int:
-    """Return how many examples lie between two elements of one: those along a last batch axis.
+def apart(x: Any) -> Any:
+    """Return a batch along axis 0 whose examples lie one after the other in memory.
 
-    The last `ndim` axes are those of an example.
+    The order of one example's elements tells which of its results are views.
     """
-    k = len(value.shape) - ndim
-    if not k:
-        return 1
-    axes = [*zip(value.shape, map(abs, value.strides))]
-    least = min([stride for n, stride in axes[k:] if n > 1 and stride], default=0)
-    between = math.prod([n for n, stride in axes[:k] if 0 < stride < least])
-    return between if between and not least % (between * value.itemsize) else 1
+    if type(x) is not np.ndarray or x.flags.c_contiguous:
+        return x
+    steps = [abs(s) for s in x.strides]
+    own = [step for step, n in zip(steps[1:], x.shape[1:]) if n > 1]
+    if x.shape[0] < 2 or not steps[0] or not own or max(own) <= steps[0]:
+        return x
+    order = 0, *sorted(range(1, x.ndim), key=lambda i: -steps[i])
+    return np.ascontiguousarray(x.transpose(order)).transpose(np.argsort(order))
 
 
 def order_of(value: np.ndarray) -> Literal["C", "F", "K"]:

@@ -18,13 +18,12 @@ from .views import example
 ndarray = np.ndarray
 
 
-def model_layout(window: ndarray, between: int) -> ndarray:
+def model_layout(window: ndarray) -> ndarray:
     """Return a view of a new flat array whose elements lie as those of `window` do.
 
-    Whether NumPy reshapes by a view depends on that. Large gaps become small ones, and other
-    examples, of which `between` lie between two elements, leave none.
+    Whether NumPy reshapes by a view depends on that. Large gaps become small ones.
     """
-    size = window.itemsize * between
+    size = window.itemsize
     steps = [s // size if n > 1 else 0 for s, n in zip(window.strides, window.shape)]
     gap = math.gcd(*steps) if steps else 1
     if gap > 2:

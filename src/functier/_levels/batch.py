@@ -41,6 +41,7 @@ from .._core.numpy_facts import (
     SIMPLE,
     SPELLED,
     align,
+    apart,
     name_of,
     shape_of,
     stretch,
@@ -263,10 +264,7 @@ class BatchLevel(Level):
         return self.insert([data], [in_dim], f"the argument of {cls.__name__}")[0]
 
     def insert(self, leaves: Sequence[Any], dims: Sequence[int | None], args: tuple | str) -> list:
-        """Return tensors of this level, each batched along the axis of its leaf in `dims`.
-
-        None in `dims` leaves a leaf as it is. Messages name `args`, which the leaves come from.
-        """
+        """Return tensors batched along `dims`; None leaves one as it is. Errors name `args`."""
         cls, parent = self.cls, self.parent
         outer, k = (None, 0) if parent is None else (parent.cls, parent.k)
         inner = []
@@ -278,15 +276,15 @@ class BatchLevel(Level):
             if dim == 0:
                 if kind is ndarray:
                     if leaf.ndim and leaf.dtype.kind not in "OV":
-                        size = leaf.shape[0]
-                        value = leaf if not k else leaf.reshape((1,) * k + leaf.shape)
+                        size, value = leaf.shape[0], apart(leaf)
+                        value = value if not k else value.reshape((1,) * k + value.shape)
                 elif kind is outer and leaf._value.ndim > k:
                     value = leaf._value
                     size = value.shape[k]
             if value is None:
                 leaf = settle(leaf)
                 check_mapped(self, leaf, dim, args, dims)
-                moved = np.moveaxis(leaf, dim, 0) if dim else leaf
+                moved = apart(np.moveaxis(leaf, dim, 0) if dim else leaf)
                 size = moved.shape[0]
                 value = self._lower_physical(moved)
             if size != self.size:
@@ -427,8 +425,8 @@ class BatchLevel(Level):
     def run_apart(self, varying: list[Varying], error: LevelError) -> NoReturn:
         """Have a transform run the examples apart whose answers differ, or raise `error`.
 
-        All levels along which they differ have to allow it; the innermost one is split first.
-        The error is noted for the function's return: its code may catch it, and go on.
+        All levels along which they differ have to allow it; the innermost one is split first. The
+        error is noted for the function's return: its code may catch it, and go on.
         """
         for level, _ in varying:
             level.unanswered = error

@@ -43,7 +43,7 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
             level.restore_ambient(inner)
         if level.rows is not None:
             level.rows = None
-        level.arguments = level.owners = None
+        level.arguments = level.owners = level.split_from = None
         del cls, inner  # they refer to the class
     if level.serves:
         give_back(level)

@@ -21,7 +21,7 @@ from weakref import ref
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.numpy_facts import examples_between, order_of
+from .._core.numpy_facts import order_of
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
@@ -39,26 +39,6 @@ labels: see NOTE [views that are alive]."""
 
 def example(x: Any) -> ndarray:
     """Return the values of one example of `x`, as NumPy has them: their places tell the views."""
-    value, axes = _examples(x)
-    return value[(0,) * axes + (...,)]
-
-
-def between(x: Any) -> int:
-    """Return how many examples lie between two elements of one of `x`."""
-    value, axes = _examples(x)
-    return examples_between(value, value.ndim - axes)
-
-
-def packed(x: Any) -> ndarray:
-    """Return one example of `x`, whose elements lie as if there were no other example."""
-    shown, gap = example(x), between(x)
-    if gap == 1:
-        return shown
-    return np.lib.stride_tricks.as_strided(shown, strides=[s // gap for s in shown.strides])
-
-
-def _examples(x: Any) -> tuple[ndarray, int]:
-    """Return the array inside `x`, and how many batch axes it begins with."""
     value, axes = x, 0
     while isinstance(value, Tensor):
         level = type(value).level
@@ -74,7 +54,7 @@ def _examples(x: Any) -> tuple[ndarray, int]:
         value = value.view(ndarray) if isinstance(value, ndarray) else np.asarray(value)
     if 0 in value.shape[:axes]:
         value = np.empty((1,) * axes + value.shape[axes:], bool)
-    return value, axes
+    return value[(0,) * axes + (...,)]
 
 
 def find_alive(level: Any, x: Any) -> list[Any]:
@@ -150,7 +130,7 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
 
 def note_made(op: Op, args: tuple, y: Any) -> Any:
     """Return the result of a body, as it lies in memory in NumPy, and an array or a number."""
-    if op.order is not None:
+    if op.order is not None and not (args and y is args[0]):
         y = in_order(op.order, args, y)
     return note_box(y) if op.boxes else note_number(y, args)
 
@@ -171,8 +151,7 @@ def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
         if kind == "K":
             columns = order_of(np.empty_like(window)) == "F"
         kind = "F" if columns else "C"
-    values = packed(result) if result.level.depth else result.level.window(result)
-    flags = values.flags
+    flags = result.level.window(result).flags
     fits = flags.f_contiguous if kind == "F" else flags.c_contiguous
     made: Any = result if fits else np.copy(result, "F" if kind == "F" else "C")  # type: ignore[call-overload]
     return made

@@ -31,7 +31,7 @@ from .armed import arm
 from .lineage import levels_of
 from .memory import owner_of
 from .origin import home_of
-from .views import Row, between, example, find_alive, is_array, numbers_of
+from .views import Row, example, find_alive, is_array, numbers_of
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -122,7 +122,7 @@ def _begin(level: Any, x: Any) -> View:
         )
     check_arguments(level, whole)
     check_partners(owner)
-    form = model_layout(whole, between(tensors[base]))
+    form = model_layout(whole)
     flat = form if form.base is None else form.base
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)

@@ -252,8 +252,8 @@ def _whole(mapping: _Mapping) -> Function:
         args, kwargs, leaves, structure, dims, given = call
         generators = find_generators(given) if kwargs or structure is not None else ()
         inner = level.insert(leaves, dims, args)
-        fix_unmapped(inner, level.split_from or leaves, dims)
-        level.arguments = [inner, kwargs] if kwargs else inner
+        level.arguments, level.split_from = [inner, kwargs], level.split_from or leaves
+        fix_unmapped(inner, level.split_from, dims)
         if structure is not None:
             inner = unflatten(structure, inner)
         out = func(*inner, **kwargs)
