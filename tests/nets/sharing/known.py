@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from .calls import GROUPS
-from .modes import NESTED, TURNS
+from .modes import TURNS
 
 REASONS = {
     r"would (turn a batch|make (a )?plain) ": (
@@ -37,193 +36,101 @@ REASONS = {
 """A regular expression of an error, and why a user has to accept it."""
 
 
-def turns(*modes: str) -> frozenset:
-    return frozenset(turn for turn in TURNS if turn[0] in modes)
+def turns(*modes: str, names: str = "np fnp adopted") -> frozenset:
+    """Return the turns of some modes, or of all, where the code has its names from there."""
+    return frozenset(
+        turn for turn in TURNS if turn[1] in names.split() and (not modes or turn[0] in modes)
+    )
 
 
-PROGRAMS = turns("trace", "compile")
-EAGER = frozenset(TURNS) - PROGRAMS - turns("scan", "map")
-TWINS = frozenset(turn for turn in EAGER | PROGRAMS if turn[1] != "np")
-APART = turns("split") - TWINS
-MOVED = turns("vmap -1")
-BATCHES = turns("vmap", "split", "vmap(grad)", "grad(vmap)")
-RULES = turns("vmap", "vmap -1", "split", "jvp", "vjp")
-OWN = "C F given given-F plain made one "
-PARTS = "transposed backward stepped repeated point "
-ROW, REFUSED, ALWAYS = "the row of the last step", "what NumPy refuses", "nothing like it"
-"""What no other call stands for."""
+PLAIN = "np fnp"
+EAGER = turns(names=PLAIN) - turns("trace", "compile", "scan", "map")
+RULES = turns("vmap", "vmap -1", "split", "jvp", "vjp", names=PLAIN)
+SPLIT = turns("split", names="np")
+PARTS = "C F backward repeated transposed"
 
 
 class Known(NamedTuple):
-    """Cases that are wrong as a call, `#`, is taken for another one: all that tell these apart."""
+    """Cases that are wrong."""
 
     calls: str
-    turns: frozenset = EAGER
-    taken: str = "fresh(#)"
-    layouts: str = OWN + PARTS + "empty"
+    turns: frozenset
+    layouts: str
     writes: str = "result source rows"
 
 
-def order(turns: frozenset, layouts: str, calls: str) -> Known:
-    """Return the cases in which a new array lies in another order than NumPy's."""
-    return Known(calls, turns, ALWAYS, layouts, "rows")
-
-
-SAME = (
-    "a.conj(); a.conjugate(); a.astype(float, copy=False); np.astype(a, float, copy=False); "
-    "np.real_if_close(a); np.diff(a, 0); np.einsum('...', a); np.einsum('ij->ji', a); "
-    "np.einsum('ij->ij', a); np.einsum(a, [0, 1], [1, 0]); np.array(a, copy=None, ndmin=3); "
-    "np.lib.stride_tricks.as_strided(a); np.apply_over_axes(lambda v, i: v, a, [0]); "
-    "np.frombuffer(a)"
-)
-PART = (
-    "np.ix_(a[0])[0]; np.trim_zeros(a[0]); np.poly1d(a[0]).coeffs; np.polyder(a[0], 0); "
-    "np.polyint(a[0], 0); np.linalg.matrix_power(a[:3, :3], 1); np.einsum('ii->i', a[0, :1, None])"
-)
-ORDERED = (
-    "np.asarray(a, order='C'); np.asarray(a, order='F'); np.array(a, copy=None, order='F'); "
-    "np.require(a, None, ['C', 'W']); np.require(a, requirements=['F']); np.require(a, float, 'W')"
-)
-CONTIGUOUS = "np.ascontiguousarray(a); np.asfortranarray(a)"
-IN_ROWS, IN_COLUMNS = [f"a.astype(float, order='{order}', copy=False)" for order in "CF"]
 CONVERSIONS = (
-    "a.__array__(); np.asarray(a); np.asanyarray(a); np.asarray_chkfinite(a); np.require(a); "
-    "np.array(a, copy=None); np.array(a, copy=False); np.array(a, copy=None, ndmin=3); "
-    "np.nditer(a, op_flags=['readwrite']).operands[0]; np.lib.stride_tricks.as_strided(a); "
-    "np.ctypeslib.as_array(a); np.from_dlpack(a); np.ma.asarray(a).data; "
-    f"np.ascontiguousarray(a[:, 0]); {ORDERED}; {CONTIGUOUS}"
+    "np.asarray(a); np.asarray_chkfinite(a); np.array(a, copy=False); np.require(a); "
+    "np.asarray(a, order='C'); a.__array__(); np.asanyarray(a); np.array(a, copy=None); "
+    "np.ascontiguousarray(a); np.array(a, copy=None, ndmin=3); np.lib.stride_tricks.as_strided(a)"
 )
-BROADCAST = "np.atleast_1d(a, a)[1]; np.broadcast_arrays(a, a)[0]; np.broadcast_arrays(a, 1.0)[0]"
-PRODUCT = "np.einsum('ij,jk->ki', a, np.eye(a.shape[-1]))"
-RIGHT = {"np.stack([a, a], -1)", "np.apply_along_axis(lambda v: v, 0, a)", "np.copy(a, 'F')"}
+IN_COLUMNS = (
+    "np.asfortranarray(a); np.asarray(a, order='F'); np.array(a, copy=None, order='F'); "
+    "np.require(a, requirements=['F'])"
+)
+IN_ROWS, FLOATS = "np.require(a, None, ['C', 'W'])", "np.require(a, float, 'W')"
+OTHERS = "np.from_dlpack(a); np.ma.asarray(a).data"
 
 KNOWN = {
-    "a stale copy: an armed method goes past the bookkeeping of views": [
-        Known("a.diagonal()", layouts=OWN.replace("plain made", "") + PARTS),
+    "an array that was made inside does not know its copy": [
+        Known(CONVERSIONS, SPLIT, "made", "source"),
+        Known(OTHERS, turns("split"), "made", "source"),
+        Known(OTHERS, EAGER, "plain", "source"),
+        Known(f"{IN_ROWS}; {FLOATS}; np.array(a, copy=None, ndmin=3)", RULES & turns(names="np"),
+              "plain", "source"),
     ],
-    "a program that is recorded again takes a view for a new array": [
-        Known("a.diagonal(); np.diag(a)", PROGRAMS),
-        Known(SAME, PROGRAMS, layouts=OWN),
-        Known(f"{SAME}; {PART}; np.meshgrid(a[0], a[:, 0], copy=False)[0]", PROGRAMS,
-              writes="source"),
-        Known(PART, PROGRAMS, layouts="made plain"),
-    ],
-    "a conversion makes no copy for an order": [
-        Known(ORDERED, TWINS, "a"),
-        Known(CONTIGUOUS, TWINS, "np.atleast_1d(a)"),
-        Known("np.ascontiguousarray(a[:, 0])", TWINS, "a[:, 0]"),
-        Known(f"{IN_ROWS}; {IN_COLUMNS}", EAGER, "a"),
-        Known(IN_ROWS, PROGRAMS, "a", "F given-F transposed backward stepped repeated"),
-        Known(IN_ROWS, PROGRAMS, layouts="C given made one plain"),
-        Known(IN_COLUMNS, PROGRAMS, "a", "C given backward stepped repeated made plain", "rows"),
-        Known(IN_COLUMNS, PROGRAMS, "a", "C given backward stepped repeated"),
-        Known(IN_COLUMNS, PROGRAMS, layouts="F given-F one"),
-        Known(f"{IN_ROWS}; {IN_COLUMNS}", PROGRAMS, layouts="point transposed", writes="source"),
-    ],
-    "a conversion gives a copy that takes writes": [
-        Known(CONVERSIONS, APART),
-        Known("np.ctypeslib.as_array(a); np.from_dlpack(a); np.ma.asarray(a).data",
-              turns("split") - APART),
-    ],
-    "a view of the plain array of an `Array` is not known to be there": [
-        Known("np.array(a, copy=None, ndmin=3); np.require(a, None, ['C', 'W']); "
-              "np.require(a, float, 'W')", RULES - TWINS - APART, layouts="plain"),
-        Known("np.from_dlpack(a); np.ma.asarray(a).data", EAGER - turns("split"), layouts="plain"),
-    ],
-    "new axes of `ndmin` make a view": [
-        Known("np.array(a, ndmin=3)", TWINS, "np.atleast_2d(a)[None]", "C F " + PARTS),
-        Known("np.array(a, ndmin=3)", TWINS, "np.atleast_2d(a)[None]", "made", "result rows"),
-    ],
-    "a ravel asks how the examples lie together": [
-        Known("a.ravel('F'); np.ravel(a, 'F')", BATCHES | MOVED, layouts="F transposed given-F"),
-        Known("np.ravel(a.T, 'F')", BATCHES | MOVED, layouts="C given"),
-        Known("a.ravel(); np.ravel(a)", MOVED, layouts="C given"),
-        Known("a.T.ravel()", MOVED, layouts="transposed"),
-    ],
-    "a new array lies in another order": [
-        order(RULES, "C F transposed backward made repeated",
-              "np.quantile(a, [0.3, 0.6], -1); np.full(a.shape, t, order='F')"),
-        order(RULES, "C F transposed backward", "np.meshgrid(a[0], a[:, 0])[0]"),
-        order(RULES, "F transposed repeated",
-              "np.piecewise(a, [a > 0.5], [lambda v: v]); np.block(a); np.polyval([1.0, 0.0], a); "
-              "np.zeros_like(a); np.ones_like(a); filled(np.empty_like(a)); np.full_like(a, t); "
-              "np.vectorize(abs)(a)"),
-        order(RULES | turns("trace"), "F transposed repeated",
-              "copy.copy(a); copy.deepcopy(a); a.__copy__()"),
-        order(RULES | turns("trace"), "C made backward", "a.astype(float, order='F')"),
-        order(RULES & TWINS, "C made backward", "np.array(a, order='F'); np.copy(a, 'F')"),
-        order(RULES, "F transposed", "np.select([a > 0.5], [a]); np.tensordot(a, 1.0, 0); "
-              "np.pad(a, 1, mode='edge'); np.delete(a, 0, 0); np.insert(a, [], 1.0, 0)"),
-        order(RULES, "C made backward repeated", "np.insert(a, 0, 1.0, -1)"),
-        order(RULES, "repeated", "np.nan_to_num(a); np.unwrap(a); np.nancumsum(a, 0); "
-              "np.nancumprod(a, -1); np.gradient(a)[0]; np.meshgrid(a[0], a[:, 0])[0]"),
-        order(RULES, "F", "np.gradient(a)[0]"),
-        order(RULES, "made", f"np.einsum('ij,->ji', a, 1.0); {PRODUCT}"),
-        order(turns("jvp", "vjp"), "C backward repeated", PRODUCT),
-        order(BATCHES, "repeated", PRODUCT),
-        order(BATCHES | MOVED, "F", "a[[1, 0]]; a[:, [1, 0]]; a.round(3); np.round(a, 3); "
-              "np.around(a, 1); np.insert(a, 0, 1.0, -1)"),
-        order(BATCHES | MOVED, "F transposed", "np.polyfit([0.0, 1.0, 2.0], a[:3], 1)"),
-        order(BATCHES, "transposed", "a.round(3); np.round(a, 3); np.around(a, 1)"),
-        order(BATCHES, "C transposed backward repeated", "a[[1, 0]]; a[:, [1, 0]]"),
-        order(BATCHES, "C made transposed backward repeated",
-              "np.delete(a, 0, 0); np.insert(a, [], 1.0, 0); np.insert(a, 0, 1.0, -1)"),
-        order(MOVED, "made", "np.delete(a, 0, 0); np.insert(a, [], 1.0, 0)"),
-        order(MOVED, "C transposed backward",
-              "a @ np.eye(a.shape[-1]); a.dot(np.eye(a.shape[-1])); "
-              "np.matmul(a, np.eye(a.shape[-1])); np.dot(a, np.eye(a.shape[-1])); "
-              "np.tensordot(a, np.eye(a.shape[-1]), 1); np.linalg.matmul(a, np.eye(a.shape[-1])); "
-              "np.linalg.tensordot(a, np.eye(a.shape[-1]), axes=1); "
-              "np.linalg.multi_dot([a, np.eye(a.shape[-1])]); "
-              "np.apply_along_axis(lambda v: v, 0, a)"),
-        order(MOVED, "C transposed backward repeated",
-              f"np.vander(a[0], 3); np.array([*a]); {PRODUCT}"),
-        order(MOVED, "C backward", "np.stack([a, a], -1); np.gradient(a)[0]; "
-              "np.multiply.outer(a, [1.0, 2.0])"),
-        order(MOVED, "transposed", "np.inner(a, np.eye(a.shape[-1]))"),
-        Known("; ".join(set(GROUPS["copy"]) - RIGHT), MOVED, "fresh(#)", "repeated", "rows"),
-        order(MOVED, "repeated", "np.fft.fftn(a).real; np.insert(a, [], 1.0, 0); "
-              "np.multiply.outer(a, [1.0, 2.0]); np.einsum('ij,->ji', a, 1.0)"),
-        order(MOVED & TWINS, "repeated", "np.copy(a, 'F')"),
-    ],
-    "a new array is a view": [
-        Known("np.tile(a, (2, 1))", RULES, ALWAYS, "repeated", "source rows"),
-        Known("np.pad(a, 1, mode='edge')", RULES, ALWAYS, "point"),
-    ],
-    "an `Array` is copied": [
-        Known("np.polyder(a[0], 0); np.polyint(a[0], 0); np.einsum(a, [0, 1], [1, 0]); "
-              "np.linalg.matrix_power(a[:3, :3], 1); np.trim_zeros(a[0]); np.poly1d(a[0]).coeffs; "
-              f"{BROADCAST}", layouts="made"),
-        Known(BROADCAST, PROGRAMS, layouts="made plain"),
-        Known(BROADCAST, turns("jvp(scan)"), layouts="given given-F"),
-        Known("np.real_if_close(a); np.diff(a, 0); np.apply_over_axes(lambda v, i: v, a, [0]); "
-              "np.array(a, copy=None, ndmin=3)", layouts="made", writes="source"),
+    "NumPy copies what was asked of a tensor once more": [
+        Known(IN_COLUMNS, SPLIT, "F", "result source"),
+        Known(IN_COLUMNS, SPLIT, "given-F transposed", "source"),
+        Known(IN_ROWS, SPLIT, "C given made point", "source"),
+        Known(IN_ROWS, SPLIT, "one", "result source"),
+        Known(FLOATS, SPLIT, "F one stepped", "result source"),
+        Known(FLOATS, SPLIT, "C backward given given-F made point transposed", "source"),
+        Known("np.ctypeslib.as_array(a)", turns("split", names="fnp adopted"), "made",
+              "result rows"),
+        Known("np.ctypeslib.as_array(a)", turns("split"), "made", "source"),
+        Known("np.ctypeslib.as_array(a)", turns("split", names="fnp"),
+              "F backward given-F one point repeated stepped"),
+        Known("np.ctypeslib.as_array(a)", turns("split", names="fnp adopted"),
+              "C given transposed"),
     ],
     "an array without axes is a number in NumPy, or the other way round": [
-        Known("np.einsum('...', a)", taken="a", layouts="point"),
-        Known("np.nan_to_num(a, copy=False)", EAGER | PROGRAMS, "a", "point"),
-        Known("np.apply_over_axes(lambda v, i: v, a, [0]); np.apply_over_axes(np.sum, a, [0])",
-              EAGER, ALWAYS, "point"),
-        Known("np.lib.stride_tricks.as_strided(a)", TWINS & EAGER, layouts="point"),
-        order(RULES, "point", "np.full(a.shape, a); np.full(a.shape, t, order='F'); "
-              "np.full_like(a, t); np.resize(a, a.shape)"),
+        Known("np.einsum('...', a); np.apply_over_axes(lambda v, i: v, a, [0])", EAGER, "point"),
+        Known("np.lib.stride_tricks.as_strided(a)", EAGER & turns(names="fnp"), "point"),
+        Known("np.nan_to_num(a, copy=False)",
+              (EAGER | turns("trace", "compile", names=PLAIN)) - turns("jvp(scan)"), "point"),
+        Known("np.full(a.shape, a); np.full(a.shape, t, order='F')",
+              RULES & turns(names="fnp"), "point", "rows"),
+        Known("np.full_like(a, t); np.resize(a, a.shape)", RULES, "point", "rows"),
+        Known("np.apply_over_axes(np.sum, a, [0])", RULES, "point"),
     ],
-    "the cotangent of repeated elements": [
-        Known("np.meshgrid(a[0], a[:, 0], copy=False)[0]", turns("vjp", *NESTED[1:-1]), ALWAYS,
-              "plain", "result source"),
-    ],
-    "a program does not ask how many elements a condition takes": [
-        Known("np.extract(a > 0.5, a)", turns("trace"), ALWAYS, writes="result rows"),
+    "a new array lies in another order": [
+        Known("a[[1, 0]]; a[:, [1, 0]]", turns("vmap", "vmap -1", "split", names="np"), PARTS,
+              "rows"),
+        Known("np.einsum('ij,jk->ki', a, np.eye(a.shape[-1]))",
+              turns("jvp", names=PLAIN) | turns("vjp"), "C made", "rows"),
+        Known("np.einsum('ij,jk->ki', a, np.eye(a.shape[-1]))",
+              turns("jvp", "vjp", names=PLAIN), "backward", "rows"),
+        Known("np.einsum('ij,jk->ki', a, np.eye(a.shape[-1]))", RULES, "repeated", "rows"),
+        Known("np.vectorize(abs)(a)", RULES & turns(names="fnp"), "F repeated", "rows"),
+        Known("np.vectorize(abs)(a)",
+              turns("jvp", "vmap -1", names="fnp")
+              | turns("split", "vjp", "vmap", names="fnp adopted"), "transposed", "rows"),
     ],
     "NumPy refuses a write": [
-        Known("a.imag; np.imag(a)", EAGER | PROGRAMS, REFUSED),
-        Known("np.lib.stride_tricks.sliding_window_view(a, 2, 1)", EAGER, REFUSED, "empty"),
-        Known("np.ctypeslib.as_array(a)", turns("split") - APART, REFUSED, "repeated"),
+        Known("a.imag", RULES & turns(names="np") | turns("trace", names="np"), "made",
+              "result rows"),
+        Known("np.imag(a)", turns("vmap", "split", "vjp") | RULES | turns("trace", names="np"),
+              "made", "result rows"),
+        Known("a.imag", turns("jvp", "vjp", "trace", names="np"), "point", "result rows"),
+        Known("np.imag(a)", turns("jvp", "vjp", names=PLAIN) | turns("trace", names="np"),
+              "point", "result rows"),
+        Known("a.imag; np.imag(a)", turns("trace", names="np"), PARTS, "result rows"),
+        Known("np.lib.stride_tricks.sliding_window_view(a, 2, 1)", EAGER, "empty", "result rows"),
     ],
-    "all steps give one buffer": [
-        Known("*", turns("scan"), ROW, "given given-F"),
-        Known("np.multiply(a, 2.0, out=B)", turns("map"), ALWAYS),
-        Known("np.multiply(a, 2.0, out=B)", turns("scan"), ALWAYS, "C F backward made", "source"),
+    "a program does not ask how many elements a condition takes": [
+        Known("np.extract(a > 0.5, a)", turns("trace", names="np"), f"{PARTS} made point",
+              "result rows"),
     ],
 }  # fmt: skip
 """Faults, with the cases that are wrong today for each."""

@@ -23,7 +23,7 @@ from .cases import (
     module_of,
     parts_of,
 )
-from .known import ALWAYS, KNOWN, REFUSED, ROW, Known
+from .known import KNOWN, Known
 from .modes import MODES, NESTED, TURNS
 
 numbers = itertools.count()
@@ -108,29 +108,10 @@ class Net:
     def fault(self, turn: tuple[str, str], plain: Plain) -> str | None:
         """The known fault for which a case is wrong today."""
         call, layout, write = plain.program
-        for fault, row in [*self.known.get(call, ()), *self.known["*"]]:
-            if turn in row.turns and layout in row.layouts.split() and write in row.writes:
-                if self.is_other(row, plain):
-                    return fault
+        for fault, row in self.known.get(call, ()):
+            if turn in row.turns and layout in row.layouts.split() and write in row.writes.split():
+                return fault
         return None
-
-    def is_other(self, row: Known, plain: Plain) -> bool:
-        """Tell if it makes a difference that a call is taken for another one."""
-        try:
-            wanted = plain.at(0), plain.at(1)
-        except Exception:
-            return row.taken == REFUSED
-        if row.taken in (ALWAYS, REFUSED):
-            return row.taken == ALWAYS
-        if row.taken == ROW:  # where the carry is written to
-            return not np.array_equal(wanted[0][0], X[0])
-        text = row.taken.replace("#", plain.program.call)
-        call = eval(f"lambda a, x, t: {text}", vars(self.modules["np"]))
-        other = Plain(self.modules["np"], plain.program, call)
-        try:
-            return any(differ(other.at(i), wanted[i]) for i in (0, 1))
-        except Exception:
-            return True
 
     def judge(self, counts, turn: tuple[str, str], plain: Plain) -> str:
         """Run a case and count it; the verdict."""
