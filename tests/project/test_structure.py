@@ -13,6 +13,7 @@ import pytest
 
 import functier as ft
 from functier._core.root import RootLevel
+from functier._core.sharing import MEMORY
 from functier._levels.ended import EndedLevel
 from functier._levels.level import Level
 from functier._levels.states import resume
@@ -475,6 +476,30 @@ def test_facts_of_live_ended_and_contextual_levels():
             assert facts_of(cls.level.kind) == facts
             with resume(cls):
                 assert facts_of(cls.level) == facts
+
+
+SAYS_MORE = {
+    "_core.sharing": "the table",
+    "_core.methods": "the functions of methods and properties",
+    "numpy._functions": "how each is computed for tensors in lists",
+    "numpy._records": "those that keep a class of records",
+    "_levels.operands": "those that take lists in lists",
+    "_programs.passes": "calls that give their argument",
+    "_machine.lowering.views": "the views that machine code writes itself",
+    "_mutation.out": "those whose views cannot be written to",
+}
+"""Files with a table of functions that give views, and what it says besides."""
+
+
+@each("path", FILES, ids=name_of)
+def test_one_table_says_which_memory_a_result_has(path):
+    """No other one lists three functions that give views, but to say something else of them."""
+    views = {func.__name__ for func, kind in MEMORY.items() if kind != "fresh"}
+    for node in tree_of(path).body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            parts = [part for part in ast.walk(node.value) if isinstance(part, ast.Attribute)]
+            named = {part.attr for part in parts} & views
+            assert len(named) < 3 or name_of(path) in SAYS_MORE, (node.lineno, named)
 
 
 # ---- size, documents, and what is public ----

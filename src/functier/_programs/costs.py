@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core.numpy_facts import name_of
 from .graph import Form, Graph, Node, nodes_in
+from .sharing import gives_view
 
 
 class Cost(NamedTuple):
@@ -34,10 +35,7 @@ def bytes_of(form: Any) -> int:
 
 
 PRODUCTS = {np.matmul, np.dot}
-MOVES = {
-    np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.broadcast_to, np.expand_dims,
-    np.squeeze, np.copy, np.astype, np.concatenate, np.stack, operator.getitem,
-}  # fmt: skip
+COPIES = {np.copy, np.astype, np.concatenate, np.stack}
 
 
 def flops_of(node: Node) -> int:
@@ -47,8 +45,9 @@ def flops_of(node: Node) -> int:
     if func in PRODUCTS and sizes:
         shapes = [x.form.shape for x in nodes_in(node.args)] or [()]
         return 2 * size_of(node.form) * (shapes[0][-1] if shapes[0] else 1)
-    if func in MOVES or not isinstance(func, np.ufunc):
-        return 0 if func in MOVES or node.memory else max([*sizes, 0])
+    if not isinstance(func, np.ufunc):
+        moves = func in COPIES or node.memory or gives_view(func)
+        return 0 if moves else max([*sizes, 0])
     return size_of(node.form)
 
 
@@ -65,7 +64,8 @@ def costs_of(graph: Graph) -> list[Cost]:
     for node in graph.nodes:
         if node.func is None:
             continue
-        own = 0 if node.func in VIEWING else bytes_of(node.form)
+        is_view = gives_view(node.func) and node.func is not operator.getitem
+        own = 0 if is_view else bytes_of(node.form)
         alive += own
         end = last.get(node, node.number)
         ends[end] = ends.get(end, 0) + own
@@ -75,6 +75,3 @@ def costs_of(graph: Graph) -> list[Cost]:
         found.append(Cost(name, flops_of(node), own, alive))
         alive -= ends.pop(node.number, 0)
     return found
-
-
-VIEWING = {np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.broadcast_to, np.expand_dims}
