@@ -12,6 +12,7 @@ import optree.registry
 import pytest
 
 import functier as ft
+from functier._core.pytree import structure_of
 from support import close, equal, raises
 
 X = np.arange(6.0).reshape(3, 2)
@@ -36,6 +37,13 @@ optree.register_pytree_node(
     namespace=optree.registry.__GLOBAL_NAMESPACE,
 )
 
+
+def moved(**items):
+    tree = OrderedDict(items)
+    tree.move_to_end("a")
+    return tree
+
+
 KINDS = {
     "list": (lambda x, y: [x, y], lambda t: (t[0], t[1])),
     "tuple": (lambda x, y: (x, (y,)), lambda t: (t[0], t[1][0])),
@@ -45,6 +53,7 @@ KINDS = {
     "namedtuple": (Pair, lambda t: (t.first, t.second)),
     "dataclass": (Layer, lambda t: (t.weight, t.bias)),
     "ordered": (lambda x, y: OrderedDict(b=x, a=y), lambda t: (t["b"], t["a"])),
+    "moved": (lambda x, y: moved(a=y, b=x), lambda t: (t["b"], next(t[k] for k in t if k != "b"))),
     "default": (lambda x, y: defaultdict(list, b=x, a=y), lambda t: (t["b"], t["a"])),
     "deque": (lambda x, y: deque([x, y]), lambda t: (t[0], t[1])),
     "none": (lambda x, y: [None, x, {"n": None}, y], lambda t: (t[1], t[3])),
@@ -58,7 +67,7 @@ def kind(request):
 
 def same_kind(actual, expected):
     assert type(actual) is type(expected)
-    assert optree.tree_structure(actual) == optree.tree_structure(expected)
+    assert structure_of(actual) == structure_of(expected)
     if isinstance(actual, dict):
         assert list(actual) == list(expected)  # the caller's order of keys
 
@@ -101,6 +110,21 @@ def test_derivatives(kind):
     same_kind(cotangent, tree)
     close(parts(cotangent)[0], 3 * X)
     close(parts(cotangent)[1], 2 * Y)
+
+
+@pytest.mark.parametrize("wrap", [lambda s: s, lambda s: [s], lambda s: Layer(s, 1.0)])
+def test_keys_of_an_ordered_dict_that_have_moved(wrap):
+    s = moved(a=2.0, b=3.0)
+    slope = ft.grad(lambda t: (s := get(t))[next(iter(s))] * 10 + s["b"])
+    get = {list: lambda t: t[0], Layer: lambda t: t.weight}.get(type(wrap(s)), lambda t: t)
+
+    assert list(get(slope(wrap(s))).items()) == [("b", 11.0), ("a", 0.0)]
+    rows = wrap(moved(a=X[0], b=Y[0]))
+    for kind in (OrderedDict, dict):
+        dims = wrap(kind(a=None, b=0))
+        dims = Layer(dims.weight, None) if isinstance(dims, Layer) else dims
+        found = ft.vmap(lambda t: np.sum(get(t)["a"]) * get(t)["b"], (dims,))(rows)
+        equal(found, X[0].sum() * Y[0])
 
 
 def test_vmap_of_grad(kind):

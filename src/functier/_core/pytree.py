@@ -1,13 +1,9 @@
 """Pytrees: a fast path around `optree` for bare arrays, the registration of classes, and the
-paths in messages.
-
-NOTE [one namespace]
-    Nodes are registered in the namespace `functier` of optree, which every call here names.
-    optree also finds there what is registered globally.
-"""
+paths in messages."""
 
 import dataclasses
 import functools
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -15,6 +11,7 @@ import numpy as np
 import optree
 
 from .border import code_for_array, is_convertible
+from .key_orders import NAMESPACE, entries_of, is_ordered, reordered, settled
 from .numpy_facts import SCALARS, named
 from .tensor import Tensor
 from .types import Function, PyTree
@@ -31,8 +28,6 @@ class Leaf:
 
 LEAF = Leaf()
 """The structure of a bare array."""
-
-NAMESPACE = "functier"
 
 SNAPSHOTS: dict[type, Callable[[Any], Any]] = {}
 """The class of arrays that may be written to, and what stands for one in a pytree: its value at
@@ -121,7 +116,9 @@ def flatten(
             except TypeError:  # keys of several kinds
                 pass
     try:
-        leaves, structure = tree_flatten(tree, namespace=NAMESPACE)
+        leaves, structure = tree_flatten(tree, is_ordered, namespace=NAMESPACE)
+        if OrderedDict in map(type, leaves):
+            leaves, structure = tree_flatten(reordered(tree), namespace=NAMESPACE)
         if SNAPSHOTS:
             leaves = [SNAPSHOTS[type(x)](x) if type(x) in SNAPSHOTS else x for x in leaves]
         return leaves, structure
@@ -138,7 +135,7 @@ def flatten(
 
 def parts_of(tree: PyTree) -> list[Any]:
     """Return the leaves of a pytree as the objects that they are, also those written to."""
-    return tree_flatten(tree, namespace=NAMESPACE)[0]
+    return tree_flatten(settled(tree), namespace=NAMESPACE)[0]
 
 
 def _is_tensor(leaf: Any) -> bool:
@@ -172,7 +169,7 @@ def same_structure(a: PyTree, b: PyTree) -> bool:
 
 def structure_of(tree: PyTree) -> Any:
     """Return the structure of a pytree, as an object of optree."""
-    return optree.tree_structure(tree, namespace=NAMESPACE)
+    return optree.tree_structure(settled(tree), namespace=NAMESPACE)
 
 
 def prefix_leaves(
@@ -184,14 +181,8 @@ def prefix_leaves(
     entry: str = "int",
 ) -> list:
     """Return the entry of `prefix` for every leaf of `tree`: an int or ``None``."""
-    entries: list = []
-
-    def add(entry: Any, subtree: Any) -> None:
-        entries.extend([entry] * structure_of(subtree).num_leaves)
-
-    try:  # None is an entry in `prefix`, and in `tree` no leaf: broadcast_prefix knows one of both
-        optree.tree_map_(add, prefix, tree, is_leaf=_is_none, namespace=NAMESPACE)
-        return entries
+    try:
+        return entries_of(prefix, tree, lambda entry, subtree: entry)
     except (ValueError, TypeError):
         raise ValueError(
             f"{where}: {option}={prefix!r} does not fit the structure of the "
@@ -211,32 +202,23 @@ def leaves_or_none(
     leaves, own = flatten(given)
     if own == structure and len(leaves) == n:
         return leaves
-    found: list = []
 
-    def add(entry: Any, subtree: Any) -> None:
-        if entry is None:
-            found.extend([None] * structure_of(subtree).num_leaves)
-        elif optree.treespec_is_leaf(structure_of(subtree)):
-            found.append(entry)
-        else:
-            raise ValueError("a leaf where the structure has a node")
+    def take(entry: Any, subtree: Any) -> Any:
+        if entry is None or optree.treespec_is_leaf(structure_of(subtree)):
+            return entry
+        raise ValueError("a leaf where the structure has a node")
 
     try:
-        optree.tree_map_(add, given, like(), is_leaf=_is_none, namespace=NAMESPACE)
+        return entries_of(given, like(), take)
     except (ValueError, TypeError):
         return None
-    return found
-
-
-def _is_none(x: Any) -> bool:
-    return x is None
 
 
 def paths(tree: PyTree, root: str) -> list[str]:
     """Return the path of every leaf in Python's notation: ``args[0]['W']``."""
     if is_value(tree):
         return [root]
-    return [root + a.codify("") for a in optree.tree_accessors(tree, namespace=NAMESPACE)]
+    return [root + a.codify("") for a in optree.tree_accessors(settled(tree), namespace=NAMESPACE)]
 
 
 def dotted_names(tree: PyTree) -> list[str]:
@@ -245,7 +227,7 @@ def dotted_names(tree: PyTree) -> list[str]:
         return [""]
     return [
         ".".join(str(entry.entry) for entry in a)
-        for a in optree.tree_accessors(tree, namespace=NAMESPACE)
+        for a in optree.tree_accessors(settled(tree), namespace=NAMESPACE)
     ]
 
 

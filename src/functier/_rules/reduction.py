@@ -95,7 +95,7 @@ def count_elements(
 
 def divide_by_count(total: Value, count: Value) -> Value:
     """Divide `total` by a count, in the dtype of `total`."""
-    if type(count) is int:
+    if type(count) in (int, float):
         return total / count
     dtype = dtype_of(total)
     wide = np.finfo(np.result_type(dtype, np.float32)).dtype  # half counts up to 65504 only
