@@ -26,15 +26,8 @@ import numpy as np
 ndarray = np.ndarray
 NUMBERS = (int, float, complex, np.number)
 BY_VALUE = (int, float, complex, str, bytes, bool, type(None), np.generic)
-HERE = __name__.partition(".")[0]
-LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
-"""The last two have finalisers, which run at any time: Numba counts the locks of LLVM."""
-KNOWN = frozenset({HERE, *LIBRARIES, *sys.stdlib_module_names}) - {"__main__"}
 FRESH_ENTROPY = random.SystemRandom.getrandbits.__code__
 """Python code that NumPy calls for the seed of a generator that has none."""
-
-EMPTY = object()
-
 
 class Dependency(NamedTuple):
     """A name or a cell, and what it had: `owner` is the dict of the name, or the cell."""
@@ -43,16 +36,6 @@ class Dependency(NamedTuple):
     name: str
     value: Any
     function: str
-
-
-def attributes_of(x: Any) -> list[Any]:
-    """Return what an object has in its ``__dict__``; its own code does not run."""
-    if isinstance(x, (type, ModuleType)):
-        return []
-    try:
-        return list(object.__getattribute__(x, "__dict__").values())
-    except AttributeError:
-        return []
 
 
 class Watch:
@@ -123,16 +106,11 @@ class Watch:
 
     def note_generator(self, x: Any) -> None:
         """Note the state of a generator of NumPy's, or of one in an attribute of an object."""
-        module: Any = sys.modules.get("numpy.random")
-        if module is None:
-            return
-        for each in (x, *attributes_of(x)):
-            if type(each) in (module.Generator, module.RandomState):
-                self.generators.setdefault(id(each), (each, state_of(each)))
+        note_generators(x, self.generators)
 
     def moved(self) -> list[Any]:
         """Return the generators of NumPy's that have drawn."""
-        return [x for x, before in self.generators.values() if state_of(x) != before]
+        return moved(self.generators)
 
     def __enter__(self) -> "Watch":
         # A collection may begin at any time, and its observers do not belong to the function.
@@ -162,43 +140,6 @@ class Watch:
             sys.setprofile(self.before)
 
 
-def state_of(generator: Any) -> str:
-    """Return the state of a generator of NumPy's, as something that is compared."""
-    if hasattr(generator, "bit_generator"):
-        return repr(generator.bit_generator.state)
-    state = generator.get_state(legacy=False)["state"]
-    return repr((state["pos"], state["key"].tobytes()))
-
-
-def is_known(module: ModuleType) -> bool:
-    return module.__name__.partition(".")[0] in KNOWN
-
-
-def reached_from(roots: Iterable[Any]) -> Iterator[Any]:
-    """Return some objects, and what they are made of, wrap, or close over."""
-    waiting = list(roots)
-    seen: dict[int, Any] = {}
-    while waiting:
-        x = waiting.pop()
-        if id(x) in seen:
-            continue
-        seen[id(x)] = x
-        yield x
-        if isinstance(x, FunctionType):
-            waiting += map(contents, x.__closure__ or ())
-            waiting += defaults_of(x)
-            waiting.append(getattr(x, "__wrapped__", None))
-        elif isinstance(x, functools.partial):
-            waiting += [x.func, *x.args, *x.keywords.values()]
-        elif isinstance(x, MethodType):
-            waiting += [x.__func__, x.__self__]
-        elif isinstance(x, (tuple, list)) and len(x) < 100:
-            waiting += x
-        elif callable(x) and not isinstance(x, type):
-            waiting.append(getattr(x, "__wrapped__", None))
-            waiting.append(type(x).__call__)
-
-
 def dependencies(roots: Iterable[Any], watch: Watch) -> list[Dependency]:
     """Return what the functions that were entered depend on.
 
@@ -215,26 +156,6 @@ def dependencies(roots: Iterable[Any], watch: Watch) -> list[Dependency]:
         if x.__defaults__ or x.__kwdefaults__:
             found[id(x), ""] = Dependency(x, "", defaults_of(x), x.__qualname__)
     return list(found.values())
-
-
-def named_globals(code: CodeType) -> Iterator[str]:
-    """Return the names by which code may ask for globals, also in functions that it defines."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from named_globals(constant)
-
-
-def contents(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return EMPTY
-
-
-def defaults_of(func: FunctionType) -> tuple:
-    given = func.__kwdefaults__ or {}
-    return (*(func.__defaults__ or ()), *given.values())
 
 
 def current(dependency: Dependency) -> Any:
