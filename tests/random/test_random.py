@@ -647,3 +647,48 @@ def test_what_numpy_refuses_is_refused_in_its_words():
             ft.grad(lambda c, mean=mean: np.sum(rng.multivariate_normal(mean, c)))(cov)
     with pytest.raises(ValueError, match="'svd', 'eigh', 'cholesky'"):
         ft.grad(lambda m: np.sum(rng.multivariate_normal(m, np.eye(2), method="lu")))(np.ones(2))
+
+
+# ---- NumPy's own generators, which know of no examples ----
+
+NUMPYS, OLD = np.random.default_rng(0), np.random.RandomState(0)
+
+
+class Noise:
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+
+    def added(self, x):
+        return x + self.rng.normal()
+
+    def __call__(self, x):
+        return self.added(x)
+
+
+def by_a_helper(x):
+    return x + NUMPYS.normal()
+
+
+NUMPYS_DRAWS = {
+    "a global": by_a_helper,
+    "the global of a helper": lambda x: by_a_helper(x) * 2,
+    "an old one": lambda x: x + OLD.normal(),
+    "a closure": (lambda rng: lambda x: x + rng.normal())(np.random.default_rng(0)),
+    "a default": lambda x, rng=NUMPYS: x + rng.normal(),
+    "a partial": partial(lambda rng, x: x + rng.normal(), NUMPYS),
+    "an attribute": Noise().added,
+    "an object that is called": Noise(),
+    "numpy.random": lambda x: x + np.random.rand(),  # noqa: NPY002
+    "half a pair": lambda x: x + np.random.standard_normal(),  # noqa: NPY002
+}
+
+
+@pytest.mark.parametrize("name", NUMPYS_DRAWS)
+def test_a_draw_of_numpys_is_refused_where_the_caller_has_said_what_draws_do(name):
+    f, x = NUMPYS_DRAWS[name], np.zeros(4)
+    for options in ({}, {"chunk_size": 2}, {"branches": "split"}):
+        for randomness in ("different", "error"):
+            with pytest.raises(ft.RandomnessError, match=r"functier\.random\.default_rng\(seed\)"):
+                ft.vmap(f, randomness=randomness, **options)(x)
+        assert len(np.unique(ft.vmap(f, randomness="same", **options)(x))) in (1, 2)
+        assert ft.vmap(f, **options)(x).shape == (4,)

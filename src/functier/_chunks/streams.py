@@ -31,6 +31,7 @@ import numpy as np
 from .._core.blocks import Entry, Exit, claim
 from .._core.errors import RandomnessError
 from .._core.pytree import paths
+from .._core.reached import generators_of, state_of
 from .._levels.batch import BatchLevel
 from .chunk import CHUNK, Chunk, Run, process
 
@@ -241,11 +242,11 @@ class replay_draws(Scope):
 # ---- NumPy's own generators among the arguments ----
 
 
-def find_generators(leaves: Sequence[Any]) -> list[tuple[int, Any, bytes]]:
+def find_generators(leaves: Sequence[Any], func: Any = None) -> list[tuple[int, Any, Any]]:
     """Return NumPy's generators among the leaves of the arguments, with their states.
 
-    Such a generator draws once for the whole batch, and no level can see that. But one can see
-    that its state has changed: `check_unmoved`.
+    Those that `func` reaches follow, with the number -1. A generator draws once for the whole
+    batch, and no level can see that. But one can see that its state has changed: `check_unmoved`.
     """
     module: Any = sys.modules.get("numpy.random")  # NumPy imports it on demand
     if module is None:
@@ -253,26 +254,25 @@ def find_generators(leaves: Sequence[Any]) -> list[tuple[int, Any, bytes]]:
     kinds, found = (module.Generator, module.RandomState), []
     for i, x in enumerate(leaves):
         if type(x) is not np.ndarray and isinstance(x, kinds) and not hasattr(x, "_own"):
-            found.append((i, x, _state_of(x)))
+            found.append((i, x, state_of(x)))
+    if func is not None:
+        found += [(-1, *each) for each in generators_of(func).values()]
     return found
 
 
-def _state_of(generator: Any) -> bytes:
-    """Return a hash of the state of a generator."""
-    if hasattr(generator, "bit_generator"):
-        return digest(generator.bit_generator.state)
-    return digest(generator.get_state(legacy=False))
-
-
 def check_unmoved(
-    level: BatchLevel, generators: list[tuple[int, Any, bytes]], args: tuple, kwargs: dict
+    level: BatchLevel, generators: list[tuple[int, Any, Any]], args: tuple, kwargs: dict
 ) -> None:
     """Raise where a generator of `find_generators` has another state since then."""
     if level.randomness == "same":
         return
     for i, generator, before in generators:
-        if _state_of(generator) != before:
-            where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
+        if state_of(generator) != before:
+            where = "a generator that the function reaches"
+            if i >= 0:
+                where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
+            elif generator is np.random.mtrand._rand:
+                where = "the generator of numpy.random's functions"
             raise level.refusal(
                 RandomnessError,
                 f"{where} is NumPy's {type(generator).__name__}, which draws once for the whole "

@@ -1,5 +1,7 @@
 """Checks of the options that transforms share: escape, randomness and flags."""
 
+from typing import Any
+
 import numpy as np
 
 from .._core.pytree import name_of_function
@@ -13,6 +15,19 @@ def check_escape(transform: str, func: object, escape: object) -> None:
             f"{label_of(transform, func)}: {text_of_option('escape', escape)}; "
             f"write 'dead' or 'passthrough'"
         )
+
+
+class Unsaid(str):
+    """The default of an option of text, which is another object than what a caller writes."""
+
+
+UNSAID: Any = Unsaid("error")
+
+
+def wants_own_draws(attributes: dict | None) -> bool:
+    """Tell if a caller of `vmap` has written that no number may be the same for all examples."""
+    said = UNSAID if attributes is None else attributes["randomness"]
+    return type(said) is not Unsaid and said != "same"
 
 
 def check_randomness(transform: str, func: object, randomness: object) -> None:

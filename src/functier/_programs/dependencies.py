@@ -13,21 +13,34 @@ NOTE [before the trace]
 """
 
 import builtins
-import functools
 import gc
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from collections.abc import Callable, Iterable
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .._core.reached import (
+    EMPTY,
+    HERE,
+    KNOWN,
+    contents,
+    defaults_of,
+    is_known,
+    moved,
+    named_globals,
+    note_generators,
+    reached_from,
+)
 
 ndarray = np.ndarray
 NUMBERS = (int, float, complex, np.number)
 BY_VALUE = (int, float, complex, str, bytes, bool, type(None), np.generic)
 FRESH_ENTROPY = random.SystemRandom.getrandbits.__code__
 """Python code that NumPy calls for the seed of a generator that has none."""
+
 
 class Dependency(NamedTuple):
     """A name or a cell, and what it had: `owner` is the dict of the name, or the cell."""
@@ -62,7 +75,7 @@ class Watch:
         self.entropy = False
         self.cells: dict[int, tuple] = {}
         for x in reached_from(roots):
-            self.note_generator(x)
+            note_generators(x, self.generators)
             for cell in x.__closure__ or () if isinstance(x, FunctionType) else ():
                 self.cells[id(cell)] = cell, contents(cell)
 
@@ -102,11 +115,7 @@ class Watch:
 
     def add(self, owner: dict, name: str, value: Any, code: CodeType) -> None:
         self.found.setdefault((id(owner), name), Dependency(owner, name, value, code.co_qualname))
-        self.note_generator(value)
-
-    def note_generator(self, x: Any) -> None:
-        """Note the state of a generator of NumPy's, or of one in an attribute of an object."""
-        note_generators(x, self.generators)
+        note_generators(value, self.generators)
 
     def moved(self) -> list[Any]:
         """Return the generators of NumPy's that have drawn."""

@@ -24,6 +24,7 @@ from .._core.pytree import (
     paths,
     unflatten,
 )  # fmt: skip
+from .._core.reached import state_of
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._levels.life import run
@@ -237,12 +238,8 @@ def global_state() -> Any:
     """Return the places in the streams of the global generators of NumPy and of Python."""
     own: Any = sys.modules.get("random")
     theirs: Any = sys.modules.get("numpy.random")
-    places: Any = None
-    if theirs is not None:
-        whole = theirs.get_state(legacy=False)
-        state = whole["state"]  # and a normal number may be left of the last two
-        places = state["pos"], state["key"].tobytes(), whole["has_gauss"], whole["gauss"]
-    return None if own is None else own.getstate(), places
+    place = None if theirs is None else state_of(theirs.mtrand._rand)
+    return None if own is None else own.getstate(), place
 
 
 def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:

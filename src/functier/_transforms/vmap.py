@@ -32,7 +32,7 @@ from .._levels.level import Escape
 from .._levels.life import LevelContext, run
 from .._levels.lineage import line_of
 from .._levels.memory import fix_unmapped, separate
-from .._levels.options import check_escape, check_flag, check_randomness
+from .._levels.options import UNSAID, check_escape, check_flag, check_randomness, wants_own_draws
 from .._levels.views import WRITERS
 from .contexts import BatchContext
 from .splitting import check_branches, in_groups, join_groups
@@ -63,7 +63,7 @@ def vmap(
     func: Callable | None = None,
     in_dims: Any = 0,
     out_dims: Any = 0,
-    randomness: Randomness = "error",
+    randomness: Randomness = UNSAID,
     *,
     chunk_size: int | None = None,
     axis_size: int | None = None,
@@ -89,9 +89,9 @@ def vmap(
         The position of the batch axis in each result; None for a result that does not vary.
     randomness : {"error", "different", "same"}
         What a draw from a `functier.random` generator in `func` does: raise an error, return
-        different numbers for each example, or return the same numbers for all. A draw from
-        `numpy.random` is not detected, and is the same for all examples. A draw from a NumPy
-        generator among the arguments raises an error, except with "same".
+        different numbers for each example, or return the same numbers for all. A draw from a
+        NumPy generator is the same for all examples: one among the arguments raises an error,
+        except with "same". So does one that `func` reaches where "error" or "different" is written.
     chunk_size : int, optional
         The number of examples to compute at once. It limits the memory for the intermediate
         values of `func`. The results are those of the whole batch, up to rounding.
@@ -180,8 +180,7 @@ def vmap(
     attributes: dict[str, Any] | None = None
     if progress is not False:
         check_flag("vmap", func, "progress", progress)
-    drawn = type(randomness) is not str or randomness != "error"
-    if drawn or axis_name is not None or axis_size is not None:
+    if randomness is not UNSAID or axis_name is not None or axis_size is not None:
         check_randomness("vmap", func, randomness)
         if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
             raise TypeError(
@@ -235,13 +234,13 @@ class _Mapping:
 
 def _whole(mapping: _Mapping) -> Function:
     """Return the mapped function for a whole batch."""
-    func, label, escape = mapping.func, mapping.label, mapping.escape
-    in_dims, out_dims = mapping.in_dims, mapping.out_dims
-    attributes, axis_size = mapping.attributes, mapping.axis_size
+    func, label, in_dims, out_dims = mapping.func, mapping.label, mapping.in_dims, mapping.out_dims
+    escape, attributes, axis_size = mapping.escape, mapping.attributes, mapping.axis_size
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
     leading = type(out_dims) is int and not out_dims
+    watched = func if wants_own_draws(attributes) else None
     flat: dict[int, list] = {}  # the axes for each number of bare arrays
 
     def batch(level: BatchLevel, call: tuple) -> tuple:
@@ -250,7 +249,8 @@ def _whole(mapping: _Mapping) -> Function:
         The second item is None for a bare array, and otherwise the structure and the axes.
         """
         args, kwargs, leaves, structure, dims, given = call
-        generators = find_generators(given) if kwargs or structure is not None else ()
+        seen = watched or kwargs or structure is not None
+        generators = find_generators(given, watched) if seen else ()
         inner = level.insert(leaves, dims, args)
         level.arguments, level.split_from = [inner, kwargs], level.split_from or leaves
         fix_unmapped(inner, level.split_from, dims)
@@ -359,7 +359,7 @@ def _in_groups(mapping: _Mapping) -> Function:
 
             def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
                 given = {
-                    **(attributes or {"randomness": "error", "axis_name": None}),
+                    **(attributes or {"randomness": UNSAID, "axis_name": None}),
                     "size": len(examples), "made": made, "branches": token, "split_from": leaves,
                 }  # fmt: skip
                 parts = list(leaves)
@@ -392,7 +392,7 @@ class _Part:
 
     def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> PyTree:
         attributes = {
-            **(self.mapping.attributes or {"randomness": "error", "axis_name": None}),
+            **(self.mapping.attributes or {"randomness": UNSAID, "axis_name": None}),
             "size": chunk.stop - chunk.start, "made": self.made,
         }  # fmt: skip
         if attributes["axis_name"] is not None:
