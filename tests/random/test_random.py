@@ -683,6 +683,16 @@ NUMPYS_DRAWS = {
 }
 
 
+def test_a_generator_of_numpys_that_one_of_functiers_has_taken_may_draw():
+    for made in (np.random.default_rng(0), np.random.default_rng(0).bit_generator):
+        for f in (lambda x, g=made: x + default_rng(g).normal(), partial(taken, made)):
+            assert len(np.unique(ft.vmap(f, randomness="different")(np.zeros(4)))) == 4
+
+
+def taken(generator, x):
+    return x + default_rng(generator).normal()
+
+
 @pytest.mark.parametrize("name", NUMPYS_DRAWS)
 def test_a_draw_of_numpys_is_refused_where_the_caller_has_said_what_draws_do(name):
     f, x = NUMPYS_DRAWS[name], np.zeros(4)

@@ -39,6 +39,8 @@ CHUNKS, AFTER = 1, 0
 """The purposes of streams that follow from a state: for the chunks, and for the time after."""
 
 _SOURCES: WeakSet = WeakSet()
+_SHARED: WeakSet = WeakSet()
+"""The locks of the bit generators from which sources draw; only these allow a weak reference."""
 _LOCK = threading.Lock()
 _number = count()
 
@@ -47,6 +49,7 @@ def enlist(source: Any) -> None:
     """Register a source, so that reports of chunks find it by its key."""
     with _LOCK:
         _SOURCES.add(source)
+        _SHARED.add(source._own.bit_generator.lock)
 
 
 def new_key() -> tuple:
@@ -267,7 +270,8 @@ def check_unmoved(
     if level.randomness == "same":
         return
     for i, generator, before in generators:
-        if state_of(generator) != before:
+        bits = getattr(generator, "bit_generator", None) or generator._bit_generator
+        if state_of(generator) != before and bits.lock not in _SHARED:
             where = "a generator that the function reaches"
             if i >= 0:
                 where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
