@@ -24,7 +24,7 @@ def test_drawn_programs(request, full, record_property):
     """All of a slice of programs is right or refused for a reason."""
     slow = request.config.getoption("--slow")
     counts = verdicts()
-    made = machine(counts, 2026, range(20_000 if full else 350 if slow else 45))
+    made = machine(counts, 2026, range(20_000 if full else 250 if slow else 45))
     record_property("net", made.summary())
     counts.settle()
     assert made.unclear <= 0.01 * counts.total

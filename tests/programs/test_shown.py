@@ -45,7 +45,7 @@ def run(rows):
 
 
 def test_the_source_of_rows_gives_equal_bits(rows, request, full):
-    step = 5 if request.config.getoption("--slow") else 40
+    step = 8 if request.config.getoption("--slow") else 40
     rows = rows if full else dict(list(rows.items())[::step])
     found, right = run(rows)
 

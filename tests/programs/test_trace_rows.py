@@ -32,11 +32,11 @@ def share(rows, config, first, *, one_in):
 
 
 def test_rows_are_equal_to_the_last_bit(rows, request):
-    check(share(rows, request.config, 0, one_in=(12, 3)))
+    check(share(rows, request.config, 0, one_in=(12, 4)))
 
 
 def test_second_derivatives_are_equal_to_the_last_bit(rows, request):
-    check(share(rows, request.config, 1, one_in=(120, 12)), second=True)
+    check(share(rows, request.config, 1, one_in=(120, 18)), second=True)
 
 
 def test_ways_for_large_arrays(rows, request, monkeypatch):
