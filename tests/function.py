@@ -76,7 +76,7 @@ def file_of(name: str, func: Any) -> str:
 
 
 class Results:
-    """What passed and what failed of each row, and the cases of nets that were left."""
+    """The checks of each row that passed and failed, and the cases of nets that were left."""
 
     def __init__(self, rows: dict[str, Row]):
         self.rows, self.left = rows, []

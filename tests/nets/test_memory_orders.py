@@ -5,8 +5,6 @@ not. The functions in `OTHER` have rules that compute in another order, and the 
 says so.
 """
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,8 @@ from functier._levels.views import example
 from functier._mutation.array import settle
 from nets.verdicts import Verdicts, is_excused
 from samples._batch import free
-from support import load_all
+
+pytestmark = pytest.mark.usefixtures("quiet")
 
 OTHER = {
     "composite": "packbits sliding_window_view",
@@ -114,14 +113,6 @@ def compare(found, wanted):
     assert len(found) == len(wanted)
     for a, b in zip(found, wanted):
         assert a is None or b is None or a == b, f"the axes lie as {a}, and NumPy's as {b}"
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    load_all()
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def test_orders_of_results(verdicts):

@@ -4,8 +4,6 @@
 those of the rows, and their first elements as numbers.
 """
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,8 @@ import samples
 from functier._mutation.array import is_array
 from nets.verdicts import Verdicts, is_excused
 from samples._batch import free
-from support import load_all
+
+pytestmark = pytest.mark.usefixtures("quiet")
 
 OTHER = {
     "contraction": "einsumi,ij,j",
@@ -117,14 +116,6 @@ def compare(found, wanted):
     for a, b in zip(found, wanted):
         if b is not None:
             assert a == b, f"{'an array' if a else 'a number'}, and NumPy's is not"
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    load_all()
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def test_results_without_axes(verdicts):

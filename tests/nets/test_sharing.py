@@ -6,7 +6,6 @@ attributes are called, or have a reason. What is wrong today is in `nets.sharing
 
 import fnmatch
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -20,21 +19,14 @@ from nets.sharing.known import KNOWN, REASONS
 from nets.sharing.modes import MODES
 from nets.sharing.net import Net, cases
 from nets.verdicts import Verdicts
-from support import load_all
 from surface import surface
+
+pytestmark = pytest.mark.usefixtures("quiet")
 
 PARTS = {
     "": fnp, "linalg.": fnp.linalg, "fft.": fnp.fft, "lib.scimath.": np.lib.scimath,
     "lib.stride_tricks.": np.lib.stride_tricks,
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    load_all()
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ USES = {
         take(stack([z, y]), 1); choose(1, [z, y]); stack([z, y])[1]""",
     "still": "z + y; z * y; stack([z, y])[1]; hypot(z, y); stack([z, y]) @ ones(2)",
 }  # fmt: skip
-"""What becomes of the result `z` of a chain, beside `y`: it is used, finite but behind a zero or
+"""The uses of the result `z` of a chain, beside `y`: it is used, finite but behind a zero or
 smaller than another number, or not used. A still one begins at an argument that does not move."""
 
 BAD = {"inf", "beside", "met", "nan"}

@@ -1,4 +1,4 @@
-"""What a function reaches: by closures, defaults and attributes, and NumPy's generators there.
+"""The objects that a function reaches by closures, defaults and attributes, and generators there.
 
 NOTE [what is not looked for]
     A generator that is made in the function, or that is in a container or behind two attributes,

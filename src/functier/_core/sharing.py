@@ -1,7 +1,7 @@
 """Which memory the result of a function has: the one table that levels, stores and programs ask.
 
-It says what NumPy does for one example. A function that is not in it, and is no ufunc, may share
-memory with any of its operands.
+It says what NumPy does for one example. A function that is not in it may share memory with any of
+its operands, unless it is a ufunc.
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,8 @@ from .types import Function
 Sharing = Literal["view", "either", "copied", "fresh"]
 
 MEMORY: dict[Function, Sharing] = {}
-"""What a function gives: a "view" of its operand; "either" that or a new array, as the operand
-lies in memory and as the options tell; a view that is "copied" here; or a "fresh" array."""
+"""The memory of a function's results: a "view" of the operand; "either" that or a new array, as the
+operand lies in memory and as the options tell; a view that is "copied" here; or a "fresh" array."""
 
 
 def declare_memory(sharing: Sharing, functions: Iterable[Function]) -> None:

@@ -57,14 +57,13 @@ def _reversed(window: ndarray) -> int:
 
 def check_arguments(level: Any, window: ndarray) -> None:
     """Raise where the elements of `window` are those of two arguments of the transform."""
-    arguments = flatten(level.arguments)[0]
     if level.owners is None:
-        level.owners = Counter(id(owner_of(x)) for x in arguments)
+        level.owners = Counter(id(owner_of(x)) for x in flatten(level.arguments)[0])
     count = level.owners.get(id(owner_of(window)), 0)
     if not count or (count == 1 and level.split_from is None):
         return
     found = [
-        i for i, x in enumerate(arguments)
+        i for i, x in enumerate(flatten(level.arguments)[0])
         if isinstance(x, (ndarray, Tensor)) and meet(example(x), window)
     ]  # fmt: skip
     if len(found) > 1 or (level.split_from and any(_is_shared(level.split_from, i) for i in found)):

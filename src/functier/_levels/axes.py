@@ -55,18 +55,20 @@ def in_dims_for(dims: Sequence, args: tuple | str, size: int | None = None) -> s
 
 def check_mapped(level: object, leaf: Any, dim: Any, args: tuple | str, dims: Sequence) -> None:
     """Raise where `leaf`, whose axis among `dims` is `dim`, does not have that axis."""
-    where, remedy = path_of(leaf, args), in_dims_for(dims, args)
     if type(leaf) in (bool, int, float, complex) or not is_value(leaf):
+        remedy = in_dims_for(dims, args)
         raise ValueError(
-            f"{level}: {where} is {short(leaf)}, which has no axis to map over; "
+            f"{level}: {path_of(leaf, args)} is {short(leaf)}, which has no axis to map over; "
             + (f"write {remedy}, or {instead_of(leaf)}" if remedy else instead_of(leaf))
         )
-    check_leaf(level, lambda: where, leaf)
+    check_leaf(level, lambda: path_of(leaf, args), leaf)
     check_axis(level, "in_dim", dim, leaf, args)
     ndim = leaf.ndim
     if not -ndim <= dim < ndim:
+        remedy = in_dims_for(dims, args)
         raise ValueError(
-            f"{level}: in_dim {dim} is out of range for {where} of shape {leaf.shape}; "
+            f"{level}: in_dim {dim} is out of range for {path_of(leaf, args)} of shape "
+            f"{leaf.shape}; "
             + (
                 f"write an axis from {-ndim} to {ndim - 1}, or None"
                 if ndim

@@ -28,7 +28,7 @@ from .._core.types import Function, Value
 from .._mutation.array import is_array
 
 LOST = "the derivative would be lost"
-"""What becomes of a tensor that is made a plain number."""
+"""The reason why a differentiated tensor is not made a plain number."""
 CACHED: type = type(functools.lru_cache(len))
 """The class of the functions that `functools.lru_cache` makes."""
 

@@ -9,7 +9,7 @@ from .._core.numpy_facts import PLAIN, SCALARS, copy_in_rows, known_array
 from .._core.pytree import flatten, unflatten
 from .._core.tensor import Tensor
 from .._core.types import Value
-from .._mutation.array import was_written
+from .._mutation.array import innermost, was_written
 from .spares import COUNTS, getrefcount
 
 ndarray = np.ndarray
@@ -131,7 +131,7 @@ def fix_shared(x: Any, leaves: Sequence[Value]) -> Any:
             if x is leaf or (
                 (x.base is not None or type(leaf) is not ndarray or leaf.base is not None)
                 and owner_of(x) is owner_of(leaf)
-                and meet(x, _in(leaf))
+                and meet(x, innermost(leaf))
             ):
                 return read_only(x)
         return x
@@ -146,14 +146,11 @@ def fix_shared(x: Any, leaves: Sequence[Value]) -> Any:
 
 def fix_unmapped(inner: list[Any], leaves: Sequence[Value], dims: Sequence[int | None]) -> None:
     """Do so for the leaves of a mapped function's arguments that have no axis in `dims`."""
-    for i, x in enumerate(inner):
-        if dims[i] is None and type(x) is ndarray:
-            for j, leaf in enumerate(leaves):
-                if dims[j] is not None and (
-                    leaf is x or x.base is not None or type(leaf) is not ndarray
-                    or leaf.base is not None
-                ):  # fmt: skip
-                    inner[i] = fix_shared(x, (leaf,))
+    if None in dims:
+        mapped = [x for x, dim in zip(leaves, dims) if dim is not None]
+        for i, dim in enumerate(dims):
+            if dim is None and type(inner[i]) is ndarray:
+                inner[i] = fix_shared(inner[i], mapped)
 
 
 def meet(x: Any, y: Any) -> bool:
@@ -162,12 +159,6 @@ def meet(x: Any, y: Any) -> bool:
         return np.shares_memory(x, y, max_work=1000)  # type: ignore[arg-type]  # of any number
     except np.exceptions.TooHardError:
         return True
-
-
-def _in(leaf: Value) -> Value:
-    while isinstance(leaf, Tensor):
-        leaf = leaf._value
-    return leaf
 
 
 def show_plain(values: list[Value]) -> list[Value]:

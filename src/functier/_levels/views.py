@@ -25,8 +25,8 @@ from .._core.numpy_facts import order_of
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
+from .._mutation.array import innermost, was_written
 from .._mutation.array import is_array as is_array
-from .._mutation.array import was_written
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
 from .memory import meet, owner_of
@@ -142,19 +142,17 @@ def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
     if not isinstance(result, Tensor) or result.ndim < 2 or _is_hidden(result):
         return result
     kind, place = order
+    columns = False
     if kind != "C":
         x = args[place] if place < len(args) else None
         if not isinstance(x, Tensor) or _is_hidden(x):
             return result
         window = x.level.window(x)
-        columns = window.flags.f_contiguous and not window.flags.c_contiguous
-        if kind == "K":
-            columns = order_of(np.empty_like(window)) == "F"
-        kind = "F" if columns else "C"
+        columns = order_of(np.empty_like(window) if kind == "K" else window) == "F"
     flags = result.level.window(result).flags
-    fits = flags.f_contiguous if kind == "F" else flags.c_contiguous
-    made: Any = result if fits else np.copy(result, "F" if kind == "F" else "C")  # type: ignore[call-overload]
-    return made
+    if flags.f_contiguous if columns else flags.c_contiguous:
+        return result
+    return np.copy(result, "F" if columns else "C")  # type: ignore[call-overload]
 
 
 def _is_hidden(x: Any) -> bool:
@@ -225,9 +223,7 @@ def note_point(level: Any, x: Any, y: Any) -> Any:
 
 def as_point(x: Any) -> Any:
     """Return a number as what NumPy makes of it by `numpy.asarray`: an array without axes."""
-    value: Any = x
-    while isinstance(value, Tensor):
-        value = value._value
+    value = innermost(x)
     y: Any = x[...] if hasattr(value, "dtype") else np.reshape(x, ())  # of Python's, in a program
     return y if type(y) is not type(y).level.cls or is_array(y) else add_point(y)
 
@@ -290,10 +286,7 @@ def _note_view(x: Any, parts: tuple, y: Any, value: ndarray) -> Any:
     `value` is the array in `y`.
     """
     owner: Any = owner_of(value)
-    inside = x
-    while isinstance(inside, Tensor):
-        inside = inside._value
-    if owner is owner_of(inside):
+    if owner is owner_of(x):
         return np.copy(y) if any([_is_point(part) for part in parts]) else y
     _note_row(x, parts, y, owner, (value.shape, value.strides))
     return y

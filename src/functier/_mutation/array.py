@@ -55,6 +55,13 @@ def was_written(x: Any) -> bool:
     return True
 
 
+def innermost(x: Any) -> Any:
+    """Return the value inside all levels of `x`; of an array, a snapshot."""
+    while isinstance(x, Tensor):
+        x = x._value
+    return x
+
+
 def is_array(x: Any) -> bool:
     """True where NumPy has an array for the tensor `x`, and not a scalar, which never changes."""
     value, points = x, type(x).level.points

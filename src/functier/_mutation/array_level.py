@@ -100,8 +100,6 @@ class ArrayLevel(RootLevel):
         if args and type(args[0]) is Array:
             if op is not None and (op.family == "writing" or func is np.nan_to_num):
                 return op.body(*args, **kwargs)  # type: ignore[misc]
-            if func in HALVES and view_of(args[0]).dtype.kind == "c":
-                return view_function(func, args, kwargs, int)
         return self.called(func, args, kwargs)
 
     def dispatch(self, cls: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -110,13 +108,14 @@ class ArrayLevel(RootLevel):
     def called(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Return the result of `func` on plain values or on tensors; a new array is an `Array`."""
         views: list[View] = []
-        plain = True
+        plain, halves = True, func in HALVES
 
         def look(value: Any) -> Any:
             nonlocal plain
             if type(value) is Array:
                 views.append(view_of(value))
-                plain = plain and views[-1].memory.plain and type(views[-1]) is View
+                whole = type(views[-1]) is View and not (halves and views[-1].dtype.kind == "c")
+                plain = plain and views[-1].memory.plain and whole
             elif isinstance(value, Tensor) and value.level.depth:
                 plain = False
             return value

@@ -19,6 +19,7 @@ from .._core.types import Index, Value
 from .array import (
     Array,
     array_holding,
+    innermost,
     is_array,
     make_writable,
     on_view,
@@ -96,7 +97,7 @@ def view_function(func: Callable, args: tuple, kwargs: dict, compute: Callable[[
         if was_written(value):
             sources.append((_wrapping(value), view_of(value)))
             window = sources[-1][1].window
-            return window.view(np.int8) if window.dtype == bool else window  # as it is no mask
+            return window.view(np.int8) if window.dtype == bool else window  # else a mask
         return value.level.window(value) if isinstance(value, Tensor) else value
 
     with np.errstate(all="ignore"):
@@ -128,22 +129,16 @@ def keep_sources(func: Callable, args: tuple, result: Any) -> Any:
     sources = [x for x in args if was_written(x)]
 
     def keep(value: Any) -> Any:
-        for x in sources:
+        for x in sources if type(value) is not Array else ():
             view = view_of(x)
             if value is view.value:
                 return _wrapping(x)(view)
-            if np.may_share_memory(_array_in(value), _array_in(view.value)):
+            if np.may_share_memory(innermost(value), innermost(view.value)):
                 value = make_writable(np.copy(value))
                 tie(func, x.level.place(x), value)
         return value
 
     return tree_map(keep, result) if sources else result
-
-
-def _array_in(value: Any) -> Any:
-    while isinstance(value, Tensor) and type(value) is not Array:
-        value = value._value
-    return value if type(value) is ndarray else None
 
 
 def _wrapping(x: Any) -> Callable[[View], Any]:

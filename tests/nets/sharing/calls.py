@@ -1,4 +1,4 @@
-"""What is called on an array `a`: functions, methods, attributes and kinds of index.
+"""Calls on an array `a`: functions, methods, attributes and kinds of index.
 
 Each of these texts makes one result of `a`. In some of them are `x`, the argument of the program,
 `t`, a number of it, and `B` and `C`, plain arrays. NumPy's result always shares the memory of

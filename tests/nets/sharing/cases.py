@@ -38,7 +38,7 @@ LAYOUTS = {
     "one": "b = a = x[:1, :1] * 1.0",
     "empty": "b = a = x[:0] * 1.0",
 }
-"""How `a` lies in the memory of `b`; where there is an F, the argument lies in columns."""
+"""The place of `a` in the memory of `b`; where there is an F, the argument lies in columns."""
 FEW = list(LAYOUTS)[:7]
 """The layouts for what makes new arrays, which do not show how the operand came to be."""
 RESULT = {
@@ -51,7 +51,7 @@ WRITES = {
     "source": lambda layout: "b += t" if layout in ("C", "given") else "b *= t",
     "rows": lambda layout: "v = r.reshape(-1); u = r.T.reshape(-1); v *= t; u += t",
 }
-"""What is written: of what lies in rows or in columns, a reshape is a view."""
+"""The writes; a reshape of rows or of columns is a view."""
 
 
 class Program(NamedTuple):
@@ -62,10 +62,6 @@ class Program(NamedTuple):
     def __str__(self) -> str:
         made = f"{LAYOUTS[self.layout]}; r = {self.call}; {WRITES[self.write](self.layout)}"
         return f"[{self.layout}, {self.write}] t = x[1, 1]; {made}"
-
-
-def fresh(v):
-    return np.copy(v, "C")
 
 
 def double(v):
@@ -99,7 +95,7 @@ def module_of(name, namespace):
     made = types.ModuleType(name)
     vars(made).update(
         np=namespace, copy=copy, operator=operator, pickle=pickle, double=double, filled=filled,
-        fresh=fresh, B=np.zeros((3, 4)), C=X[0][::-1, ::-1] * 0.5,
+        B=np.zeros((3, 4)), C=X[0][::-1, ::-1] * 0.5,
     )  # fmt: skip
     exec(compile(source(), f"<{name}>", "exec"), vars(made))
     return made
@@ -112,17 +108,14 @@ def parts_of(module, program):
     return [getattr(module, part) for part in found]
 
 
-def function_of(module, program, call=None, scalar=False, name="f"):
-    """The program as a function of an example; of one `scalar`, the weighted sum of its results.
-
-    With `call` it is that of another call.
-    """
-    layout, own, write = parts_of(module, program)
+def function_of(module, program, scalar=False, name="f"):
+    """The program as a function of an example; of one `scalar`, the weighted sum of its results."""
+    layout, call, write = parts_of(module, program)
 
     def f(x):
         t = x[1, 1]
         b, a = layout(x)
-        return write(b, (call or own)(a, x, t), t)
+        return write(b, call(a, x, t), t)
 
     made = (lambda x: sum(weighted(y) for y in f(x))) if scalar else f
     made.__name__ = made.__qualname__ = name
@@ -149,10 +142,10 @@ def batch(xs, layout, axis):
 
 
 class Plain:
-    """What NumPy says of a program, or of one with another call: results, and differences."""
+    """The results of a program by NumPy, and their differences."""
 
-    def __init__(self, module, program, call=None):
-        self.program, self.f = program, function_of(module, program, call)
+    def __init__(self, module, program):
+        self.program, self.f = program, function_of(module, program)
         self.known, self.fits = {}, True
 
     def __call__(self, x):

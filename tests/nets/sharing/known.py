@@ -1,4 +1,4 @@
-"""What is refused for a good reason, and what is wrong today."""
+"""The refusals that have a good reason, and the cases that are wrong today."""
 
 from typing import NamedTuple
 

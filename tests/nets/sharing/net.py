@@ -59,7 +59,7 @@ def cases(full: bool) -> Iterator[tuple[tuple[str, str], Program]]:
 
 
 def differ(found, wanted) -> str | None:
-    """What is wrong with results; None where they are right."""
+    """Return the first difference of results; None where they are right."""
     found = [np.asarray(y) for y in found]
     if len(found) != len(wanted):
         return f"{len(found)} results, NumPy has {len(wanted)}"
@@ -88,7 +88,7 @@ class Net:
                     self.known.setdefault(call, []).append((fault, row))
 
     def plain(self, program: Program) -> Plain | None:
-        """What NumPy says of a program; None where it has no such call, or no floats."""
+        """Return NumPy's results of a program; None where it has no such call, or no floats."""
         if self.last is None or self.last.program != program:
             self.last = Plain(self.modules["np"], program)
             try:
