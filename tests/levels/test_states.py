@@ -12,6 +12,7 @@ import pytest
 import functier as ft
 from functier._levels import states as _states
 from functier._levels.ended import DeadLevel, PassthroughLevel
+from functier._levels.jvp import INFINITE, Infinite
 from functier._levels.states import ContextualLevel
 from functier.debug import _watching
 from functier.modes import _asking as _asking
@@ -106,7 +107,9 @@ class Walk:
 
     def check(self):
         if self.state in LAYERS:
-            assert type(self.level()) is _states.state_of(self.level().kind, LAYERS[self.state])
+            infinite = (INFINITE,) if isinstance(self.level(), Infinite) else ()
+            layers = (*infinite, *LAYERS[self.state])
+            assert type(self.level()) is _states.state_of(self.level().kind, layers)
             self.computes()
         elif self.state in ENDED:
             assert type(self.level()) is ENDED[self.state]

@@ -19,21 +19,21 @@ BACKENDS = ["numpy", "llvm"][: 1 + bool(importlib.util.find_spec("llvmlite"))]
 
 NAMED = {
     "open": {  # right, a subgradient or not finite, but no other number
-        0.0: """v:(x ** (1 / 3)) ** 3 + 2 * x; vj:sqrt(std(x * arange(3))); vj:sqrt(linalg.norm(v))
-            v:linalg.norm(sqrt(v)); vj:(x**3) ** (1 / 3); special.entr(abs(x)); v:sqrt(x) * sqrt(x)
-            v:1 - cos(sqrt(x)); vj:(x * x) ** 0.25; sqrt(x) - sqrt(x); sqrt(1 - cos(x))
-            sqrt(x * exp(x)); sqrt(sqrt(x**4)); vj:sqrt(abs(x)); v:cos(sqrt(x)); v:abs(cbrt(x))
-            vj:1 / (x * x); arccos(cos(x)); x * log(x) + x; v:exp(log(x)); vj:cbrt(x**3)
-            vj:log(x * x); v:cbrt(x)**3; v:sqrt(x)**2; v:sqrt(x**3)""",
-        1.0: "v:cos(arccos(x)); v:tanh(arctanh(x)); cbrt(x - x)",
+        0.0: """(x ** (1 / 3)) ** 3 + 2 * x; sqrt(std(x * arange(3))); sqrt(linalg.norm(v))
+            linalg.norm(sqrt(v)); (x**3) ** (1 / 3); special.entr(abs(x)); sqrt(x) * sqrt(x)
+            1 - cos(sqrt(x)); (x * x) ** 0.25; sqrt(x) - sqrt(x); sqrt(1 - cos(x))
+            sqrt(x * exp(x)); sqrt(sqrt(x**4)); sqrt(abs(x)); cos(sqrt(x)); abs(cbrt(x))
+            1 / (x * x); arccos(cos(x)); x * log(x) + x; exp(log(x)); cbrt(x**3)
+            log(x * x); cbrt(x)**3; sqrt(x)**2; sqrt(x**3)""",
+        1.0: "cos(arccos(x)); tanh(arctanh(x)); cbrt(x - x)",
         1000.0: "log1p(exp(x)); exp(x) / (1 + exp(x))",
     },
     "zero": {  # the subgradient of note 9
         0.0: """sqrt(x * ones(2) @ array([[2.0, 1.0], [1.0, 2.0]]) @ (x * ones(2))); sqrt(square(x))
             sqrt(einsum('ij,ij->i', x * ones((2, 3)), x * ones((2, 3))))[1]; sqrt(trace(m.T @ m))
             sqrt(real(x * (1 + 2j)) ** 2 + imag(x * (1 + 2j)) ** 2); sqrt(x * x + (2 * x) ** 2)
-            where(x > 0, sqrt(x), 0.0); sqrt(einsum('i,i', v, v)); sqrt(linalg.norm(v) ** 2); abs(x)
-            where(x > 0, log(x), 0.0); sqrt(tensordot(v, v, 1)); linalg.norm(v, inf); (x * x) ** 0.5
+            where(x > 0, sqrt(x), 0.0); sqrt(einsum('i,i', v, v)); j:sqrt(linalg.norm(v) ** 2)
+            abs(x); where(x > 0, log(x), 0.0); sqrt(tensordot(v, v, 1)); linalg.norm(v, inf); (x * x) ** 0.5
             std(x * arange(3)); sqrt(vecdot(v, v)); sqrt(mean(v ** 2)); sqrt(2 * x**2 / 3)
             power(x * x, 0.5); linalg.norm(v, 3); abs(x * (1 + 2j)); sqrt(sum(v ** 2)); sqrt(x * x)
             sqrt(vdot(v, v)); hypot(x, 2 * x); sqrt(dot(v, v)); linalg.norm(v); linalg.norm(m)
@@ -44,21 +44,21 @@ NAMED = {
             linalg.norm(v - x); sqrt(var(v)); std(v)""",
     },
     "right": {  # what is infinite is not used
-        0.0: """v:where(x != 0, sin(x) / x, 1.0) + sqrt(x + 1); sum(sqrt(x * ones(2)), where=False)
-            j:array([0.0, 1.0]) @ stack([cbrt(x), x]); v:where(x < 1, x, special.entr(x))
-            where(x != 0, sin(x) / x, 1.0); v:where(x < 1, x, log(x) * x); j:maximum(cbrt(x), x + 1)
-            where(x < 1, x, x / abs(x)); j:special.entr(w) + 2 * x; j:0.0 * sqrt(x); sqrt(w) + 2 * x
+        0.0: """where(x != 0, sin(x) / x, 1.0) + sqrt(x + 1); sum(sqrt(x * ones(2)), where=False)
+            array([0.0, 1.0]) @ stack([cbrt(x), x]); where(x < 1, x, special.entr(x))
+            where(x != 0, sin(x) / x, 1.0); where(x < 1, x, log(x) * x); maximum(cbrt(x), x + 1)
+            where(x < 1, x, x / abs(x)); special.entr(w) + 2 * x; 0.0 * sqrt(x); sqrt(w) + 2 * x
             cbrt(w) * x + x""",
         1.0: """sum(sqrt(sum((outer(x, arange(3)).T - outer(x, arange(3))) ** 2, -1)))
-            v:sum(where(arange(3) > 0, v * arange(3) * log(v * arange(3)), 0.0)); sqrt(floor(x / 2))
-            v:(stack([x]) @ array([[inf, 2.0]]))[1]; cbrt(array([0.0, 1.0]) * x)[0]; sqrt(0.0 * x)
-            v:exp(stack([1000 * x, x]))[1]; v:where(True, x * 2, x * inf); v:nan_to_num(x * nan)
-            v:cumprod(stack([x, inf]))[0]; v:(x * array([inf, 2.0]))[1]; v:sqrt(sign(x) - 1)""",
+            sum(where(arange(3) > 0, v * arange(3) * log(v * arange(3)), 0.0)); sqrt(floor(x / 2))
+            (stack([x]) @ array([[inf, 2.0]]))[1]; j:cbrt(array([0.0, 1.0]) * x)[0]; sqrt(0.0 * x)
+            exp(stack([1000 * x, x]))[1]; where(True, x * 2, x * inf); nan_to_num(x * nan)
+            v:cumprod(stack([x, inf]))[0]; (x * array([inf, 2.0]))[1]; sqrt(sign(x) - 1)""",
         -1.0: "sqrt(maximum(x, 0.0)); clip(x, 0.0, 1.0) ** (1 / 2.2); cbrt(where(x > 0, x, 0.0))",
-        1000.0: """v:where(x >= 0, 1 / (1 + exp(-x)), exp(x) / (1 + exp(x)))
-            v:where(x > 20, x, log1p(exp(x))); v:where(x < 100, exp(x), 0.0)""",
-        -1000.0: """v:where(x >= 0, 1 / (1 + exp(-x)), exp(x) / (1 + exp(x)))
-            v:where(x < -20, x, log1p(exp(-x)))""",
+        1000.0: """where(x >= 0, 1 / (1 + exp(-x)), exp(x) / (1 + exp(x)))
+            where(x > 20, x, log1p(exp(x))); where(x < 100, exp(x), 0.0)""",
+        -1000.0: """where(x >= 0, 1 / (1 + exp(-x)), exp(x) / (1 + exp(x)))
+            where(x < -20, x, log1p(exp(-x)))""",
     },
 }  # fmt: skip
 """Expressions in `x`, and in `w` whose direction is zero, by their points and by what is asked of
@@ -66,21 +66,17 @@ their derivatives; `v` is a vector, and `m` a matrix, of `x`. What begins with v
 not have it yet by vjp, by jvp, or by both."""
 
 KNOWN = {
-    "jvp lacking": """beside beside; finite beside; still beside; beside flat; beside kink; flat inf
-        beside zero; flat beside; kink beside; zero beside; finite inf; finite met; still inf
-        still met; flat met; inf flat; met flat; beside""",
-    "jvp wrong": "inf kink; kink inf; kink met; met kink; zero inf; zero met",
-    "vjp lacking": """beside beside; finite beside; unused beside; beside flat; beside kink; beside
-        beside zero; flat beside; kink beside; zero beside; finite inf; finite met; unused inf
-        unused met; unused nan; flat inf; flat met; inf flat; met flat""",
-    "vjp wrong": """beside met; met beside; inf kink; inf zero; kink inf; kink met; met kink; met
-        met zero; zero inf; zero met; inf met; met inf; met met""",
+    "jvp lacking": """flat inf; beside kink; flat met; still beside; still met; still inf
+        finite beside; flat beside; beside beside; beside; met flat; inf flat""",
+    "vjp lacking": """beside; beside kink; beside beside; beside zero; kink beside; finite beside
+        zero beside; beside flat; flat beside""",
 }  # fmt: skip
-"""Groups of drawn programs that are wrong, or lack a finite result: how the result is used and the
-kinds of the stages, of which the innermost is the first."""
+"""Groups of drawn programs that lack a finite result: how the result is used and the kinds of the
+stages, of which the innermost is the first. In reverse mode the rule of `cumprod` multiplies by an
+infinite element; in forward mode a product by a constant zero or a matrix forgets what is flat."""
 
-MOST = 0.25
-"""The largest part of the cases that may lack a finite result; 0.01 where KNOWN is empty."""
+MOST = 0.01
+"""The largest part of the cases that may lack a finite result."""
 
 
 def known():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from support import equal
 
 GUARDED = {
     "sqrt": (lambda x: np.where(x > 0, np.sqrt(x), 0.0), [0.0, -1.0]),
@@ -23,13 +24,21 @@ FLAT = {
     "root of a square": (lambda x: np.sqrt(x * x), 0.0),
     "root of a sum of squares": (lambda x: np.sqrt(np.sum((x - x) ** 2)), np.array([1.0, 2.0])),
     "root of a clipped number": (lambda x: np.sqrt(np.maximum(-x, 0.0)), 1.0),
-    "root of a root": (lambda x: np.sqrt(np.sqrt(x**4)), 0.0),
-    "fourth root": (lambda x: (x * x) ** 0.25, 0.0),
     "angle of a vector with itself": (lambda x: np.arccos(np.clip(2 * x, -1, 1)), 3.0),
     "product": (lambda x: np.sqrt(x @ np.zeros((2, 2)) @ x), np.array([1.0, 2.0])),
-    "cube root": (lambda x: np.cbrt(x**3 - x**3), 2.0),
 }
-"""Operands that do not move with x at all, or only to second order."""
+"""Operands of norms at zero, and those that do not move with x at all."""
+
+LOST = {
+    "cosine of a root": lambda x: np.cos(np.sqrt(x)),
+    "cube root of a cube": lambda x: np.cbrt(x**3),
+    "root of a root": lambda x: np.sqrt(np.sqrt(x**4)),
+    "fourth root": lambda x: (x * x) ** 0.25,
+    "difference": lambda x: np.cbrt(x**3 - x**3),
+    "root of a norm": lambda x: np.sqrt(np.abs(x)),
+    "logarithm of a square": lambda x: np.log(x * x),
+}
+"""Zeros of derivatives that meet infinite ones at 0."""
 
 
 def _modes(f, x):
@@ -61,6 +70,52 @@ def test_a_branch_that_is_not_taken_contributes_nothing(name):
 def test_an_operand_that_does_not_move_has_derivative_zero(name):
     f, x = FLAT[name]
     assert [float(d) for d in _modes(f, x)] == [0.0] * 7
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", LOST)
+def test_a_zero_by_value_does_not_win(name):
+    assert not any(np.isfinite(float(d)) for d in _modes(LOST[name], 0.0))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_zeros_that_were_given_win():
+    x, given = np.array([0.0, 4.0]), np.array([0.0, 2.0])
+    equal(ft.vjp(np.sqrt, x)[1](given)[0], [0.0, 0.5])
+    equal(ft.jvp(np.sqrt, (x,), (given,))[1], [0.0, 0.5])
+    for jacobian in (ft.jacrev, ft.jacfwd):
+        equal(jacobian(np.sqrt)(x), [[np.inf, 0.0], [0.0, 0.25]])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_pass_in_a_pass_tells_zeros_by_value_from_others():
+    x, root = np.array([0.0, 4.0]), ft.checkpoint(np.sqrt)
+    equal(ft.grad(lambda x: root(x)[1])(x), [0.0, 0.25])
+    equal(ft.grad(lambda x: np.sum(np.cos(root(x))))(x), [np.nan, -np.sin(2) / 4])
+
+    @ft.custom_vjp
+    def f(x):
+        return np.sqrt(x)
+
+    f.defvjp(lambda x: (np.sqrt(x), x), lambda x, g: (ft.vjp(np.sqrt, x)[1](g)[0],))
+    equal(ft.grad(lambda x: np.sum(np.cos(f(x))))(x), [np.nan, -np.sin(2) / 4])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_large_tapes_are_looked_at_as_they_are_freed():
+    x = np.linspace(0.0, 1.0, 20_000)
+    inner = np.where(x > 0, 0.5 / np.sqrt(x, where=x > 0, out=np.ones_like(x)), 0.0)
+    for f in (
+        lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)),
+        lambda x: np.sum((x > 0) * np.sqrt(x)),
+        lambda x: np.sum(np.sqrt(np.maximum(x, 0.0))[1:]),
+    ):
+        np.testing.assert_allclose(ft.grad(f)(x), inner, rtol=1e-14)
+    points = np.stack([x[::100], x[::100] ** 2], -1)
+    distances = ft.grad(lambda p: np.sum(np.sqrt(np.sum((p[:, None] - p) ** 2, -1))))(points)
+    assert np.isfinite(distances).all() and np.isnan(
+        ft.grad(lambda x: np.sum(np.cos(np.sqrt(x))))(x)[0]
+    )
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -118,9 +173,11 @@ def test_a_pass_that_looks_for_what_moves_leaves_the_tape_and_frees_it():
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_the_check_finds_a_probe_that_sees_nothing(monkeypatch):
-    """A pass in which nothing ever arrives makes the derivative of sqrt at 0 zero."""
-    from functier._levels import backward
+    """A pass in which nothing ever arrives makes the root of a norm flat."""
+    from functier._levels import second_look
 
-    monkeypatch.setattr(backward, "_arrive", lambda *_: [])
+    monkeypatch.setattr(
+        second_look, "_probing", lambda: lambda rule, given, *_: (given[0] * 0, None)
+    )
     with pytest.raises(AssertionError):
-        test_an_operand_that_moves_keeps_its_infinite_derivative()
+        test_a_zero_by_value_does_not_win("root of a norm")

@@ -161,3 +161,7 @@ def negated(g: Value) -> Value:
 
 def times(g: Value, factor: Value) -> Value:
     return g * factor
+
+
+def times_ans(g: Value, ans: Value) -> Value:
+    return g * ans

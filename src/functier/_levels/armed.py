@@ -33,7 +33,7 @@ def arm(level: Any) -> None:
 
 def missing_slot(x: Any, name: str) -> Any:
     """`__getattr__`: an empty slot of a tensor that was written to is that of a snapshot."""
-    if name == "_value" or name == "_extra":
+    if name in ("_value", "_extra", "_moves"):
         return getattr(view_of(x).snapshot(), name)
     if name in LAYOUT:
         raise AttributeError(message_on_hidden(x, name))

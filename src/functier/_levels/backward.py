@@ -5,45 +5,46 @@ NOTE [what the backward pass owns]
     of cotangents. So its sum with another one, and the last rule that reads it, may write into
     its memory. The pass owns a cotangent that a rule returned unchanged only if no other rule
     has read it.
-
-NOTE [flat operands]
-    Where a rule gives an infinite cotangent, as that of ``sqrt(x * x)`` at 0, what it is
-    multiplied by on its way back may be exactly zero: the operand does not move with any leaf of
-    the tape. Then the function has a subgradient there, and it is zero, as `jvp` finds by its
-    zero tangents. So a second pass takes positive numbers from these elements to the leaves. If
-    nothing arrives, the infinite cotangents are replaced by zeros. If something does, they stay.
 """
 
-from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
-from typing import Any
+from threading import get_ident
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, dtype_of, has_form_of, shape_of
-from .._core.rule import negated, times
+from .._core.numpy_facts import BIG, has_form_of
+from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
 from .._core.types import Function, Value
-from .._core.unsettled import UNSETTLED, is_reported
+from .._core.unsettled import is_trusted
 from .cotangents import add, fit, pull
+from .second_look import RUNNING, Large, is_large, look_again
 from .tape import Node
 
 ndarray = np.ndarray
-GOLDEN = 0.6180339887498949
-INPLACE = {times: np.multiply, negated: np.negative}
+float64 = np.float64
+INPLACE = {times: np.multiply, times_ans: np.multiply, negated: np.negative}
 
 
-def backward(roots: list[tuple[Node, Value]], inputs: list[Node], floor: int = -1) -> list:
+def backward(
+    roots: list[tuple[Node, Value]], inputs: list[Node], floor: int = -1, given: bool = False
+) -> list:
     """Compute the cotangents of `inputs` from ``(node, cotangent)`` of the outputs.
 
     The pass visits the nodes that the roots reach in falling order of their numbers, down to
-    `floor`, without recursion. It empties `roots`: where the caller does not hold a node
-    either, each node is freed, with the values that it saved, as soon as it is done.
+    `floor`, without recursion. Where a cotangent of the inputs is not finite, a second pass looks
+    for zeros that win: see `second_look`. `given`: the zeros of the outputs' were given.
+    It empties `roots`: where the caller does not hold a node either, the tape is freed.
     """
     grads: dict[int, Value] = {}
     ours: set[int] = set()  # of nodes whose cotangent the pass owns: see the NOTE
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
+    large = Large(roots)
+    thread = get_ident()
+    outermost = thread not in RUNNING
+    if outermost:
+        RUNNING[thread] = {}
     for root, g in roots:
         key = root[0]
         if key in grads:
@@ -54,49 +55,22 @@ def backward(roots: list[tuple[Node, Value]], inputs: list[Node], floor: int = -
             waiting[key] = root
             heappush(queue, -key)
         del root
+    try:
+        while queue:
+            _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, large)
+        found = [grads.get(leaf[0]) for leaf in inputs]
+        if roots and not all([c is None or is_trusted(c) for c in found]):
+            found = look_again(roots, inputs, floor, given and outermost)
+    finally:
+        if outermost:
+            del RUNNING[thread]
     roots.clear()
-    while queue:
-        _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
-    return [grads.get(leaf[0]) for leaf in inputs]
-
-
-def _without_flat(c: Value, parent: Node, floor: int) -> Value:
-    """Return the cotangent of `parent` with 0 for what is infinite and does not move."""
-    if c is None or type(c) is tuple or parent[1] is None or parent[0] <= floor:
-        return c
-    infinite = np.isinf(c)
-    if type(infinite) in (np.ndarray, np.bool_) and not infinite.any():
-        return c
-    size = int(np.prod(shape_of(c)))
-    probe = 1.0 + (GOLDEN * np.arange(1, size + 1)) % 1.0  # no two of them cancel by chance
-    moves: Any = False
-    probe = infinite * probe.reshape(shape_of(c)).astype(dtype_of(c))
-    for arrived in _parts(_arrive(parent, probe, floor)):
-        moves = np.logical_or(moves, np.any(np.not_equal(arrived, 0)))
-    settled = np.where(np.logical_and(infinite, np.logical_not(moves)), dtype_of(c).type(0), c)
-    return settled if shape_of(c) else settled[()]
-
-
-def _parts(cotangents: Iterable) -> Iterator:
-    """Go through cotangents, of which some are tuples with None."""
-    for c in cotangents:
-        if isinstance(c, (tuple, list)):
-            yield from _parts(c)
-        elif c is not None:
-            yield c
-
-
-def _arrive(node: Node, g: Value, floor: int) -> list:
-    """Return the cotangents of the leaves that a pass from one node reaches; it frees none."""
-    grads, waiting, queue = {node[0]: g}, {node[0]: node}, [-node[0]]
-    while queue:
-        _along_chain(waiting.pop(-heappop(queue)), grads, set(), waiting, queue, floor)
-    return list(grads.values())
+    return found
 
 
 def _along_chain(
     node: Node | None, grads: dict[int, Value], ours: set[int], waiting: dict[int, Node],
-    queue: list[int], floor: int,
+    queue: list[int], floor: int, large: Large,
 ) -> None:  # fmt: skip
     """Pass cotangents on from `node` to its parents, then from one of these, and so on.
 
@@ -104,7 +78,8 @@ def _along_chain(
     is later than the next node of the chain, that node waits, too.
     """
     while node is not None:
-        key, parent, rule, saved, fix, rest = node
+        here, parent, rule, saved, fix, rest = node
+        key = here
         g = grads.pop(key)
         big = type(g) is ndarray and g.size > BIG
         mine, alone = big and key in ours, rest is None
@@ -130,12 +105,15 @@ def _along_chain(
                 c = rule(g, *saved)
                 if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
                     c = None if c is None else fit(c, fix[0], fix[1])
-            if UNSETTLED and is_reported():
-                c = _without_flat(c, parent, floor)
             if c is not None:
                 key = parent[0]
+                kind = type(c)
+                if fix is None and (
+                    c.size > BIG if kind is ndarray else kind is not float64 and is_large(c)
+                ):
+                    c = large.note(here, rule, g, c, saved, alone, parent, floor, key in grads)
                 if key in grads:
-                    if big or (type(c) is ndarray and c.size > BIG):
+                    if big or (kind is ndarray and c.size > BIG):
                         grads[key] = _add(grads[key], c, key in ours, fresh)
                         ours.add(key)
                     else:
@@ -151,6 +129,8 @@ def _along_chain(
                             waiting[key] = parent
                             heappush(queue, -key)
             if rest is None:
+                if big and large.moves:
+                    large.moves.pop(here, None)
                 break
             parent, rule, saved, fix, rest = rest
         if queue and node is not None and -queue[0] > node[0]:

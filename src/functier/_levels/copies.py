@@ -120,7 +120,7 @@ class Copies:
                 extra = self.value(extra)
             elif not x.level.live and x.level.kind.differentiates == "reverse":
                 extra = (extra[0], None)  # of the tape that is being copied: its number suffices
-            y._extra = extra
+            y._extra, y._moves = extra, None
         if hasattr(x, "__dict__"):
             vars(y).update(vars(x))
         return y

@@ -4,26 +4,48 @@ A tensor of a `JvpLevel` always has a tangent; a value whose tangent is zero lea
 level, so a symbolic zero costs nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from operator import getitem, matmul
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
 
 from .._core.border import OBJECT, one_array, one_value, unexpected, without_derivative
-from .._core.numpy_facts import FAST_PARTS, FLOAT, dtype_of, shape_of
+from .._core.numpy_facts import FAST_PARTS, FLOAT, UFUNC_OF, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
-from .._core.rule import negated
+from .._core.rule import Rule, negated
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
-from .._core.types import Value
+from .._core.types import Function, Value
+from .._core.unsettled import is_trusted
+from .._core.zeros import STEEP, ZEROS
 from .._mutation.array import Array, make_result_writable, settle
 from .attributes import has_methods
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .level import Level
+from .moves import (
+    Kinks,
+    Later,
+    chosen,
+    either,
+    either_later,
+    follow,
+    follow_product,
+    is_root,
+    kinks_of,
+    later,
+    now,
+    probe,
+    rough,
+    through,
+    with_kinks,
+)  # fmt: skip
+from .states import Layer
 from .stores import JvpStore
 
 new = object.__new__
@@ -31,6 +53,7 @@ ndarray = np.ndarray
 float64 = np.float64
 NUMBERS = float, complex
 WEAK = int, float, complex
+SPREADING = "linear", "selection", "choice"
 
 
 class JvpLevel(Level):
@@ -44,15 +67,18 @@ class JvpLevel(Level):
 
     def track(self, leaves: list[Value], directions: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs, each with its direction as the tangent."""
-        return [
-            self.pair(x if type(x) is ndarray else self.lower(x), self.lower(t))
-            for x, t in zip(leaves, directions)
-        ]
+        found = []
+        for x, t in zip(leaves, directions):
+            t = self.lower(t)
+            all_of_it = t.all() if type(t) is ndarray else type(t) is float64 and t
+            moves = None if all_of_it else Later(np.not_equal, t, 0)
+            found.append(self.pair(x if type(x) is ndarray else self.lower(x), t, moves))
+        return found
 
-    def pair(self, primal: Value, tangent: Value) -> Tensor:
-        """Return the tensor of a primal and its tangent."""
+    def pair(self, primal: Value, tangent: Value, moves: Any = None) -> Tensor:
+        """Return the tensor of a primal and its tangent, and where that moves."""
         x: Any = new(self.cls)
-        x._value, x._extra = primal, tangent
+        x._value, x._extra, x._moves = primal, tangent, moves
         return x
 
     # ---- operations ----
@@ -62,16 +88,26 @@ class JvpLevel(Level):
         fast = FastCalls(
             kind, negated=negated, fit_tangent=fit_tangent, ndarray=ndarray, float64=float64,
             FLOAT=FLOAT, NUMBERS=NUMBERS, OBJECT=OBJECT, without_derivative=without_derivative,
+            chosen=chosen, either_later=either_later, kinks_of=kinks_of, rough=rough,
+            with_kinks=with_kinks, getitem=getitem, through=through, is_trusted=is_trusted,
         )  # fmt: skip
-        makers = {  # by the number of facts, of which each operand has three
-            3: fast.unary("func, rule, pick, _", UNARY),
-            6: fast.binary("func, rule, pick, _, rule2, pick2, __", BINARY),
+        makers = {  # by the number of facts, of which each operand has three, and by their kind
+            (3, False): fast.unary("func, rule, pick, _", UNARY),
+            (3, True): fast.unary("func, rule, pick, _", STEEP_UNARY),
+            (3, None): fast.unary("func, rule, pick, _", KINK_UNARY),
+            (6, None): fast.binary("func, rule, pick, _, rule2, pick2, __", KINK_BINARY),
+            (6, False): fast.binary("func, rule, pick, _, rule2, pick2, __", BINARY),
+            (6, True): fast.binary("func, rule, pick, _, rule2, pick2, __", STEEP_BINARY),
         }
-        calls = {
-            func: makers[len(row)](func, *row)
-            for func, row in PARTIALS.items()
-            if len(row) in makers and func not in (getitem, matmul)
-        }
+        select = fast.binary("func, rule, pick, _, rule2, pick2, __", SELECTION)
+        calls = {}
+        for func, row in PARTIALS.items():
+            if len(row) in (3, 6) and func not in (getitem, matmul):
+                zeros_of = ZEROS[row[0]].kind
+                selects = zeros_of in SPREADING and len(row) == 6
+                how = None if zeros_of == "kink" else func in STEEP
+                make = select if selects else makers[len(row), how]
+                calls[func] = make(func, *row)
         product = fast.product("func", PRODUCT)
         calls[matmul] = calls[np.matmul] = product(matmul)
         calls[getitem] = fast.getitem("", {*FAST_PARTS, ndarray}, GETITEM, WITHOUT_AXES)()
@@ -88,49 +124,98 @@ class JvpLevel(Level):
         ans = call.run(values)
         if op.constant:
             return make_result_writable(self.cls, ans)
-        jvp, names, operands = op.jvp, call.names, call.operands
+        jvp, names = op.jvp, call.names
         rules = op.vjp if isinstance(jvp, str) else (jvp or {})
         for i in moving:
             if names[i] not in rules:
                 raise no_rule(str(self), op, names[i])
         if not moving:
             return ans
+        tangent, moves = self.push(op, call, values, moving, ans)
+        if op.family == "elementwise" and type(tangent) is not tuple and not is_trusted(tangent):
+            if INFINITE.lay(self):
+                tangent, moves = self.push(op, call, values, moving, ans)
+        return self.outputs(ans, tangent, isinstance(jvp, str), moves)
+
+    def push(
+        self, op: Op, call: Call, values: list, moving: list[int], ans: Value
+    ) -> tuple[Value, Any]:
+        """Return the tangent of a result, and where it moves."""
+        jvp: Any = op.jvp
+        names, operands = call.names, call.operands
         tangent: Any = None
+        moves: Any = None
         if jvp == "linear":
-            tangent = call.run(
-                [
-                    x._extra if type(x) is cls else zero_tangent(v) if name in rules else v
-                    for x, v, name in zip(operands, values, names)
-                ]
-            )
+            tangent = call.run(self.tangents(op, call, values))
+            given = [operands[i]._moves for i in moving]
+            if len(given) < len([n for n in names if n in op.vjp]) or None not in given:
+                moves = later(self.moves_through, given, op, call, values)
         elif jvp == "multilinear":
             for i in moving:
                 t = call.run([*values[:i], operands[i]._extra, *values[i + 1 :]])
                 tangent = add(tangent, t)
+            moves = rough(*[operands[i]._moves for i in moving])
         else:
             for i in moving:
-                rule = rules[names[i]]
-                t = rule.fn(operands[i]._extra, *rule.save(ans, call, values, i))
-                tangent = add(tangent, t)
-        return self.outputs(ans, tangent, isinstance(jvp, str))
+                rule, x = jvp[names[i]], operands[i]
+                saved = rule.save(ans, call, values, i)
+                kind = kind_of(rule)
+                if kind in SPREADING:
+                    part = through(rule.fn, x._extra, saved, x._moves)
+                elif kind is None or (kind == "kink" and op.family != "elementwise"):
+                    part = rough(x._moves)
+                else:
+                    part = x._moves
+                part = with_kinks(part, kinks_of(part) + kinks_at(kind, ans))
+                moves = part if tangent is None else either_later(moves, part)
+                tangent = add(tangent, rule.fn(x._extra, *saved))
+        return tangent, moves
+
+    def tangents(self, op: Op, call: Call, values: list) -> list:
+        """Return the operands of a linear operation, with the tangents of those that have one."""
+        return [
+            x._extra if type(x) is self.cls else zero_tangent(v) if name in op.vjp else v
+            for x, v, name in zip(call.operands, values, call.names)
+        ]
+
+    def moves_through(self, moves: Sequence, op: Op, call: Call, values: list) -> Value:
+        """Return where the result of a linear operation moves, for the `moves` of its operands."""
+        found = iter(moves)
+        numbers = [
+            probe(t, now(next(found))) if type(x) is self.cls else t
+            for x, t in zip(call.operands, self.tangents(op, call, values))
+        ]
+        return np.not_equal(call.run(numbers), 0)
 
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         value, jvp, name = x._value, op.jvp, op.lead[0]
+        moves = x._moves
         if jvp == "linear" and name in op.vjp:
             kernel = op.kernel
-            return self.outputs(kernel(value, **given), kernel(x._extra, **given), True)
+            if moves is not None:
+                moves = through(partial(kernel, **given), x._extra, (), moves)
+            return self.outputs(kernel(value, **given), kernel(x._extra, **given), True, moves)
         rule = jvp.get(name) if type(jvp) is dict else None
-        if rule is None or rule._direct is None:
+        kind = None if rule is None else kind_of(rule)
+        if rule is None or rule._direct is None or kind not in SPREADING:
             return Level.apply_single(self, op, x, given)
         ans = op.kernel(value, **given)
-        tangent = rule.fn(x._extra, *rule.save_direct(ans, given, (value,)))
-        return self.outputs(ans, tangent)
+        saved = rule.save_direct(ans, given, (value,))
+        tangent = rule.fn(x._extra, *saved)
+        moves = through(rule.fn, x._extra, saved, moves)
+        moves = with_kinks(moves, kinks_of(moves) + kinks_at(kind, ans))
+        return self.outputs(ans, tangent, False, moves)
 
-    def outputs(self, ans: Value, tangent: Value, linear: bool = False) -> Value:
+    def steep(self, func: Function, args: tuple) -> Any:
+        """Compute a call whose tangent is not finite, and all later ones, with where each moves."""
+        INFINITE.lay(self)
+        return self.function(UFUNC_OF.get(func, func), args, {})
+
+    def outputs(self, ans: Value, tangent: Value, linear: bool = False, moves: Any = None) -> Value:
         """Return the tensor, or tensors, of a result that has a tangent."""
         kind = type(ans)
         if linear and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
-            return self.pair(ans, tangent)  # made alike, from operands of one form
+            return self.pair(ans, tangent, moves)  # made alike, from operands of one form
         if isinstance(ans, (tuple, list)):
             return like(ans, [self.outputs(v, t) for v, t in zip(ans, tangent)])
         if kind is self.cls:  # an object array among the operands had it as an element
@@ -139,7 +224,7 @@ class JvpLevel(Level):
             if tangent is not None and is_value(ans) and dtype_of(ans).kind not in "fciub":
                 raise without_derivative(ans)
             return ans
-        return self.pair(ans, fit_tangent(tangent, ans))
+        return self.pair(ans, fit_tangent(tangent, ans), moves)
 
     # ---- the imperative style ----
 
@@ -167,6 +252,72 @@ class JvpLevel(Level):
         return x, zeros(x)
 
 
+class Other:
+    """The layer over a level of another kind, which is never laid."""
+
+
+class Infinite(JvpLevel):
+    """The layer over a level that has met a tangent which is not finite."""
+
+    def push(
+        self, op: Op, call: Call, values: list, moving: list[int], ans: Value
+    ) -> tuple[Value, Any]:
+        jvp: Any = op.jvp
+        operands = call.operands
+        tangent: Any = None
+        moves: Any = None
+        alone = len(moving) == 1
+        if jvp == "linear":
+            tangent = call.run(self.tangents(op, call, values))
+            given = [operands[i]._moves for i in moving]
+            moves = self.moves_through(given, op, call, values)
+            return tangent, with_kinks(moves, kinks_of(*given))
+        kinks = kinks_of(*[operands[i]._moves for i in moving])
+        for i in moving:
+            x = operands[i]
+            if jvp == "multilinear":
+                t, found = follow_product(
+                    lambda g, v: call.run([g, v] if i == 0 else [v, g]),
+                    x._extra, now(x._moves), (values[1 - i],), alone,
+                )  # fmt: skip
+                t = t if found is None else np.where(found, t, 0)[()]
+            else:
+                rule = jvp[call.names[i]]
+                saved = rule.save(ans, call, values, i)
+                t, found = follow(rule.fn, x._extra, now(x._moves), saved, alone)
+                kinks += kinks_at(kind_of(rule), ans)
+                if is_root(rule.fn, saved):
+                    t = _settle_root(x, t, saved[0])
+                    kinks += ((saved[0], 0),)
+            moves = found if tangent is None else either(moves, found)
+            tangent = add(tangent, t)
+        return tangent, with_kinks(moves, kinks)
+
+    def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
+        return Level.apply_single(self, op, x, given)
+
+
+def _settle_root(x: Any, t: Value, value: Value) -> Value:
+    """Return the tangent of a square root, with 0 where that of `value` is: of a norm at 0."""
+    flat = np.logical_and(np.equal(x._extra, 0), np.equal(value, 0))
+    for kink in kinks_of(x._moves):
+        flat = np.logical_and(flat, np.logical_not(np.any(np.equal(*kink))))
+    return np.where(flat, 0, t)[()]
+
+
+def kind_of(rule: Rule) -> str | None:
+    """Return the kind of a rule's zeros, if it has been declared."""
+    return ZEROS[rule.fn].kind if rule.fn in ZEROS else None
+
+
+def kinks_at(kind: str | None, ans: Value) -> Kinks:
+    """Return the kinks of an operation, at which its tangent is zero; of a choice, anywhere."""
+    return ((ans, 0),) if kind == "kink" else ((0, 0),) if kind == "choice" else ()
+
+
+INFINITE = Layer("Infinite", -1, lambda kind: Infinite if kind is JvpLevel else Other)
+
+
 def fit_tangent(tangent: Value, ans: Value) -> Value:
     """Give a tangent the shape and dtype of its primal."""
     if fix_for(ans, tangent, False) is None:
@@ -184,7 +335,8 @@ def zero_tangent(value: Value) -> Value:
 UNARY = """
 value = x._value
 y._value = ans = func(value)
-y._extra = rule(x._extra, *pick(ans, value)) if pick else rule(x._extra)
+y._extra = tangent = rule(x._extra, *pick(ans, value)) if pick else rule(x._extra)
+y._moves = x._moves
 """
 
 BINARY = {
@@ -196,16 +348,21 @@ BINARY = {
             tangent = tangent - t
         else:
             tangent = tangent + (rule2(t, *pick2(ans, value, y)) if pick2 else rule2(t))
+        moves = a._moves
+        if moves is not b._moves:
+            moves = either_later(moves, b._moves)
     """,
     "left": """
         value = a._value
         ans = func(value, b)
         tangent = rule(a._extra, *pick(ans, value, b)) if pick else rule(a._extra)
+        moves = a._moves
     """,
     "right": """
         value = b._value
         ans = func(a, value)
         tangent = rule2(b._extra, *pick2(ans, a, value)) if pick2 else rule2(b._extra)
+        moves = b._moves
     """,
     "result": """
         kind = type(ans)
@@ -218,24 +375,70 @@ BINARY = {
             if kind is type(z):
                 raise without_derivative(ans)
             tangent = fit_tangent(tangent, ans)
-        z._value, z._extra = ans, tangent
+        z._value, z._extra, z._moves = ans, tangent, moves
     """,
 }
+
+KINK_UNARY = UNARY + "y._moves = with_kinks(x._moves, (*kinks_of(x._moves), (ans, 0)))"
+KINK_BINARY = {
+    **BINARY,
+    "result": dedent(BINARY["result"]) + """
+z._moves = with_kinks(moves, (*kinks_of(moves), (ans, 0)))
+    """,
+}  # fmt: skip
+"""The calls of norms."""
+
+STEEP_UNARY = (
+    UNARY
+    + """
+if not is_trusted(tangent):
+    return level.steep(func, (x,))
+"""
+)
+STEEP_BINARY = {
+    **BINARY,
+    "result": dedent(BINARY["result"]) + """
+if not is_trusted(tangent):
+    return level.steep(func, (a, b))
+    """,
+}  # fmt: skip
+"""The calls of functions whose derivative may be infinite."""
+
+SELECTION = {
+    **BINARY,
+    "both": dedent(BINARY["both"]) + """
+moves = with_kinks(moves, (*kinks_of(moves), (value, y)))
+    """,
+    "left": dedent(BINARY["left"]) + """
+moves = chosen(moves, value, ans)
+    """,
+    "right": dedent(BINARY["right"]) + """
+moves = chosen(moves, value, ans)
+    """,
+}  # fmt: skip
+"""The calls of functions that choose an operand."""
 
 PRODUCT = {  # the tangents always have the form of their primal
     "both": """
         x, y = a._value, b._value
         ans, tangent = func(x, y), func(a._extra, y) + func(x, b._extra)
+        moves = a._moves if a._moves is b._moves is None else rough(a._moves, b._moves)
     """,
-    "left": "ans, tangent = func(a._value, b), func(a._extra, b)",
-    "right": "ans, tangent = func(a, b._value), func(a, b._extra)",
+    "left": """
+        ans, tangent = func(a._value, b), func(a._extra, b)
+        moves = a._moves if a._moves is None else rough(a._moves)
+    """,
+    "right": """
+        ans, tangent = func(a, b._value), func(a, b._extra)
+        moves = b._moves if b._moves is None else rough(b._moves)
+    """,
     "result": """
         kind = type(ans)
         if kind is not float64 and (
             kind is type(z) or kind is float or ans.dtype is OBJECT
         ):
             raise without_derivative(ans)  # an operand is an array of objects
-        z._value, z._extra = ans, tangent
+        z._value, z._extra, z._moves = ans, tangent, moves
     """,
 }
 
@@ -243,5 +446,7 @@ GETITEM = """
 value, t = x._value, x._extra
 if type(value) in NUMBERS or type(t) in NUMBERS:  # numbers have no items
     return level.getitem(x, index)
-y._value, y._extra = value[index], t[index]
+y._value, y._extra, y._moves = value[index], t[index], x._moves
+if x._moves is not None:
+    y._moves = through(getitem, t, (index,), x._moves)
 """

@@ -97,7 +97,7 @@ def read_only(x: ndarray) -> ndarray:
 def with_value(x: Any, value: Value) -> Any:
     """Return a tensor like `x` with another array inside."""
     y = object.__new__(type(x))
-    y._value, y._extra = value, x._extra
+    y._value, y._extra, y._moves = value, x._extra, None
     return y
 
 

@@ -96,7 +96,7 @@ def pull_rows(site: Site, roots: list, basis: list, inputs: list) -> list:
         pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
         roots.clear()  # so that the backward pass frees the tape
         del cotangents
-        grads = backward(pairs, inputs)
+        grads = backward(pairs, inputs, given=True)
         return [None if g is None else level.unwrap(g) for g in grads]
 
     return run(BatchLevel.prepare(site.label, site.escape, site.frame, site.outer), pull)

@@ -55,7 +55,7 @@ class LevelStore:
         x = new(self.level.cls)
         x._value = value
         if extra is not EMPTY:
-            x._extra = extra
+            x._extra, x._moves = extra, None
         return x
 
 
@@ -267,9 +267,7 @@ class JvpStore(LevelStore):
         self.tangents.lends = True
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
-        x = new(self.level.cls)
-        x._value, x._extra = self.inner.get(layout, parts), self.tangents.get(layout, parts)
-        return x
+        return self.form(self.inner.get(layout, parts), self.tangents.get(layout, parts))
 
     def get_at(self, places: Value) -> Value:
         self.deepen(places, places)

@@ -23,6 +23,7 @@ from .._core.rule import Rule, unchanged
 from .._core.sharing import declare_memory
 from .._core.table import MAKERS, OPS, PARTIALS, UNSUPPORTED
 from .._core.types import Axis, Function, Value
+from .._core.zeros import STEEP, ZEROS, Kind, declare_zeros
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift, shift_all
 
 __all__ = [
@@ -205,8 +206,12 @@ check_values = primitive(_check_values)
 
 def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
     """Declare an operation by its rules; the other constructors call this one."""
-    record = Op(func, params, arrays, **facts)
-    OPS[func] = record
+    zeros = facts.pop("zeros", None)
+    record = OPS[func] = Op(func, params, arrays, **facts)
+    if zeros:
+        for rules in (record.jvp, record.vjp):
+            if isinstance(rules, dict):
+                declare_zeros(zeros, [rule.fn for rule in rules.values()])
     return record
 
 
@@ -216,6 +221,8 @@ def elementwise(
     params: str = "",
     holomorphic: bool = True,
     vmap: Callable | None = None,
+    zeros: Kind = "each",
+    steep: bool = False,
     **facts: Any,
 ) -> Op:
     """Declare an operation that works on each element by itself.
@@ -224,13 +231,17 @@ def elementwise(
     the jvp and, conjugated around by the engine, the vjp. None is a zero derivative.
     ``holomorphic=False`` takes explicit ``jvp=`` and ``vjp=`` for functions that have no
     complex derivative. ``(times, "y")`` is a function that several rules share, and the
-    names of the values it needs.
+    names of the values it needs. `zeros` is the kind of all its rules: see `Zeros`. A
+    `steep` function has an infinite derivative at a point.
     """
     ufunc = isinstance(func, np.ufunc)
     names = ("x", "y", "z", "w")[: getattr(func, "nin", len(partials) or 1)]
     params = params or " ".join(names)
     operands = params.split()[: len(names)]
     rules = {n: Rule(p, operands, holomorphic) for n, p in zip(operands, partials) if p}
+    declare_zeros(zeros, [r.fn for r in rules.values()])
+    if steep:
+        STEEP.update((func, SPELLED.get(func, func)))
     if not facts.get("constant"):
         shared = _mask_rules(rules, operands) if ufunc else rules  # by both modes
         for mode in ("jvp", "vjp"):
@@ -242,6 +253,7 @@ def elementwise(
         f"{params} out where" if ufunc else params,
         f"{' '.join(operands)} where" if ufunc else " ".join(operands),
         family="elementwise",
+        zeros=zeros,
         kernel=allow_missing_out(func) if ufunc else func,
         vmap=vmap or elementwise_vmap(allow_missing_out(func) if ufunc else func),
         **facts,
@@ -296,6 +308,7 @@ def _mask_rule(rule: Rule | Function | tuple, operands: list[str]) -> Rule:
 
     masked = Rule((fn, *rule.needs, "where", "dtype"), (), rule.holomorphic)
     masked.defaults = {**rule.defaults, "where": True, "dtype": None}
+    declare_zeros(ZEROS[rule.fn].kind if rule.fn in ZEROS else "each", [fn], masked=True)
     return masked
 
 
@@ -314,6 +327,7 @@ def linear(
 
     ``jvp="multilinear"``: linear in each of them, the others held fixed.
     """
+    facts.setdefault("zeros", "product" if jvp == "multilinear" else "linear")
     return op(func, params, arrays, family="linear", jvp=jvp, **facts)
 
 
@@ -333,6 +347,7 @@ op(
     vmap=lambda k, x, passes, message: check_values(x, passes, message),
     jvp={"x": lambda t: t},
     vjp={"x": lambda g: g},
+    zeros="linear",
 )
 
 

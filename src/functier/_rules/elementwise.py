@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import BIG, align, dtype_of, has_form_of
-from .._core.rule import negated, times, unchanged
+from .._core.rule import negated, times, times_ans, unchanged
 from .._core.types import Function, Value
+from .._core.zeros import declare_zeros
 from .axes import as_array, as_strong, is_known_false, replace_zeros
 from .constructors import (
     composite,
@@ -23,7 +24,6 @@ from .constructors import (
     elementwise_vmap,
     primitive,
 )
-from .unbounded import quotient, zero_wins
 
 _NoValue = np._NoValue
 
@@ -34,8 +34,8 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
 def _divide_by(g: Value, made: Value) -> Value:
     if type(made) is np.ndarray and made.size > BIG and has_form_of(g, made):
-        return zero_wins(g, np.divide(g, made, out=made))
-    return zero_wins(g, g / made)
+        return np.divide(g, made, out=made)
+    return g / made
 
 
 def _subtract_from_one(made: Value) -> Value:
@@ -44,15 +44,22 @@ def _subtract_from_one(made: Value) -> Value:
     return 1 - made
 
 
+def quotient(g: Value, divisor: Value) -> Value:
+    """Return g / divisor."""
+    if isinstance(divisor, float) and not divisor:  # Python's own division raises
+        divisor = np.float64(divisor)
+    return g / divisor
+
+
 # ---- arithmetic ----
 
 elementwise(np.add, unchanged, unchanged)
 elementwise(np.subtract, unchanged, negated)
 elementwise(np.multiply, (times, "y"), (times, "x"))
-elementwise(np.divide, (quotient, "y"), lambda g, ans, y: zero_wins(g, -g * ans / y))
+elementwise(np.divide, (quotient, "y"), lambda g, ans, y: -g * ans / y, steep=True)
 elementwise(np.negative, negated)
 elementwise(np.positive, unchanged)
-elementwise(np.reciprocal, lambda g, x: -_divide_by(g, x * x))
+elementwise(np.reciprocal, lambda g, x: -_divide_by(g, x * x), steep=True)
 elementwise(np.square, lambda g, x: g * (2 * x))
 elementwise(np.remainder, unchanged, lambda g, x, y: -g * np.floor_divide(x, y))
 elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
@@ -77,15 +84,14 @@ def _power_x(g: Value, x: Value, y: Value) -> Value:
         # The operator has fast squares and roots, but is Python's own on a Python number, and
         # Python raises at 0 to a negative power.
         power = np.power if y < 1 or type(x) in (float, complex) else operator.pow
-        c = g * (y * power(x, y - 1))
-        return c if y >= 1 else zero_wins(g, c)
+        return g * (y * power(x, y - 1))
     y = _match_precision(y, g)
     zero, others = np.equal(y, 0), np.power(x, y - 1)
     if is_known_false(zero):
-        return zero_wins(g, g * (y * others))
+        return g * (y * others)
     # Not 0 wherever y is: the derivative of this by y is x^-1 there.
     spoilt = np.logical_and(zero, np.logical_not(np.isfinite(others)))
-    return zero_wins(g, g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1)))
+    return g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1))
 
 
 def _power_y(g: Value, ans: Value, x: Value) -> Value:
@@ -93,24 +99,25 @@ def _power_y(g: Value, ans: Value, x: Value) -> Value:
     if isinstance(x, (int, float)):  # a weak number: float32 stays what it is
         if x < 0 and dtype_of(ans).kind == "c":
             return g * ans * cmath.log(x)
-        return zero_wins(g, g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan))
+        return g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan)
     if hasattr(x, "dtype") and x.dtype != dtype_of(ans):
         x = x.astype(dtype_of(ans))  # the logarithm of an int8 has half precision
-    return zero_wins(g, g * ans * np.log(replace_zeros(x)))
+    return g * ans * np.log(replace_zeros(x))
 
 
-elementwise(np.power, _power_x, _power_y)
-elementwise(np.float_power, _power_x, _power_y)
+declare_zeros("power", [_power_x])
+elementwise(np.power, _power_x, _power_y, steep=True)
+elementwise(np.float_power, _power_x, _power_y, steep=True)
 
 # ---- exponentials and logarithms ----
 
-elementwise(np.exp, (times, "ans"))
+elementwise(np.exp, (times_ans, "ans"))
 elementwise(np.exp2, lambda g, ans: g * ans * LN2)
 elementwise(np.expm1, lambda g, ans: g * (ans + 1))
-elementwise(np.log, (quotient, "x"))
-elementwise(np.log2, lambda g, x: _divide_by(g, x * LN2))
-elementwise(np.log10, lambda g, x: _divide_by(g, x * LN10))
-elementwise(np.log1p, lambda g, x: _divide_by(g, x + 1))
+elementwise(np.log, (quotient, "x"), steep=True)
+elementwise(np.log2, lambda g, x: _divide_by(g, x * LN2), steep=True)
+elementwise(np.log10, lambda g, x: _divide_by(g, x * LN10), steep=True)
+elementwise(np.log1p, lambda g, x: _divide_by(g, x + 1), steep=True)
 
 
 def softmax_share(exp: Function, g: Value, ans: Value, x: Value) -> Value:
@@ -135,8 +142,8 @@ elementwise(
 
 # ---- roots ----
 
-elementwise(np.sqrt, lambda g, ans: _divide_by(g, 2 * ans))
-elementwise(np.cbrt, lambda g, ans: _divide_by(g, 3 * ans * ans))
+elementwise(np.sqrt, lambda g, ans: _divide_by(g, 2 * ans), zeros="root", steep=True)
+elementwise(np.cbrt, lambda g, ans: _divide_by(g, 3 * ans * ans), steep=True)
 
 
 def _over_hypot(g: Value, ans: Value, x: Value) -> Value:
@@ -149,7 +156,10 @@ def _over_hypot(g: Value, ans: Value, x: Value) -> Value:
 
 
 elementwise(
-    np.hypot, lambda g, ans, x: _over_hypot(g, ans, x), lambda g, ans, y: _over_hypot(g, ans, y)
+    np.hypot,
+    lambda g, ans, x: _over_hypot(g, ans, x),
+    lambda g, ans, y: _over_hypot(g, ans, y),
+    zeros="kink",
 )
 
 # ---- trigonometric and hyperbolic ----
@@ -166,8 +176,8 @@ def _cos_of_arcsin(x: Value) -> Value:
     return np.sqrt(_subtract_from_one(x * x))
 
 
-elementwise(np.arcsin, lambda g, x: _divide_by(g, _cos_of_arcsin(x)))
-elementwise(np.arccos, lambda g, x: -_divide_by(g, _cos_of_arcsin(x)))
+elementwise(np.arcsin, lambda g, x: _divide_by(g, _cos_of_arcsin(x)), steep=True)
+elementwise(np.arccos, lambda g, x: -_divide_by(g, _cos_of_arcsin(x)), steep=True)
 elementwise(np.arctan, lambda g, x: _divide_by(g, 1 + x * x))
 
 
@@ -192,8 +202,8 @@ elementwise(np.sinh, lambda g, x: g * np.cosh(x))
 elementwise(np.cosh, lambda g, x: g * np.sinh(x))
 elementwise(np.tanh, lambda g, ans: g * _subtract_from_one(ans * ans))
 elementwise(np.arcsinh, lambda g, x: _divide_by(g, np.sqrt(x * x + 1)))
-elementwise(np.arccosh, lambda g, x: _divide_by(g, np.sqrt(x - 1) * np.sqrt(x + 1)))
-elementwise(np.arctanh, lambda g, x: _divide_by(g, _subtract_from_one(x * x)))
+elementwise(np.arccosh, lambda g, x: _divide_by(g, np.sqrt(x - 1) * np.sqrt(x + 1)), steep=True)
+elementwise(np.arctanh, lambda g, x: _divide_by(g, _subtract_from_one(x * x)), steep=True)
 elementwise(np.deg2rad, lambda g: g * (np.pi / 180))
 elementwise(np.radians, lambda g: g * (np.pi / 180))
 elementwise(np.rad2deg, lambda g: g * (180 / np.pi))
@@ -218,6 +228,7 @@ for func in (np.maximum, np.minimum, np.fmax, np.fmin):
         func,
         lambda g, ans, x, y: g * choice(x, y, ans),
         lambda g, ans, x, y: g * choice(y, x, ans),
+        zeros="choice",
     )
 
 
@@ -236,6 +247,7 @@ elementwise(
     lambda g, condition: np.where(condition, g, 0),
     lambda g, condition: np.where(condition, 0, g),
     params="condition x y",
+    zeros="selection",
     vmap=_where_vmap,
     by_value=lambda call: [0] if len(call.operands) == 1 else [],
 )
@@ -247,6 +259,7 @@ elementwise(
     lambda g, ans, x: g * np.equal(x, ans),
     lambda g, ans, x, y: g * (np.equal(y, ans) & np.not_equal(x, ans)),
     lambda g, ans, x, y: g * (np.not_equal(y, ans) & np.not_equal(x, ans)),
+    zeros="linear",
 )
 
 
@@ -297,11 +310,11 @@ def _sign_rule(g: Value, ans: Value, x: Value) -> Value:
     return (g - along * ans) / replace_zeros(radius)
 
 
-elementwise(np.absolute, _absolute_rule, holomorphic=False)
-elementwise(np.fabs, _absolute_rule)
-elementwise(np.sign, _sign_rule, holomorphic=False)
+elementwise(np.absolute, _absolute_rule, holomorphic=False, zeros="kink")
+elementwise(np.fabs, _absolute_rule, zeros="kink")
+elementwise(np.sign, _sign_rule, holomorphic=False, zeros="linear")
 elementwise(np.copysign, lambda g, ans, x: g * np.sign(x) * np.sign(ans), lambda g: g * 0)
-elementwise(np.heaviside, lambda g: g * 0, lambda g, x: g * np.equal(x, 0))
+elementwise(np.heaviside, lambda g: g * 0, lambda g, x: g * np.equal(x, 0), zeros="linear")
 
 # ---- the form of a number ----
 

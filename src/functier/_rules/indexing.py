@@ -22,6 +22,7 @@ from .._core.op import Call
 from .._core.sharing import declare_memory
 from .._core.table import PARTIALS
 from .._core.types import Function, Index, Shape, Value
+from .._core.zeros import declare_zeros
 from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
 from .constructors import (
     composite,
@@ -113,6 +114,7 @@ def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False)
 
 
 PARTIALS[operator.getitem] = (transpose_read, None, False)
+declare_zeros("selection", [transpose_read])
 
 
 # ---- a batch: one NumPy call serves ----
@@ -248,6 +250,7 @@ for func, bind in ((operator.getitem, _bind_index), (getitem, _bind_split)):
         vmap=_getitem_vmap,
         by_value=_mask_places,
         vjp={"x": _getitem_x},
+        zeros="selection",
     )
 
 

@@ -46,6 +46,7 @@ op(
     vmap=lambda k, a, widths, value: pad_with(a, [(0, 0)] * k + widths, value),
     jvp={"a": lambda t, widths: pad_with(t, widths, 0)},
     vjp={"a": lambda g, a_shape, widths: g[_inner_index(a_shape, widths)]},
+    zeros="linear",
 )
 
 

@@ -81,6 +81,7 @@ op(
     vmap=reduction_vmap(_sum),
     jvp={"a": _sum_jvp},
     vjp={"a": _sum_vjp},
+    zeros="linear",
 )
 
 
@@ -190,7 +191,8 @@ def _extremum_jvp(
     where: Value = True,
 ) -> Value:
     share = shares(a, ans, axis, keepdims, initial is None, where)
-    return np.sum(share * t, axis=axis, keepdims=keepdims)
+    part = t if dtype_of(share).kind == "b" else share * t
+    return np.sum(np.where(share, part, 0), axis=axis, keepdims=keepdims)
 
 
 def _extremum_vjp(
@@ -251,6 +253,7 @@ for func, kernel in (
         vmap=reduction_vmap(kernel),
         jvp={"a": _extremum_jvp},
         vjp={"a": _extremum_vjp},
+        zeros="choice",
     )
 
 

@@ -84,6 +84,7 @@ op(
     vmap=one_axis_vmap(np.sort),
     jvp={"a": _sort_jvp},
     vjp={"a": _sort_vjp},
+    zeros="linear",
 )
 op(
     np.partition,
@@ -91,6 +92,7 @@ op(
     vmap=one_axis_vmap(np.partition),
     jvp={"a": _partition_jvp},
     vjp={"a": _partition_vjp},
+    zeros="linear",
 )
 constant(np.argsort, _parameter_names(np.argsort), vmap=one_axis_vmap(np.argsort, scalars=True))
 constant(
@@ -335,6 +337,7 @@ op(
     by_value="ar",
     jvp={"ar": _unique_jvp},
     vjp={"ar": _unique_vjp},
+    zeros="linear",
 )
 for unique in NAMED:
     op(

@@ -33,14 +33,6 @@ def _square(x: Value) -> Value:
     return np.square(x)
 
 
-def _safe_sqrt(variance: Value) -> Value:
-    """Return the square root, with gradient 0 at 0."""
-    zero = np.equal(variance, 0)
-    if is_known_false(zero):
-        return np.sqrt(variance)
-    return np.sqrt(np.where(zero, 1, variance)) * np.logical_not(zero)
-
-
 def _resolve_ddof(ddof: Value, correction: Value) -> Value:
     if correction is _NoValue:
         return ddof
@@ -118,7 +110,7 @@ composite(np.var, _var)
 def _deviation_body(variance: Function) -> Function:
     @functools.wraps(variance)
     def body(*args: Value, **kwargs: Any) -> Value:
-        return _safe_sqrt(variance(*args, **kwargs))
+        return np.sqrt(variance(*args, **kwargs))
 
     return body
 

@@ -422,7 +422,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
             try:
                 given = match(label, results, out_structure, cotangents, "cotangent", "output")
                 pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
-                grads = backward(pairs, inputs)
+                grads = backward(pairs, inputs, given=True)
                 full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
                 return unflatten(structure, own_memory(full, given))
             except BaseException as error:

@@ -258,7 +258,8 @@ def _pull_in_chunks(
         if chunk_size == 1:
             pairs = [(node, g[0]) for node, g in zip(nodes, basis) if node is not None]
             nodes.clear()
-            rows = [None if g is None else np.expand_dims(g, 0) for g in backward(pairs, inputs)]
+            found = backward(pairs, inputs, given=True)
+            rows = [None if g is None else np.expand_dims(g, 0) for g in found]
         else:
             rows = pull_rows(site, nodes, list(basis), inputs)
         fill_rows(rows, leaves, chunk.stop - chunk.start)

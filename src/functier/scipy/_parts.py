@@ -237,5 +237,5 @@ def _tensor(level: Any, value: Any, *extra: Any) -> Any:
     x: Any = new(level.cls)
     x._value = value
     if extra:
-        (x._extra,) = extra
+        (x._extra,), x._moves = extra, None
     return x

@@ -45,6 +45,7 @@ op(
             expand(g / replace_zeros(ans), x.shape, axis, keepdims) * x
         )
     },
+    zeros="kink",
 )
 
 # ---- vectors ----

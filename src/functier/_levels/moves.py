@@ -1,0 +1,180 @@
+"""The second look at (co)tangents that are not finite: with each, where it moves.
+
+A (co)tangent moves where the element depends on what is differentiated, also where its derivative
+is zero at this point. Where it does not move, zero wins over infinity: see `_core.zeros`. All
+functions work on values of any level. `moves` is an array of booleans; None: all of it moves.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.types import Function, Shape, Value
+from .._core.unsettled import are_settled
+from .._core.zeros import ZEROS
+
+GOLDEN = 0.6180339887498949
+DEPTH = 8
+Moves = Value | None
+Looked = tuple[Value, Moves]
+
+
+def follow(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) -> Looked:
+    """Return the result of a rule, with zero where it does not move, and where it does.
+
+    `alone`: no other operand is differentiated, so a value of it is constant.
+    """
+    facts = ZEROS.get(rule)
+    c = rule(g, *saved)
+    if facts is None or c is None or type(c) is tuple or dtype_of(c).kind != "f":
+        return c, None
+    kind, masked = facts
+    if kind in ("linear", "selection", "choice"):
+        moves = np.not_equal(rule(probe(g, moves), *saved), 0)
+    elif kind == "product":
+        c, moves = follow_product(rule, g, moves, saved, alone)
+    elif kind == "kink" and moves is not None:
+        moves = np.not_equal(rule(probe(g, moves), *as_ones(saved)), 0)
+    elif kind == "factor" and alone:
+        moves = both(moves, np.not_equal(saved[0], 0))
+    if masked and saved[-2] is not True:
+        moves = both(moves, saved[-2])
+    return (c, None) if moves is None else (np.where(moves, c, 0)[()], moves)
+
+
+def follow_product(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) -> Looked:
+    """Do so for a sum of products: infinite ones count where both of their factors do."""
+    factor, *rest = saved
+    factors = (np.not_equal(factor, 0) if alone else np.ones_like(factor)) * 1.0
+    bad, spoilt = [np.logical_not(np.isfinite(v)) for v in (g, factor)]
+    c = rule(np.where(bad, 0, g), np.where(spoilt, 0, factor), *rest)
+    infinite: Any = False
+    for x, y in ((probe(g, both(moves, bad)), factors), (probe(g, moves), spoilt * factors)):
+        infinite = np.logical_or(infinite, np.not_equal(rule(x, y, *rest), 0))
+    return np.where(infinite, np.nan, c), np.not_equal(rule(probe(g, moves), factors, *rest), 0)
+
+
+def as_ones(saved: tuple) -> tuple:
+    """Return what a rule has saved, with 1 for each number."""
+    return tuple([np.ones_like(v) if hasattr(v, "dtype") or type(v) is float else v for v in saved])
+
+
+def probe(g: Value, moves: Moves) -> Value:
+    """Return positive numbers where `g` moves, else 0; no two of them cancel by chance."""
+    shape = shape_of(g)
+    numbers = 1.0 + (GOLDEN * np.arange(1, 1 + int(np.prod(shape)))) % 1.0
+    numbers = numbers.reshape(shape).astype(dtype_of(g))
+    return numbers[()] if moves is None else np.where(moves, numbers, 0).astype(numbers.dtype)[()]
+
+
+def both(a: Moves, b: Moves) -> Moves:
+    """Return where both move."""
+    return b if a is None else a if b is None else np.logical_and(a, b)
+
+
+def either(a: Moves, b: Moves) -> Moves:
+    """Return where one of two moves; of tuples, for each of their parts."""
+    if type(a) is tuple and type(b) is tuple:
+        return tuple([either(x, y) for x, y in zip(a, b)])
+    return None if a is None or b is None else np.logical_or(a, b)
+
+
+# ---- forward mode ----
+
+
+Kinks = tuple[tuple[Value, Value], ...]
+
+
+class Later:
+    """The question ``find(*args)`` where a tangent moves, asked when one is not finite.
+
+    It keeps few values alive: after a chain of `DEPTH` questions all of a tangent moves. A zero
+    tangent may come from one of the `kinks`, where two values are equal, as that of a norm at 0.
+    """
+
+    __slots__ = ("args", "depth", "find", "kinks")
+
+    def __init__(self, find: Callable[..., Moves], *args: Any, depth: int = 1, kinks: Kinks = ()):
+        self.find, self.args, self.depth, self.kinks = find, args, depth, kinks
+
+
+def now(moves: Any) -> Moves:
+    """Return the answer to a question."""
+    return moves.find(*moves.args) if type(moves) is Later else moves
+
+
+def kinks_of(*moves: Any) -> Kinks:
+    """Return the kinks of all; of many, one that is everywhere."""
+    found = tuple([kink for m in moves if type(m) is Later for kink in m.kinks])
+    return found if len(found) < DEPTH else ((0, 0),)
+
+
+def with_kinks(moves: Any, kinks: Kinks) -> Any:
+    """Return `moves` with these kinks."""
+    return Later(now, moves, depth=depth_of(moves), kinks=kinks) if kinks else moves
+
+
+def rough(*moves: Any) -> Any:
+    """Return the kinks alone, for a result of which all moves."""
+    return with_kinks(None, kinks_of(*moves))
+
+
+def depth_of(moves: Any) -> int:
+    """Return the number of questions in a chain."""
+    return moves.depth if type(moves) is Later else 0
+
+
+def later(find: Callable[..., Moves], given: Sequence, *args: Any) -> Later | None:
+    """Return the question ``find(given, *args)`` where the answers to questions are `given`."""
+    depth, kinks = 1 + max(map(depth_of, given)), kinks_of(*given)
+    if depth > DEPTH:
+        return with_kinks(None, kinks)
+    return Later(find, given, *args, depth=depth, kinks=kinks)
+
+
+def either_later(a: Any, b: Any) -> Any:
+    """Return the question where one of two tangents moves."""
+    if a is b:
+        return a
+    if a is None or b is None:
+        return with_kinks(None, kinks_of(a, b))
+    return later(_either_now, (a, b))
+
+
+def _either_now(given: Sequence) -> Moves:
+    return either(*map(now, given))
+
+
+def chosen(moves: Any, x: Value, ans: Value) -> Any:
+    """Return where the operand `x` of a choice moves its result."""
+    equal = np.equal(x, ans)
+    if moves is None:
+        return equal
+    return later(_both_now, (moves, equal)) if type(moves) is Later else moves & equal
+
+
+def _both_now(given: Sequence) -> Moves:
+    return both(*map(now, given))
+
+
+def through(rule: Function, t: Value, saved: tuple, moves: Any) -> Later | None:
+    """Return the question for the result of a linear rule."""
+    depth = depth_of(moves) + 1
+    kinks = moves.kinks if type(moves) is Later else ()
+    if depth > DEPTH:
+        return with_kinks(None, kinks)
+    shape, dtype = (t.shape, t.dtype) if type(t) is np.ndarray else (shape_of(t), dtype_of(t))
+    return Later(_through_now, moves, rule, shape, dtype, saved, depth=depth, kinks=kinks)
+
+
+def _through_now(moves: Any, rule: Function, shape: Shape, dtype: np.dtype, saved: tuple) -> Value:
+    form = np.broadcast_to(np.zeros((), dtype), shape)
+    return np.not_equal(rule(probe(form, now(moves)), *saved), 0)
+
+
+def is_root(rule: Function, saved: tuple) -> bool:
+    """Tell if a rule is that of a square root; that of a power is, for 0.5."""
+    kind = ZEROS[rule].kind if rule in ZEROS else None
+    return kind == "root" or (kind == "power" and are_settled(np.equal(saved[1], 0.5)))

@@ -1,0 +1,245 @@
+"""The second look of reverse mode at cotangents that are not finite, with where they move.
+
+A large tape is freed meanwhile, so a pass that meets a large cotangent notes at once what it can.
+"""
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from threading import get_ident
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import BIG, dtype_of, shape_of
+from .._core.rule import negated, times, unchanged
+from .._core.tensor import Tensor
+from .._core.types import Function, Value
+from .._core.unsettled import are_settled, is_trusted
+from .._core.zeros import ZEROS
+from .cotangents import add, fit, pull
+from .moves import (
+    GOLDEN,
+    Later,
+    Looked,
+    Moves,
+    as_ones,
+    both,
+    either,
+    either_later,
+    follow,
+    is_root,
+    later,
+    now,
+    probe,
+    through,
+)  # fmt: skip
+from .tape import Node
+
+SAFE = {unchanged, negated, times}
+"""Rules whose results are finite where their operands are."""
+
+RUNNING: dict[int, dict[int, Moves]] = {}
+"""By threads in which a backward pass runs, the cotangents of the rules that second looks run, by
+identity: where they move. A pass that runs in such a rule starts from them."""
+
+
+def is_large(c: Any) -> bool:
+    """Tell if the array in a tensor is large."""
+    while isinstance(c, Tensor):
+        c = c._value
+    return type(c) is np.ndarray and c.size > BIG
+
+
+class Large:
+    """The knowledge of a backward pass that meets a large cotangent.
+
+    From there on it frees the tape, so that memory is used again while it is in the cache, and
+    cannot look again. So it notes at once where a selection moves, and where a root is flat.
+    """
+
+    __slots__ = ("moves", "roots")
+
+    def __init__(self, roots: list):
+        self.roots = roots
+        self.moves: dict[int, Any] = {}
+
+    def note(
+        self, node: int, rule: Function, g: Value, c: Value, saved: tuple, alone: bool,
+        parent: Node, floor: int, more: bool,
+    ) -> Value:  # fmt: skip
+        """Return the cotangent `c` of `parent`, and note where it moves; `more`: it has others."""
+        self.roots.clear()
+        kind = ZEROS[rule].kind if rule in ZEROS and dtype_of(c).kind == "f" else None
+        moves = self.moves.get(node)
+        if kind in ("selection", "choice") or (kind == "linear" and moves is not None):
+            moves = through(rule, g, saved, moves)
+        elif kind == "factor":
+            moves = later(_factor_now, (moves,), saved[0]) if alone else moves
+        elif kind not in ("each", "root", "power", "kink") or shape_of(c) != shape_of(g):
+            moves = None
+        root = kind in ("root", "power") and is_root(rule, saved)
+        if (root or moves is not None) and rule not in SAFE and not is_trusted(c):
+            moves = now(moves)
+            c = c if moves is None else np.where(moves, c, 0)
+            if root:
+                c, moves = _settle_root(g, c, moves, saved, None, parent, floor)
+        if type(moves) is Later and moves.depth > 2:  # each keeps what its rule has saved
+            moves = None
+        key = parent[0]
+        if more:
+            moves = either_later(self.moves.pop(key, None), moves)
+        if moves is not None:
+            self.moves[key] = moves
+        return c
+
+
+def _factor_now(given: Sequence, factor: Value) -> Moves:
+    return both(now(given[0]), np.not_equal(factor, 0))
+
+
+def look_again(
+    roots: list[tuple[Node, Value]], inputs: list[Node], floor: int, given: bool
+) -> list:
+    """Compute what `backward` does, with zeros that win where nothing moves.
+
+    `given`: the zeros of the cotangents were given by a caller.
+    """
+    noted = RUNNING[get_ident()]
+    start = []
+    for node, g in roots:
+        moves = noted.get(id(g))
+        if given and not isinstance(g, tuple):
+            moves = np.not_equal(g, 0)
+        start.append((node, (g, moves)))
+    found = _walk(start, inputs, floor, _pull)
+    return [None if c is None else c[0] for c in found]
+
+
+def _walk(roots: list, inputs: list[Node] | None, floor: int, pull_edge: Any) -> list:
+    """Pass pairs of a cotangent and where it moves to `inputs`, or to all leaves; keep the tape."""
+    grads: dict[int, Looked] = {}
+    waiting: dict[int, Node] = {}
+    queue: list[int] = []
+
+    def arrive(node: Node, c: Looked) -> None:
+        key = node[0]
+        if key in grads:
+            (g, d), (h, e) = grads[key], c
+            grads[key] = add(g, h), either(d, e)
+            return
+        grads[key] = c
+        if node[1] is not None and key > floor:
+            waiting[key] = node
+            heappush(queue, -key)
+
+    for node, c in roots:
+        arrive(node, c)
+    while queue:
+        node = waiting.pop(-heappop(queue))
+        c, edge = grads.pop(node[0]), node[1:]
+        alone = edge[-1] is None
+        while edge is not None:
+            parent, rule, saved, fix, edge = edge
+            pulled = pull_edge(rule, c, saved, fix, alone, parent, floor)
+            if pulled[0] is not None:
+                arrive(parent, pulled)
+    if inputs is None:
+        return list(grads.values())
+    return [grads.get(leaf[0]) for leaf in inputs]
+
+
+def _pull(
+    rule: Function, given: Looked, saved: tuple, fix: Any, alone: bool, parent: Node, floor: int
+) -> Looked:
+    """Pass a cotangent and where it moves along an edge of the tape."""
+    g, moves = given
+    if (
+        moves is not None and type(moves) is not tuple and are_settled(np.logical_not(moves))
+    ):  # the rule need not run
+        return None, None
+    if fix is not None and fix[2]:
+        return pull(rule, g, saved, fix), None
+    if rule in ZEROS and not isinstance(g, tuple) and dtype_of(g).kind == "f":
+        c, moves = follow(rule, g, moves, saved, alone)
+        if c is not None and is_root(rule, saved):
+            c, moves = _settle_root(g, c, moves, saved, fix, parent, floor)
+    else:
+        c, moves = _pull_unknown(rule, g, moves, saved)
+    return _fit(c, moves, fix)
+
+
+def _pull_unknown(rule: Function, g: Any, moves: Any, saved: tuple) -> Looked:
+    """Pass a cotangent, or a tuple of them, through a rule of which nothing is known."""
+    parts = (
+        list(zip(g, moves)) if type(moves) is tuple else [] if type(g) is tuple else [(g, moves)]
+    )
+    noted = RUNNING[get_ident()]
+    noted.update({id(part): moved for part, moved in parts})
+    c = rule(g, *saved)
+    for part, _ in parts:
+        noted.pop(id(part), None)
+    if isinstance(c, tuple):  # of cotangents of one value that has several
+        return c, tuple([False if part is None else moves if part is g else None for part in c])
+    if type(g) is tuple or moves is None or c is None or isinstance(c, list):
+        return c, None
+    moves = np.any(moves)
+    return np.where(moves, c, 0)[()], moves
+
+
+def _settle_root(
+    g: Value, c: Value, moves: Moves, saved: tuple, fix: Any, parent: Node, floor: int
+) -> Looked:
+    """Return the cotangent of the operand of a square root, with 0 where that is flat.
+
+    Its root is that of a sum of squares at 0: a norm, which has the subgradient 0.
+    """
+    at_zero = np.logical_and(np.logical_not(np.isfinite(c)), np.equal(saved[0], 0))
+    at_zero = np.logical_and(at_zero, np.isfinite(g))
+    if parent[1] is None or parent[0] <= floor or are_settled(np.logical_not(at_zero)):
+        return c, moves
+    start = _fit(probe(c, at_zero), at_zero, fix)
+    arrived: Any = False
+    for part, _ in _walk([(parent, start)], None, floor, _probing()):
+        for x in part if isinstance(part, (tuple, list)) else (part,):
+            if x is not None:
+                arrived = np.logical_or(arrived, np.any(np.not_equal(x, 0)))
+    flat = np.logical_and(at_zero, np.logical_not(arrived))
+    still = np.logical_not(flat)
+    return np.where(flat, 0, c)[()], both(moves, still)
+
+
+def _probing() -> Callable:
+    """Return how to pass positive numbers on, of which none arrives where an operand is flat."""
+    numbers = count(1)
+
+    def pull_probe(
+        rule: Function, given: Looked, saved: tuple, fix: Any, alone: bool, parent: Node, floor: int
+    ) -> Looked:
+        g, moves = given
+        kind = ZEROS[rule].kind if rule in ZEROS and dtype_of(g).kind == "f" else None
+        if fix is not None and fix[2]:
+            return pull(rule, g, saved, fix), None
+        if kind == "kink":  # zero there, and yet not flat
+            saved = as_ones(saved)
+        if kind is None:
+            c, moves = rule(g, *saved), None
+        else:
+            c, moves = follow(rule, g, moves, saved, alone)
+        if kind == "power":  # x**1.5 is not flat enough
+            rough = np.logical_and(np.greater(saved[1], 1), np.not_equal(np.mod(saved[1], 1), 0))
+            c = np.where(rough, g, c)
+        elif kind == "choice":  # ties are kinks: their shares must not cancel
+            c = c * probe(c, None) * (1 + (GOLDEN * next(numbers)) % 1)
+        return _fit(c, moves, fix)
+
+    return pull_probe
+
+
+def _fit(c: Value, moves: Moves, fix: Any) -> Looked:
+    """Give a cotangent, and where it moves, the form of the operand."""
+    if fix is None or c is None:
+        return c, moves
+    if moves is not None:
+        moves = np.not_equal(fit(moves * 1.0, fix[0], np.dtype(float)), 0)
+    return fit(c, fix[0], fix[1]), moves
