@@ -33,11 +33,11 @@ NAMED = {
             sqrt(einsum('ij,ij->i', x * ones((2, 3)), x * ones((2, 3))))[1]; sqrt(trace(m.T @ m))
             sqrt(real(x * (1 + 2j)) ** 2 + imag(x * (1 + 2j)) ** 2); sqrt(x * x + (2 * x) ** 2)
             where(x > 0, sqrt(x), 0.0); sqrt(einsum('i,i', v, v)); j:sqrt(linalg.norm(v) ** 2)
-            abs(x); where(x > 0, log(x), 0.0); sqrt(tensordot(v, v, 1)); linalg.norm(v, inf); (x * x) ** 0.5
-            std(x * arange(3)); sqrt(vecdot(v, v)); sqrt(mean(v ** 2)); sqrt(2 * x**2 / 3)
-            power(x * x, 0.5); linalg.norm(v, 3); abs(x * (1 + 2j)); sqrt(sum(v ** 2)); sqrt(x * x)
-            sqrt(vdot(v, v)); hypot(x, 2 * x); sqrt(dot(v, v)); linalg.norm(v); linalg.norm(m)
-            sqrt(v @ v); sqrt(x**2)""",
+            abs(x); where(x > 0, log(x), 0.0); sqrt(tensordot(v, v, 1)); linalg.norm(v, inf)
+            (x * x) ** 0.5; std(x * arange(3)); sqrt(vecdot(v, v)); sqrt(mean(v ** 2))
+            sqrt(2 * x**2 / 3); power(x * x, 0.5); linalg.norm(v, 3); abs(x * (1 + 2j)); sqrt(x * x)
+            sqrt(sum(v ** 2)); sqrt(v @ v); sqrt(x**2)
+            sqrt(vdot(v, v)); hypot(x, 2 * x); sqrt(dot(v, v)); linalg.norm(v); linalg.norm(m)""",
         1.0: """distance.cdist(x * ones((1, 2)), x * ones((1, 2)))[0, 0]; distance.euclidean(v, v)
             sqrt(diag(cov(x * ones((2, 3)))))[0]; where(abs(x) < 1, arccos(x), 0.0); std(v, ddof=1)
             sqrt(mean((v - mean(v)) ** 2)); sqrt(sum((v - v) ** 2)); distance.pdist(m)[0]; nanstd(v)

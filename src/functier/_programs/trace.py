@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import operator
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -25,12 +26,14 @@ from .._core.pytree import (
     unflatten,
 )  # fmt: skip
 from .._core.reached import state_of
+from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
+from .._core.zeros import MILD
 from .._levels.life import run
 from .._mutation.array import settle
 from .dependencies import Watch
-from .graph import Graph
+from .graph import Graph, Node
 from .passes import optimized
 from .program import Program, key_orders
 from .recorder import RecordLevel
@@ -153,8 +156,19 @@ def record(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), key_orders(given),
     )  # fmt: skip
-    program.trusts = trusts and not has_nan(values)
+    program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
     return Record(program, unflatten(out, values), watch, leaves)
+
+
+def is_mild(node: Node) -> bool:
+    """Tell if a node makes finite numbers of finite ones, as far as they do not overflow."""
+    func: Any = node.func
+    if func is None or node.memory or func in MILD:
+        return True
+    if func in (np.power, operator.pow, np.divide, operator.truediv):
+        return type(node.args[1]) in (int, float) and node.args[1] >= 1
+    op = OPS.get(func)
+    return op is not None and (op.constant or op.family == "linear")
 
 
 def check_draws(label: str, watch: Watch, moved: bool) -> None:
