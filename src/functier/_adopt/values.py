@@ -19,7 +19,7 @@ from .._core.subclasses import inside
 from .._core.tensor import Tensor
 from .._levels.lineage import levels_of
 from .._levels.views import is_array
-from .._mutation.array import Array
+from .._mutation.array import Array, innermost
 from .._mutation.array import settle as snapshot_of
 from ..numpy._subclasses import Instance
 
@@ -96,10 +96,10 @@ def note_python() -> None:
 
 def noted(x: Any, python: bool) -> Any:
     """Return a number as one of Python's, or as one of NumPy's."""
-    if not in_level(x) or not x.level.batches or isinstance(x._value, Tensor):
-        return x  # whose texts are refused
-    if python:
+    if python and in_level(x):
         note_python()
+    if not in_level(x) or not x.level.batches or isinstance(x._value, Tensor):
+        return x
     y: Any = object.__new__(type(x))
     y._value = x._value
     key = id(y)
@@ -112,6 +112,8 @@ def is_python(x: Any) -> bool | None:
     found = _NOTED.get(id(x))
     if found is not None and found[0]() is x:
         return found[1]
+    if type(innermost(x)) in (bool, int, float, complex):
+        return True
     if x.dtype.char not in "?lqdD":
         return False
     levels = levels_of(AMBIENT.get())
