@@ -9,22 +9,17 @@ from text_table import ANSWERS, EXACT, MODES, NUMBERS, SHORT, SHOWN, SLOPES, THE
 
 import functier as ft
 from functier._adopt import text_uses, texts
-from functier._core import adopted
+from functier._core import tensor
 from turns import in_turn
 
 WAYS = [*EXACT, *SHORT]
 READ = {**NUMBERS, **ANSWERS}
-RIGHT = {
-    "trace": {"refused", "raised"},
-    "compile": {"refused", "raised"},
-    "vmap": {"right", "refused", "raised"},
-}
-"""What may come of uses: others than `SLOPES` raise errors of Python, such as for an empty text."""
 
 
 def some(cases, use, mode):
     """Return a part of the ways, another one for each use and mode."""
-    return cases[(len(use) + 3 * len(mode)) % 4 :: 4]
+    step = 30 if mode == "compile" else 4  # whose programs take long to make
+    return cases[(len(use) + 3 * len(mode)) % step :: step]
 
 
 @pytest.mark.parametrize(("use", "mode"), in_turn(READ, MODES))
@@ -44,9 +39,7 @@ def test_people_read_the_text_of_the_plain_run(use, mode):
 @pytest.mark.parametrize(("use", "mode"), in_turn(THEMSELVES, MODES))
 def test_a_number_itself_is_shown(use, mode):
     found = outcomes(["0"], THEMSELVES[use], mode)["0"]
-    assert found in ("right", "described") and (
-        found == "right" or mode != "grad" or use == "raised"
-    )
+    assert found == "right" if mode == "grad" and use != "raised" else found != "wrong"
 
 
 STRAIGHT = [
@@ -151,9 +144,12 @@ OF_PYTHON = {
     "as strings": "[str(float(x) * 2), '%s' % (float(x) + 1)]",
 }
 OF_EITHER = {
-    "computed": "repr(float(x) * 2)", "in a list": "str([float(x), x])", "chosen": "repr(max(x, 0))",
-    "an element": "repr([v.item(1), v[1]])", "rounded": "repr([round(float(x), 1), round(x, 1)])",
-}  # fmt: skip
+    "computed": "repr(float(x) * 2)",
+    "in a list": "str([float(x), x])",
+    "chosen": "repr(max(x, 0))",
+    "an element": "repr([v.item(1), v[1]])",
+    "rounded": "repr([round(float(x), 1), round(x, 1)])",
+}
 
 
 @pytest.mark.parametrize("name", [*OF_PYTHON, *OF_EITHER])
@@ -195,24 +191,24 @@ def test_other_code_has_a_description(tmp_path):
 
 
 def test_what_is_shown_splits_nothing_and_records_nothing(tmp_path, capsys):
-    module = module_of(tmp_path, "def f(x):\n    print(x, f'{x}', str([x]))\n    return x * x\n")
+    module = module_of(tmp_path, "def f(x):\n    print(x, str([x]))\n    return x * x\n")
     with ft.adopt(module):
         ft.vmap(module.f, branches="split")(np.array([0.5, 0.7]))
-        assert capsys.readouterr().out.count("float64[] of 2 examples") == 3
+        assert capsys.readouterr().out.count("float64[] of 2 examples") == 2
         g = ft.compile(module.f)
         assert g(0.5) == 0.25 and g(0.7) == 0.7 * 0.7
-        assert len(re.findall(r"float64\[\]", capsys.readouterr().out)) == 3
+        assert len(re.findall(r"float64\[\]", capsys.readouterr().out)) == 2
 
 
 FAULTS = {
     "all is shown": (texts, "is_shown", lambda frame: True, NUMBERS["read"]),
     "no format has many digits": (texts, "_digits", lambda spec, x: 3, NUMBERS["read"]),
     "any callee shows": (text_uses.Code, "shows", lambda *args: True, NUMBERS["read"]),
-    "a description": (adopted, "text_for", lambda *args, **words: None, NUMBERS["read"]),
+    "a description": (tensor, "text_for", lambda *args, **words: None, NUMBERS["read"]),
     "any call takes it": (
         text_uses.Code, "value", lambda *args: "", "(print(TABLES.setdefault(@, x * x)), x)[1]",
     ),
-    "another text": (texts, "_digits", lambda spec, x: 99, SHOWN["printed"]),
+    "any format has many digits": (texts, "_digits", lambda spec, x: 99, NUMBERS["read"]),
 }  # fmt: skip
 WAYS_OF_FAULTS = ['f"{x}"', 'f"{x:.17g}"', "str(x)", 'f"{x:.3f}"']
 

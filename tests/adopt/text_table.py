@@ -78,11 +78,10 @@ EXACT = [
     "repr([Data(x)])", "Shown(x).describe()", "written(x)", '"{x}".format_map({"x": x})',
     '"%(a)s" % {"a": x}', "'value ' + str(x) + '!'", "str(x).rjust(20)", "pprint.pformat([x])",
     'string.Template("$x").substitute(x=x)', 'string.Formatter().format("{}", x)',
-    'string.Formatter().format("{:.17g}", x)', "json.dumps([x], default=str)",
+    'string.Formatter().format("{:.17g}", x)',
     "printed(x)", "printed('a', f'{x}', end='')", "np.array2string(v, precision=17)",
     "np.array_str(v)", "np.array_repr(v)", "np.array2string(x)", "np.format_float_positional(x)",
-    "np.format_float_scientific(x)",
-    "np.vectorize(str)(v)[0]", "sorted(map(str, v))[0]",
+    "np.format_float_scientific(x)", "np.vectorize(str)(v)[0]", "sorted(map(str, v))[0]",
     "str(x)[:]", "(str if x < 99 else repr)(x)", "(f'{x}' if x < 99 else 'large')",
     "str(ValueError(x))", "Data.__repr__(Data(x))",
 ]  # fmt: skip
@@ -92,7 +91,7 @@ SHORT = [
     'f"{x:.3f}"', '"%.3f" % x', '"%g, %d" % (x, x)', '"{:10.4e}".format(x)', 'format(x, ".14g")',
     'f"{x:%}"', 'f"{x:.5}"', "f'{x:<12.4f}'", 'percent(x, "%5.1f")', 'b"%.3e" % x',
     'percent((x, 2), "%-8.3g %s")', 'string.Formatter().format("{:.4f}", x)', 'f"{float(x):.4f}"',
-    '"%(a).2f" % {"a": x}', "np.array2string(v, precision=3)" if 0 else "f'{v[0]:{3}.{2}f}'",
+    '"%(a).2f" % {"a": x}', "f'{v[0]:{3}.{2}f}'",
 ]  # fmt: skip
 """Ways to make one with a few digits: they round, and the derivative of a rounding is zero."""
 
@@ -130,7 +129,7 @@ ANSWERS = {
 SHOWN = {
     "printed": "print(@)",
     "joined": "print('a ' + @ + ' b', f'''c {@} d''', '%s %s' % ('e', @), '{}!'.format(@))",
-    "with words": "print('a', @, sep='-', end='!')",
+    "with words": "print('a', @, sep='-', end=chr(10))",
     "to a stream": "print(@, file=sys.stderr)",
     "logged": "LOGGER.warning('%s', @)",
     "logged, joined": "logging.warning('value: ' + @)",
@@ -153,13 +152,13 @@ THEMSELVES = {
 }  # fmt: skip
 """Statements that show a number itself."""
 
-TWO, EQUAL = np.array([0.7, 0.9]), np.array([0.7, 0.7])
+X, TWO, EQUAL = np.float64(0.7), np.array([0.7, 0.9]), np.array([0.7, 0.7])
 SLOPES = {
-    "grad": lambda f: ft.grad(f)(np.float64(0.7)),
-    "jvp": lambda f: ft.jvp(f, (np.float64(0.7),), (1.0,))[1],
+    "grad": lambda f: ft.grad(f)(X),
+    "jvp": lambda f: ft.jvp(f, (X,), (1.0,))[1],
     "vmap of grad": lambda f: ft.vmap(ft.grad(f))(EQUAL),
     "grad of vmap": lambda f: ft.grad(lambda v: np.sum(ft.vmap(f)(v)))(EQUAL),
-    "twice": lambda f: ft.grad(lambda y: y * ft.grad(lambda x: f(x + 0 * y))(0.7))(1.0),
+    "twice": lambda f: ft.grad(lambda y: y * ft.grad(lambda x: f(x + 0 * y))(X))(X / X),
     "split of grad": lambda f: ft.vmap(ft.grad(f), branches="split")(TWO),
 }
 VALUES = {
@@ -220,7 +219,7 @@ def run(module, call):
 
 def plain_run(module, f, mode, use):
     """Return what `run` does of the plain function, for all numbers of a mode, or of its slope."""
-    found, errors, lines = [], [], set()
+    found, errors, lines, seen = [], [], set(), []
     for x in TWO if mode in APART else [0.7]:
         y, raised, shown = run(module, lambda x=x: f(np.float64(x)))
         if use in NUMBERS.values() and mode in SLOPES and not raised:
@@ -229,7 +228,8 @@ def plain_run(module, f, mode, use):
         elif use in ANSWERS.values() and mode in SLOPES and not raised:
             y = 2 * x + (y - x * x) / x
         found, errors, lines = [*found, y], errors + raised, lines | shown
-    return found, errors, lines
+        seen += map(repr, module.SEEN)
+    return found, errors, lines, seen
 
 
 def outcomes(ways, use, mode):
@@ -252,8 +252,8 @@ def outcomes(ways, use, mode):
 
 def outcome(plain, adopted, name, way, use, mode):
     """Return what comes of one way, or None where the plain run raises another error."""
-    wanted, errors, lines = plain_run(plain, getattr(plain, name), mode, use)
-    seen, shows = list(map(repr, plain.SEEN)), use in {*SHOWN.values(), *THEMSELVES.values()}
+    wanted, errors, lines, seen = plain_run(plain, getattr(plain, name), mode, use)
+    shows = use in {*SHOWN.values(), *THEMSELVES.values()}
     if errors and not (shows and isinstance(errors[0], (ValueError, AssertionError))):
         return None
     if way in SHORT and use in NUMBERS.values() and mode in SLOPES:

@@ -23,8 +23,9 @@ from .._levels.views import is_array
 from .._mutation.array import Array
 from ..numpy._objects import Objects
 from .text_uses import asking, is_shown, place_of
-from .values import in_level, is_python, settle
+from .values import class_of, in_level, is_python, settle
 
+PYTHON = bool, int, float, complex
 MOST = 14
 """Digits of a text that rounds a number."""
 
@@ -63,7 +64,7 @@ def text_of(x: Any, form: Any, frame: FrameType, spec: str = "") -> str | None:
 
     def write(value: Any) -> str | None:
         value = np.asarray(value) if kind is None else np.asarray(value).view(kind)
-        python = form is repr and not array and is_python(x)
+        python = form is repr and not array and (class_of(x) in PYTHON or is_python(x))
         if python is None:
             return None if shown else _refuse(level, OF_EITHER.format(name=x.dtype))
         return form(value if array else value.item() if python else value[()])

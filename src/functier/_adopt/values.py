@@ -19,7 +19,7 @@ from .._core.subclasses import inside
 from .._core.tensor import Tensor
 from .._levels.lineage import levels_of
 from .._levels.views import is_array
-from .._mutation.array import Array, innermost
+from .._mutation.array import Array
 from .._mutation.array import settle as snapshot_of
 from ..numpy._subclasses import Instance
 
@@ -112,8 +112,6 @@ def is_python(x: Any) -> bool | None:
     found = _NOTED.get(id(x))
     if found is not None and found[0]() is x:
         return found[1]
-    if type(innermost(x)) in (bool, int, float, complex):
-        return True
     if x.dtype.char not in "?lqdD":
         return False
     levels = levels_of(AMBIENT.get())
