@@ -141,7 +141,7 @@ SHOWN = {
     "asserted": "assert x > 99, @",
     "by a choice": "print(@ if x < 99 else 'large', 'a' if x > 99 else 'b')",
     "in a handler": "try: {}[1]\n    except KeyError as error: print('missing', @)",
-    "by a helper": "print(*[@ for i in range(2)])",
+    "one by one": "print(*(@ for i in range(2)))",
 }
 """Statements that show a text to people."""
 

@@ -35,7 +35,8 @@ HOLDING = "FORMAT_", "CONVERT_", "BUILD_", "LIST_", "CALL_INTRINSIC_1"
 """Callables, and names of instructions, that make texts or what holds them."""
 
 ENDS = "RETURN_VALUE", "YIELD_VALUE"
-MOVES = {*UNCONDITIONAL, "SWAP", "KW_NAMES"}
+MOVES = {*UNCONDITIONAL, "SWAP", "KW_NAMES", "END_FOR", "RERAISE"}
+CALLED_BACK = "FOR_ITER", "LOAD_FAST", "LOAD_DEREF"
 CONSTANTS = "MAKE_FUNCTION", "LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT"
 
 
@@ -47,8 +48,8 @@ class Code:
         kept = [k for k, use in enumerate(uses) if use.opname not in (*SILENT, "PUSH_NULL")]
         self.uses, self.consts = [uses[k] for k in kept], code.co_consts
         self.starts = [uses[k - (uses[k - 1].opname == "PRECALL")].offset for k in kept]
-        places: Any = [use.positions for use in self.uses]
-        self.places = [None if None in p else ((p[0], p[2]), (p[1], p[3])) for p in places]
+        at: Any = [use.positions for use in self.uses]
+        self.places: Any = [None if None in p else ((p[0], p[2]), (p[1], p[3])) for p in at]
 
     def has(self, outer: int, inner: int) -> bool:
         """Tell if the place of an instruction has that of another in it."""
@@ -61,7 +62,10 @@ class Code:
             i for i in range(k)
             if self.has(k, i) and (self.uses[i].opname in CONSTANTS or not self.has(i, k))
         ]  # fmt: skip
-        return max([i for i in inside if self.has(i, inside[0])], default=None)
+        found = max([i for i in inside if self.has(i, inside[0])], default=None)
+        if found is None or self.uses[k].opname == "BINARY_OP":
+            return found  # which may begin with a bracket
+        return found if self.places[found][0] == self.places[k][0] else None
 
     def value(self, frame: FrameType, k: int | None) -> Any:
         """Return the value that an instruction leaves, any text for a text, or MISSING."""
@@ -132,9 +136,9 @@ def asking(frame: FrameType | None) -> FrameType | None:
     while frame is not None and id(frame.f_globals) not in GLOBALS:
         if is_own(frame) and not back:
             code, k = place_of(frame)
-            k = code.first(k) or 0 if code.uses[k].opname.startswith("CALL") else k
-            back = code.uses[k].opname.startswith(("FOR_ITER", "LOAD_FAST", "LOAD_DEREF"))
-            back = back or code.value(frame, k) is list
+            at = code.first(k) if code.uses[k].opname.startswith("CALL") else k
+            back = at is None or code.uses[at].opname.startswith(CALLED_BACK)
+            back = back or code.value(frame, at) is list
         frame = frame.f_back if back or (is_of_library(frame) and not is_own(frame)) else None
     return frame
 
