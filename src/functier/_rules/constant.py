@@ -1,14 +1,11 @@
 """Operations whose derivative is zero, and questions about the form of a tensor."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.adopted import text_for
-from .._core.frames import adopted_frame
 from .._core.types import Axis, Function, Shape, Value
 from .constructors import composite, constant, elementwise, one_axis_vmap
 
@@ -100,12 +97,7 @@ composite(np.isrealobj, lambda x: np.result_type(x).kind != "c")
 # ---- text and memory ----
 
 for func in (np.array_repr, np.array_str, np.array2string):
-    composite(
-        func,
-        lambda a, *args, func=func, **kwargs: (
-            text_for(a, partial(func, *args, **kwargs), frame=adopted_frame()) or repr(a)
-        ),
-    )
+    composite(func, lambda a, *args, **kwargs: repr(a))
 for func in (np.shares_memory, np.may_share_memory):
     constant(
         func,
