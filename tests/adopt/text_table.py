@@ -165,7 +165,7 @@ VALUES = {
     "vmap": lambda f: ft.vmap(f)(TWO),
     "vmap of equal ones": lambda f: ft.vmap(f)(EQUAL),
     "split": lambda f: ft.vmap(f, branches="split")(TWO),
-    "trace": lambda f: [ft.trace(f)(0.7)(x) for x in TWO],
+    "trace": lambda f: [ft.trace(f)(X)(x) for x in TWO],
     "compile": lambda f: [g(x) for g in [ft.compile(f)] for x in TWO],
 }
 MODES = {**SLOPES, **VALUES}
