@@ -24,7 +24,6 @@ from functier._adopt.calls import (
     max_,
     min_,
     sorted_,
-    str_,
     type_,
 )
 
@@ -416,13 +415,3 @@ def test_a_planted_fault_is_found(fault, monkeypatch):
             test_a_tensor_answers_as_what_numpy_has(float, np.float64)
         else:
             globals()[test]()
-
-
-def test_the_text_of_a_whole_number_is_its_digits():
-    """Adopted code may look something up by it."""
-    f = lambda x: x * {"1": 10.0, "2": 20.0}.get(str_(int_(x)), 0.0)  # noqa: E731
-    assert ft.vmap(f, branches="split")(np.array([1.0, 2.0])).tolist() == [10.0, 40.0]
-    assert ft.vmap(ft.grad(f), branches="split")(np.array([1.0, 2.0])).tolist() == [10.0, 20.0]
-    with pytest.raises(ft.ConversionError):
-        ft.vmap(f)(np.array([1.0, 2.0]))
-    assert str_(2.5) == "2.5" and str_() == "" and str_(b"a", "ascii") == "a"

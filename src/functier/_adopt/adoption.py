@@ -110,7 +110,7 @@ def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     attributes of classes, what functions close over, lists, dicts and partial functions, and
     attributes of objects that forward to NumPy. Calls of ``float``,
     ``int``, ``complex``, ``max``, ``min``, ``sorted``, ``map``, ``isinstance``, ``hasattr``,
-    ``str``, ``repr``, ``type`` and of NumPy's types of numbers take tensors. Everywhere else these
+    ``type`` and of NumPy's types of numbers take tensors. Everywhere else these
     names are what they were, as in ``dtype=float``. Functions of `functools.lru_cache` take
     tensors past their cache. Other modules notice nothing.
 

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
-from .._core.adopted import DIGITS
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from .._levels.raised import run_raised_apart
@@ -27,7 +26,6 @@ from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
 from ..numpy._objects import Objects
 from ..numpy._subclasses import Instance, class_over
-from .texts import print_, refuse_digits, repr_, str_
 from .values import (
     TENSORS,
     as_float,
@@ -66,8 +64,6 @@ def has_tensor(items: list | tuple) -> bool:
 def float_(x: Any = 0.0, /) -> Any:
     """Return ``float(x)``; a tensor without axes keeps its derivative and its batch."""
     if not _isinstance(x, TENSORS):
-        if DIGITS and type(x) is str:
-            refuse_digits(x, "float")
         return float(x)
     x = settle(x)
     return as_float(x) if in_level(x) else float(x)
@@ -376,8 +372,6 @@ def caller_of(kind: Any) -> Callable:
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or not _isinstance(args[0], (*TENSORS, Objects)):
-            if len(args) == 1 and type(args[0]) is str:
-                refuse_digits(args[0], f"numpy.{kind.__name__}")
             return kind(*args, **kwargs)
         if type(args[0]) is Objects:
             return args[0].astype(kind)
@@ -408,12 +402,9 @@ BUILTINS: dict[Any, Callable] = {
     min: min_,
     sorted: sorted_,
     isinstance: isinstance_,
-    str: str_,
     type: type_,
     super: super_,
     map: map_,
-    repr: repr_,
-    print: print_,
     hasattr: hasattr_,
 }
 """The twins of calls of builtins."""

@@ -22,6 +22,7 @@ from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .mathematics import MATH
 from .slots import SLOTS
+from .texts import text_of
 from .ufuncs import UFUNC_CALLERS, UFUNCS
 
 PREFIX = "_functier "
@@ -65,7 +66,7 @@ def load_module(name: str) -> ModuleType:
 
 def load_twins() -> None:
     """Fill the table; later calls add the modules that have been imported since."""
-    METHODS.update(ELEMENTS)
+    METHODS.update(ELEMENTS, __repr__=text_of)
     for decorator, twin in DECORATORS.items():
         _note(decorator, twin)
     for source, module in NUMBERS.items():

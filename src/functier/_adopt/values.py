@@ -96,10 +96,10 @@ def note_python() -> None:
 
 def noted(x: Any, python: bool) -> Any:
     """Return a number as one of Python's, or as one of NumPy's."""
-    if not in_level(x) or not x.level.batches or isinstance(x._value, Tensor):
-        return x  # whose texts are refused
-    if python:
+    if python and in_level(x):
         note_python()
+    if not in_level(x) or not x.level.batches or isinstance(x._value, Tensor):
+        return x
     y: Any = object.__new__(type(x))
     y._value = x._value
     key = id(y)

@@ -3,19 +3,13 @@
 import opcode
 import sys
 from collections.abc import Callable
-from types import CodeType
 from typing import Any
-from weakref import ref
 
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""
 
 METHODS: dict[str, Callable] = {}
 """Methods that return tensors to adopted code, where they would leave a level."""
-
-
-TEXTS: set[CodeType] = set()
-"""The code of functions that call `str` or `repr` for adopted code: they need NumPy's text."""
 
 
 class ClassAttribute(property):
@@ -40,40 +34,12 @@ def is_called_by_adopted() -> bool:
     return bool(GLOBALS) and id(sys._getframe(2).f_globals) in GLOBALS
 
 
-def text_for(x: Any, form: Callable) -> str | None:
-    """Return ``form(x)``, a text of a tensor, for the code that asks for it.
+def text_for(x: Any, form: Callable, spec: str = "", frame: Any = None) -> str | None:
+    """Return ``form(x)``, a text of a tensor, for the code that asks for it; or raise.
 
     None stands for a description, for all code that is not adopted.
     """
-    frame = sys._getframe(2)
-    if not GLOBALS or (frame.f_code not in TEXTS and id(frame.f_globals) not in GLOBALS):
-        return None
-    return METHODS["__repr__"](x, form, frame.f_code in TEXTS)
-
-
-# ---- digits of numbers with a derivative ----
-
-DIGITS: dict[str, tuple[ref, Any]] = {}
-"""Texts such as ``f"{x:.9f}"`` that levels with a derivative have made: the level, and its call."""
-
-MOST_DIGITS = 4096
-
-
-def note_digits(text: str, level: Any) -> str:
-    """Return a text of digits, and note it, as adopted code may read it as a number again."""
-    if GLOBALS:
-        DIGITS.pop(text.strip(), None)
-        while len(DIGITS) >= MOST_DIGITS:
-            del DIGITS[next(iter(DIGITS))]
-        DIGITS[text.strip()] = ref(level), level.made
-    return text
-
-
-def maker_of_digits(text: str) -> Any:
-    """Return the level that has noted a text and has not ended, or None."""
-    noted, made = DIGITS.get(text.strip(), (None, None))
-    level: Any = None if noted is None else noted()
-    return level if level is not None and level.live and level.made == made else None
+    return METHODS["__repr__"](x, form, frame or sys._getframe(2), spec) if GLOBALS else None
 
 
 # ---- texts by the operator ``%`` ----

@@ -257,9 +257,8 @@ class Tensor(Operators):
 
     def __float__(self) -> float:
         if self.level.depth and is_called_by_percent() and self.dtype.kind != "c":  # type: ignore[attr-defined]
-            return float(
-                self.level.convert(self, "format", ".17g")
-            )  # for people, as in an f-string
+            asked = text_for(self, float, ".17g")
+            return float(asked or self.level.convert(self, "format", ".17g"))
         return self.level.convert(self, float)
 
     def __complex__(self) -> complex:
@@ -299,8 +298,10 @@ class Tensor(Operators):
         differ, and in a program that is recorded.
         """
         level = self.level
-        asked = spec or (level.depth and level.live and not self.ndim and level.has_text(self))
-        return level.convert(self, "format", spec) if asked else text_for(self, str) or str(self)
+        asked = text_for(self, str, spec)
+        if asked is None and (spec or (level.depth and level.live and not self.ndim)):
+            asked = level.convert(self, "format", spec) if spec or level.has_text(self) else None
+        return str(self) if asked is None else asked
 
     def __str__(self) -> str:
         return text_for(self, str) or repr(self)

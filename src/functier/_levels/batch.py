@@ -57,7 +57,6 @@ from .._mutation.array import Array, settle
 from .._mutation.copies import lend
 from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
-from .conversions import noted
 from .fast_calls import FastCalls
 from .level import Level
 from .raised import raise_of_examples
@@ -394,7 +393,7 @@ class BatchLevel(Level):
             shared = agreed(x, how in TEXTS)
             if shared is not None:
                 found = convert_to(shared.copy(), how, *args)
-                return noted(self, x, lend(how, self.place(x), found, *args), shown)
+                return lend(how, self.place(x), found, *args)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"

@@ -17,7 +17,6 @@ import functools
 from operator import index as as_index
 from typing import Any
 
-from .._core.adopted import note_digits
 from .._core.agreement import examples_of, varying_levels
 from .._core.errors import ConversionError, DataDependentError, MutationError
 from .._core.frames import is_foreign
@@ -42,7 +41,7 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
     if how is hash:
         return hash_of(level, x)
     if how == "format" and args[0] and level.kind.differentiates and not level.kind.records:
-        return noted(level, x, format(x._value, *args))
+        return format(x._value, *args)
     if how == "__index__":
         return level.index(x._value)
     asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)
@@ -55,12 +54,6 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
     if how is float or how is complex:
         level.unanswered = error
     raise error
-
-
-def noted(level: Any, x: Tensor, text: Any, digits: bool = True) -> Any:
-    """Return a text of `x`, and note `digits` where what reads them would lose a derivative."""
-    lost = digits and x.dtype.kind in "fc" and examples_of(x, False) is None
-    return note_digits(text, level) if lost else text
 
 
 def has_text(level: Any, x: Tensor) -> bool:

@@ -58,6 +58,10 @@ FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexob
 """Functions that ask for the form of a value, which is that of every run."""
 
 
+TEXTS = np.array_repr, np.array_str, np.array2string
+"""Functions whose results no program has."""
+
+
 class RecordLevel(Level):
     """A level of `trace`: `_value` is the value, `_extra` the node that computes it."""
 
@@ -245,7 +249,7 @@ class RecordLevel(Level):
                 return self.record(SPELLED[func], args, kwargs)
         if func is np.astype and type(self.concrete(args[0])) in PYTHONS:
             return self.record(np.asarray, args, {})  # which takes Python's numbers, too
-        if op.body is None or self.is_public(func):
+        if op.body is None or (self.is_public(func) and func not in TEXTS):
             if op.by_value:
                 self.guard_form(op, op.bind(args, kwargs))
             return self.record(func, args, kwargs)

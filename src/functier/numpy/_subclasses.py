@@ -313,7 +313,8 @@ class Instance:
         return complex(self.functier_tensor)
 
     def __format__(self, spec: str) -> str:
-        return format(self.functier_tensor, spec)
+        asked = text_for(self, str, spec)
+        return format(self.functier_tensor, spec) if asked is None else asked
 
     def __str__(self) -> str:
         return text_for(self, str) or repr(self)
