@@ -189,7 +189,7 @@ class JvpLevel(Level):
 
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         value, jvp, name = x._value, op.jvp, op.lead[0]
-        moves = x._moves
+        moves = x._moves  # type: ignore[attr-defined]
         if jvp == "linear" and name in op.vjp:
             kernel = op.kernel
             if moves is not None:
@@ -315,7 +315,11 @@ def kinks_at(kind: str | None, ans: Value) -> Kinks:
     return ((ans, 0),) if kind == "kink" else ((0, 0),) if kind == "choice" else ()
 
 
-INFINITE = Layer("Infinite", -1, lambda kind: Infinite if kind is JvpLevel else Other)
+def _mixin(kind: type) -> type:
+    return Infinite if kind.differentiates == "forward" else Other  # type: ignore[attr-defined]
+
+
+INFINITE = Layer("Infinite", -1, _mixin)
 
 
 def fit_tangent(tangent: Value, ans: Value) -> Value:

@@ -290,7 +290,7 @@ class MemoryMode(TensorDispatchMode):
     >>> with MemoryMode() as memory:
     ...     slope = ft.grad(loss)(np.ones(10_000))
     >>> memory.peak // 80_000, memory.current // 80_000
-    (4, 1)
+    (5, 1)
     """
 
     def __init__(self) -> None:
