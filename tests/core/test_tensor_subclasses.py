@@ -510,6 +510,22 @@ def test_a_pint_quantity_as_a_wrapped_value(units):
         ft.vmap(lambda r: r + weight)(q)
 
 
+def test_code_that_asks_for_units_is_refused_or_right(units):
+    """A tensor with a quantity inside has no units, and `hasattr` must not say no."""
+
+    def metres(y):
+        return y.to("metre").magnitude if hasattr(y, "magnitude") else y
+
+    q = units.Quantity(1.0, "kilometre")
+    for transform in (ft.grad, ft.elementwise_grad, lambda f: lambda x: ft.jvp(f, (x,), (1.0,))[1]):
+        close(transform(lambda x: metres(q * x))(0.5), 1000.0)
+        for f in (lambda x: metres(x * q), lambda x: metres(x * q + x * q)):
+            with pytest.raises(ft.ConversionError, match=r"write q \* x for x \* q"):
+                transform(f)(0.5)
+    with pytest.raises(ft.ConversionError, match="magnitude"):
+        ft.vmap(metres)(A * units.metre)
+
+
 def test_a_pint_quantity_on_the_left_takes_the_level_in_and_that_does_not_go_unnoticed(units):
     """pint's operators take every array for a magnitude; its result holds a dead tensor."""
     out = ft.vmap(lambda r: (2 * units.second) * r)(A)
@@ -531,6 +547,23 @@ def test_a_dask_array_as_a_wrapped_value():
     ):
         assert isinstance(out, array.Array)  # nothing has been computed yet
         close(out.compute(), expected)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_dask_array_that_may_hold_tensors_is_refused():
+    array = pytest.importorskip("dask.array", reason="Dask is not installed")
+    d = array.from_array(A, chunks=1)
+    for lazy in (
+        lambda w: array.sum(array.sin(d * w)),
+        lambda w: d.map_blocks(lambda block: block * w).sum(),
+        lambda w: array.asarray(w * A).sum(),
+    ):
+        for transform in (ft.grad, ft.jacrev, ft.jacfwd):
+            with pytest.raises(ft.ConversionError, match=r"return y.compute\(\) for y"):
+                transform(lazy)(0.5)
+            value = np.asarray(transform(lambda w: lazy(w).compute(scheduler="synchronous"))(0.5))
+            h = 1e-6
+            close(value, (lazy(0.5 + h) - lazy(0.5 - h)).compute() / (2 * h), 1e-6)
 
 
 def test_a_duck_array_with_the_hook_alone_under_levels():

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import LevelError
+from .._core.border import operand
+from .._core.errors import ConversionError, LevelError
 from .._core.tensor import Tensor
+from .._core.types import Value
 
 
 def attribute_inside(level: Any, x: Tensor, name: str) -> Any:
@@ -27,12 +29,33 @@ def attribute_inside(level: Any, x: Tensor, name: str) -> Any:
             f"x.{name} is an array that a {type(value).__name__} has beside its value, and the "
             f"transform does not track it; pass it to the function as an argument",
         )
+    if is_quantity(value) and hasattr(value, name):  # hasattr(x, "magnitude") must not say no
+        raise level.refusal(
+            ConversionError,
+            f"x.{name} is an attribute of a {type(value).__name__}, which is inside the tensor x, "
+            f"and a tensor has no units; write q * x for x * q, so that the quantity q has the "
+            f"tensor inside, or compute with q.magnitude",
+        )
     raise AttributeError(f"a tensor of {level} has no attribute {name!r}")
 
 
 def has_methods(x: Any) -> bool:
     """Tell if `x` is of a user's class, which may have more methods and attributes."""
-    return isinstance(x, Tensor) and type(x) is not Tensor and not x.level.depth
+    if isinstance(x, Tensor):
+        return type(x) is not Tensor and not x.level.depth
+    return is_quantity(x)
+
+
+def is_quantity(x: Any) -> bool:
+    """Tell if `x` is a number, or an array, with a unit."""
+    return hasattr(type(x), "magnitude") and hasattr(type(x), "units")
+
+
+def foreign(level: Any, x: Value) -> Value:
+    """Return an operand of another library, checked."""
+    if is_quantity(x):
+        level.forward_attributes()
+    return operand(level, x)
 
 
 def forward_attribute(x: Tensor, name: str) -> Any:

@@ -1,11 +1,13 @@
 """Checks of the inputs of derivatives and of the results of functions."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._core.border import check_leaf, check_objects
+from .._core.errors import ConversionError
 from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.pytree import (
     LEAF,
@@ -103,13 +105,30 @@ def arrays_of(level: Level, out: PyTree) -> tuple[list, Any]:
             where = paths(out, "the result")[i]
             raise TypeError(f"{level}: {where} is a {type(y).__name__}; {instead_of(y, 'return')}")
         if type(y) is not level.cls:
-            check_leaf(level, lambda i=i: paths(out, "the result")[i], y)
+            check_result(level, partial(_path_of_result, out, i), y)
             if dtype_of(y).kind not in "biufc":
                 raise TypeError(
                     f"{level}: {paths(out, 'the result')[i]} has dtype {dtype_of(y)}, which has no "
                     f"derivative; return arrays of numbers, and what else there is as aux"
                 )
     return leaves, structure
+
+
+def _path_of_result(out: PyTree, i: int) -> str:
+    return paths(out, "the result")[i]
+
+
+def check_result(level: Level, where: Callable[[], str], y: Value) -> None:
+    """Raise where a result that is no tensor of `level` is not one array, or is computed later.
+
+    The graph of a Dask array may hold tensors, where nobody can see them.
+    """
+    check_leaf(level, where, y)
+    if not isinstance(y, Tensor) and hasattr(type(y), "__dask_graph__"):
+        raise ConversionError(
+            f"{level}: {where()} is a {type(y).__name__} of Dask, which is computed later, and the "
+            f"derivative of what it computes would be lost; return y.compute() for y"
+        )
 
 
 def match(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.border import check_leaf, one_array, unexpected
+from .._core.border import one_array, unexpected
 from .._core.numpy_facts import FAST_PARTS, FLOAT, PLAIN, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
@@ -17,7 +17,7 @@ from .._core.types import Function, Value
 from .._mutation.array import make_result_writable, settle
 from .attributes import has_methods
 from .backward import backward
-from .checks import REAL_RESULT, check_inputs
+from .checks import REAL_RESULT, check_inputs, check_result
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
@@ -183,7 +183,7 @@ class GradLevel(Level):
             output = settle(inside(output))
             mine = type(output) is self.cls
         if not mine:
-            check_leaf(self, "the result", output)
+            check_result(self, lambda: "the result", output)
         value = output._value if mine else self.lower(output)
         if holomorphic or (type(value) is not float64 and type(value) is not float):
             if shape_of(value) != ():

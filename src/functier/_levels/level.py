@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.agreement import settle_masks
-from .._core.border import converted, one_value, operand
+from .._core.border import converted, one_value
 from .._core.errors import LevelError, MutationError
 from .._core.hints import calls_shuffle
 from .._core.methods import PROPERTIES, methods_of
@@ -41,7 +41,7 @@ from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes
 from .armed import arm, call_undispatched
-from .attributes import attribute_inside, forward_attribute
+from .attributes import attribute_inside, foreign, forward_attribute
 from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
@@ -343,7 +343,7 @@ class Level:
         if kind is self.cls:
             return x._value
         if kind in PLAIN or not isinstance(x, Tensor):
-            return x if kind in PLAIN else operand(self, x)
+            return x if kind in PLAIN else foreign(self, x)
         level = kind.level
         if not level.depth or (level.live and issubclass(self.cls, kind)):
             return x if kind is not Array else self.lower(settle(x))
