@@ -1,9 +1,10 @@
 """Settings of the whole suite: how much of it is run, and the profiles of hypothesis.
 
-``pytest`` runs what is quick: of the sample table the rows that `samples.chosen` chooses, no
-test marked ``slow``, and no net. ``pytest --slow`` runs all rows and all tests, with a slice of
-each net. ``pytest tests/nets --full`` runs the nets in full, and says the counts at the end.
-``pytest --shuffle 1`` runs the tests in another order: none may need what another one leaves.
+``pytest`` runs what is quick: of the sample table the rows that `samples.chosen` chooses (for the
+values of SciPy's functions all), no test marked ``slow``, and no net. ``pytest --slow`` runs all
+rows and all tests, with a slice of each net. ``pytest tests/nets --full`` runs the nets in full,
+and says the counts at the end. ``pytest --shuffle 1`` runs the tests in another order: none may
+need what another one leaves.
 
 ``quick`` is the default profile; ``pytest --hypothesis-profile=slow`` looks for longer, at random.
 """

@@ -154,16 +154,33 @@ def failing(folder: Path, code: int, tests: list[str]) -> list[str]:
     """Return the tests that failed in a run; the one that ran, where all ended with it."""
     if code in (0, 5):
         return []
-    lines = (folder / "told").read_text().splitlines() if (folder / "told").exists() else []
-    failed = [line.removeprefix("failed ") for line in lines if line.startswith("failed ")]
-    started = [line.removeprefix("start ") for line in lines if line.startswith("start ")]
+    failed, started = told(folder, "failed"), told(folder, "start")
     return list(dict.fromkeys(failed)) or started[-1:] or tests[:1]
 
 
-def tried(record: dict, tests: list[str], limit: float, *options: str) -> list[str]:
-    """Return which tests fail where a record is planted."""
+def told(folder: Path, word: str) -> list[str]:
+    """Return the tests of which a run told that they started, or failed."""
+    lines = (folder / "told").read_text().splitlines() if (folder / "told").exists() else []
+    return [line.removeprefix(f"{word} ") for line in lines if line.startswith(f"{word} ")]
+
+
+def written(folder: Path) -> Iterator[tuple[str, float, list[int]]]:
+    """Yield the tests of a run that did not fail: their CPU seconds, and what they reached."""
+    failed = set(told(folder, "failed"))
+    for path in folder.glob("*.jsonl"):
+        for line in path.read_text().splitlines():
+            test, seconds, numbers = json.loads(line)
+            if test not in failed:
+                yield test, seconds, numbers
+
+
+def tried(record: dict, costs: dict[str, float], *options: str) -> list[str]:
+    """Return which of some tests, given with their seconds, fail where a record is planted."""
+    if not costs:
+        return []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder, tests = Path(name), list(costs)
+        limit = 60 + 10 * sum(costs.values())  # a fault may make a loop endless
         code = pytest(folder, [record], ["-p", "no:xdist", *options, *tests], limit)
         return failing(folder, code, tests)
 
@@ -210,12 +227,10 @@ def reach(notes: list[dict], args: list[str]) -> dict[int, list[tuple[str, float
         print(f"all statements noted: pytest ended with {code}: {output[-1] if output else ''}")
         costs: dict[str, float] = {}
         found: dict[int, dict[str, int]] = {}
-        for path in folder.glob("*.jsonl"):
-            for line in path.read_text().splitlines():
-                test, seconds, numbers = json.loads(line)
-                costs[test] = max(costs.get(test, 0.0), seconds)
-                for number in numbers:
-                    found.setdefault(number, {})[test] = len(numbers)
+        for test, seconds, numbers in written(folder):
+            costs[test] = max(costs.get(test, 0.0), seconds)
+            for number in numbers:
+                found.setdefault(number, {})[test] = len(numbers)
     return {
         number: sorted(
             ((test, costs[test]) for test in tests),
@@ -229,26 +244,50 @@ def searched(record: dict, candidates: list[tuple[str, float]], options: list[st
     """Return up to three tests that fail where a record is planted: the cheap ones are tried."""
     at = 0
     for count, seconds in BATCHES:
-        batch, cost = [], 0.0
-        while at < len(candidates) and len(batch) < count and cost < seconds:
-            test, own = candidates[at]
-            batch.append(test)
-            cost += own
+        batch: dict[str, float] = {}
+        while at < len(candidates) and len(batch) < count and sum(batch.values()) < seconds:
+            test, batch[test] = candidates[at]
             at += 1
-        if batch:
-            found = tried(record, batch, 60 + 10 * cost, "--maxfail=3", *options)
-            if found:
-                return found[:3]
+        found = tried(record, batch, "--maxfail=3", *options)
+        if found:
+            return found[:3]
     return []
+
+
+def passing(records: list[dict], *options: str) -> dict[str, float]:
+    """Run the tests of records with nothing planted; return those that pass, with their seconds.
+
+    pytest runs nothing, and ends as if the package could not be imported, where it is given a test
+    that is no longer there: it is given the files.
+    """
+    names = {test for r in records for test in r.get("tests", [])}
+    files = {name.partition("::")[0] for name in names}
+    files = sorted(file for file in files if (TESTS.parent / file).exists())
+    if not files:
+        return {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "asked").write_text("\n".join(names))
+        pytest(folder, [], ["-n", "auto", *options, *files], 7200)
+        costs = {test: seconds for test, seconds, _ in written(folder)}
+    for test in sorted(names - set(costs)):
+        print(f"is not there, is slow, or fails: {test}")
+    return costs
 
 
 def run(of: str) -> int:
     """Plant each record and run its tests; list what is not found, and return how many."""
     records = [r for r in read() if is_of(r, of)]
 
+    costs = {
+        slow: passing([r for r in records if r.get("slow", False) == slow], *options)
+        for slow, options in ((False, ()), (True, ("--slow",)))
+    }
+
     def again(record):
-        options = ["--slow"] if record.get("slow") else []
-        return tried(record, record["tests"], 900, *options)
+        slow = record.get("slow", False)
+        known = {test: costs[slow][test] for test in record["tests"] if test in costs[slow]}
+        return tried(record, known, "-x", *(["--slow"] if slow else []))
 
     counts: Counter[str] = Counter()
     for _, found in each(again, [r for r in records if "tests" in r]):

@@ -67,6 +67,7 @@ def test_a_matrix_and_a_masked_array():
     pullback = ft.vjp(lambda x: x * x, np.ones((2, 2)))[1]
     raises(TypeError, lambda: pullback(matrix), "the cotangent of output is a numpy.matrix")
     raises(TypeError, lambda: ft.scan(lambda c, x: (c, x), 0.0, matrix), "xs", "numpy.matrix")
+    raises(TypeError, lambda: ft.trace(np.sum)(matrix), "trace(sum)", "argument a", "numpy.matrix")
     raises(TypeError, lambda: ft.Tensor(matrix), "numpy.matrix")
 
 

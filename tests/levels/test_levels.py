@@ -134,6 +134,30 @@ def test_the_message_names_the_line_that_made_the_level():
         x + 1
 
 
+@each(
+    "call",
+    [
+        lambda f: ft.grad(f)(XS[0]),
+        lambda f: ft.value_and_grad(f)(XS[0]),
+        lambda f: ft.vjp(f, XS[0]),
+        lambda f: ft.jvp(f, (XS[0],), (XS[0],)),
+        lambda f: ft.jacrev(f)(XS[0]),
+        lambda f: ft.jacfwd(f)(XS[0]),
+        lambda f: ft.vmap(f)(XS),
+        lambda f: ft.vmap(f, chunk_size=2)(XS),
+        lambda f: ft.linearize(f, XS[0]),
+        lambda f: ft.trace(f)(XS[0]),
+    ],
+)
+def test_the_message_names_the_line_of_the_call(call):
+    kept = []
+    call(lambda x: kept.append(x) or np.sum(x * 2.0))
+    with pytest.raises(
+        ft.EscapedTensorError, match=rf"test_levels.py:{call.__code__.co_firstlineno}\)"
+    ):
+        kept[0] + 1
+
+
 def test_the_message_names_every_level_of_the_chain():
     box = []
 

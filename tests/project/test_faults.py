@@ -1,6 +1,7 @@
 """The inventory of faults: its data is whole, and what it plants is what its words say."""
 
 import ast
+import functools
 
 import pytest
 
@@ -32,6 +33,29 @@ def test_each_change_of_the_inventory_has_tests_or_a_reason():
         assert ("tests" in record) != ("nothing" in record), inventory.describe(record)
         assert len(record.get("tests", [])) <= 3
     assert len({inventory.place(r) for r in records}) == inventory.SIZE
+
+
+def test_each_test_of_the_inventory_is_a_function_of_its_file():
+    for test in {test for r in inventory.read() for test in r.get("tests", [])}:
+        file, _, name = test.partition("[")[0].partition("::")
+
+        assert f"def {name}(" in text_of(file), test
+
+
+@functools.cache
+def text_of(file):
+    return (inventory.TESTS.parent / file).read_text()
+
+
+def test_tests_that_are_gone_or_that_fail_find_nothing(monkeypatch, tmp_path):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    here = "tests/project/test_faults.py::test_what_runs_is_noted"
+    names = [here, f"{here}_elsewhere", "tests/gone.py::test_a"]
+    (tmp_path / "told").write_text("start a\nfailed a\nstart b\n")
+    (tmp_path / "1.jsonl").write_text('["a", 0.1, []]\n["b", 0.1, []]\n')
+
+    assert list(inventory.passing([{"tests": names}])) == [here]
+    assert [test for test, _, _ in inventory.written(tmp_path)] == ["b"]
 
 
 def test_statements_have_their_function_and_the_text_of_their_head():

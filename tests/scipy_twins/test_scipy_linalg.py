@@ -8,6 +8,7 @@ import scipy.linalg
 import functier as ft
 import functier.scipy.linalg as sl
 from rows import each
+from samples.scipy_linalg import NAMED
 
 A = np.array([[4.0, 1.0, 0.5], [0.3, 3.0, -1.0], [0.2, 0.7, 5.0]])
 B = np.ones(3)
@@ -197,6 +198,14 @@ def test_arguments_are_not_overwritten():
 
     np.testing.assert_array_equal(a, before[0])
     np.testing.assert_array_equal(b, before[1])
+
+
+@pytest.mark.skipif(not NAMED, reason="SciPy without names of structures")
+@each("kind", ["upper triangular", "lower triangular", "symmetric"])
+def test_both_modes_read_the_same_part_of_a_matrix(kind):
+    solve = lambda b: sl.solve(A, b, assume_a=kind)  # noqa: E731
+
+    np.testing.assert_allclose(ft.jacrev(solve)(B), ft.jacfwd(solve)(B))
 
 
 def test_ranks_that_differ_from_example_to_example_are_refused():

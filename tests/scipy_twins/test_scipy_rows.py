@@ -1,6 +1,7 @@
 """Every check of `checks.py` over the rows of SciPy's functions, family by family.
 
-A quick run takes the value and the checks that find planted faults: nestings are those of parts.
+A quick run takes the values of all rows, and of the chosen rows the checks that find planted
+faults: nestings are those of parts.
 """
 
 import pytest
@@ -21,5 +22,6 @@ QUICK = {"value", *FIRST_ORDER, *BATCHING}
 def test_rows_of(family, check, rows_of, request):
     """Every row of the family passes the check, if it applies."""
     whole, applies = request.config.getoption("--slow"), checks.CHECKS[check][1]
-    own = {name: row for name, row in rows_of(family).items() if applies(row)}
+    rows = samples.of(family) if check == "value" else rows_of(family)
+    own = {name: row for name, row in rows.items() if applies(row)}
     run_each(own, lambda row: checks.run_check(check, row, whole))
