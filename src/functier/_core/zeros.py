@@ -47,6 +47,17 @@ ZEROS: dict[Function, Zeros] = {}
 """The zeros of rules. A result of a rule that is not here depends on all of its (co)tangent."""
 
 
+def zeros_of(rule: Function) -> Zeros | None:
+    """Return the zeros of a rule; an observer has the one that it observes as its `rule`."""
+    return ZEROS.get(rule) or ZEROS.get(getattr(rule, "rule", None))  # type: ignore[arg-type]
+
+
+def kind_of(rule: Function) -> Kind | None:
+    """Return the kind of a rule's zeros, if it is declared."""
+    found = zeros_of(rule)
+    return None if found is None else found.kind
+
+
 STEEP: set[Function] = set()
 """The elementwise functions whose derivative is infinite at a point."""
 

@@ -16,12 +16,12 @@ from .._core.border import OBJECT, one_array, one_value, unexpected, without_der
 from .._core.numpy_facts import FAST_PARTS, FLOAT, UFUNC_OF, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
-from .._core.rule import Rule, negated
+from .._core.rule import negated
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
-from .._core.zeros import STEEP, ZEROS
+from .._core.zeros import STEEP, kind_of
 from .._mutation.array import Array, make_result_writable, settle
 from .attributes import has_methods
 from .checks import check_inputs, match
@@ -103,9 +103,9 @@ class JvpLevel(Level):
         calls = {}
         for func, row in PARTIALS.items():
             if len(row) in (3, 6) and func not in (getitem, matmul):
-                zeros_of = ZEROS[row[0]].kind
-                selects = zeros_of in SPREADING and len(row) == 6
-                how = None if zeros_of == "kink" else func in STEEP
+                kind_here = kind_of(row[0])
+                selects = kind_here in SPREADING and len(row) == 6
+                how = None if kind_here == "kink" else func in STEEP
                 make = select if selects else makers[len(row), how]
                 calls[func] = make(func, *row)
         product = fast.product("func", PRODUCT)
@@ -159,7 +159,7 @@ class JvpLevel(Level):
             for i in moving:
                 rule, x = jvp[names[i]], operands[i]
                 saved = rule.save(ans, call, values, i)
-                kind = kind_of(rule)
+                kind = kind_of(rule.fn)
                 if kind in SPREADING:
                     part = through(rule.fn, x._extra, saved, x._moves)
                 elif kind is None or (kind == "kink" and op.family != "elementwise"):
@@ -196,7 +196,7 @@ class JvpLevel(Level):
                 moves = through(partial(kernel, **given), x._extra, (), moves)
             return self.outputs(kernel(value, **given), kernel(x._extra, **given), True, moves)
         rule = jvp.get(name) if type(jvp) is dict else None
-        kind = None if rule is None else kind_of(rule)
+        kind = None if rule is None else kind_of(rule.fn)
         if rule is None or rule._direct is None or kind not in SPREADING:
             return Level.apply_single(self, op, x, given)
         ans = op.kernel(value, **given)
@@ -285,7 +285,7 @@ class Infinite(JvpLevel):
                 rule = jvp[call.names[i]]
                 saved = rule.save(ans, call, values, i)
                 t, found = follow(rule.fn, x._extra, now(x._moves), saved, alone)
-                kinks += kinks_at(kind_of(rule), ans)
+                kinks += kinks_at(kind_of(rule.fn), ans)
                 if is_root(rule.fn, saved):
                     t = _settle_root(x, t, saved[0])
                     kinks += ((saved[0], 0),)
@@ -303,11 +303,6 @@ def _settle_root(x: Any, t: Value, value: Value) -> Value:
     for kink in kinks_of(x._moves):
         flat = np.logical_and(flat, np.logical_not(np.any(np.equal(*kink))))
     return np.where(flat, 0, t)[()]
-
-
-def kind_of(rule: Rule) -> str | None:
-    """Return the kind of a rule's zeros, if it has been declared."""
-    return ZEROS[rule.fn].kind if rule.fn in ZEROS else None
 
 
 def kinks_at(kind: str | None, ans: Value) -> Kinks:

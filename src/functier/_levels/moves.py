@@ -13,7 +13,7 @@ import numpy as np
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.types import Function, Shape, Value
 from .._core.unsettled import are_settled
-from .._core.zeros import ZEROS
+from .._core.zeros import kind_of, zeros_of
 
 GOLDEN = 0.6180339887498949
 DEPTH = 8
@@ -26,7 +26,7 @@ def follow(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) ->
 
     `alone`: no other operand is differentiated, so a value of it is constant.
     """
-    facts = ZEROS.get(rule)
+    facts = zeros_of(rule)
     c = rule(g, *saved)
     if facts is None or c is None or type(c) is tuple or dtype_of(c).kind != "f":
         return c, None
@@ -176,5 +176,5 @@ def _through_now(moves: Any, rule: Function, shape: Shape, dtype: np.dtype, save
 
 def is_root(rule: Function, saved: tuple) -> bool:
     """Tell if a rule is that of a square root; that of a power is, for 0.5."""
-    kind = ZEROS[rule].kind if rule in ZEROS else None
+    kind = kind_of(rule)
     return kind == "root" or (kind == "power" and are_settled(np.equal(saved[1], 0.5)))

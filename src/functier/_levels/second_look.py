@@ -16,7 +16,7 @@ from .._core.rule import negated, times, unchanged
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._core.unsettled import are_settled, is_trusted
-from .._core.zeros import ZEROS
+from .._core.zeros import kind_of
 from .cotangents import add, fit, pull
 from .moves import (
     GOLDEN,
@@ -70,7 +70,7 @@ class Large:
     ) -> Value:  # fmt: skip
         """Return the cotangent `c` of `parent`, and note where it moves; `more`: it has others."""
         self.roots.clear()
-        kind = ZEROS[rule].kind if rule in ZEROS and dtype_of(c).kind == "f" else None
+        kind = kind_of(rule) if dtype_of(c).kind == "f" else None
         moves = self.moves.get(node)
         if kind in ("selection", "choice") or (kind == "linear" and moves is not None):
             moves = through(rule, g, saved, moves)
@@ -160,8 +160,10 @@ def _pull(
         return None, None
     if fix is not None and fix[2]:
         return pull(rule, g, saved, fix), None
-    if rule in ZEROS and not isinstance(g, tuple) and dtype_of(g).kind == "f":
+    if kind_of(rule) and not isinstance(g, tuple) and dtype_of(g).kind == "f":
         c, moves = follow(rule, g, moves, saved, alone)
+        if hasattr(rule, "look"):  # of an observer
+            rule.look(g, c, saved)
         if c is not None and is_root(rule, saved):
             c, moves = _settle_root(g, c, moves, saved, fix, parent, floor)
     else:
@@ -217,7 +219,7 @@ def _probing() -> Callable:
         rule: Function, given: Looked, saved: tuple, fix: Any, alone: bool, parent: Node, floor: int
     ) -> Looked:
         g, moves = given
-        kind = ZEROS[rule].kind if rule in ZEROS and dtype_of(g).kind == "f" else None
+        kind = kind_of(rule) if not isinstance(g, tuple) and dtype_of(g).kind == "f" else None
         if fix is not None and fix[2]:
             return pull(rule, g, saved, fix), None
         if kind == "kink":  # zero there, and yet not flat

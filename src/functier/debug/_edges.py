@@ -48,13 +48,22 @@ class Edge:
             if self.notes:
                 self.add_note(error)
             raise
-        if watch is not None and outermost is None and (watch.nans or watch.infs or watch.rules):
+        if outermost is None:
+            known = c
+            if self.elementwise and not isinstance(c, tuple) and shape_of(c) == shape_of(g):
+                known = np.where(np.equal(g, 0), 0, c)  # zero may win: a second look tells
+            self.look(g, known, saved)
+        return result
+
+    def look(self, g: Value, c: Value, saved: tuple) -> None:
+        """Raise where the result of the rule is not finite, and a block asks for that."""
+        watch = WATCH.get()
+        if watch is not None and (watch.nans or watch.infs or watch.rules):
             operands = [("cotangent", g), *self.operands(saved)]
             nans = watch.nans or watch.rules
             fault = find_fault(nans, watch.infs, c, operands, self.elementwise)
             if fault is not None:
                 self.report(fault, g)
-        return result
 
     def operands(self, saved: tuple) -> Iterable:
         """Return the names and values that the rule reads beside the cotangent."""
