@@ -67,9 +67,9 @@ not have it yet by vjp, by jvp, or by both."""
 
 KNOWN = {
     "jvp lacking": """flat inf; beside kink; flat met; still beside; still met; still inf
-        finite beside; flat beside; beside beside; beside; met flat; inf flat""",
+        finite beside; finite inf""",
     "vjp lacking": """beside; beside kink; beside beside; beside zero; kink beside; finite beside
-        zero beside; beside flat; flat beside""",
+        zero beside""",
 }  # fmt: skip
 """Groups of drawn programs that lack a finite result: how the result is used and the kinds of the
 stages, of which the innermost is the first. In reverse mode the rule of `cumprod` multiplies by an

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.types import Axis, Value
-from ..axes import as_strong, collapse, expand, normalize, replace_zeros, shift_all
+from ..axes import as_strong, collapse, expand, is_known_false, normalize, replace_zeros, shift_all
 from ..constructors import composite, op, primitive
 from .contract import conj, ensure_array
 
@@ -75,7 +75,11 @@ def _vector_norm(
         return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
     exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as NumPy
-    return np.where(np.equal(total, 0), total, np.power(replace_zeros(total), exponent))
+    zero = np.equal(total, 0)
+    if is_known_false(zero):
+        return np.power(total, exponent)
+    kink = np.minimum(total, norm2(x, axis, keepdims))  # 0, and yet not flat
+    return np.where(zero, kink, np.power(replace_zeros(total), exponent))
 
 
 def _largest(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
