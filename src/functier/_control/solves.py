@@ -41,7 +41,7 @@ from .._levels.jvp import fit_tangent
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import resume, switch_off
-from .._levels.tape import join_edges
+from .._levels.kept import join_edges
 from .._tracing.linearize import linearize
 from .._transforms.grad import vjp
 from .._transforms.stop_gradient import without_derivatives

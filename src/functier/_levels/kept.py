@@ -1,0 +1,196 @@
+"""Plain arrays that a tape keeps, as they were when it kept them.
+
+NOTE [what a rule reads is as it was]
+    A rule reads its operands in the backward pass. A plain array may have been refilled by then,
+    and nobody else may touch its flags. So a tape copies the plain arrays that its rules keep:
+    all of whole numbers and truth values, and others of up to `COPIED` bytes. As long as a copy
+    is alive, the same array with the same content gets it once more.
+
+    A larger array is kept by reference. An edge of its own, in front of that of the rule, has a
+    fingerprint, compares it in the backward pass and raises. An array that is refilled and then
+    restored passes. Values inside tensors are results of functier or arguments, and are not
+    copied.
+
+NOTE [fingerprints]
+    The words of an array (of 8 bytes) are laid in rows of a prime length. A fingerprint has the
+    sums of the columns, and each word at the start of a row. So it sees every change of one
+    element, and every new order, unless elements move by whole rows alone, and no first one.
+    Where an operation reads its array only once, as a product of a matrix and a vector does, the
+    sums would double its time, and the fingerprint has the starts of rows alone. Each row and
+    each column of a matrix has some of them, if these are long enough.
+"""
+
+import linecache
+import sys
+from collections.abc import Callable, Sequence
+from math import prod
+from operator import itemgetter, matmul
+from types import FrameType
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from .._core.errors import MutationError
+from .._core.frames import is_of_library, is_own
+from .._core.numpy_facts import name_of, shape_of
+from .._core.observers import RULES
+from .._core.types import Function, Value
+from .copies import SMALL, Copies
+from .lineage import line_of
+from .tape import Node, node_of, output_rule
+
+ndarray = np.ndarray
+
+COPIED = 1 << 16
+"""Arrays of floats of up to so many bytes are copied: it costs less than two fingerprints."""
+
+ROWS = 251, 257, 263
+"""The lengths of rows; one that divides no axis of the array is taken."""
+
+READ_ONCE = {np.matmul, matmul, np.dot, np.inner, np.matvec, np.vecmat}
+"""Products, which read a large operand once where the other one and the result are small."""
+
+COPIES: WeakValueDictionary[int, ndarray] = WeakValueDictionary()
+"""Copies that are alive, by their own ids and by those of the arrays that were copied last."""
+
+
+def copy_of(x: ndarray) -> ndarray:
+    """Return a copy of `x` that nobody writes to; one that is alive and equal, if there is any."""
+    if x.size <= SMALL or x.dtype.hasobject:
+        return x.copy()
+    found = COPIES.get(id(x))
+    if found is x:
+        return x
+    if found is not None and found.dtype == x.dtype and found.shape == x.shape:
+        if found.tobytes() == x.tobytes():
+            return found
+    copy = x.copy()
+    COPIES[id(x)] = COPIES[id(copy)] = copy
+    return copy
+
+
+class Fingerprint:
+    """What a large array held when a rule kept it, and where that was."""
+
+    __slots__ = ("array", "content", "text")
+
+    def __init__(self, x: ndarray, level: Any, func: Function | str, once: bool):
+        self.array, self.content = x, content_of(x, once)
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and (is_own(frame) or is_of_library(frame)):
+            frame = frame.f_back
+        self.text = str(level), func, once, frame and (frame.f_code, frame.f_lasti)
+
+    def has_changed(self) -> bool:
+        return self.content is None or content_of(self.array, self.text[2]) != self.content
+
+    def owning(self, copy: Callable[[Value], Value]) -> "Fingerprint":
+        """Return one for a tape that owns its values: what it finds now it finds later."""
+        own = object.__new__(Fingerprint)
+        own.array, own.text = self.array, self.text
+        own.content = None if self.has_changed() else b""
+        return own
+
+    def error(self) -> MutationError:
+        label, func, _, place = self.text
+        where = ""
+        if place is not None:
+            code, line = place[0], line_of(*place)
+            source = linecache.getline(code.co_filename, line).strip()
+            where = f"\n  at {code.co_filename}:{line}, in {code.co_name}: {source}".rstrip(": ")
+        x, name = self.array, func if isinstance(func, str) else name_of(func)
+        return MutationError(
+            f"{label}: the derivative of {name} would read an array, {x.dtype} of shape "
+            f"{x.shape}, which was written to after {name} had kept it{where}\n  give "
+            f"the operation a copy of the array, a.copy(), or make it inside the function by "
+            f"functier.numpy, whose writes are followed",
+            named=True,
+        )
+
+
+def content_of(x: ndarray, once: bool) -> tuple[bytes, ...]:
+    """Return the content of a fingerprint: see NOTE [fingerprints]."""
+    length = next((n for n in ROWS if all([size % n for size in x.shape])), ROWS[-1])
+    flags = x.flags
+    if not flags.forc and once:
+        return (x.flat[::length].tobytes(),)
+    flat = x.reshape(-1) if flags.c_contiguous else x.ravel("K")
+    starts = flat[::length].tobytes()
+    if once:
+        return (starts,)
+    data = flat.view(np.uint8)
+    rows = data.size // (8 * length)
+    rest = data[rows * 8 * length :]
+    sums = np.add.reduce(data[: rows * 8 * length].view(np.uint64).reshape(rows, length), 0)
+    return starts, sums.tobytes(), rest.tobytes()
+
+
+def compare(g: Value, kept: Fingerprint) -> None:
+    """A rule without a cotangent: raise where an array has changed that the next rule reads."""
+    if kept.content != b"" and kept.has_changed():
+        raise kept.error()
+
+
+def keep(x: ndarray, level: Any, func: Function | str, others: Sequence) -> tuple[ndarray, Any]:
+    """Return a plain array as a rule keeps it, and its fingerprint; None for a copy.
+
+    `others` are the result and the other operands.
+    """
+    if x.nbytes <= COPIED or x.dtype.kind in "biu" or x.dtype.hasobject:
+        return copy_of(x), None
+    once = func in READ_ONCE and all([8 * prod(shape_of(v)) <= x.size for v in others])
+    return x, Fingerprint(x, level, func, once)
+
+
+class Keeping(Copies):
+    """The plain arrays in the values that the rules of one operation keep.
+
+    Values of `own` are the result and those inside tensors.
+    """
+
+    def __init__(self, level: Any, func: Function | str, own: Sequence = ()):
+        super().__init__()
+        self.level, self.func, self.own = level, func, own
+        self.fingerprints: list[Fingerprint] = []
+
+    def array(self, x: ndarray) -> ndarray:
+        for value in self.own:
+            if value is x:
+                return x
+        x, found = keep(x, self.level, self.func, self.own)
+        if found is not None:
+            self.fingerprints.append(found)
+        return x
+
+    def tensor(self, x: Any) -> Any:
+        return x
+
+    def tape(self, roots: list) -> list:
+        return roots
+
+    def edges(self, parent: Node, rule: Function, saved: tuple, fix: Any = None) -> list[tuple]:
+        """Return the edge to `parent`, after those that compare what it keeps."""
+        saved = tuple([self.value(x) for x in saved])
+        found, self.fingerprints = self.fingerprints, []
+        return [*[(parent, compare, (x,), None) for x in found], (parent, rule, saved, fix)]
+
+
+def join_edges(
+    parents: list[Node], rule: Function, n: int, saved: tuple = (), label: Any = "functier",
+    name: str = "a function",
+) -> list[Node]:  # fmt: skip
+    """Return nodes for `n` results that share one rule, that of `name` at the level `label`.
+
+    The rule takes the tuple of their cotangents and returns those of the parents; None is a
+    zero in both. It also takes `saved`: every array that it needs and that somebody could write
+    to.
+    """
+    if not parents:
+        return [node_of([]) for _ in range(n)]
+    split = node_of([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
+    edges = Keeping(label, name).edges(split, rule, saved)
+    for wrap in RULES:
+        edges[-1] = (split, wrap(rule, edges[-1][2]), *edges[-1][2:])
+    both = node_of(edges)
+    return [node_of([(both, output_rule(i, n), (), None)]) for i in range(n)]
