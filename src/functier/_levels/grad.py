@@ -22,7 +22,7 @@ from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, on
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
 from .copies import SMALL
-from .kept import Keeping, compare, copy_of, keep
+from .kept import Keeping, alias_of, compare, keep, owned
 from .level import Level
 from .memory import own_memory
 from .tape import node_numbers, node_of, output_rule
@@ -57,7 +57,7 @@ class GradLevel(Level):
         fast = FastCalls(
             kind, node_numbers=node_numbers, fix_for=fix_for, shape_of=shape_of,
             ndarray=ndarray, float64=float64, FLOAT=FLOAT, SMALL=SMALL, keep=keep, compare=compare,
-            keep_index=_keep_index,
+            keep_index=_keep_index, alias_of=alias_of,
         )  # fmt: skip
         one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
         makers = {  # by the number of facts, of which each operand has three
@@ -87,7 +87,10 @@ class GradLevel(Level):
         if not mine:
             return ans
         joint = op.joint if len(mine) > 1 else None
-        keeping = Keeping(self, op.func, [ans, *[values[i] for i in mine]])
+        edges_to = _edge
+        if len(mine) < len(call.operands) or call.given:
+            own = [*(ans if isinstance(ans, (tuple, list)) else [ans]), *[values[i] for i in mine]]
+            edges_to = Keeping(self, op.func, own).edges
         for i in mine:
             rule = op.vjp.get(call.names[i])
             if rule is None:
@@ -99,10 +102,9 @@ class GradLevel(Level):
                 fn, saved = rule.fn, rule.save(ans, call, values, i)
             else:
                 fn, saved = itemgetter(i), ()
-            edges += keeping.edges(call.operands[i]._extra, fn, saved, fix)
+            edges += edges_to(call.operands[i]._extra, fn, saved, fix)
         if joint is not None:
-            saved = joint.save(ans, call, values, 0)
-            edges = keeping.edges(node_of(edges), joint.fn, saved)
+            edges = edges_to(node_of(edges), joint.fn, joint.save(ans, call, values, 0), None)
         if isinstance(ans, (tuple, list)):
             return self.record_outputs(ans, edges)
         if not is_inexact(ans):
@@ -239,11 +241,14 @@ def _reads(pick: Callable | None, place: int) -> bool:
     return pick is not None and place in pick(0, 1, 2)
 
 
+def _edge(parent: Any, rule: Function, saved: tuple, fix: Any) -> list[tuple]:
+    """Return the edge to `parent` of an operation whose operands are all differentiated."""
+    return [(parent, rule, saved, fix)]
+
+
 def _keep_index(index: Any) -> Any:
     """Return an index with copies of the arrays in it."""
-    if type(index) is tuple:
-        return tuple([copy_of(x) if type(x) is ndarray else x for x in index])
-    return copy_of(index)
+    return tuple([owned(x) for x in index]) if type(index) is tuple else owned(index)
 
 
 # ---- the hot path ----
@@ -293,6 +298,18 @@ BINARY = {
         node = next(node_numbers), b._extra, rule2, saved, fix, None
         if kept is not None:
             node = node[0], b._extra, compare, (kept,), None, node[1:]
+    """,
+    "left_inner": """
+        x = a._value
+        ans = func(x, b)
+        saved = pick(ans, x, alias_of(b) if reads else b) if pick else ()
+        node = next(node_numbers), a._extra, rule, saved, fix_for(ans, x, holomorphic), None
+    """,
+    "right_inner": """
+        y = b._value
+        ans = func(a, y)
+        saved = pick2(ans, alias_of(a) if reads2 else a, y) if pick2 else ()
+        node = next(node_numbers), b._extra, rule2, saved, fix_for(ans, y, holomorphic2), None
     """,
     "result": "z._value, z._extra = ans, node",
 }

@@ -1,28 +1,29 @@
-"""Plain arrays that a tape keeps, as they were when it kept them.
+"""Values that a tape keeps, as they were when it kept them: copies, aliases and fingerprints.
 
 NOTE [what a rule reads is as it was]
     A rule reads its operands in the backward pass. A plain array may have been refilled by then,
-    and nobody else may touch its flags. So a tape copies the plain arrays that its rules keep:
-    all of whole numbers and truth values, and others of up to `COPIED` bytes. As long as a copy
-    is alive, the same array with the same content gets it once more.
+    and nobody else may touch its flags. So a tape copies the plain arrays that its rules keep,
+    up to `COPIED` bytes, and all arrays of truth values. As long as a copy is alive, the same
+    array with the same content gets it once more. Of a tensor of a level around it keeps an
+    alias, which the first write to the tensor does not make a view.
 
     A larger array is kept by reference. An edge of its own, in front of that of the rule, has a
     fingerprint, compares it in the backward pass and raises. An array that is refilled and then
-    restored passes. Values inside tensors are results of functier or arguments, and are not
-    copied.
+    restored passes. Values inside tensors of the level are results of functier, or arguments,
+    and are not copied.
 
 NOTE [fingerprints]
     The words of an array (of 8 bytes) are laid in rows of a prime length. A fingerprint has the
-    sums of the columns, and each word at the start of a row. So it sees every change of one
-    element, and every new order, unless elements move by whole rows alone, and no first one.
+    sums of the columns, and elements at equal distances. So it sees every change of one word,
+    and every new order, unless elements move by whole rows alone, and none of the others.
     Where an operation reads its array only once, as a product of a matrix and a vector does, the
-    sums would double its time, and the fingerprint has the starts of rows alone. Each row and
-    each column of a matrix has some of them, if these are long enough.
+    sums would double its time, and the fingerprint has elements at equal distances alone.
 """
 
 import linecache
 import sys
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from operator import itemgetter, matmul
 from types import FrameType
@@ -33,20 +34,26 @@ import numpy as np
 
 from .._core.errors import MutationError
 from .._core.frames import is_of_library, is_own
-from .._core.numpy_facts import name_of, shape_of
+from .._core.numpy_facts import PLAIN, name_of, shape_of
 from .._core.observers import RULES
+from .._core.tensor import Tensor
 from .._core.types import Function, Value
-from .copies import SMALL, Copies
+from .._mutation.array import Array, settle
+from .copies import Copies
 from .lineage import line_of
 from .tape import Node, node_of, output_rule
 
 ndarray = np.ndarray
+new = object.__new__
 
-COPIED = 1 << 16
-"""Arrays of floats of up to so many bytes are copied: it costs less than two fingerprints."""
+COPIED = 1 << 18
+"""Arrays of up to so many bytes are copied: it costs less than two fingerprints."""
 
-ROWS = 251, 257, 263
-"""The lengths of rows; one that divides no axis of the array is taken."""
+SHARED = 1 << 14
+"""Copies of more bytes are used again for the same array with the same content."""
+
+ROW, DISTANCES = 1021, (251, 257, 263)
+"""The length of rows, and distances of elements; one that divides no axis of the array is taken."""
 
 READ_ONCE = {np.matmul, matmul, np.dot, np.inner, np.matvec, np.vecmat}
 """Products, which read a large operand once where the other one and the result are small."""
@@ -57,7 +64,7 @@ COPIES: WeakValueDictionary[int, ndarray] = WeakValueDictionary()
 
 def copy_of(x: ndarray) -> ndarray:
     """Return a copy of `x` that nobody writes to; one that is alive and equal, if there is any."""
-    if x.size <= SMALL or x.dtype.hasobject:
+    if x.nbytes <= SHARED or x.dtype.hasobject:
         return x.copy()
     found = COPIES.get(id(x))
     if found is x:
@@ -68,6 +75,29 @@ def copy_of(x: ndarray) -> ndarray:
     copy = x.copy()
     COPIES[id(x)] = COPIES[id(copy)] = copy
     return copy
+
+
+def alias_of(x: Any) -> Any:
+    """Return a value equal to `x`, a tensor of a level around, that no write to `x` changes."""
+    cls = type(x)
+    if cls is Array:
+        return settle(x)
+    if not cls.level.depth:
+        return x
+    y: Any = new(cls)
+    y._value = x._value
+    if hasattr(x, "_extra"):
+        y._extra = x._extra
+    y._kept = True
+    return y
+
+
+def owned(x: Value) -> Value:
+    """Return a value that no write to `x` changes."""
+    kind = type(x)
+    if kind is ndarray:
+        return copy_of(x)
+    return alias_of(x) if kind not in PLAIN and isinstance(x, Tensor) else x
 
 
 class Fingerprint:
@@ -109,21 +139,26 @@ class Fingerprint:
         )
 
 
+@lru_cache(1024)
+def _distance(shape: tuple[int, ...]) -> int:
+    return next((n for n in DISTANCES if all([size % n for size in shape])), DISTANCES[-1])
+
+
 def content_of(x: ndarray, once: bool) -> tuple[bytes, ...]:
     """Return the content of a fingerprint: see NOTE [fingerprints]."""
-    length = next((n for n in ROWS if all([size % n for size in x.shape])), ROWS[-1])
+    distance = _distance(x.shape)
     flags = x.flags
-    if not flags.forc and once:
-        return (x.flat[::length].tobytes(),)
+    if once and not flags.forc:
+        return (x.flat[::distance].tobytes(),)
     flat = x.reshape(-1) if flags.c_contiguous else x.ravel("K")
-    starts = flat[::length].tobytes()
+    some = flat[::distance].tobytes()
     if once:
-        return (starts,)
+        return (some,)
     data = flat.view(np.uint8)
-    rows = data.size // (8 * length)
-    rest = data[rows * 8 * length :]
-    sums = np.add.reduce(data[: rows * 8 * length].view(np.uint64).reshape(rows, length), 0)
-    return starts, sums.tobytes(), rest.tobytes()
+    rows = data.size // (8 * ROW)
+    end = rows * 8 * ROW
+    sums = np.add.reduce(data[:end].view(np.uint64).reshape(rows, ROW), 0)
+    return some, sums.tobytes(), data[end:].tobytes()
 
 
 def compare(g: Value, kept: Fingerprint) -> None:
@@ -137,22 +172,22 @@ def keep(x: ndarray, level: Any, func: Function | str, others: Sequence) -> tupl
 
     `others` are the result and the other operands.
     """
-    if x.nbytes <= COPIED or x.dtype.kind in "biu" or x.dtype.hasobject:
+    if x.nbytes <= COPIED or x.dtype.kind == "b" or x.dtype.hasobject:
         return copy_of(x), None
     once = func in READ_ONCE and all([8 * prod(shape_of(v)) <= x.size for v in others])
     return x, Fingerprint(x, level, func, once)
 
 
 class Keeping(Copies):
-    """The plain arrays in the values that the rules of one operation keep.
+    """The values that the rules of one operation keep.
 
     Values of `own` are the result and those inside tensors.
     """
 
     def __init__(self, level: Any, func: Function | str, own: Sequence = ()):
-        super().__init__()
         self.level, self.func, self.own = level, func, own
         self.fingerprints: list[Fingerprint] = []
+        self.objects = {}
 
     def array(self, x: ndarray) -> ndarray:
         for value in self.own:
@@ -164,16 +199,23 @@ class Keeping(Copies):
         return x
 
     def tensor(self, x: Any) -> Any:
-        return x
+        for value in self.own:
+            if value is x:
+                return x
+        return alias_of(x)
 
     def tape(self, roots: list) -> list:
         return roots
 
     def edges(self, parent: Node, rule: Function, saved: tuple, fix: Any = None) -> list[tuple]:
         """Return the edge to `parent`, after those that compare what it keeps."""
-        saved = tuple([self.value(x) for x in saved])
+        kept = tuple([
+            x if type(x) in PLAIN and type(x) is not ndarray else self.value(x) for x in saved
+        ])  # fmt: skip
+        if not self.fingerprints:
+            return [(parent, rule, kept, fix)]
         found, self.fingerprints = self.fingerprints, []
-        return [*[(parent, compare, (x,), None) for x in found], (parent, rule, saved, fix)]
+        return [*[(parent, compare, (x,), None) for x in found], (parent, rule, kept, fix)]
 
 
 def join_edges(
