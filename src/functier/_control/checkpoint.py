@@ -27,9 +27,10 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Scalar, Shape, Value
 from .._levels.backward import backward
+from .._levels.kept import join_edges
 from .._levels.lineage import AMBIENT
 from .._levels.states import resume
-from .._levels.tape import Given, Node, find_reached, join_edges, node_numbers
+from .._levels.tape import Given, Node, find_reached, node_numbers
 from .._mutation.array import was_written
 from .._mutation.memory import CHOSEN, REGION, clock
 from .masks import AMONG, among
@@ -135,7 +136,8 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
             [Sample.of(y._value) for y in tensors],
         )  # fmt: skip
         rule, saved = functools.partial(_pull, rerun), (Given(given),)
-        for y, node in zip(tensors, join_edges(boundary, rule, len(tensors), saved)):
+        nodes = join_edges(boundary, rule, len(tensors), saved, cls.level, label)
+        for y, node in zip(tensors, nodes):
             y._extra = node
     return out
 

@@ -49,12 +49,13 @@ class Tensor(Operators):
     Logged(3.)
     """
 
-    __slots__ = ("__weakref__", "_cell", "_extra", "_moves", "_value")
+    __slots__ = ("__weakref__", "_cell", "_extra", "_kept", "_moves", "_value")
     __class__ = CLASS
     level: ClassVar[Any]
     _value: Value
     _extra: Any
     _cell: Any  # once it was written to: see `_mutation`
+    _kept: bool  # of an alias that a tape keeps: see `_levels.kept`
 
     def __new__(cls, data: Any, *args: Any, **kwargs: Any) -> Any:
         return cls.level.make(cls, data, *args, **kwargs)

@@ -24,10 +24,11 @@ from .._levels.backward import backward
 from .._levels.batch import BatchLevel
 from .._levels.cotangents import zeros
 from .._levels.jvp import JvpLevel, fit_tangent
+from .._levels.kept import join_edges
 from .._levels.level import Level
 from .._levels.life import within
 from .._levels.memory import separate_from_holders
-from .._levels.tape import Roots, join_edges
+from .._levels.tape import Roots
 from .rules import BatchedRules, JvpRules, Rules, VjpRules, inexact, tape_of
 
 T = TypeVar("T")
@@ -163,7 +164,8 @@ def _at_grad(rules: Rules, level: Level, leaves: list) -> tuple[list, Any]:
         places = inexact(outs)
         pull, kept = _pull_by_vmap(rules, own, places), (values,)
     _check_numbers(level, rules, outs)
-    nodes = join_edges([leaves[i]._extra for i in own], pull, len(places), tuple(kept))
+    parents = [leaves[i]._extra for i in own]
+    nodes = join_edges(parents, pull, len(places), tuple(kept), level, rules.name)
     for place, node in zip(places, nodes):
         y = object.__new__(level.cls)
         y._value, y._extra = outs[place], node

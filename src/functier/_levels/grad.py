@@ -18,9 +18,11 @@ from .._mutation.array import make_result_writable, settle
 from .attributes import has_methods
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs, check_result
+from .copies import SHARED
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
+from .kept import Keeping, alias_of, compare, keep, owned
 from .level import Level
 from .memory import own_memory
 from .tape import node_numbers, node_of, output_rule
@@ -54,18 +56,20 @@ class GradLevel(Level):
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(
             kind, node_numbers=node_numbers, fix_for=fix_for, shape_of=shape_of,
-            ndarray=ndarray, float64=float64, FLOAT=FLOAT,
+            ndarray=ndarray, float64=float64, FLOAT=FLOAT, SHARED=SHARED, keep=keep,
+            compare=compare, keep_index=_keep_index, alias_of=alias_of,
         )  # fmt: skip
         one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
         makers = {  # by the number of facts, of which each operand has three
             3: fast.unary(one, UNARY),
-            6: fast.binary(f"{one}, {two}", BINARY),
+            8: fast.binary(f"{one}, {two}, reads, reads2", BINARY),
         }
-        calls = {
-            func: makers[len(row)](func, *row)
-            for func, row in PARTIALS.items()
-            if len(row) in makers and func is not getitem
-        }
+        calls = {}
+        for func, row in PARTIALS.items():
+            if len(row) == 6:  # also whether the rule of the one operand reads the other one
+                row = *row, _reads(row[1], 2), _reads(row[4], 1)
+            if len(row) in makers and func is not getitem:
+                calls[func] = makers[len(row)](func, *row)
         parts = {*FAST_PARTS, ndarray}
         calls[getitem] = fast.getitem("rule, *_", parts, GETITEM, WITHOUT_AXES)(*PARTIALS[getitem])
         return calls
@@ -78,11 +82,15 @@ class GradLevel(Level):
         """Return the tensor, or tensors, of a result, with the node that leads to it."""
         if op.constant:
             return make_result_writable(self.cls, ans)
-        cls, edges = self.cls, []
+        cls = self.cls
+        edges: list[tuple] = []
         mine = [i for i, x in enumerate(call.operands) if type(x) is cls and is_inexact(values[i])]
         if not mine:
             return ans
         joint = op.joint if len(mine) > 1 else None
+        keeping = None
+        if len(mine) < len(call.operands) or call.given:
+            keeping = Keeping(self, op.func, (*call.operands, *call.given.values()), (ans, values))
         for i in mine:
             rule = op.vjp.get(call.names[i])
             if rule is None:
@@ -94,9 +102,17 @@ class GradLevel(Level):
                 fn, saved = rule.fn, rule.save(ans, call, values, i)
             else:
                 fn, saved = itemgetter(i), ()
-            edges.append((call.operands[i]._extra, fn, saved, fix))
+            if keeping is not None and saved:
+                keeping.add(edges, call.operands[i]._extra, fn, saved, fix)
+            else:
+                edges.append((call.operands[i]._extra, fn, saved, fix))
         if joint is not None:
-            edges = [(node_of(edges), joint.fn, joint.save(ans, call, values, 0), None)]
+            node, edges = node_of(edges), []
+            saved = joint.save(ans, call, values, 0)
+            if keeping is not None:
+                keeping.add(edges, node, joint.fn, saved, None)
+            else:
+                edges.append((node, joint.fn, saved, None))
         if isinstance(ans, (tuple, list)):
             return self.record_outputs(ans, edges)
         if not is_inexact(ans):
@@ -126,7 +142,13 @@ class GradLevel(Level):
         y._value = ans
         fix = (value.shape, FLOAT, False) if is_plain else fix_for(ans, value, rule.holomorphic)
         saved = rule.save_direct(ans, given, (value,))
-        y._extra = next(node_numbers), x._extra, rule.fn, saved, fix, None
+        if given:
+            edges: list[tuple] = []
+            keeping = Keeping(self, op.func, tuple(given.values()), (ans, [value]))
+            keeping.add(edges, x._extra, rule.fn, saved, fix)
+            y._extra = node_of(edges)
+        else:
+            y._extra = next(node_numbers), x._extra, rule.fn, saved, fix, None
         return y
 
     def record_outputs(self, ans: Sequence[Value], edges: list) -> Sequence[Value]:
@@ -224,6 +246,16 @@ def _with_zeros(rule: Function, ans: Sequence[Value]) -> Function:
     return pull_filled
 
 
+def _reads(pick: Callable | None, place: int) -> bool:
+    """Tell if the values that a rule picks have that at `place` of ``ans, x, y``."""
+    return pick is not None and place in pick(0, 1, 2)
+
+
+def _keep_index(index: Any) -> Any:
+    """Return an index with copies of the arrays in it."""
+    return tuple([owned(x) for x in index]) if type(index) is tuple else owned(index)
+
+
 # ---- the hot path ----
 
 UNARY = """
@@ -251,18 +283,44 @@ BINARY = {
         node = next(node_numbers), a._extra, rule, saved, fix, rest
     """,
     "left": """
-        x = a._value
+        x, kept = a._value, None
         ans = func(x, b)
+        if reads and type(b) is ndarray:
+            if b.nbytes <= SHARED:
+                b = b.copy()
+            else:
+                b, kept = keep(b, level, func, (ans, x))
         saved = pick(ans, x, b) if pick else ()
         fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
         node = next(node_numbers), a._extra, rule, saved, fix, None
+        if kept is not None:
+            node = node[0], a._extra, compare, (kept,), None, node[1:]
     """,
     "right": """
-        y = b._value
+        y, kept = b._value, None
         ans = func(a, y)
+        if reads2 and type(a) is ndarray:
+            if a.nbytes <= SHARED:
+                a = a.copy()
+            else:
+                a, kept = keep(a, level, func, (ans, y))
         saved = pick2(ans, a, y) if pick2 else ()
         fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
         node = next(node_numbers), b._extra, rule2, saved, fix, None
+        if kept is not None:
+            node = node[0], b._extra, compare, (kept,), None, node[1:]
+    """,
+    "left_inner": """
+        x = a._value
+        ans = func(x, b)
+        saved = pick(ans, x, alias_of(b) if reads else b) if pick else ()
+        node = next(node_numbers), a._extra, rule, saved, fix_for(ans, x, holomorphic), None
+    """,
+    "right_inner": """
+        y = b._value
+        ans = func(a, y)
+        saved = pick2(ans, alias_of(a) if reads2 else a, y) if pick2 else ()
+        node = next(node_numbers), b._extra, rule2, saved, fix_for(ans, y, holomorphic2), None
     """,
     "result": "z._value, z._extra = ans, node",
 }
@@ -272,5 +330,9 @@ value = x._value
 if type(value) is float or type(value) is complex:
     return level.getitem(x, index)
 y._value = value[index]
+for part in parts:
+    if type(part) is ndarray:
+        index = keep_index(index)
+        break
 y._extra = next(node_numbers), x._extra, rule, (shape_of(value), index), None, None
 """

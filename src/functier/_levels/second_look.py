@@ -18,6 +18,7 @@ from .._core.types import Function, Value
 from .._core.unsettled import are_settled, is_trusted
 from .._core.zeros import kind_of
 from .cotangents import add, fit, pull
+from .kept import compare
 from .moves import (
     GOLDEN,
     Later,
@@ -138,6 +139,9 @@ def _walk(roots: list, inputs: list[Node] | None, floor: int, pull_edge: Any) ->
     while queue:
         node = waiting.pop(-heappop(queue))
         c, edge = grads.pop(node[0]), node[1:]
+        while edge[1] is compare:
+            compare(c[0], *edge[2])
+            edge = edge[-1]
         alone = edge[-1] is None
         while edge is not None:
             parent, rule, saved, fix, edge = edge

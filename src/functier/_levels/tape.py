@@ -10,11 +10,7 @@ NOTE [a node is a tuple]
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from operator import itemgetter
 from typing import Any
-
-from .._core.observers import RULES
-from .._core.types import Function
 
 node_numbers = count()
 Node = Sequence[Any]
@@ -39,22 +35,6 @@ def node_of(edges: Sequence[tuple]) -> Node:
 def output_rule(i: int, n: int) -> Callable[[Any], tuple]:
     """Return the vjp of taking output `i` of `n`: a tuple of None and one cotangent."""
     return lambda g: (None,) * i + (g,) + (None,) * (n - i - 1)
-
-
-def join_edges(parents: list[Node], rule: Function, n: int, saved: tuple = ()) -> list[Node]:
-    """Return nodes for `n` results that share one rule.
-
-    The rule takes the tuple of their cotangents and returns those of the parents; None is a
-    zero in both. It also takes `saved`: every array that it needs and that somebody could write
-    to.
-    """
-    if not parents:
-        return [node_of([]) for _ in range(n)]
-    for wrap in RULES:
-        rule = wrap(rule, saved)
-    split = node_of([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
-    both = node_of([(split, rule, saved, None)])
-    return [node_of([(both, output_rule(i, n), (), None)]) for i in range(n)]
 
 
 def find_reached(nodes: list[Node], floor: int) -> dict[int, Node]:

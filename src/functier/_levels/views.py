@@ -63,6 +63,7 @@ def find_alive(level: Any, x: Any) -> list[Any]:
     if level.taken is None:
         level.taken = {}
         found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
+        found = [t for t in found if not hasattr(t, "_kept")]  # those that a tape keeps
         note_all(level, found)
         WRITERS.add((id(level.made[0]), level.label))
     else:

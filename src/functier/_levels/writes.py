@@ -35,6 +35,8 @@ from .views import Row, example, find_alive, is_array, numbers_of
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
+CALLING = {FrameType, type(iter(())), zip}
+"""Types of what holds the arguments of a call that is running, beside the keywords with `out`."""
 EXTRA: Callable[[Any], Any] = vars(Tensor)["_extra"].__get__
 
 
@@ -83,8 +85,8 @@ def _is_kept(holders: list[Any]) -> bool:
     tuples = [h for h in holders if isinstance(h, tuple)]
     if not tuples:
         return False
-    keepers = gc.get_referrers(*tuples)
-    return any([k is not holders and k is not tuples and type(k) is not FrameType for k in keepers])
+    keepers = [k for k in gc.get_referrers(*tuples) if k is not holders and k is not tuples]
+    return not all([type(k) in CALLING or (type(k) is dict and "out" in k) for k in keepers])
 
 
 def _begin(level: Any, x: Any) -> View:

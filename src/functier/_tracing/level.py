@@ -28,6 +28,7 @@ from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._levels.fast_calls import FastCalls
+from .._levels.kept import owned
 from .._levels.level import Level
 from .._levels.states import no_dispatch
 from .._levels.stores import RecordStore
@@ -79,7 +80,7 @@ class TraceLevel(Level):
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(
             kind, step_numbers=step_numbers, common_form=_common_form, errstate=np.errstate,
-            ndarray=ndarray, ONE=ONE, LEFT=LEFT, RIGHT=RIGHT, BOTH=BOTH,
+            ndarray=ndarray, owned=owned, ONE=ONE, LEFT=LEFT, RIGHT=RIGHT, BOTH=BOTH,
         )  # fmt: skip
         unary = fast.unary("func", UNARY)
         binary = fast.binary("func, ufunc, quick, alike, product", BINARY)
@@ -99,16 +100,20 @@ class TraceLevel(Level):
             self.check_form(op, call)
         with np.errstate(all="ignore"):
             ans = call.run(values)
-        constants = list(values)
+        constants: list[Value] = []
         for i, x in enumerate(call.operands):
             if type(x) is self.cls:
                 places.append((i, x._extra))
-                constants[i] = None
+                constants.append(None)
+            else:
+                constants.append(owned(values[i]))
         if call.direct:
             func, given = op.kernel, call.given
         else:  # the parameters include the operands
             given = {k: v for k, v in call.given.items() if k not in call.names}
             func = _Recall(op, call.names)
+        if given:
+            given = {k: owned(v) for k, v in given.items()}
         off = DISABLED.get()
         if off:
             func = _Within(func, off, self.cls in off)
@@ -214,11 +219,11 @@ BINARY = {
     """,
     "left": """
         x, y = a._value, b
-        kind, first, second = LEFT, a._extra, b
+        kind, first, second = LEFT, a._extra, owned(b)
     """,
     "right": """
         x, y = a, b._value
-        kind, first, second = RIGHT, a, b._extra
+        kind, first, second = RIGHT, owned(a), b._extra
     """,
     "result": """
         form = common_form(x, y) if alike else None

@@ -1,12 +1,15 @@
 """A recorded program of steps, which runs again on other inputs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from .._core.root import DISABLED
 from .._levels.copies import Copies
 from .._transforms.stop_gradient import without_derivatives
 
+ndarray = np.ndarray
 Step = tuple[Any, ...]
 """``(number, kind, function, a, b, keyword arguments)``.
 
@@ -54,12 +57,18 @@ class Program:
     def copy_constants(self) -> None:
         """Copy the constants: see NOTE [what outlives a call owns its memory] in `_levels.copies`.
 
-        Where a block switches levels off, copy their plain values, as they outlive the block.
+        Plain arrays were copied when the steps were recorded. Where a block switches levels off,
+        copy their plain values, as they outlive the block.
         """
-        own: Callable[[Any], Any] = Copies().value
-        if off := DISABLED.get():
-            copied = own
-            own = lambda x: copied(without_derivatives(x, off))  # noqa: E731
+        copies, off = Copies(), DISABLED.get()
+
+        def own(x: Any) -> Any:
+            if type(x) is ndarray:
+                return x
+            if type(x) is tuple:
+                return tuple([own(v) for v in x])
+            return copies.value(without_derivatives(x, off) if off else x)
+
         for i, (kind, func, a, b, given, done) in enumerate(self.steps):
             if kind is LEFT:
                 b = own(b)

@@ -31,8 +31,9 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._levels.backward import backward
+from .._levels.kept import join_edges
 from .._levels.states import resume
-from .._levels.tape import Node, find_reached, join_edges, node_numbers
+from .._levels.tape import Node, find_reached, node_numbers
 from .._transforms.stop_gradient import stop_gradient
 from .._transforms.vmap import vmap
 from ._flows import Flow, Fun, Pieces, Settings

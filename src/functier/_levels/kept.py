@@ -1,0 +1,256 @@
+"""Values that a tape keeps, as they were when it kept them: copies, aliases and fingerprints.
+
+NOTE [what a rule reads is as it was]
+    A rule reads its operands in the backward pass. A plain array may have been refilled by then,
+    and its flags are its owner's. So a tape copies the plain arrays that its rules keep: those of
+    up to `COPIED` bytes, and all of whole numbers and of truth values. Of a tensor of a level
+    around it keeps an alias, which the first write to the tensor does not make a view.
+
+    A larger array is kept by reference. An edge of its own, in front of that of the rule, has a
+    fingerprint, compares it in the backward pass and raises. An array that is refilled and then
+    restored passes. Values inside tensors of the level are results of functier, or arguments,
+    and are not copied.
+
+NOTE [fingerprints]
+    The words of an array (of 8 bytes) are laid in rows of a prime length. A fingerprint has the
+    sums of the columns, and elements at equal distances. So it sees every change of one word,
+    and every new order, unless elements move by whole rows alone, and none of the others.
+    Where an operation reads its array only once, as a product of a matrix and a vector does, the
+    sums would double its time, and the fingerprint has elements at equal distances alone.
+"""
+
+import linecache
+import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import prod
+from operator import itemgetter, matmul
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .._core.errors import MutationError
+from .._core.frames import is_of_library, is_own
+from .._core.numpy_facts import PLAIN, name_of, shape_of
+from .._core.observers import RULES
+from .._core.tensor import Tensor
+from .._core.types import Function, Value
+from .._mutation.array import Array, settle
+from .copies import SHARED, Copies, copy_of
+from .lineage import line_of
+from .tape import Node, node_of, output_rule
+
+ndarray = np.ndarray
+new = object.__new__
+
+COPIED = 1 << 18
+"""Arrays of up to so many bytes are copied: it costs less than two fingerprints."""
+
+ROW, DISTANCES = 1021, (251, 257, 263)
+"""The length of rows, and distances of elements; one that divides no axis of the array is taken."""
+
+READ_ONCE = {np.matmul, matmul, np.dot, np.inner, np.matvec, np.vecmat}
+"""Products, which read a large operand once where the other one and the result are small."""
+
+
+def alias_of(x: Any) -> Any:
+    """Return a value equal to `x`, a tensor of a level around, that no write to `x` changes."""
+    cls = type(x)
+    if cls is Array:
+        return settle(x)
+    if not cls.level.depth:
+        return x
+    y: Any = new(cls)
+    y._value = x._value
+    if hasattr(x, "_extra"):
+        y._extra, y._moves = x._extra, getattr(x, "_moves", None)
+    y._kept = True
+    return y
+
+
+def owned(x: Value) -> Value:
+    """Return a value that no write to `x` changes."""
+    kind = type(x)
+    if kind is ndarray:
+        return copy_of(x)
+    return alias_of(x) if kind not in PLAIN and isinstance(x, Tensor) else x
+
+
+class Fingerprint:
+    """What a large array held when a rule kept it, and where that was."""
+
+    __slots__ = ("array", "content", "failure", "once", "place")
+
+    array: ndarray | None
+    failure: str | None  # what was found when the tape was copied
+
+    def __init__(self, x: ndarray, level: Any, func: Function | str, once: bool):
+        self.array, self.once, self.failure = x, once, None
+        self.content = content_of(x, once)
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and (is_own(frame) or is_of_library(frame)):
+            frame = frame.f_back
+        where = (frame.f_code, frame.f_lasti, frame.f_globals) if frame is not None else None
+        self.place = str(level), func, where
+
+    def check(self) -> None:
+        """Raise where the array has changed."""
+        text = self.failure if self.array is None else self.find_change(self.array)
+        if text is not None:
+            raise MutationError(text, named=True)
+
+    def find_change(self, x: ndarray) -> str | None:
+        """Return the message on a change of the array, if there is one."""
+        if content_of(x, self.once) == self.content:
+            return None
+        label, func, where = self.place
+        op, name, at = func if isinstance(func, str) else name_of(func), "", ""
+        if where is not None:
+            code, instruction, names = where
+            name = next((name for name in code.co_names if names.get(name) is x), "")
+            line = line_of(code, instruction)
+            source = linecache.getline(code.co_filename, line).strip()
+            at = f"\n  at {code.co_filename}:{line}, in {code.co_name}: {source}".rstrip(": ")
+        return (
+            f"{label}: the derivative of {op} would read {name or 'an array'}, {x.dtype} of shape "
+            f"{x.shape}, which was written to after {op} had kept it{at}\n  give the operation "
+            f"{name or 'a'}.copy(), or make the array inside the function by functier.numpy, whose "
+            f"writes are followed"
+        )
+
+    def owning(self, copy: Callable[[Value], Value]) -> "Fingerprint":
+        """Return one for a tape that owns its values: what it finds now it finds later."""
+        own = object.__new__(Fingerprint)
+        own.array, own.failure = None, self.failure
+        if self.array is not None:
+            own.failure = self.find_change(self.array)
+        return own
+
+
+@lru_cache(1024)
+def _distance(shape: tuple[int, ...]) -> int:
+    return next((n for n in DISTANCES if all([size % n for size in shape])), DISTANCES[-1])
+
+
+def content_of(x: ndarray, once: bool) -> tuple[bytes, ...]:
+    """Return the content of a fingerprint: see NOTE [fingerprints]."""
+    x = np.asarray(x)
+    distance = _distance(x.shape)
+    flags = x.flags
+    if once and not flags.forc:
+        return (x.flat[::distance].tobytes(),)
+    flat = x.reshape(-1) if flags.c_contiguous else x.ravel("K")
+    some = flat[::distance].tobytes()
+    if once:
+        return (some,)
+    data = flat.view(np.uint8)
+    rows = data.size // (8 * ROW)
+    end = rows * 8 * ROW
+    sums = np.add.reduce(data[:end].view(np.uint64).reshape(rows, ROW), 0)
+    return some, sums.tobytes(), data[end:].tobytes()
+
+
+def compare(g: Value, kept: Fingerprint) -> None:
+    """A rule without a cotangent: raise where an array has changed that the next rule reads."""
+    kept.check()
+
+
+def keep(x: ndarray, level: Any, func: Function | str, others: Sequence) -> tuple[ndarray, Any]:
+    """Return a plain array as a rule keeps it, and its fingerprint; None for a copy.
+
+    `others` are the result and the other operands.
+    """
+    if x.nbytes <= COPIED or x.dtype.kind in "biu" or x.dtype.hasobject:
+        return copy_of(x), None
+    once = func in READ_ONCE and all([8 * prod(shape_of(v)) <= x.size for v in others])
+    return x, Fingerprint(x, level, func, once)
+
+
+class Keeping:
+    """The values that the rules of one operation keep.
+
+    `plain` has the operands as the caller gave them, and all other parameters; an array that is
+    one of these is the caller's. None stands for all arrays. `results` are the result and the
+    list of the operands' values.
+    """
+
+    __slots__ = ("found", "func", "level", "objects", "plain", "results")
+
+    def __init__(self, level: Any, func: Function | str, plain: tuple | None, results: tuple):
+        self.level, self.func, self.plain, self.results = level, func, plain, results
+        self.found: list[Fingerprint] | None = None
+        self.objects: dict[int, tuple] = {}
+
+    def add(self, edges: list, parent: Node, rule: Function, saved: tuple, fix: Any) -> None:
+        """Add the edge to `parent` to `edges`, after those that compare what it keeps."""
+        kept = []
+        for x in saved:
+            kind = type(x)
+            if kind is ndarray:
+                x = self.array(x)
+            elif kind not in PLAIN:
+                x = _Walk(self).value(x)
+            kept.append(x)
+        if self.found:
+            edges += [(parent, compare, (one,), None) for one in self.found]
+            self.found = None
+        edges.append((parent, rule, tuple(kept), fix))
+
+    def array(self, x: ndarray) -> ndarray:
+        if not self.is_given(x):
+            return x
+        if x.nbytes <= SHARED:
+            return x.copy()
+        ans, values = self.results
+        others = [ans, *[v for v in values if v is not x]]
+        x, found = keep(x, self.level, self.func, others)
+        if found is not None:
+            self.found = [*(self.found or ()), found]
+        return x
+
+    def is_given(self, x: Value) -> bool:
+        if self.plain is None:
+            return True
+        for value in self.plain:
+            if value is x:
+                return True
+        return False
+
+
+class _Walk(Copies):
+    """A walk through values to the arrays and tensors that they consist of."""
+
+    def __init__(self, keeping: Keeping):
+        self.keeping, self.objects = keeping, keeping.objects
+
+    def value(self, x: Any) -> Any:
+        return self.keeping.array(x) if isinstance(x, ndarray) else super().value(x)
+
+    def tensor(self, x: Any) -> Any:
+        return alias_of(x) if self.keeping.is_given(x) else x
+
+    def tape(self, roots: list) -> list:
+        return roots
+
+
+def join_edges(
+    parents: list[Node], rule: Function, n: int, saved: tuple = (), label: Any = "functier",
+    name: str = "a function",
+) -> list[Node]:  # fmt: skip
+    """Return nodes for `n` results that share one rule, that of `name` at the level `label`.
+
+    The rule takes the tuple of their cotangents and returns those of the parents; None is a
+    zero in both. It also takes `saved`: every array that it needs and that somebody could write
+    to.
+    """
+    if not parents:
+        return [node_of([]) for _ in range(n)]
+    split = node_of([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
+    edges: list[tuple] = []
+    Keeping(label, name, None, (None, ())).add(edges, split, rule, saved, None)
+    for wrap in RULES:
+        _, rule, kept, _ = edges[-1]
+        edges[-1] = split, wrap(rule, kept), kept, None
+    both = node_of(edges)
+    return [node_of([(both, output_rule(i, n), (), None)]) for i in range(n)]

@@ -1,0 +1,262 @@
+"""The programs of the net: an array of some kind is made, used, refilled and used again.
+
+A use is a text of `x`, the argument of the program, and `w`, the plain array. A refill is a text
+that changes `w`. NumPy on plain arrays, which sees `w` as it was at each use, says what is right.
+"""
+
+import functools
+import re
+from threading import get_ident
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import functier as ft
+import functier.numpy as fnp
+from differences import slope
+
+X = np.array([0.45, 1.3, 0.8])
+D = np.array([0.7, -0.4, 0.55])
+"""The direction of derivatives."""
+
+
+def texts(group: str) -> list[str]:
+    return [text.strip() for text in re.split(r";\s", group)]
+
+
+FLOATS = """
+w * x; x * w; w / x; x / w; x ** w; w ** x; np.hypot(x, w); np.arctan2(w, x); np.logaddexp(w, x);
+np.maximum(w, x); np.fmin(x, w); np.clip(x, w, w + 1.0); np.where(w > 0.7, x, x * x);
+np.multiply(x, w, where=w > 0.7, out=np.zeros_like(x * w)); np.copysign(x, w); np.fmod(w, x);
+w @ x; x @ w; np.dot(w, x); np.vdot(x, w); np.inner(w, x); np.outer(w, x); np.convolve(w, x);
+np.correlate(x, w); np.kron(x, w); np.cross(x[:3], w[:3]); np.tensordot(w, x, 1);
+np.einsum('i,i->', w, x); np.einsum('i,i->i', x, w); np.vecdot(w, x); np.average(x, weights=w);
+np.polyval(w, x); np.interp(x, np.sort(w), w); np.trapezoid(x, w); np.sum(x, where=w > 0.7);
+np.linalg.solve(np.diag(w), x); np.linalg.solve(np.diag(x), w);
+np.linalg.multi_dot([w, x[:, None]]); np.stack([x, w]) * w; np.select([w > 0.7], [x], x * x);
+np.piecewise(x, [w > 0.7], [np.sin, np.cos]);
+np.gradient(x, np.cumsum(w)); np.cumsum(x * w); np.prod(np.stack([x, w]), 0);
+np.var(x * w); np.linalg.norm(np.stack([x, w])); np.apply_along_axis(lambda v: v * w, 0, x);
+fnp.vectorize(lambda a, b: a * b)(x, w); fnp.array(w) * x; fnp.where(w > 0.7, x, w) * w;
+ft.nn.functional.linear(x, w[None]); custom(x, w); by_jvp(x, w); ft.checkpoint(np.multiply)(x, w);
+ft.checkpoint(lambda v: v * w)(x); ft.cond(w[0] > 0.5, lambda v: v * w, np.sin, x);
+ft.scan(lambda c, v: (c * v, c + v), x[0], w)[0]; ft.fori_loop(0, 2, lambda i, v: v * w, x);
+ft.map(lambda v: v * w[0], x); ft.scipy.special.xlogy(w, x); ft.scipy.linalg.solve(np.diag(w), x);
+ft.numpy.linalg.solve(np.diag(w), x); written(x, w); np.square(x * w, out=np.zeros_like(x * w));
+np.add.reduce(w * x); np.multiply.reduce(np.stack([w, x])); np.multiply.outer(w, x);
+np.multiply.accumulate(x * w); w[:, None] * x; w[::-1] * x; w[:1] * x; w.reshape(-1, 1) @ x[None];
+np.broadcast_to(w, (2, *w.shape)) * x; w.astype(complex) * x
+"""
+"""Each reads a float array of the length of `x` for its derivative."""
+
+WHOLE = """
+x[w]; np.take(x, w); x * w; x ** w; np.take_along_axis(x, w, 0); np.bincount(w, x * x);
+np.choose(w % 2, [x, x * x]); put(x, w); add_at(x, w); x[w, None] * x[0]; x[(w,)]; x[w[:2]];
+np.add.reduceat(x[:30], np.sort(w[:30])); np.multiply(w, x); fnp.take(x * x, w);
+np.delete(x * x, w[:1]); np.insert(x, w, x * x); np.ldexp(x, w); w @ x; np.where(w > 1, x, x * x)
+"""
+TRUTHS = """
+np.where(w, x, x * x); x * w; x[w]; np.sum(x * x, where=w); np.compress(w, x * x);
+np.extract(w, x * x); np.select([w], [x], x * x); put_where(x, w); np.mean(x * x, where=w);
+np.multiply(x, x, where=w, out=np.zeros_like(x)); np.piecewise(x, [w], [np.sin, np.cos]);
+np.max(x, where=w, initial=0.1); fnp.where(w, x, x * x); np.choose(w, [x, x * x]); w @ x
+"""
+
+LONG = """
+w * x; x / w; x ** w; np.hypot(x, w); np.maximum(w, x); np.where(w > 0.7, x, x * x); w @ x;
+np.dot(x, w); np.vdot(x, w); np.einsum('i,i->', w, x); np.average(x, weights=w); custom(x, w);
+by_jvp(x, w); ft.checkpoint(np.multiply)(x, w); ft.checkpoint(lambda v: v * w)(x); written(x, w);
+np.interp(x, np.sort(w), w); fnp.where(w > 0.7, x, w) * w;
+w[:, None] * x[:1]; w[::-1] * x; w[:2] * x[:2]; np.clip(x, w, w + 1.0); w.astype(complex) * x
+"""
+"""Those of long arrays."""
+MATRIX = """
+w @ x; x @ w; np.matmul(w, np.stack([x, x], 1)); np.dot(w, x); np.einsum('ij,j->i', w, x); w * x;
+w.T @ x; w[::2] @ x; w[:, :50] @ x[:50]; np.tensordot(w, x, 1); np.linalg.solve(w + OWN, x);
+np.linalg.multi_dot([w, x]); np.vecmat(x, w); np.matvec(w, x);
+ft.checkpoint(np.matmul)(w, x)
+"""
+"""Those of a matrix, which a product with a vector reads once."""
+
+USES = {
+    "float": texts(FLOATS), "int": texts(WHOLE), "bool": texts(TRUTHS), "long": texts(LONG),
+    "matrix": texts(MATRIX), "none": [],
+}  # fmt: skip
+
+REFILLS = {
+    "all": "w[...] = {new}",
+    "one": "w[1] = {new}[1]",
+    "ufunc": "np.{ufunc}(w, {new}, out=w)",
+    "order": "w[...] = w[::-1].copy()",
+    "copyto": "np.copyto(w, {new})",
+    "older": "owner[{at}] = {new}",
+    "restored": "w[...] = {new}",
+}
+"""`older` writes by the array that `w` is a view of. `restored` puts back what was there, later."""
+
+
+class Kind(NamedTuple):
+    """A kind of array: its uses, how one is made, the part of it, and other contents."""
+
+    uses: str
+    owner: str
+    at: str
+    new: str
+    ufunc: str
+
+
+A, B, C = "[0.6, 0.9, 1.2]", "[7.0, 8.0, 9.0]", "[1.1, 0.5, 0.75]"
+FLOAT = f"T(np.array({C}))", "add"
+KINDS = {
+    "float": Kind("float", f"T(np.array({A}))", "...", *FLOAT),
+    "row": Kind("float", f"T(np.array([{A}, {B}]))", "0", *FLOAT),
+    "column": Kind("float", f"T(np.array([{A}, {B}])).T.copy()", ":, 0", *FLOAT),
+    "of x": Kind("float", f"np.where(np.isnan(x), 2.0, T(np.array({A})))", "...", *FLOAT),
+    "int": Kind("int", "T(np.array([0, 2, 1]))", "...", "T(np.array([1, 1, 2]))", "maximum"),
+    "int row": Kind("int", "T(np.array([[0, 2, 1], [2, 1, 0]]))", "0", "T(np.array([1, 1, 2]))",
+                    "maximum"),
+    "bool": Kind("bool", "T(np.array([True, False, True]))", "...",
+                 "T(np.array([False, False, True]))", "logical_and"),
+    "compared": Kind("bool", "x > 0.7", "...", "(x > 1.0)", "logical_xor"),
+}  # fmt: skip
+LARGE = {
+    "large float": KINDS["float"]._replace(uses="long"),
+    "large row": KINDS["row"]._replace(uses="long"),
+    "large column": KINDS["column"]._replace(uses="long"),
+    "large of x": KINDS["of x"]._replace(uses="long"),
+    "large int": KINDS["int"], "large bool": KINDS["bool"], "large compared": KINDS["compared"],
+    "matrix": Kind("matrix", "np.cos(np.arange(90000.0)).reshape(300, 300)", "...",
+                   "np.sin(np.arange(90000.0)).reshape(300, 300)", "add"),
+    "columns": Kind("matrix", "np.cos(np.arange(90000.0)).reshape(300, 300).T", "...",
+                    "np.sin(np.arange(90000.0)).reshape(300, 300)", "add"),
+}  # fmt: skip
+WIDE = Kind("none", "np.cos(np.arange(60000.0)).reshape(600, 100)", "...",
+            "np.sin(np.arange(60000.0)).reshape(600, 100)", "add")  # fmt: skip
+KINDS |= LARGE | {"wide": WIDE}
+LENGTHS = {"matrix": 100, "columns": 100, "wide": 34} | dict.fromkeys(
+    [k for k in LARGE if k[:5] == "large"], 12_000
+)
+"""How many times the argument of a large program is repeated."""
+OWN = 30.0 * np.eye(300)
+
+
+@ft.custom_vjp
+def custom(x, w):
+    return x * w
+
+
+custom.defvjp(lambda x, w: (x * w, w), lambda w, g: (g * w, None))
+
+
+@ft.custom_jvp
+def by_jvp(x, w):
+    return x * w
+
+
+by_jvp.defjvp(lambda primals, tangents: (
+    primals[0] * primals[1], 0.0 if tangents[0] is None else tangents[0] * primals[1],
+))  # fmt: skip
+
+
+def put(x, w):
+    y = fnp.zeros(x.shape)
+    y[w] = x * x
+    return y
+
+
+def add_at(x, w):
+    y = fnp.zeros(x.shape)
+    np.add.at(y, w, x * x)
+    return y
+
+
+def put_where(x, w):
+    y = x * 1.0
+    y[w] = 0.5
+    return y * y
+
+
+def written(x, w):
+    y = fnp.zeros(x.shape)
+    y[...] = x
+    y *= w
+    return y
+
+
+def weigh(y, k):
+    """A number that depends on all elements of `y`."""
+    weights = 1.0 + 0.5 * np.cos(k + np.arange(1.0, 1.0 + np.size(y))).reshape(np.shape(y))
+    return np.sum(np.real(weights * y)) / np.size(y)
+
+
+HELD: dict[int, Any] = {}
+"""The arrays of the last program of each thread, which a mode may refill after the function."""
+
+
+def hold(w):
+    HELD[get_ident()] = w
+
+
+class Program(NamedTuple):
+    """A use of an array of some kind, and its refill."""
+
+    use: str
+    kind: str
+    refill: str
+
+    def function(self):
+        """The function of the program; each call makes the array anew."""
+        kind = KINDS[self.kind]
+        times = LENGTHS.get(self.kind, 1)
+        refill = REFILLS[self.refill].format(**kind._asdict())
+        lines = (
+            "def f(x):",
+            f"    x = np.tile(x, {times})" if times > 1 else "    x = x * 1.0",
+            f"    owner = {kind.owner}",
+            f"    w = owner[{kind.at}]" if kind.at != "..." else "    w = owner",
+            "    hold(w)",
+            f"    use = lambda: {self.use}",
+            "    a, old = use(), w.copy()",
+            f"    {refill}",
+            "    b = use()",
+            "    w[...] = old" if self.refill == "restored" else "",
+            "    return weigh(a, 0) * weigh(b, 1) + weigh(a, 2) ** 2",
+        )  # fmt: skip
+        space = {**globals(), "T": (lambda a: np.tile(a, times))}
+        exec("\n".join(lines), space)
+        return space["f"]
+
+
+def programs(full: bool):
+    """All programs: of a slice each use of each kind has one refill, in turn."""
+    number = 0
+    for kind, facts in KINDS.items():
+        for use in USES[facts.uses]:
+            for refill in REFILLS if full else [[*REFILLS][number % len(REFILLS)]]:
+                yield Program(use, kind, refill)
+            number += 1
+
+
+class Plain:
+    """NumPy's derivatives of a program, by differences; None where NumPy refuses it."""
+
+    def __init__(self, program: Program):
+        self.f = program.function()
+
+    @functools.cached_property
+    def fits(self) -> bool:
+        try:
+            return bool(np.isfinite(self.f(X)))
+        except Exception:
+            return False
+
+    def gradient(self, x):
+        return np.array([slope(self.f, x, e) for e in np.eye(x.size)])
+
+    @functools.cached_property
+    def first(self):
+        return self.gradient(X)
+
+    @functools.cached_property
+    def second(self):
+        return slope(self.gradient, X, D)
