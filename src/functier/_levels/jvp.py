@@ -148,7 +148,8 @@ class JvpLevel(Level):
         if jvp == "linear":
             tangent = call.run(self.tangents(op, call, values))
             given = [operands[i]._moves for i in moving]
-            if len(given) < len([n for n in names if n in op.vjp]) or None not in given:
+            constant = len(given) < len([n for n in names if n in op.vjp])
+            if constant or all([m is not None for m in given]):
                 moves = later(self.moves_through, given, op, call, values)
         elif jvp == "multilinear":
             for i in moving:

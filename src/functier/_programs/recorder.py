@@ -71,7 +71,7 @@ class RecordLevel(Level):
     instead = "return it from the function"
     follow, whole = follow, whole
     forwards_methods = True
-    trusts = False  # that products are finite, as those of the trace are: see `unbounded`
+    trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
