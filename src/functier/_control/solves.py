@@ -38,10 +38,10 @@ from .._core.tensor import Tensor
 from .._core.types import PyTree, Value
 from .._levels.cotangents import cast_from_rule, fit, zeros
 from .._levels.jvp import fit_tangent
+from .._levels.kept import join_edges
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import resume, switch_off
-from .._levels.kept import join_edges
 from .._tracing.linearize import linearize
 from .._transforms.grad import vjp
 from .._transforms.stop_gradient import without_derivatives

@@ -24,10 +24,10 @@ from .._levels.backward import backward
 from .._levels.batch import BatchLevel
 from .._levels.cotangents import zeros
 from .._levels.jvp import JvpLevel, fit_tangent
+from .._levels.kept import join_edges
 from .._levels.level import Level
 from .._levels.life import within
 from .._levels.memory import separate_from_holders
-from .._levels.kept import join_edges
 from .._levels.tape import Roots
 from .rules import BatchedRules, JvpRules, Rules, VjpRules, inexact, tape_of
 

@@ -21,8 +21,7 @@ from .checks import REAL_RESULT, check_inputs
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
-from .copies import SMALL
-from .kept import Keeping, alias_of, compare, keep, owned
+from .kept import SHARED, Keeping, alias_of, compare, keep, owned
 from .level import Level
 from .memory import own_memory
 from .tape import node_numbers, node_of, output_rule
@@ -56,8 +55,8 @@ class GradLevel(Level):
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(
             kind, node_numbers=node_numbers, fix_for=fix_for, shape_of=shape_of,
-            ndarray=ndarray, float64=float64, FLOAT=FLOAT, SMALL=SMALL, keep=keep, compare=compare,
-            keep_index=_keep_index, alias_of=alias_of,
+            ndarray=ndarray, float64=float64, FLOAT=FLOAT, SHARED=SHARED, keep=keep,
+            compare=compare, keep_index=_keep_index, alias_of=alias_of,
         )  # fmt: skip
         one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
         makers = {  # by the number of facts, of which each operand has three
@@ -82,15 +81,15 @@ class GradLevel(Level):
         """Return the tensor, or tensors, of a result, with the node that leads to it."""
         if op.constant:
             return make_result_writable(self.cls, ans)
-        cls, edges = self.cls, []
+        cls = self.cls
+        edges: list[tuple] = []
         mine = [i for i, x in enumerate(call.operands) if type(x) is cls and is_inexact(values[i])]
         if not mine:
             return ans
         joint = op.joint if len(mine) > 1 else None
-        edges_to = _edge
+        keeping = None
         if len(mine) < len(call.operands) or call.given:
-            own = [*(ans if isinstance(ans, (tuple, list)) else [ans]), *[values[i] for i in mine]]
-            edges_to = Keeping(self, op.func, own).edges
+            keeping = Keeping(self, op.func, (*call.operands, *call.given.values()), (ans, values))
         for i in mine:
             rule = op.vjp.get(call.names[i])
             if rule is None:
@@ -102,9 +101,17 @@ class GradLevel(Level):
                 fn, saved = rule.fn, rule.save(ans, call, values, i)
             else:
                 fn, saved = itemgetter(i), ()
-            edges += edges_to(call.operands[i]._extra, fn, saved, fix)
+            if keeping is not None and saved:
+                keeping.add(edges, call.operands[i]._extra, fn, saved, fix)
+            else:
+                edges.append((call.operands[i]._extra, fn, saved, fix))
         if joint is not None:
-            edges = edges_to(node_of(edges), joint.fn, joint.save(ans, call, values, 0), None)
+            node, edges = node_of(edges), []
+            saved = joint.save(ans, call, values, 0)
+            if keeping is not None:
+                keeping.add(edges, node, joint.fn, saved, None)
+            else:
+                edges.append((node, joint.fn, saved, None))
         if isinstance(ans, (tuple, list)):
             return self.record_outputs(ans, edges)
         if not is_inexact(ans):
@@ -135,8 +142,10 @@ class GradLevel(Level):
         fix = (value.shape, FLOAT, False) if is_plain else fix_for(ans, value, rule.holomorphic)
         saved = rule.save_direct(ans, given, (value,))
         if given:
-            keeping = Keeping(self, op.func, [ans, value])
-            y._extra = node_of(keeping.edges(x._extra, rule.fn, saved, fix))
+            edges: list[tuple] = []
+            keeping = Keeping(self, op.func, tuple(given.values()), (ans, [value]))
+            keeping.add(edges, x._extra, rule.fn, saved, fix)
+            y._extra = node_of(edges)
         else:
             y._extra = next(node_numbers), x._extra, rule.fn, saved, fix, None
         return y
@@ -241,11 +250,6 @@ def _reads(pick: Callable | None, place: int) -> bool:
     return pick is not None and place in pick(0, 1, 2)
 
 
-def _edge(parent: Any, rule: Function, saved: tuple, fix: Any) -> list[tuple]:
-    """Return the edge to `parent` of an operation whose operands are all differentiated."""
-    return [(parent, rule, saved, fix)]
-
-
 def _keep_index(index: Any) -> Any:
     """Return an index with copies of the arrays in it."""
     return tuple([owned(x) for x in index]) if type(index) is tuple else owned(index)
@@ -281,7 +285,10 @@ BINARY = {
         x, kept = a._value, None
         ans = func(x, b)
         if reads and type(b) is ndarray:
-            b, kept = (b.copy(), None) if b.size <= SMALL else keep(b, level, func, (ans, x))
+            if b.nbytes <= SHARED:
+                b = b.copy()
+            else:
+                b, kept = keep(b, level, func, (ans, x))
         saved = pick(ans, x, b) if pick else ()
         fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
         node = next(node_numbers), a._extra, rule, saved, fix, None
@@ -292,7 +299,10 @@ BINARY = {
         y, kept = b._value, None
         ans = func(a, y)
         if reads2 and type(a) is ndarray:
-            a, kept = (a.copy(), None) if a.size <= SMALL else keep(a, level, func, (ans, y))
+            if a.nbytes <= SHARED:
+                a = a.copy()
+            else:
+                a, kept = keep(a, level, func, (ans, y))
         saved = pick2(ans, a, y) if pick2 else ()
         fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
         node = next(node_numbers), b._extra, rule2, saved, fix, None

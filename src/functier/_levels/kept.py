@@ -49,7 +49,7 @@ new = object.__new__
 COPIED = 1 << 18
 """Arrays of up to so many bytes are copied: it costs less than two fingerprints."""
 
-SHARED = 1 << 14
+SHARED = 1 << 15
 """Copies of more bytes are used again for the same array with the same content."""
 
 ROW, DISTANCES = 1021, (251, 257, 263)
@@ -106,7 +106,8 @@ class Fingerprint:
     __slots__ = ("array", "content", "text")
 
     def __init__(self, x: ndarray, level: Any, func: Function | str, once: bool):
-        self.array, self.content = x, content_of(x, once)
+        self.array = x
+        self.content: tuple[bytes, ...] | None = content_of(x, once)  # None: it has changed
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and (is_own(frame) or is_of_library(frame)):
             frame = frame.f_back
@@ -119,7 +120,7 @@ class Fingerprint:
         """Return one for a tape that owns its values: what it finds now it finds later."""
         own = object.__new__(Fingerprint)
         own.array, own.text = self.array, self.text
-        own.content = None if self.has_changed() else b""
+        own.content = None if self.has_changed() else ()
         return own
 
     def error(self) -> MutationError:
@@ -163,7 +164,7 @@ def content_of(x: ndarray, once: bool) -> tuple[bytes, ...]:
 
 def compare(g: Value, kept: Fingerprint) -> None:
     """A rule without a cotangent: raise where an array has changed that the next rule reads."""
-    if kept.content != b"" and kept.has_changed():
+    if kept.content != () and kept.has_changed():
         raise kept.error()
 
 
@@ -178,44 +179,71 @@ def keep(x: ndarray, level: Any, func: Function | str, others: Sequence) -> tupl
     return x, Fingerprint(x, level, func, once)
 
 
-class Keeping(Copies):
+class Keeping:
     """The values that the rules of one operation keep.
 
-    Values of `own` are the result and those inside tensors.
+    `plain` has the operands as the caller gave them, and all other parameters; an array that is
+    one of these is the caller's. None stands for all arrays. `results` are the result and the
+    list of the operands' values.
     """
 
-    def __init__(self, level: Any, func: Function | str, own: Sequence = ()):
-        self.level, self.func, self.own = level, func, own
-        self.fingerprints: list[Fingerprint] = []
-        self.objects = {}
+    __slots__ = ("found", "func", "level", "objects", "plain", "results")
+
+    def __init__(self, level: Any, func: Function | str, plain: tuple | None, results: tuple):
+        self.level, self.func, self.plain, self.results = level, func, plain, results
+        self.found: list[Fingerprint] | None = None
+        self.objects: dict[int, tuple] = {}
+
+    def add(self, edges: list, parent: Node, rule: Function, saved: tuple, fix: Any) -> None:
+        """Add the edge to `parent` to `edges`, after those that compare what it keeps."""
+        kept = []
+        for x in saved:
+            kind = type(x)
+            if kind is ndarray:
+                x = self.array(x)
+            elif kind not in PLAIN:
+                x = _Walk(self).value(x)
+            kept.append(x)
+        if self.found:
+            edges += [(parent, compare, (one,), None) for one in self.found]
+            self.found = None
+        edges.append((parent, rule, tuple(kept), fix))
 
     def array(self, x: ndarray) -> ndarray:
-        for value in self.own:
-            if value is x:
-                return x
-        x, found = keep(x, self.level, self.func, self.own)
+        if not self.is_given(x):
+            return x
+        if x.nbytes <= SHARED:
+            return x.copy()
+        ans, values = self.results
+        others = [ans, *[v for v in values if v is not x]]
+        x, found = keep(x, self.level, self.func, others)
         if found is not None:
-            self.fingerprints.append(found)
+            self.found = [*(self.found or ()), found]
         return x
 
-    def tensor(self, x: Any) -> Any:
-        for value in self.own:
+    def is_given(self, x: Value) -> bool:
+        if self.plain is None:
+            return True
+        for value in self.plain:
             if value is x:
-                return x
-        return alias_of(x)
+                return True
+        return False
+
+
+class _Walk(Copies):
+    """A walk through values to the arrays and tensors that they consist of."""
+
+    def __init__(self, keeping: Keeping):
+        self.keeping, self.objects = keeping, keeping.objects
+
+    def array(self, x: ndarray) -> ndarray:
+        return self.keeping.array(x)
+
+    def tensor(self, x: Any) -> Any:
+        return alias_of(x) if self.keeping.is_given(x) else x
 
     def tape(self, roots: list) -> list:
         return roots
-
-    def edges(self, parent: Node, rule: Function, saved: tuple, fix: Any = None) -> list[tuple]:
-        """Return the edge to `parent`, after those that compare what it keeps."""
-        kept = tuple([
-            x if type(x) in PLAIN and type(x) is not ndarray else self.value(x) for x in saved
-        ])  # fmt: skip
-        if not self.fingerprints:
-            return [(parent, rule, kept, fix)]
-        found, self.fingerprints = self.fingerprints, []
-        return [*[(parent, compare, (x,), None) for x in found], (parent, rule, kept, fix)]
 
 
 def join_edges(
@@ -231,8 +259,10 @@ def join_edges(
     if not parents:
         return [node_of([]) for _ in range(n)]
     split = node_of([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
-    edges = Keeping(label, name).edges(split, rule, saved)
+    edges: list[tuple] = []
+    Keeping(label, name, None, (None, ())).add(edges, split, rule, saved, None)
     for wrap in RULES:
-        edges[-1] = (split, wrap(rule, edges[-1][2]), *edges[-1][2:])
+        _, rule, kept, _ = edges[-1]
+        edges[-1] = split, wrap(rule, kept), kept, None
     both = node_of(edges)
     return [node_of([(both, output_rule(i, n), (), None)]) for i in range(n)]

@@ -7,8 +7,8 @@ from .._core.border import check_leaf
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import describe, is_value, name_of_function
 from .._core.tensor import Tensor
-from .._levels.memory import separate_from_holders
 from .._levels.kept import join_edges
+from .._levels.memory import separate_from_holders
 
 
 def requires_grad(x: Any, level: type | None = None) -> bool:

@@ -31,8 +31,8 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._levels.backward import backward
-from .._levels.states import resume
 from .._levels.kept import join_edges
+from .._levels.states import resume
 from .._levels.tape import Node, find_reached, node_numbers
 from .._transforms.stop_gradient import stop_gradient
 from .._transforms.vmap import vmap

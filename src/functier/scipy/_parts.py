@@ -28,8 +28,8 @@ from .._core.tensor import Tensor
 from .._core.types import Shape, Value
 from .._levels.backward import backward
 from .._levels.cotangents import cast
-from .._levels.lineage import levels_of
 from .._levels.kept import join_edges
+from .._levels.lineage import levels_of
 from .._levels.tape import Node, find_reached, node_numbers, node_of
 from .._mutation.array import settle
 from .._transforms.vmap import vmap
