@@ -382,7 +382,7 @@ def test_residuals_go_while_the_backward_pass_goes_on():
         return x * 2.0
 
     def forward(x):
-        residual = big()
+        residual = np.ones(40_000)  # so many are not copied
         alive.append(weakref.ref(residual))
         return x * 2.0, residual
 

@@ -269,8 +269,7 @@ def test_a_tensor_in_a_plain_array_from_outside():
         equal(ft.vjp(program(write, fnp.array), X)[0], wanted[0])
 
 
-@pytest.mark.parametrize("within", [ft.grad, ft.vmap])
-def test_a_constant_on_an_inner_tape_cannot_be_written_to(within):
+def test_a_constant_on_an_inner_tape_may_be_written_to():
     def outer(x):
         a = x * 1.0
 
@@ -280,6 +279,21 @@ def test_a_constant_on_an_inner_tape_cannot_be_written_to(within):
             return z
 
         return np.sum(ft.grad(inner)(X)) + np.sum(a)
+
+    equal(ft.grad(outer)(X), np.array([1.0, *[2.0] * (X.size - 1)]))
+    equal(ft.vmap(outer)(XS), 2.0 * np.sum(XS, 1) - XS[:, 0] + 5.0)
+
+
+@pytest.mark.parametrize("within", [ft.grad, ft.vmap])
+def test_an_array_inside_a_tensor_of_an_inner_level_cannot_be_written_to(within):
+    def outer(x):
+        a = x * 1.0
+
+        def inner(y):
+            a[0] = 5.0
+            return np.sum(y * y)
+
+        return np.sum(ft.grad(inner)(a))
 
     with pytest.raises(ft.MutationError) as error:
         within(outer)(X if within is ft.grad else XS)

@@ -5,10 +5,12 @@ A case is a use of a kind of plain array with a refill and a mode; see `nets.ref
 
 import pytest
 
-from nets.refills.cases import Plain
-from nets.refills.known import REASONS, WRONG
+from functier._levels import copies, kept
+from nets.refills.cases import USES, Plain, Program, programs
+from nets.refills.known import REASONS, UNSEEN
 from nets.refills.modes import MODES
 from nets.refills.net import cases, judge
+from nets.verdicts import Verdicts
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -21,6 +23,58 @@ def test_derivatives_see_arrays_as_they_were(verdicts, full):
             last = program, Plain(program)
         if last[1].fits:
             judge(counts[mode], mode, *last)
-    for mode, each in counts.items():
-        if mode not in WRONG:
-            each.settle(0.4)
+    for each in counts.values():
+        each.settle(0.4)
+
+
+def test_every_use_is_one_of_plain_numpy():
+    fitting = {program.use for program in programs(False) if Plain(program).fits}
+    assert fitting == {use for group in USES.values() for use in group}
+
+
+def verdict(mode, program):
+    return judge(Verdicts("one", REASONS), mode, program, Plain(program))
+
+
+@pytest.mark.parametrize("program", UNSEEN)
+def test_what_is_not_seen_is_known(program):
+    """The limits page has such a program. It is seen where more of the array changes."""
+    assert verdict("grad", program) == "wrong"
+    assert verdict("linearize", program) == "right"
+    for refill in ("all", "order", "copyto"):
+        assert verdict("grad", program._replace(refill=refill)) == "refused"
+
+
+def keeps(patch, name, function):
+    """Have a function of `kept` be another one, everywhere."""
+    for module in (copies, kept):
+        if hasattr(module, name):
+            patch.setattr(module, name, function)
+
+
+PLANTED = {
+    "arrays are not copied": (
+        lambda patch: keeps(patch, "copy_of", lambda x: x), "np.take(x, w)", "int", "all", "linearize",
+    ),
+    "fingerprints are not compared": (
+        lambda patch: patch.setattr(kept.Fingerprint, "has_changed", lambda self: False),
+        "w * x", "large float", "one", "grad",
+    ),
+    "a new order is not seen": (
+        lambda patch: patch.setattr(kept, "content_of", lambda x, once: x.sum()),
+        "x @ w", "large float", "order", "grad",
+    ),
+    "tensors of levels around have no alias": (
+        lambda patch: keeps(patch, "alias_of", lambda x: x),
+        "custom(x, w)", "of x", "order", "vmap(grad)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_found(name, monkeypatch):
+    plant, use, kind, refill, mode = PLANTED[name]
+    program = Program(use, kind, refill)
+    assert verdict(mode, program) in ("right", "refused")
+    plant(monkeypatch)
+    assert verdict(mode, program) == "wrong"

@@ -18,10 +18,11 @@ from .._mutation.array import make_result_writable, settle
 from .attributes import has_methods
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
+from .copies import SHARED
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
-from .kept import SHARED, Keeping, alias_of, compare, keep, owned
+from .kept import Keeping, alias_of, compare, keep, owned
 from .level import Level
 from .memory import own_memory
 from .tape import node_numbers, node_of, output_rule

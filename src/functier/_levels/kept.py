@@ -2,10 +2,9 @@
 
 NOTE [what a rule reads is as it was]
     A rule reads its operands in the backward pass. A plain array may have been refilled by then,
-    and nobody else may touch its flags. So a tape copies the plain arrays that its rules keep,
-    up to `COPIED` bytes, and all arrays of truth values. As long as a copy is alive, the same
-    array with the same content gets it once more. Of a tensor of a level around it keeps an
-    alias, which the first write to the tensor does not make a view.
+    and its flags are its owner's. So a tape copies the plain arrays that its rules keep: those of
+    up to `COPIED` bytes, and all of whole numbers and of truth values. Of a tensor of a level
+    around it keeps an alias, which the first write to the tensor does not make a view.
 
     A larger array is kept by reference. An edge of its own, in front of that of the rule, has a
     fingerprint, compares it in the backward pass and raises. An array that is refilled and then
@@ -28,7 +27,6 @@ from math import prod
 from operator import itemgetter, matmul
 from types import FrameType
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -39,7 +37,7 @@ from .._core.observers import RULES
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._mutation.array import Array, settle
-from .copies import Copies
+from .copies import SHARED, Copies, copy_of
 from .lineage import line_of
 from .tape import Node, node_of, output_rule
 
@@ -49,32 +47,11 @@ new = object.__new__
 COPIED = 1 << 18
 """Arrays of up to so many bytes are copied: it costs less than two fingerprints."""
 
-SHARED = 1 << 15
-"""Copies of more bytes are used again for the same array with the same content."""
-
 ROW, DISTANCES = 1021, (251, 257, 263)
 """The length of rows, and distances of elements; one that divides no axis of the array is taken."""
 
 READ_ONCE = {np.matmul, matmul, np.dot, np.inner, np.matvec, np.vecmat}
 """Products, which read a large operand once where the other one and the result are small."""
-
-COPIES: WeakValueDictionary[int, ndarray] = WeakValueDictionary()
-"""Copies that are alive, by their own ids and by those of the arrays that were copied last."""
-
-
-def copy_of(x: ndarray) -> ndarray:
-    """Return a copy of `x` that nobody writes to; one that is alive and equal, if there is any."""
-    if x.nbytes <= SHARED or x.dtype.hasobject:
-        return x.copy()
-    found = COPIES.get(id(x))
-    if found is x:
-        return x
-    if found is not None and found.dtype == x.dtype and found.shape == x.shape:
-        if found.tobytes() == x.tobytes():
-            return found
-    copy = x.copy()
-    COPIES[id(x)] = COPIES[id(copy)] = copy
-    return copy
 
 
 def alias_of(x: Any) -> Any:
@@ -147,6 +124,7 @@ def _distance(shape: tuple[int, ...]) -> int:
 
 def content_of(x: ndarray, once: bool) -> tuple[bytes, ...]:
     """Return the content of a fingerprint: see NOTE [fingerprints]."""
+    x = np.asarray(x)
     distance = _distance(x.shape)
     flags = x.flags
     if once and not flags.forc:
@@ -173,7 +151,7 @@ def keep(x: ndarray, level: Any, func: Function | str, others: Sequence) -> tupl
 
     `others` are the result and the other operands.
     """
-    if x.nbytes <= COPIED or x.dtype.kind == "b" or x.dtype.hasobject:
+    if x.nbytes <= COPIED or x.dtype.kind in "biu" or x.dtype.hasobject:
         return copy_of(x), None
     once = func in READ_ONCE and all([8 * prod(shape_of(v)) <= x.size for v in others])
     return x, Fingerprint(x, level, func, once)
@@ -236,8 +214,8 @@ class _Walk(Copies):
     def __init__(self, keeping: Keeping):
         self.keeping, self.objects = keeping, keeping.objects
 
-    def array(self, x: ndarray) -> ndarray:
-        return self.keeping.array(x)
+    def value(self, x: Any) -> Any:
+        return self.keeping.array(x) if isinstance(x, ndarray) else super().value(x)
 
     def tensor(self, x: Any) -> Any:
         return alias_of(x) if self.keeping.is_given(x) else x

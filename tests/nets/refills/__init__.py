@@ -1,1 +1,1 @@
-"""The parts of the net of refilled arrays: what keeps an array, how it is refilled, in which mode."""
+"""The parts of the net of refilled arrays: what keeps an array, its refill, and the mode."""

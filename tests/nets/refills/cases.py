@@ -1,13 +1,13 @@
 """The programs of the net: an array of some kind is made, used, refilled and used again.
 
-A use is a text of `x`, the argument of the program, and `w`, the plain array. A refill is a text that changes `w`. NumPy on plain arrays, which sees `w` as it was at each use,
-says what is right.
+A use is a text of `x`, the argument of the program, and `w`, the plain array. A refill is a text
+that changes `w`. NumPy on plain arrays, which sees `w` as it was at each use, says what is right.
 """
 
 import functools
 import re
 from threading import get_ident
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,9 @@ w @ x; x @ w; np.dot(w, x); np.vdot(x, w); np.inner(w, x); np.outer(w, x); np.co
 np.correlate(x, w); np.kron(x, w); np.cross(x[:3], w[:3]); np.tensordot(w, x, 1);
 np.einsum('i,i->', w, x); np.einsum('i,i->i', x, w); np.vecdot(w, x); np.average(x, weights=w);
 np.polyval(w, x); np.interp(x, np.sort(w), w); np.trapezoid(x, w); np.sum(x, where=w > 0.7);
-np.linalg.solve(np.diag(w), x); np.linalg.solve(np.diag(x), w); np.linalg.multi_dot([w, x[:, None]]);
-np.stack([x, w]) * w; np.select([w > 0.7], [x], x * x); np.piecewise(x, [w > 0.7], [np.sin, np.cos]);
+np.linalg.solve(np.diag(w), x); np.linalg.solve(np.diag(x), w);
+np.linalg.multi_dot([w, x[:, None]]); np.stack([x, w]) * w; np.select([w > 0.7], [x], x * x);
+np.piecewise(x, [w > 0.7], [np.sin, np.cos]);
 np.gradient(x, np.cumsum(w)); np.cumsum(x * w); np.prod(np.stack([x, w]), 0);
 np.var(x * w); np.linalg.norm(np.stack([x, w])); np.apply_along_axis(lambda v: v * w, 0, x);
 fnp.vectorize(lambda a, b: a * b)(x, w); fnp.array(w) * x; fnp.where(w > 0.7, x, w) * w;
@@ -51,8 +52,8 @@ np.broadcast_to(w, (2, *w.shape)) * x; w.astype(complex) * x
 WHOLE = """
 x[w]; np.take(x, w); x * w; x ** w; np.take_along_axis(x, w, 0); np.bincount(w, x * x);
 np.choose(w % 2, [x, x * x]); put(x, w); add_at(x, w); x[w, None] * x[0]; x[(w,)]; x[w[:2]];
-np.add.reduceat(x, np.sort(w)); np.multiply(w, x); fnp.take(x * x, w); np.delete(x * x, w[:1]);
-np.insert(x, w, x * x); np.ldexp(x, w); w @ x; np.where(w > 1, x, x * x)
+np.add.reduceat(x[:30], np.sort(w[:30])); np.multiply(w, x); fnp.take(x * x, w);
+np.delete(x * x, w[:1]); np.insert(x, w, x * x); np.ldexp(x, w); w @ x; np.where(w > 1, x, x * x)
 """
 TRUTHS = """
 np.where(w, x, x * x); x * w; x[w]; np.sum(x * x, where=w); np.compress(w, x * x);
@@ -65,8 +66,8 @@ LONG = """
 w * x; x / w; x ** w; np.hypot(x, w); np.maximum(w, x); np.where(w > 0.7, x, x * x); w @ x;
 np.dot(x, w); np.vdot(x, w); np.einsum('i,i->', w, x); np.average(x, weights=w); custom(x, w);
 by_jvp(x, w); ft.checkpoint(np.multiply)(x, w); ft.checkpoint(lambda v: v * w)(x); written(x, w);
-np.interp(x, np.sort(w), w); np.multiply.accumulate(x[:50] * w[:50]); fnp.where(w > 0.7, x, w) * w;
-w[:, None] * x[:3]; w[::-1] * x; w[:2] * x[:2]; np.clip(x, w, w + 1.0); w.astype(complex) * x
+np.interp(x, np.sort(w), w); fnp.where(w > 0.7, x, w) * w;
+w[:, None] * x[:1]; w[::-1] * x; w[:2] * x[:2]; np.clip(x, w, w + 1.0); w.astype(complex) * x
 """
 """Those of long arrays."""
 MATRIX = """
@@ -79,7 +80,7 @@ ft.checkpoint(np.matmul)(w, x)
 
 USES = {
     "float": texts(FLOATS), "int": texts(WHOLE), "bool": texts(TRUTHS), "long": texts(LONG),
-    "matrix": texts(MATRIX),
+    "matrix": texts(MATRIX), "none": [],
 }  # fmt: skip
 
 REFILLS = {
@@ -129,9 +130,11 @@ LARGE = {
     "columns": Kind("matrix", "np.cos(np.arange(90000.0)).reshape(300, 300).T", "...",
                     "np.sin(np.arange(90000.0)).reshape(300, 300)", "add"),
 }  # fmt: skip
-KINDS |= LARGE
-LENGTHS = {"matrix": 100, "columns": 100} | dict.fromkeys(
-    [k for k in LARGE if k[:5] == "large"], 3000
+WIDE = Kind("none", "np.cos(np.arange(60000.0)).reshape(600, 100)", "...",
+            "np.sin(np.arange(60000.0)).reshape(600, 100)", "add")  # fmt: skip
+KINDS |= LARGE | {"wide": WIDE}
+LENGTHS = {"matrix": 100, "columns": 100, "wide": 34} | dict.fromkeys(
+    [k for k in LARGE if k[:5] == "large"], 12_000
 )
 """How many times the argument of a large program is repeated."""
 OWN = 30.0 * np.eye(300)
@@ -186,8 +189,12 @@ def weigh(y, k):
     return np.sum(np.real(weights * y)) / np.size(y)
 
 
-HELD: dict[int, list] = {}
+HELD: dict[int, Any] = {}
 """The arrays of the last program of each thread, which a mode may refill after the function."""
+
+
+def hold(w):
+    HELD[get_ident()] = w
 
 
 class Program(NamedTuple):
@@ -203,17 +210,17 @@ class Program(NamedTuple):
         times = LENGTHS.get(self.kind, 1)
         refill = REFILLS[self.refill].format(**kind._asdict())
         lines = (
-            f"def f(x):",
+            "def f(x):",
             f"    x = np.tile(x, {times})" if times > 1 else "    x = x * 1.0",
             f"    owner = {kind.owner}",
             f"    w = owner[{kind.at}]" if kind.at != "..." else "    w = owner",
-            f"    HELD[get_ident()] = w",
+            "    hold(w)",
             f"    use = lambda: {self.use}",
-            f"    a, old = use(), w.copy()",
+            "    a, old = use(), w.copy()",
             f"    {refill}",
-            f"    b = use()",
-            f"    w[...] = old" if self.refill == "restored" else "",
-            f"    return weigh(a, 0) * weigh(b, 1) + weigh(a, 2) ** 2",
+            "    b = use()",
+            "    w[...] = old" if self.refill == "restored" else "",
+            "    return weigh(a, 0) * weigh(b, 1) + weigh(a, 2) ** 2",
         )  # fmt: skip
         space = {**globals(), "T": (lambda a: np.tile(a, times))}
         exec("\n".join(lines), space)

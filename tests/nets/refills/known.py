@@ -1,12 +1,14 @@
-"""The refusals that have a good reason, and the modes that are wrong today."""
+"""The refusals that have a good reason, and what is not seen."""
+
+from .cases import Program
 
 REASONS = {
     r"^MutationError: .*had kept it": "a large array is not copied, and its content has changed",
     r"^RuntimeError: checkpoint.* ran again .* other numbers than the first time": (
         "a function that runs again finds another array, and tells it by its results"
     ),
-    r"^MutationError: .*runs again in the backward pass \(checkpoint\) uses an array from outside": (
-        "so it does here"
+    r"^MutationError: .*runs again in the backward pass \(checkpoint\) uses an array": (
+        "it may be another one by then"
     ),
     r"^MutationError: compile.*: a plain array of shape .* was used, and written to later": (
         "a program has no copies of large arrays"
@@ -16,9 +18,5 @@ REASONS = {
     ),
 }
 
-WRONG = (
-    "grad value_and_grad vjp jacrev linearize block checkpoint threads compile(grad) vmap(grad) "
-    "grad(vmap) vmap(vjp) vmap(linearize) jvp(grad) grad(grad) grad(jvp) linearize(grad) "
-    "checkpoint(grad)"
-).split()
-"""Reverse mode and `linearize` keep arrays by reference."""
+UNSEEN = [Program("w @ x[:100]", "wide", "one"), Program("x[:100] @ w.T", "wide", "one")]
+"""A row that lies between the elements which a fingerprint has of a matrix that is read once."""

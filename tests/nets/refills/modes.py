@@ -1,4 +1,4 @@
-"""The transforms that a program runs under: each gives the gradient, or its derivative along `D`."""
+"""The transforms of a program: each gives the gradient, or its derivative along `D`."""
 
 import threading
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def refill_late():
 
 
 def vjp(f):
-    y, pull = ft.vjp(f, X)
+    _, pull = ft.vjp(f, X)
     (first,) = pull(1.0)
     refill_late()
     (g,) = pull(1.0)
@@ -35,7 +35,7 @@ def vjp(f):
 
 
 def linearize(f):
-    y, push = ft.linearize(f, X)
+    _, push = ft.linearize(f, X)
     refill_late()
     return np.stack([push(e) for e in np.eye(X.size)])
 
