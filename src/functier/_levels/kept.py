@@ -80,41 +80,52 @@ def owned(x: Value) -> Value:
 class Fingerprint:
     """What a large array held when a rule kept it, and where that was."""
 
-    __slots__ = ("array", "content", "text")
+    __slots__ = ("array", "content", "failure", "once", "place")
+
+    array: ndarray | None
+    failure: str | None  # what was found when the tape was copied
 
     def __init__(self, x: ndarray, level: Any, func: Function | str, once: bool):
-        self.array = x
-        self.content: tuple[bytes, ...] | None = content_of(x, once)  # None: it has changed
+        self.array, self.once, self.failure = x, once, None
+        self.content = content_of(x, once)
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and (is_own(frame) or is_of_library(frame)):
             frame = frame.f_back
-        self.text = str(level), func, once, frame and (frame.f_code, frame.f_lasti)
+        where = (frame.f_code, frame.f_lasti, frame.f_globals) if frame is not None else None
+        self.place = str(level), func, where
 
-    def has_changed(self) -> bool:
-        return self.content is None or content_of(self.array, self.text[2]) != self.content
+    def check(self) -> None:
+        """Raise where the array has changed."""
+        text = self.failure if self.array is None else self.find_change(self.array)
+        if text is not None:
+            raise MutationError(text, named=True)
+
+    def find_change(self, x: ndarray) -> str | None:
+        """Return the message on a change of the array, if there is one."""
+        if content_of(x, self.once) == self.content:
+            return None
+        label, func, where = self.place
+        op, name, at = func if isinstance(func, str) else name_of(func), "", ""
+        if where is not None:
+            code, instruction, names = where
+            name = next((name for name in code.co_names if names.get(name) is x), "")
+            line = line_of(code, instruction)
+            source = linecache.getline(code.co_filename, line).strip()
+            at = f"\n  at {code.co_filename}:{line}, in {code.co_name}: {source}".rstrip(": ")
+        return (
+            f"{label}: the derivative of {op} would read {name or 'an array'}, {x.dtype} of shape "
+            f"{x.shape}, which was written to after {op} had kept it{at}\n  give the operation "
+            f"{name or 'a'}.copy(), or make the array inside the function by functier.numpy, whose "
+            f"writes are followed"
+        )
 
     def owning(self, copy: Callable[[Value], Value]) -> "Fingerprint":
         """Return one for a tape that owns its values: what it finds now it finds later."""
         own = object.__new__(Fingerprint)
-        own.array, own.text = self.array, self.text
-        own.content = None if self.has_changed() else ()
+        own.array, own.failure = None, self.failure
+        if self.array is not None:
+            own.failure = self.find_change(self.array)
         return own
-
-    def error(self) -> MutationError:
-        label, func, _, place = self.text
-        where = ""
-        if place is not None:
-            code, line = place[0], line_of(*place)
-            source = linecache.getline(code.co_filename, line).strip()
-            where = f"\n  at {code.co_filename}:{line}, in {code.co_name}: {source}".rstrip(": ")
-        x, name = self.array, func if isinstance(func, str) else name_of(func)
-        return MutationError(
-            f"{label}: the derivative of {name} would read an array, {x.dtype} of shape "
-            f"{x.shape}, which was written to after {name} had kept it{where}\n  give "
-            f"the operation a copy of the array, a.copy(), or make it inside the function by "
-            f"functier.numpy, whose writes are followed",
-            named=True,
-        )
 
 
 @lru_cache(1024)
@@ -142,8 +153,7 @@ def content_of(x: ndarray, once: bool) -> tuple[bytes, ...]:
 
 def compare(g: Value, kept: Fingerprint) -> None:
     """A rule without a cotangent: raise where an array has changed that the next rule reads."""
-    if kept.content != () and kept.has_changed():
-        raise kept.error()
+    kept.check()
 
 
 def keep(x: ndarray, level: Any, func: Function | str, others: Sequence) -> tuple[ndarray, Any]:

@@ -1,13 +1,14 @@
-"""Arrays that the tape of a derivative keeps by reference, as they were when it kept them.
+"""Arrays that the tape of a derivative keeps, as they were when it kept them.
 
 NOTE [a derivative reads what it has kept]
-    Reverse mode and `linearize` keep plain arrays by reference, as copies would cost every
-    gradient time and memory. If the function refills such an array, the derivative reads the
-    new content. So while `writes` is on, each rule on a tape has fingerprints of the arrays that
-    it keeps, and compares them with what it is given when it runs. It reports exactly the
-    arrays that a derivative reads: not those of an addition, which keeps nothing, and not those
-    of a part of the tape that the result does not depend on. A pullback owns copies, which were
-    made when the function returned; they are compared in the same way.
+    A tape copies the plain arrays that its rules keep. It has fingerprints of large ones, which
+    may miss a change, and nothing of those inside tensors, such as arguments. If the function
+    refills these, the derivative reads the new content. So while `writes` is on, each rule on a
+    tape has fingerprints of the arrays that it keeps, and compares them with what it is given
+    when it runs. It reports exactly the arrays that a derivative reads: not those of an addition,
+    which keeps nothing, and not those of a part of the tape that the result does not depend on.
+    A pullback owns copies, which were made when the function returned; they are compared in the
+    same way.
 """
 
 from collections.abc import Iterable, Sequence

@@ -28,6 +28,7 @@ from .._core.types import Value
 from .._levels.batch import BatchLevel
 from .._levels.grad import GradLevel
 from .._levels.jvp import JvpLevel
+from .._levels.kept import compare
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, chain, levels_of
 from .._levels.states import Layer, next_layer
@@ -185,9 +186,10 @@ class WatchedGrad(Watched, GradLevel):
                 edge = rest
             op, names, here = about
             following: tuple | None = None
-            for i, (parent, rule, saved, fix) in reversed([*enumerate(edges)]):
-                if type(rule) is not Edge:
-                    operand = names[i] if len(names) == len(edges) else ""
+            left = names if len(names) == sum(rule is not compare for _, rule, *_ in edges) else []
+            for parent, rule, saved, fix in reversed(edges):
+                if type(rule) is not Edge and rule is not compare:
+                    operand, left = (left[-1], left[:-1]) if left else ("", left)
                     rule = Edge(rule, saved, fix, str(self), op, operand, here)
                 following = (parent, rule, saved, fix, following)
             known[node[0]] = (node[0], *following)  # type: ignore[misc]

@@ -7,11 +7,12 @@ from ._watching import check_flags, watching
 def writes(check: bool = True) -> Block[None]:
     """Raise an error where a derivative reads a plain array that was written to meanwhile.
 
-    This is a context manager and a decorator (``@writes()``). Reverse mode and `linearize` keep
-    plain NumPy arrays by reference: an operation on ``x`` and a buffer keeps the buffer for its
-    derivative. If the function refills the buffer later, the gradient is wrong. Inside the
-    block each operation notes what the arrays that it keeps hold, and the backward pass
-    compares.
+    This is a context manager and a decorator (``@writes()``). An operation on ``x`` and a plain
+    array keeps the array for its derivative. Reverse mode copies it, or notes enough of a large
+    one to see most changes. It sees no change of an argument of the transform itself, or of
+    parts of a large matrix that was multiplied by a vector; then the gradient is wrong. Inside
+    the block each operation notes all that the arrays which it keeps hold, and the backward
+    pass compares.
 
     Parameters
     ----------
@@ -44,18 +45,16 @@ def writes(check: bool = True) -> Block[None]:
     --------
     >>> import numpy as np
     >>> import functier as ft
-    >>> buffer = np.zeros(2)
+    >>> point = np.ones(2)
     >>> def f(x):
-    ...     total = 0.0
-    ...     for i in range(3):
-    ...         buffer[:] = i
-    ...         total = total + np.sum(x * buffer)
-    ...     return total
+    ...     y = np.sum(x * x)
+    ...     point[:] = 2.0
+    ...     return y
     >>> with writes():
-    ...     ft.grad(f)(np.ones(2))  # doctest: +ELLIPSIS
+    ...     ft.grad(f)(point)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    functier...MutationError: grad(f): the derivative of numpy.multiply for its operand 'x' would read buffer, float64 of shape (2,), which was written to after numpy.multiply had kept it: element (0,) was 1.0 and is 2.0...
+    functier...MutationError: grad(f): the derivative of numpy.multiply for its operand 'x' would read point, float64 of shape (2,), which was written to after numpy.multiply had kept it: element (0,) was 1.0 and is 2.0...
     """  # noqa: E501
     check_flags("writes", check=check)
     return watching(writes=check)
