@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.frames import is_of_library, is_own
 from .._core.numpy_facts import PLAIN, name_of, shape_of
 from .._core.observers import RULES
 from .._core.tensor import Tensor
@@ -78,6 +77,10 @@ def owned(x: Value) -> Value:
     return alias_of(x) if kind not in PLAIN and isinstance(x, Tensor) else x
 
 
+HIDDEN = __name__.partition(".")[0], "numpy"
+"""The libraries whose frames are not those of a message."""
+
+
 class Fingerprint:
     """What a large array held when a rule kept it, and where that was."""
 
@@ -90,7 +93,7 @@ class Fingerprint:
         self.array, self.once, self.failure = x, once, None
         self.content = content_of(x, once)
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and (is_own(frame) or is_of_library(frame)):
+        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in HIDDEN:
             frame = frame.f_back
         where = (frame.f_code, frame.f_lasti, frame.f_globals) if frame is not None else None
         self.place = str(level), func, where
