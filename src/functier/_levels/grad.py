@@ -22,7 +22,7 @@ from .copies import SHARED
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
-from .kept import Keeping, alias_of, compare, keep, owned
+from .kept import Keeping, alias_of, compare, given_arrays, keep, owned
 from .level import Level
 from .memory import own_memory
 from .tape import node_numbers, node_of, output_rule
@@ -90,7 +90,9 @@ class GradLevel(Level):
         joint = op.joint if len(mine) > 1 else None
         keeping = None
         if len(mine) < len(call.operands) or call.given:
-            keeping = Keeping(self, op.func, (*call.operands, *call.given.values()), (ans, values))
+            given = given_arrays(cls, (*call.operands, *call.given.values()))
+            if given:
+                keeping = Keeping(self, op.func, given, (ans, values))
         for i in mine:
             rule = op.vjp.get(call.names[i])
             if rule is None:
@@ -142,9 +144,9 @@ class GradLevel(Level):
         y._value = ans
         fix = (value.shape, FLOAT, False) if is_plain else fix_for(ans, value, rule.holomorphic)
         saved = rule.save_direct(ans, given, (value,))
-        if given:
+        if given and (arrays := given_arrays(self.cls, given.values())):
             edges: list[tuple] = []
-            keeping = Keeping(self, op.func, tuple(given.values()), (ans, [value]))
+            keeping = Keeping(self, op.func, arrays, (ans, [value]))
             keeping.add(edges, x._extra, rule.fn, saved, fix)
             y._extra = node_of(edges)
         else:

@@ -21,7 +21,7 @@ NOTE [fingerprints]
 
 import linecache
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from operator import itemgetter, matmul
@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.frames import is_of_library, is_own
 from .._core.numpy_facts import PLAIN, name_of, shape_of
 from .._core.observers import RULES
 from .._core.tensor import Tensor
@@ -50,6 +49,7 @@ COPIED = 1 << 18
 ROW, DISTANCES = 1021, (251, 257, 263)
 """The length of rows, and distances of elements; one that divides no axis of the array is taken."""
 
+FIXED = PLAIN - {ndarray}
 READ_ONCE = {np.matmul, matmul, np.dot, np.inner, np.matvec, np.vecmat}
 """Products, which read a large operand once where the other one and the result are small."""
 
@@ -77,6 +77,10 @@ def owned(x: Value) -> Value:
     return alias_of(x) if kind not in PLAIN and isinstance(x, Tensor) else x
 
 
+HIDDEN = __name__.partition(".")[0], "numpy"
+"""The libraries whose frames are not those of a message."""
+
+
 class Fingerprint:
     """What a large array held when a rule kept it, and where that was."""
 
@@ -89,7 +93,7 @@ class Fingerprint:
         self.array, self.once, self.failure = x, once, None
         self.content = content_of(x, once)
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and (is_own(frame) or is_of_library(frame)):
+        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in HIDDEN:
             frame = frame.f_back
         where = (frame.f_code, frame.f_lasti, frame.f_globals) if frame is not None else None
         self.place = str(level), func, where
@@ -167,18 +171,38 @@ def keep(x: ndarray, level: Any, func: Function | str, others: Sequence) -> tupl
     return x, Fingerprint(x, level, func, once)
 
 
+def given_arrays(cls: type, given: Iterable) -> list:
+    """Return the arguments that may be arrays, except tensors of `cls`, also those in lists."""
+    found: list[Value] = []
+    for x in given:
+        kind = type(x)
+        if kind is cls or kind in FIXED:
+            continue
+        if kind is tuple or kind is list:
+            found += given_arrays(cls, x)
+        else:
+            found.append(x)
+    return found
+
+
+def is_shape(x: tuple) -> bool:
+    for v in x:
+        if type(v) is not int:
+            return False
+    return True
+
+
 class Keeping:
     """The values that the rules of one operation keep.
 
-    `plain` has the operands as the caller gave them, and all other parameters; an array that is
-    one of these is the caller's. None stands for all arrays. `results` are the result and the
-    list of the operands' values.
+    An array or a tensor that is in `given` is the caller's; where that is None, all are. `results`
+    are the result and the list of the operands' values.
     """
 
-    __slots__ = ("found", "func", "level", "objects", "plain", "results")
+    __slots__ = ("found", "func", "given", "level", "objects", "results")
 
-    def __init__(self, level: Any, func: Function | str, plain: tuple | None, results: tuple):
-        self.level, self.func, self.plain, self.results = level, func, plain, results
+    def __init__(self, level: Any, func: Function | str, given: list | None, results: tuple):
+        self.level, self.func, self.given, self.results = level, func, given, results
         self.found: list[Fingerprint] | None = None
         self.objects: dict[int, tuple] = {}
 
@@ -189,7 +213,7 @@ class Keeping:
             kind = type(x)
             if kind is ndarray:
                 x = self.array(x)
-            elif kind not in PLAIN:
+            elif kind not in PLAIN and not (kind is tuple and is_shape(x)):
                 x = _Walk(self).value(x)
             kept.append(x)
         if self.found:
@@ -210,9 +234,9 @@ class Keeping:
         return x
 
     def is_given(self, x: Value) -> bool:
-        if self.plain is None:
+        if self.given is None:
             return True
-        for value in self.plain:
+        for value in self.given:
             if value is x:
                 return True
         return False
