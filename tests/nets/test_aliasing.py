@@ -18,8 +18,6 @@ import functier as ft
 import samples
 from checks import direction
 from functier._rules.linalg import linear_systems as linalg
-from functier._tracing import linearize as _linearize
-from functier._tracing.program import Program
 from functier._transforms import grad as _grad
 from functier._transforms import hooks as _hooks
 from functier._transforms import vmap as _vmap
@@ -645,20 +643,8 @@ def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
     monkeypatch.setattr(_grad, "copy_tape", lambda roots: roots)
 
     found = faults()
-    assert {"vjp", "vjp_of_a_tree", "vjp_of_vmap", "custom_vjp", "checkpoint"} <= found
+    assert {"vjp", "vjp_of_a_tree", "vjp_of_vmap", "checkpoint"} <= found
     assert {"while_loop", "scan", "functional_call", "register_hook", "generator"} <= found
-
-
-def test_a_recording_that_keeps_the_callers_memory(monkeypatch):
-    monkeypatch.setattr(Program, "copy_constants", lambda self: None)
-
-    assert "linearize" in faults()
-
-
-def test_a_transpose_that_keeps_the_callers_memory(monkeypatch):
-    monkeypatch.setattr(_linearize, "copy_tape", lambda roots: roots)
-
-    assert "weighted_transpose" in faults()
 
 
 def test_results_of_vmap_that_are_the_argument(monkeypatch):

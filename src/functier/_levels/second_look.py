@@ -49,7 +49,7 @@ def is_large(c: Any) -> bool:
     """Tell if the array in a tensor is large."""
     while isinstance(c, Tensor):
         c = c._value
-    return type(c) is np.ndarray and c.size > BIG
+    return isinstance(c, np.ndarray) and c.size > BIG
 
 
 class Large:

@@ -78,11 +78,11 @@ def detect_anomaly(check_nan: bool = True) -> Block[None]:
     >>> import numpy as np
     >>> import functier as ft
     >>> with detect_anomaly(), np.errstate(all="ignore"):
-    ...     y, pullback = ft.vjp(lambda x: np.exp(x) * 0.0, 1000.0)
+    ...     y, pullback = ft.vjp(lambda x: np.cos(np.sqrt(x)), 0.0)
     ...     pullback(1.0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    functier...NonFiniteError: ...the derivative of numpy.exp for its operand 'x' made 1 NaN...
+    functier...NonFiniteError: ...the derivative of numpy.sqrt for its operand 'x' made 1 NaN...
     """
     check_flags("detect_anomaly", check_nan=check_nan)
     return watching(rules=check_nan, notes=True)
