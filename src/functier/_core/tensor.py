@@ -55,7 +55,6 @@ class Tensor(Operators):
     _value: Value
     _extra: Any
     _cell: Any  # once it was written to: see `_mutation`
-    _kept: bool  # of an alias that a tape keeps: see `_levels.kept`
 
     def __new__(cls, data: Any, *args: Any, **kwargs: Any) -> Any:
         return cls.level.make(cls, data, *args, **kwargs)

@@ -28,7 +28,7 @@ def follow(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) ->
     """
     facts = zeros_of(rule)
     c = rule(g, *saved)
-    if facts is None or c is None or type(c) is tuple or dtype_of(c).kind != "f":
+    if facts is None or c is None or type(c) is tuple or dtype_of(c).kind not in "fc":
         return c, None
     kind, masked = facts
     if kind in ("linear", "selection", "choice"):
@@ -53,7 +53,9 @@ def follow_product(rule: Function, g: Value, moves: Moves, saved: tuple, alone: 
     infinite: Any = False
     for x, y in ((probe(g, both(moves, bad)), factors), (probe(g, moves), spoilt * factors)):
         infinite = np.logical_or(infinite, np.not_equal(rule(x, y, *rest), 0))
-    return np.where(infinite, np.nan, c), np.not_equal(rule(probe(g, moves), factors, *rest), 0)
+    plain = rule(g, *saved)
+    c = np.where(infinite, np.where(np.isinf(plain), plain, np.nan), c)
+    return c, np.not_equal(rule(probe(g, moves), factors, *rest), 0)
 
 
 def as_ones(saved: tuple) -> tuple:

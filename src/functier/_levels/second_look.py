@@ -71,7 +71,7 @@ class Large:
     ) -> Value:  # fmt: skip
         """Return the cotangent `c` of `parent`, and note where it moves; `more`: it has others."""
         self.roots.clear()
-        kind = kind_of(rule) if dtype_of(c).kind == "f" else None
+        kind = kind_of(rule)
         moves = self.moves.get(node)
         if kind in ("selection", "choice") or (kind == "linear" and moves is not None):
             moves = through(rule, g, saved, moves)
@@ -158,18 +158,18 @@ def _pull(
 ) -> Looked:
     """Pass a cotangent and where it moves along an edge of the tape."""
     g, moves = given
-    if (
-        moves is not None and type(moves) is not tuple and are_settled(np.logical_not(moves))
-    ):  # the rule need not run
-        return None, None
-    if fix is not None and fix[2]:
-        return pull(rule, g, saved, fix), None
-    if kind_of(rule) and not isinstance(g, tuple) and dtype_of(g).kind == "f":
-        c, moves = follow(rule, g, moves, saved, alone)
+    if moves is not None and type(moves) is not tuple and are_settled(np.logical_not(moves)):
+        return None, None  # the rule need not run
+    around = fix is not None and fix[2]  # see `pull`
+    if kind_of(rule) and not isinstance(g, tuple):
+        c, moves = follow(rule, np.conjugate(g) if around else g, moves, saved, alone)
+        c = np.conjugate(c) if around and c is not None else c
         if hasattr(rule, "look"):  # of an observer
             rule.look(g, c, saved)
         if c is not None and is_root(rule, saved):
             c, moves = _settle_root(g, c, moves, saved, fix, parent, floor)
+    elif around:
+        return pull(rule, g, saved, fix), None
     else:
         c, moves = _pull_unknown(rule, g, moves, saved)
     return _fit(c, moves, fix)
