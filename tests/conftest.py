@@ -134,6 +134,13 @@ def same_draws(streams):
         g.bit_generator.state = state
 
 
+@pytest.fixture(autouse=True)
+def same_settings():
+    """Leave NumPy's settings for errors as they were; a generator may end while it has others."""
+    with np.errstate():
+        yield
+
+
 @pytest.fixture(scope="session")
 def rows(request):
     """The rows of the sample table that are run, by their names."""

@@ -93,8 +93,7 @@ def test_results_have_the_fields_of_scipy():
 
 
 def test_an_empty_class_has_an_infinite_slope_alone():
-    with np.errstate(all="ignore"):
-        gradient = ft.grad(lambda p: stats.entropy(p))(np.array([0.0, 0.3, 0.7]))
+    gradient = ft.grad(lambda p: stats.entropy(p))(np.array([0.0, 0.3, 0.7]))
 
     assert gradient[0] == np.inf
     entropy = scipy.stats.entropy([0.3, 0.7])
