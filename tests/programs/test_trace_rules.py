@@ -234,3 +234,14 @@ def test_a_write_that_is_not_looked_for_is_found(monkeypatch):
 
     with pytest.raises(pytest.fail.Exception):
         test_operations_that_are_not_functions_of_their_arguments_are_refused()
+
+
+def test_an_operation_that_changes_its_argument_is_refused():
+    @ft.custom_op("surroundings::spoiling")
+    def spoiling(x: np.ndarray) -> np.ndarray:
+        x += 1.0
+        return x * 2.0
+
+    x = np.ones(3)
+    with pytest.raises(ft.MutationError, match="has changed an argument in place"):
+        ft.trace(lambda x: spoiling(x * 1.0))(x)

@@ -217,3 +217,9 @@ def test_a_running_extremum_has_the_gradient_of_the_elements_that_it_shows():
     gradient = ft.grad(lambda x: np.sum(np.maximum.accumulate(x)))(x)
 
     np.testing.assert_array_equal(gradient, [1, 2.5, 0, 0.5, 1])
+
+
+def test_least_squares_keep_every_singular_value_where_rcond_is_zero():
+    a, b = np.diag([1.0, 1e-17]), np.array([2.0, 1e-17])
+    found = ft.vmap(lambda a: np.linalg.lstsq(a, b, rcond=0.0)[0])(np.stack([a, 2 * a]))
+    np.testing.assert_allclose(found, [[2.0, 1.0], [1.0, 0.5]], rtol=1e-12)

@@ -85,6 +85,7 @@ def test_zeros_that_were_given_win():
     equal(ft.jvp(np.sqrt, (x,), (given,))[1], [0.0, 0.5])
     for jacobian in (ft.jacrev, ft.jacfwd):
         equal(jacobian(np.sqrt)(x), [[np.inf, 0.0], [0.0, 0.25]])
+        equal(jacobian(lambda x: np.sqrt(np.flip(x)))(x), [[0.0, 0.25], [np.inf, 0.0]])
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
