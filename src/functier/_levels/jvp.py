@@ -279,13 +279,13 @@ class Infinite(JvpLevel):
             if jvp == "multilinear":
                 t, found = follow_product(
                     lambda g, v: call.run([g, v] if i == 0 else [v, g]),
-                    x._extra, now(x._moves), (values[1 - i],), alone,
+                    x._extra, _now_of(x), (values[1 - i],), alone,
                 )  # fmt: skip
                 t = t if found is None else np.where(found, t, 0)[()]
             else:
                 rule = jvp[call.names[i]]
                 saved = rule.save(ans, call, values, i)
-                t, found = follow(rule.fn, x._extra, now(x._moves), saved, alone)
+                t, found = follow(rule.fn, x._extra, _now_of(x), saved, alone)
                 kinks += kinks_at(kind_of(rule.fn), ans)
                 if is_root(rule.fn, saved):
                     t = _settle_root(x, t, saved[0])
@@ -296,6 +296,12 @@ class Infinite(JvpLevel):
 
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         return Level.apply_single(self, op, x, given)
+
+
+def _now_of(x: Any) -> Value | None:
+    """Return where a tangent moves; where it is not zero it does, whatever was written since."""
+    moves = now(x._moves)
+    return moves if moves is None else np.logical_or(moves, np.not_equal(x._extra, 0))
 
 
 def _settle_root(x: Any, t: Value, value: Value) -> Value:

@@ -10,7 +10,6 @@ NOTE [a tensor that was written to]
 
 import gc
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,6 @@ from .views import Row, example, find_alive, is_array, numbers_of
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
-CALLING = {FrameType, type(iter(())), zip}
-"""Types of what holds the arguments of a call that is running, beside the keywords with `out`."""
 EXTRA: Callable[[Any], Any] = vars(Tensor)["_extra"].__get__
 
 
@@ -56,7 +53,7 @@ def _view_inside(level: Any, x: Any) -> View:
     """The same where `x` is of a level around the ambient one, which may have kept it.
 
     It and its views become arrays, of which inner levels see snapshots. That is refused where
-    one of them is a constant on the tape of an inner level, or inside one of its tensors.
+    one of them is inside a tensor of an inner level. A tape keeps aliases, which do not change.
     """
     begins = not was_written(x)
     if begins:
@@ -65,8 +62,7 @@ def _view_inside(level: Any, x: Any) -> View:
     views = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls and was_written(t)]
     views = [t for t in views if view_of(t).memory is memory]
     holders = [h for h in gc.get_referrers(*views) if h is not views]
-    held = any([isinstance(h, Tensor) for h in holders]) or _is_kept(holders)
-    if held or _has_rows(level, memory):
+    if any([isinstance(h, Tensor) for h in holders]) or _has_rows(level, memory):
         raise level.refusal(
             MutationError,
             f"an array of this level cannot be written to inside {AMBIENT.get().level}, "
@@ -78,15 +74,6 @@ def _view_inside(level: Any, x: Any) -> View:
     for t in views:
         t.__class__ = Array
     return view_of(x)
-
-
-def _is_kept(holders: list[Any]) -> bool:
-    """Tell if one of the tuples is kept: a tape has it, and not just a call that is running."""
-    tuples = [h for h in holders if isinstance(h, tuple)]
-    if not tuples:
-        return False
-    keepers = [k for k in gc.get_referrers(*tuples) if k is not holders and k is not tuples]
-    return not all([type(k) in CALLING or (type(k) is dict and "out" in k) for k in keepers])
 
 
 def _begin(level: Any, x: Any) -> View:
