@@ -54,8 +54,8 @@ def zeros_of(rule: Function) -> Zeros | None:
 
 def kind_of(rule: Function) -> Kind | None:
     """Return the kind of a rule's zeros, if it is declared."""
-    found = zeros_of(rule)
-    return None if found is None else found.kind
+    found = ZEROS.get(rule) or zeros_of(rule)
+    return found and found.kind
 
 
 STEEP: set[Function] = set()

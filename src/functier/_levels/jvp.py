@@ -29,7 +29,6 @@ from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .level import Level
 from .moves import (
-    Kinks,
     Later,
     chosen,
     either,
@@ -37,6 +36,7 @@ from .moves import (
     follow,
     follow_product,
     is_root,
+    kinked,
     kinks_of,
     later,
     now,
@@ -54,6 +54,7 @@ float64 = np.float64
 NUMBERS = float, complex
 WEAK = int, float, complex
 SPREADING = "linear", "selection", "choice"
+KINKED = "kink", "choice"
 
 
 class JvpLevel(Level):
@@ -88,8 +89,8 @@ class JvpLevel(Level):
         fast = FastCalls(
             kind, negated=negated, fit_tangent=fit_tangent, ndarray=ndarray, float64=float64,
             FLOAT=FLOAT, NUMBERS=NUMBERS, OBJECT=OBJECT, without_derivative=without_derivative,
-            chosen=chosen, either_later=either_later, kinks_of=kinks_of, rough=rough,
-            with_kinks=with_kinks, getitem=getitem, through=through, is_trusted=is_trusted,
+            chosen=chosen, either_later=either_later, kinked=kinked, rough=rough, getitem=getitem,
+            through=through, is_trusted=is_trusted,
         )  # fmt: skip
         makers = {  # by the number of facts, of which each operand has three, and by their kind
             (3, False): fast.unary("func, rule, pick, _", UNARY),
@@ -132,7 +133,8 @@ class JvpLevel(Level):
         if not moving:
             return ans
         tangent, moves = self.push(op, call, values, moving, ans)
-        if op.family == "elementwise" and type(tangent) is not tuple and not is_trusted(tangent):
+        checked = op.family == "elementwise" and op.func is not np.where
+        if checked and type(tangent) is not tuple and not is_trusted(tangent):
             if INFINITE.lay(self):
                 tangent, moves = self.push(op, call, values, moving, ans)
         return self.outputs(ans, tangent, isinstance(jvp, str), moves)
@@ -167,7 +169,8 @@ class JvpLevel(Level):
                     part = rough(x._moves)
                 else:
                     part = x._moves
-                part = with_kinks(part, kinks_of(part) + kinks_at(kind, ans))
+                if kind in KINKED:
+                    part = kinked(part, *kink_at(kind, ans))
                 moves = part if tangent is None else either_later(moves, part)
                 tangent = add(tangent, rule.fn(x._extra, *saved))
         return tangent, moves
@@ -204,7 +207,8 @@ class JvpLevel(Level):
         saved = rule.save_direct(ans, given, (value,))
         tangent = rule.fn(x._extra, *saved)
         moves = through(rule.fn, x._extra, saved, moves)
-        moves = with_kinks(moves, kinks_of(moves) + kinks_at(kind, ans))
+        if kind in KINKED:
+            moves = kinked(moves, *kink_at(kind, ans))
         return self.outputs(ans, tangent, False, moves)
 
     def steep(self, func: Function, args: tuple) -> Any:
@@ -286,7 +290,8 @@ class Infinite(JvpLevel):
                 rule = jvp[call.names[i]]
                 saved = rule.save(ans, call, values, i)
                 t, found = follow(rule.fn, x._extra, _now_of(x), saved, alone)
-                kinks += kinks_at(kind_of(rule.fn), ans)
+                if kind_of(rule.fn) in KINKED:
+                    kinks += (kink_at(kind_of(rule.fn), ans),)
                 if is_root(rule.fn, saved):
                     t = _settle_root(x, t, saved[0])
                     kinks += ((saved[0], 0),)
@@ -312,9 +317,9 @@ def _settle_root(x: Any, t: Value, value: Value) -> Value:
     return np.where(flat, 0, t)[()]
 
 
-def kinks_at(kind: str | None, ans: Value) -> Kinks:
-    """Return the kinks of an operation, at which its tangent is zero; of a choice, anywhere."""
-    return ((ans, 0),) if kind == "kink" else ((0, 0),) if kind == "choice" else ()
+def kink_at(kind: str | None, ans: Value) -> tuple[Value, Value]:
+    """Return the kink of an operation, at which its tangent is zero; of a choice, anywhere."""
+    return (ans, 0) if kind == "kink" else (0, 0)
 
 
 def _mixin(kind: type) -> type:
@@ -385,11 +390,11 @@ BINARY = {
     """,
 }
 
-KINK_UNARY = UNARY + "y._moves = with_kinks(x._moves, (*kinks_of(x._moves), (ans, 0)))"
+KINK_UNARY = UNARY + "y._moves = kinked(x._moves, ans)"
 KINK_BINARY = {
     **BINARY,
     "result": dedent(BINARY["result"]) + """
-z._moves = with_kinks(moves, (*kinks_of(moves), (ans, 0)))
+z._moves = kinked(moves, ans)
     """,
 }  # fmt: skip
 """The calls of norms."""
@@ -413,7 +418,7 @@ if not is_trusted(tangent):
 SELECTION = {
     **BINARY,
     "both": dedent(BINARY["both"]) + """
-moves = with_kinks(moves, (*kinks_of(moves), (value, y)))
+moves = kinked(moves, value, y)
     """,
     "left": dedent(BINARY["left"]) + """
 moves = chosen(moves, value, ans)

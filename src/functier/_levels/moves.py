@@ -123,6 +123,13 @@ def rough(*moves: Any) -> Any:
     return with_kinks(None, kinks_of(*moves))
 
 
+def kinked(moves: Any, x: Value, y: Value = 0) -> Later:
+    """Return `moves` with one more kink, where two values are equal."""
+    if moves is None:
+        return Later(now, None, depth=0, kinks=((x, y),))
+    return Later(now, moves, depth=depth_of(moves), kinks=(*kinks_of(moves), (x, y)))
+
+
 def depth_of(moves: Any) -> int:
     """Return the number of questions in a chain."""
     return moves.depth if type(moves) is Later else 0
