@@ -25,7 +25,7 @@ REASONS = {
     r"^ValueError: .*(destination|output array) is read-only": (
         "an array that is not differentiated shares memory with one that is"
     ),
-    r"^MutationError: .*an array of this level cannot be written to inside": (
+    r"^MutationError: .*(of this level cannot be written to inside|that was made outside of it)": (
         "the argument of the inner transform is one of an outer level"
     ),
     r"^MutationError: .*(would write a tensor to a plain array|in a\[0\] = x, float\(x\))": (

@@ -305,8 +305,10 @@ class Infinite(JvpLevel):
 
 def _now_of(x: Any) -> Value | None:
     """Return where a tangent moves; where it is not zero it does, whatever was written since."""
-    moves = now(x._moves)
-    return moves if moves is None else np.logical_or(moves, np.not_equal(x._extra, 0))
+    moves, t = now(x._moves), x._extra
+    if moves is None:
+        return None
+    return np.logical_or(moves, np.logical_and(np.isfinite(t), np.not_equal(t, 0)))
 
 
 def _settle_root(x: Any, t: Value, value: Value) -> Value:
