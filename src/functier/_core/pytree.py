@@ -31,7 +31,7 @@ LEAF = Leaf()
 
 SNAPSHOTS: dict[type, Callable[[Any], Any]] = {}
 """The class of arrays that may be written to, and what stands for one in a pytree: its value at
-that moment. Empty until such an array has been made.
+that moment. `_mutation.array` adds it.
 """
 
 T = TypeVar("T", bound=type)
@@ -119,7 +119,7 @@ def flatten(
         leaves, structure = tree_flatten(tree, is_ordered, namespace=NAMESPACE)
         if OrderedDict in map(type, leaves):
             leaves, structure = tree_flatten(reordered(tree), namespace=NAMESPACE)
-        if SNAPSHOTS:
+        if not SNAPSHOTS.keys().isdisjoint(map(type, leaves)):
             leaves = [SNAPSHOTS[type(x)](x) if type(x) in SNAPSHOTS else x for x in leaves]
         return leaves, structure
     except RecursionError:
@@ -133,9 +133,9 @@ def flatten(
         ) from None
 
 
-def parts_of(tree: PyTree) -> list[Any]:
-    """Return the leaves of a pytree as the objects that they are, also those written to."""
-    return tree_flatten(settled(tree), namespace=NAMESPACE)[0]
+def parts_of(tree: PyTree) -> tuple[list[Any], Any]:
+    """Return the leaves of a pytree as the objects that they are, and the structure for any."""
+    return tree_flatten(settled(tree), namespace=NAMESPACE)
 
 
 def _is_tensor(leaf: Any) -> bool:

@@ -104,7 +104,6 @@ def array_holding(value: Value) -> Array:
 
 
 def on_view(view: View) -> Array:
-    SNAPSHOTS[Array] = settle
     x = new(Array)
     x._cell = view
     return x
@@ -145,3 +144,6 @@ def settle(value: Any) -> Any:
     if kind is tuple or kind is list or kind is dict:
         return tree_map(settle, value)
     return value
+
+
+SNAPSHOTS[Array] = settle

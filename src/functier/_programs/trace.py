@@ -198,7 +198,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any, bool]:
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
     args = unflatten(structure, inner)
-    level.arguments, before = flatten(args, level, "the arguments")
+    level.arguments = flatten(args, level, "the arguments")[0]
+    before = parts_of(args)[1]
     if keywords:
         result = func(*args[0], **{name: args[1][name] for name in keywords})
     else:
@@ -212,7 +213,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any, bool]:
 
 def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any) -> None:
     """Raise where the function has changed a container or a module among its arguments."""
-    found, now = parts_of(args), flatten(args, level, "the arguments")[1]
+    found, now = parts_of(args)
     if now != structure or any([x is not y for x, y in zip(found, leaves) if is_value(y)]):
         raise level.refusal(
             MutationError,
