@@ -177,6 +177,14 @@ def verdicts(record_property):
 
 
 def pytest_terminal_summary(terminalreporter, config):
+    for path in sorted(Path(os.environ["CRASHES"]).glob("*")):
+        first, *threads = path.read_text().split("\n\n")
+        if first:
+            terminalreporter.section(f"the crash of {path.name}")
+        threads.sort(key=lambda text: not text.startswith("Current"))  # the reader may cut the end
+        for line in "\n".join([first, *threads]).splitlines():
+            if not re.search(r"/(_pytest|pluggy|xdist|execnet)/", line):
+                terminalreporter.write_line(line)
     lines = [
         value
         for report in terminalreporter.stats.get("", [])  # setup and teardown
@@ -187,10 +195,3 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.section("nets")
     for line in lines:
         terminalreporter.write_line(line)
-    for path in sorted(Path(os.environ["CRASHES"]).glob("*")):
-        lines = path.read_text().splitlines()
-        if lines:
-            terminalreporter.section(f"the crash of {path.name}")
-        for line in lines:
-            if not re.search(r"/(_pytest|pluggy|xdist|execnet)/", line):
-                terminalreporter.write_line(line)

@@ -1,7 +1,7 @@
 """Texts of numbers in code: ways to make them, ways to use them, and what comes of each pair.
 
-An answer that a text leads to is that of the plain run, with its derivative, or it is refused. What
-is shown is what the plain run shows, or a description.
+An answer that a text leads to is that of the plain run, with its derivative, or it is refused. A
+text that is shown is that of the plain run, or a description.
 """
 
 import contextlib

@@ -119,7 +119,7 @@ def _path_of_result(out: PyTree, i: int) -> str:
 
 
 def check_result(level: Level, where: Callable[[], str], y: Value) -> None:
-    """Raise where a result that is no tensor of `level` is not one array, or is computed later.
+    """Raise where a plain result is not one array, or is computed later.
 
     The graph of a Dask array may hold tensors, where nobody can see them.
     """

@@ -44,7 +44,7 @@ from .moves import (
     rough,
     through,
     with_kinks,
-)  # fmt: skip
+)
 from .states import Layer
 from .stores import JvpStore
 

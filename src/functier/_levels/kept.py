@@ -14,7 +14,8 @@ NOTE [what a rule reads is as it was]
 NOTE [fingerprints]
     The words of an array (of 8 bytes) are laid in rows of a prime length. A fingerprint has the
     sums of the columns, and elements at equal distances. So it sees every change of one word,
-    and every new order, unless elements move by whole rows alone, and none of the others.
+    and every new order, unless elements move by whole rows alone and none of them is at such a
+    distance.
     Where an operation reads its array only once, as a product of a matrix and a vector does, the
     sums would double its time, and the fingerprint has elements at equal distances alone.
 """
@@ -82,7 +83,7 @@ HIDDEN = __name__.partition(".")[0], "numpy"
 
 
 class Fingerprint:
-    """What a large array held when a rule kept it, and where that was."""
+    """The content of a large array when a rule kept it, and the line of code that did."""
 
     __slots__ = ("array", "content", "failure", "once", "place")
 

@@ -34,7 +34,7 @@ from .moves import (
     now,
     probe,
     through,
-)  # fmt: skip
+)
 from .tape import Node
 
 SAFE = {unchanged, negated, times}
