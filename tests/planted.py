@@ -165,6 +165,16 @@ NOT_BATCHED = {
 BATCHING = "vmap", "refusal", "vmap_of_derivatives"
 """The checks that a wrong batching rule has to fail."""
 
+OF_DERIVATIVES = {"scipy_special", "scipy_fft", "scipy_stats_continuous", "scipy_stats_discrete"}
+"""The families of SciPy's functions with faults that only the last of these checks finds."""
+
+
+def is_quick(family, check):
+    """Tell if a quick run takes a check for the chosen rows of a family of SciPy's functions."""
+    if check == "vmap_of_derivatives":
+        return family in OF_DERIVATIVES
+    return check in {"value", *FIRST_ORDER, *BATCHING}
+
 
 def batching(row):
     """Those of them that apply to a row."""

@@ -53,6 +53,15 @@ def test_all_that_find_a_fault_are_rows_of_a_quick_run():
     }
 
 
+def test_a_quick_run_of_the_room_of_scipy_finds_each_fault_of_its_rules():
+    families = {name: family for family in samples.families() for name in samples.of(family)}
+
+    for name, pairs in rules.read().items():
+        found = [(families[row], check) for row, check in pairs]
+        if found and all(samples.is_of_scipy(family) for family, _ in found):
+            assert any(planted.is_quick(*each) for each in found), name
+
+
 def test_what_is_chosen_especially_is_there_and_no_first_row():
     firsts = {*samples.firsts(False), *samples.firsts(True)}
 

@@ -8,17 +8,17 @@ import pytest
 
 import checks
 import samples
-from planted import BATCHING, FIRST_ORDER
+from planted import is_quick
 from rows import run_each
 
-QUICK = {"value", *FIRST_ORDER, *BATCHING}
+CASES = [
+    pytest.param(family, check, marks=[] if is_quick(family, check) else pytest.mark.slow)
+    for family in samples.families() if samples.is_of_scipy(family)
+    for check in checks.CHECKS
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "check",
-    [pytest.param(c, marks=[] if c in QUICK else pytest.mark.slow) for c in checks.CHECKS],
-)
-@pytest.mark.parametrize("family", [f for f in samples.families() if samples.is_of_scipy(f)])
+@pytest.mark.parametrize("family, check", CASES)
 def test_rows_of(family, check, rows_of, request):
     """Every row of the family passes the check, if it applies."""
     whole, applies = request.config.getoption("--slow"), checks.CHECKS[check][1]
