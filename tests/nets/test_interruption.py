@@ -19,6 +19,7 @@ from functier._chunks import streams as _streams
 from functier._control import masks as _masks
 from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
 from functier._core.root import DISABLED
+from functier._levels import second_look
 from functier._levels import states as _states
 from functier._levels.level import ENDED
 from functier._levels.lineage import AMBIENT
@@ -59,6 +60,7 @@ def state():
         "leaks": _leaks.ENTERED.get(),
         "among": _masks.AMONG.get(),
         "chunk": _streams.CHUNK.get(),
+        "passes": {**second_look.RUNNING},
     }
 
 

@@ -45,17 +45,17 @@ def backward(
     outermost = thread not in RUNNING
     if outermost:
         RUNNING[thread] = {}
-    for root, g in roots:
-        key = root[0]
-        if key in grads:
-            grads[key] = add(grads[key], g)
-            continue
-        grads[key] = g
-        if root[1] is not None:
-            waiting[key] = root
-            heappush(queue, -key)
-        del root
-    try:
+    try:  # at once: an interrupt may come at the next call
+        for root, g in roots:
+            key = root[0]
+            if key in grads:
+                grads[key] = add(grads[key], g)
+                continue
+            grads[key] = g
+            if root[1] is not None:
+                waiting[key] = root
+                heappush(queue, -key)
+            del root
         while queue:
             _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, large)
         found = [grads.get(leaf[0]) for leaf in inputs]

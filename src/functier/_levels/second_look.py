@@ -182,9 +182,11 @@ def _pull_unknown(rule: Function, g: Any, moves: Any, saved: tuple) -> Looked:
     )
     noted = RUNNING[get_ident()]
     noted.update({id(part): moved for part, moved in parts})
-    c = rule(g, *saved)
-    for part, _ in parts:
-        noted.pop(id(part), None)
+    try:
+        c = rule(g, *saved)
+    finally:
+        for part, _ in parts:
+            noted.pop(id(part), None)
     if isinstance(c, tuple):  # of cotangents of one value that has several
         return c, tuple([False if part is None else moves if part is g else None for part in c])
     if type(g) is tuple or moves is None or c is None or isinstance(c, list):
