@@ -11,6 +11,7 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 import functier.numpy as fnp
+from functier._machine import backend
 from functier._machine.backend import MachineProgram
 from functier._programs.trace import trace
 
@@ -150,6 +151,29 @@ def test_views_of_one_number():
         ]
 
     check(f, np.array(1.5))
+
+
+def test_a_part_takes_a_view_that_numpy_makes():
+    def f(w):
+        v = w[:, :, 0]
+        y, z = np.sort(np.sin(v), axis=0), np.cumsum(v, axis=0)
+        return np.sin(y) @ v + z
+
+    w = np.sin(np.arange(48.0)).reshape(4, 4, 3)
+    call = ft.compile(f, backend="llvm")
+    for _ in range(2):
+        np.testing.assert_allclose(call(w), f(w), rtol=1e-13)
+    assert "compiled parts: 2" in call.explain()
+    assert "as NumPy calls" not in call.explain()
+
+
+def test_a_part_that_did_not_serve_is_explained(monkeypatch):
+    call = ft.compile(lambda a: np.sin(np.sort(a)) + 1.0, backend="llvm")
+    forms = backend.form_in
+    monkeypatch.setattr(backend, "form_in", lambda *args: forms(*args)._replace(shape=(2,)))
+    call(X)
+    call(X)
+    assert "a part has run as NumPy calls in 2 calls" in call.explain()
 
 
 def test_what_stays_numpys_is_explained():

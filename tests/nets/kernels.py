@@ -460,6 +460,8 @@ class Kernels:
                 for x, y in zip(before, inputs):
                     if not np.array_equal(x, y, equal_nan=x.dtype.kind == "f"):
                         self.counts.wrong.append(f"{text}: an input has been written to")
+            if type(wanted) is tuple and any([f.calls for f in machine.fallbacks]):
+                self.counts.wrong.append(f"{text}a part never runs")
 
     def summary(self) -> str:
         return (

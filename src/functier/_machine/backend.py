@@ -148,9 +148,15 @@ class Fallback:
         with np.errstate(all="ignore"):
             return self.run(*args)
 
+    def __str__(self) -> str:
+        """Return what `explain` says of the part, if there is something."""
+        return f"a part has run as NumPy calls in {self.calls} calls" if self.calls else ""
 
-def function_of(part: Stage, inputs: list, direct: bool, contract: bool, threads: int) -> Any:
-    """Return the builtin of a part."""
+
+def function_of(
+    part: Stage, inputs: list, direct: bool, contract: bool, threads: int
+) -> tuple[Any, Fallback]:
+    """Return the builtin of a part, and what runs instead."""
     text = Text(part, inputs, contract, threads)
     forms = [form_in(part, node) for node in inputs]
     signature = builtin.Signature(
@@ -160,7 +166,7 @@ def function_of(part: Stage, inputs: list, direct: bool, contract: bool, threads
     symbols = {**blas.addresses(), **text.symbols}
     found = builtin.make_builtin(text.text, signature, fallback, symbols)
     if direct:
-        return found
+        return found, fallback
 
     def guarded(*args: Any) -> Any:
         try:
@@ -168,13 +174,13 @@ def function_of(part: Stage, inputs: list, direct: bool, contract: bool, threads
         except Mismatch:  # NumPy has given another layout
             return fallback(*args)
 
-    return guarded
+    return guarded, fallback
 
 
 def form_in(part: Stage, node: Any) -> Form:
     """Return the form of an input of a part."""
     form = node.form
-    if node in part.division.known and form.kind is np.ndarray:
+    if part.division.is_inside(node) and form.kind is np.ndarray:
         return form._replace(strides=strides_out(form))
     return form
 
@@ -190,6 +196,8 @@ class MachineProgram:
         Tell if the program is one builtin.
     reasons : list of str
         The calls that stay NumPy's, and why.
+    fallbacks : list of Fallback
+        For each part.
     """
 
     def __init__(self, graph: Graph, name: str, contract: bool = False, threads: int = 1):
@@ -204,13 +212,18 @@ class MachineProgram:
         parts = [part for part in division.stages.values() if part.outputs]
         self.parts = len(parts)
         self.run: Callable | None = None
+        self.fallbacks: list[Fallback] = []
         direct = division.direct()
         self.direct = direct is not None
         if direct is not None:
             direct.taken = list(graph.inputs)
-            self.run = function_of(direct, graph.inputs, True, contract, threads)
+            self.run, fallback = function_of(direct, graph.inputs, True, contract, threads)
+            self.fallbacks = [fallback]
         elif parts:
-            made = {part: function_of(part, part.taken, False, contract, threads) for part in parts}
+            made = {}
+            for part in parts:
+                made[part], fallback = function_of(part, part.taken, False, contract, threads)
+                self.fallbacks.append(fallback)
             rest = division.rest()
             for node in rest.nodes:
                 if type(node.func) is Stage:
@@ -227,10 +240,11 @@ def unsuitable() -> str:
     return builtin.supported()
 
 
-def use_machine(program: Program, contract: bool = False, threads: int = 1) -> list[str]:
+def use_machine(program: Program, contract: bool = False, threads: int = 1) -> list[Any]:
     """Let a program run its known parts as machine code.
 
-    Return how many there are, and why the other parts are NumPy calls.
+    Return texts, or what has one: how many there are, why the other parts are NumPy calls, and
+    how often a part did not serve.
     """
     graph = program._graph
     assert graph is not None
@@ -250,6 +264,7 @@ def use_machine(program: Program, contract: bool = False, threads: int = 1) -> l
     return [
         f"compiled parts: {machine.parts}{whole}",
         *[f"NumPy's: {text}" for text in machine.reasons],
+        *machine.fallbacks,
     ]
 
 

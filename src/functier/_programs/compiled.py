@@ -45,7 +45,7 @@ class Variant(NamedTuple):
     program: Program
     depends: list
     unchanged: Callable[[], bool]
-    notes: list[str]
+    notes: list[Any]
     strides: list[Any]
 
 
@@ -160,7 +160,7 @@ class Compiled:
         for variant in self._variants:
             program = variant.program
             lines.append(repr(program))
-            lines += [f"    {text}" for text in variant.notes]
+            lines += [f"    {text}" for text in map(str, variant.notes) if text]
             lines += [f"    checks: {text}" for text in program._guards]
             lines += sorted(
                 [
@@ -228,7 +228,7 @@ def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
     return found.result
 
 
-def machine_of(program: Program, fastmath: bool, threads: int) -> list[str]:
+def machine_of(program: Program, fastmath: bool, threads: int) -> list[Any]:
     """Let a program run as machine code; return what is to say about it.
 
     The room of that imports this one.

@@ -66,7 +66,7 @@ class Stage(Lowering):
 
     def input(self, node: Node) -> Ref:
         found = super().input(node)
-        if node in self.division.known:  # another part makes it, in the form that it has then
+        if self.division.is_inside(node):  # another part makes it, in the form that it has then
             return found._replace(place=found.place._replace(strides=strides_out(node.form)))
         return found
 
