@@ -80,6 +80,23 @@ def test_code_of_another_user_is_not_run(monkeypatch):
     assert not load().cached
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes, nor bits for modes")
+def test_what_others_may_write_to_is_not_run_and_a_pipe_is_not_waited_for(folder):
+    load()
+    (file,) = folder.iterdir()
+    for place, own in ((file, 0o600), (folder, 0o700)):
+        for bit in (0o020, 0o002):
+            place.chmod(own | bit)
+            assert not load().cached
+            place.chmod(own)
+            assert load().cached
+    key = file.stem
+    file.unlink()
+    os.mkfifo(file)
+    assert cache.read(key) is None
+    assert not load().cached and load().cached  # which a file has replaced
+
+
 def spoiled(contents, rng):
     """Return other contents of a file."""
     how = rng.randrange(4)

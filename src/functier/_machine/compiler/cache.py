@@ -2,12 +2,14 @@
 
 NOTE [files that are not trusted]
     A file begins with the hash of all that it was made of, and with one of its contents. One that
-    is cut off, or of another version, processor or user, is not used, and is written again.
+    is cut off, or of another version, processor or user, is not used, and is written again. Nor is
+    one that others may write to, or that is no regular file, as a pipe, which would never end.
     Nothing here fails: where the disk cannot be read or written, programs are compiled each time.
 """
 
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -61,8 +63,20 @@ def hash_of(code: bytes) -> bytes:
 
 
 def is_own(state: os.stat_result) -> bool:
-    """Tell if a file was written by this user or the system, whose code may run."""
-    return not hasattr(os, "getuid") or state.st_uid in (os.getuid(), 0)
+    """Tell if nobody but this user and the system may have written a file: its code may run."""
+    if not hasattr(os, "getuid"):
+        return True
+    return state.st_uid in (os.getuid(), 0) and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def contents_of(path: Path) -> bytes | None:
+    """Return what a regular file of this user has; None for others, which are not waited for."""
+    with open(os.open(path, READING), "rb") as file:
+        state = os.fstat(file.fileno())
+        return file.read() if stat.S_ISREG(state.st_mode) and is_own(state) else None
 
 
 def read(key: str) -> bytes | None:
@@ -72,11 +86,10 @@ def read(key: str) -> bytes | None:
         return None
     path = place / f"{key}{SUFFIX}"
     try:
-        with open(path, "rb") as file:
-            if not is_own(os.fstat(file.fileno())):
-                return None
-            contents = file.read()
+        contents = contents_of(path) if is_own(os.stat(place)) else None
     except OSError:
+        return None
+    if contents is None:
         return None
     head = MAGIC + key.encode()
     code = contents[len(head) + 32 :]
