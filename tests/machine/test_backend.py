@@ -153,6 +153,24 @@ def test_views_of_one_number():
     check(f, np.array(1.5))
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+def test_writes_to_arguments_reach_the_caller(mixed):
+    def f(a, b):
+        a[1:] *= b[1:]
+        a += np.sort(b) if mixed else b
+        return a, np.sum(a)
+
+    call = ft.compile(f, backend="llvm")
+    wanted = X.copy()
+    f(wanted, Y)
+    for _ in range(3):
+        a = X.copy()
+        result, total = call(a, Y)
+        assert result is a
+        np.testing.assert_allclose(a, wanted, rtol=1e-15)
+        np.testing.assert_allclose(total, np.sum(wanted), rtol=1e-13)
+
+
 def test_a_part_takes_a_view_that_numpy_makes():
     def f(w):
         v = w[:, :, 0]

@@ -114,8 +114,8 @@ class Programs:
         head = f"# python -m nets.programs --seed {self.seed} --number {number}: {text}"
         for call, i in enumerate(self.calls):
             args = inputs[i]
-            expected = outcome(f, copied(args))
-            given = copied(args)
+            given, wanted = copied(args), copied(args)
+            expected = outcome(f, wanted)
             try:
                 found = compiled(*given)
             except Exception as error:
@@ -128,8 +128,8 @@ class Programs:
                     return  # the others would be, too
                 continue
             problem = difference(found, expected)
-            if problem is None and difference(given, copied(args)) is not None:
-                problem = "the arguments have been written to"
+            if problem is None and (found := difference(given, wanted)) is not None:
+                problem = f"of the arguments: {found}"
             if problem is None:
                 self.counts.right += 1
             elif is_rounding(found, expected):

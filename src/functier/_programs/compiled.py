@@ -114,7 +114,9 @@ class Compiled:
                 RuntimeWarning,
                 stacklevel=3,
             )
-        return found.result if found.program._numpys is None else again(entry, args, kwargs, found)
+        return (
+            found.finish() if found.program._numpys is None else again(entry, args, kwargs, found)
+        )
 
     def _forget(self) -> None:
         """Drop the programs whose dependencies have changed; raise where that is asked for."""
@@ -225,7 +227,7 @@ def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
             return entry(*args, **kwargs)
         except (Mismatch, Exception):
             pass
-    return found.result
+    return found.finish()
 
 
 def machine_of(program: Program, fastmath: bool, threads: int) -> list[Any]:
@@ -305,6 +307,9 @@ def compile(  # torch.compile has this name
     number, and gets another answer; and where a global name, a closed-over variable or a default
     of the functions that were entered is another object. Attributes, the contents of containers,
     and arrays that change in place are not looked at: pass them as arguments.
+
+    Writes to arrays among the arguments are made at the end of each call. The arrays must not
+    overlap.
 
     Inside another transform, or while a mode or a debugger of `functier` is on, the call runs
     `func` as it is. What the function does besides, such as printing, is done in the trace

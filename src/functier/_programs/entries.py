@@ -11,6 +11,7 @@ from numpy._core import umath
 
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value, unflatten
+from .._levels.memory import meet
 from .program import Program, key_orders
 from .replays import Changed, Replay, has_nan
 from .signature import slots, write_tree
@@ -51,10 +52,12 @@ def entry_of(
     }  # fmt: skip
     lines: list[str] = []
     inputs: list[str] = []
+    owners: list[str] = []
 
     def leaf(x: Any, path: str) -> None:
         number = len(lines)
         own = f"v{number}"
+        owners.append(own)
         dynamic = program._forms[leaf.count] is not None  # type: ignore[attr-defined]
         leaf.count += 1  # type: ignore[attr-defined]
         lines.append(f"{own} = {path}")
@@ -131,6 +134,13 @@ def entry_of(
         for i, x in enumerate(flatten(whole, "compile", "the arguments")[0]):
             leaf(x, f"leaves[{i}]")
     lines.append("if not unchanged(): raise Mismatch")
+    arrays = [own for own, form in zip(owners, program._forms) if form and form.kind is ndarray]
+    for i in program.writes:
+        space["meet"] = meet
+        lines += [
+            f"if meet({owners[i]}, {own}): raise Mismatch" for own in arrays if own != owners[i]
+        ]
+        lines.append(f"if not {owners[i]}.flags.writeable: raise Mismatch")
     called = "run"
     if program._numpys is not None:  # machine code raises no errors of arithmetic
         space |= {"numpys": program._numpys, "settings": SETTINGS, "raises": raises}
@@ -146,7 +156,12 @@ def entry_of(
     if program.trusts:
         space["has_nan"] = has_nan
         lines.append("if has_nan(r): raise Mismatch")
-    lines.append(f"return {result_of(program, space)}")
+    if program.writes:
+        first = program._size - len(program.writes)
+        lines += [f"{owners[i]}[...] = r[{first + k}]" for k, i in enumerate(program.writes)]
+        lines.append("r = list(r)")
+        lines += [f"r[{k}] = {owners[i]}" for k, i in program.same.items()]
+    lines.append(f"return {result_of(program, space)}{'[0]' * bool(program.writes)}")
     body = "\n".join(f"    {line}" for line in lines)
     if kwargs:
         space["keywords"] = list(kwargs)

@@ -60,6 +60,8 @@ class Program:
         self._run: Any = self._replay
         self._numpys: Any = None  # what NumPy runs, where `_run` is machine code
         self.trusts = False  # see `RecordLevel`
+        self.writes: list[int] = []  # the leaves whose contents are the last results
+        self.same: dict[int, int] = {}  # the results that are such a leaf itself
         self._checks = True  # False where `_run` looks at the forms of its arguments
 
     def _show(self) -> None:

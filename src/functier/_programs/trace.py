@@ -31,9 +31,9 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.zeros import MILD
 from .._levels.life import run
-from .._mutation.array import settle
+from .._mutation.array import settle, was_written
 from .dependencies import Watch
-from .graph import Graph, Node
+from .graph import Node
 from .passes import optimized
 from .program import Program, key_orders
 from .recorder import RecordLevel
@@ -112,9 +112,23 @@ class Record(NamedTuple):
     """A program, the result of the call that was traced, and what that entered."""
 
     program: Program
-    result: Any
+    values: Any
     watch: Watch
     leaves: list
+
+    def finish(self) -> Any:
+        """Return the result of the call that was traced, after its writes to the arguments."""
+        program = self.program
+        if not program.writes:
+            return unflatten(program._out, self.values)
+        written = [self.leaves[i] for i in program.writes]
+        if not all([x.flags.writeable for x in written]):
+            raise ValueError("assignment destination is read-only")  # as NumPy says it
+        for x, value in zip(written, self.values[-len(written) :]):
+            x[...] = value
+        values = [self.leaves[program.same[k]] if k in program.same else y
+                  for k, y in enumerate(self.values)]  # fmt: skip
+        return unflatten(program._out, values)[0]
 
 
 def record(
@@ -149,7 +163,9 @@ def record(
     before = global_state()
     with Watch(func, *leaves) as watch:
         level.note = watch.noting
-        graph, values, out, trusts = run(level, _record, (func, leaves, structure, tuple(kwargs)))
+        writes = transform == "compile"
+        recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), writes))
+    graph, values, out, trusts, written, same = recorded
     check_draws(label, watch, global_state() != before)
     dynamic = [is_dynamic(x) for x in leaves]
     program = Program(
@@ -157,7 +173,8 @@ def record(
         roots, tuple(kwargs), key_orders(given),
     )  # fmt: skip
     program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
-    return Record(program, unflatten(out, values), watch, leaves)
+    program.writes, program.same = written, same
+    return Record(program, values, watch, leaves)
 
 
 def is_mild(node: Node) -> bool:
@@ -191,8 +208,13 @@ def check_draws(label: str, watch: Watch, moved: bool) -> None:
     )
 
 
-def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any, bool]:
-    func, leaves, structure, keywords = given
+def _record(level: RecordLevel, given: tuple) -> tuple:
+    """Return the graph, the values and the structure of the result, and facts of the program.
+
+    With `writes` the result is a pair, where the function writes to arrays among its arguments: the
+    function's own, and what these arrays have at the end.
+    """
+    func, leaves, structure, keywords, writes = given
     places = [i for i, x in enumerate(leaves) if is_dynamic(x)]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
@@ -204,11 +226,16 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any, bool]:
         result = func(*args[0], **{name: args[1][name] for name in keywords})
     else:
         result = func(*args)
+    written = [i for i in places if was_written(inner[i])] if writes else []
+    own = {id(inner[i]): i for i in written}
+    same = {k: own[id(y)] for k, y in enumerate(parts_of(result)[0]) if id(y) in own} if own else {}
+    if written:
+        result = result, [inner[i] for i in written]
     outputs, out = flatten(settle(result), level, "the result")
     check_unchanged(level, args, inner, before)
     check_result(level, outputs)
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
-    return level.graph(outputs), values, out, level.trusts
+    return level.graph(outputs), values, out, level.trusts, written, same
 
 
 def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any) -> None:
