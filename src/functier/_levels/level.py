@@ -419,7 +419,7 @@ class Level:
 
     def window(self, x: Tensor) -> np.ndarray:
         """Return an example of `x` as NumPy has it."""
-        return view_of(x).window if was_written(x) else views.example(x)
+        return view_of(x).window if was_written(x) else views.lying(x)
 
     def place(self, x: Tensor) -> Any:
         """Return what the memory of `x` belongs to."""

@@ -15,6 +15,7 @@ NOTE [a row is noted where it is read]
 """
 
 import gc
+import math
 from typing import Any
 from weakref import ref
 
@@ -23,10 +24,13 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.numpy_facts import order_of
 from .._core.op import Op
+from .._core.sharing import MEMORY
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
-from .._mutation.array import innermost, was_written
+from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
+from .._mutation.copies import tie
+from .._mutation.layouts import model_layout
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
 from .memory import meet, owner_of
@@ -39,6 +43,14 @@ labels: see NOTE [views that are alive]."""
 
 def example(x: Any) -> ndarray:
     """Return the values of one example of `x`, as NumPy has them: their places tell the views."""
+    value, axes = values_of(x)
+    if 0 in value.shape[:axes]:
+        value = np.empty((1,) * axes + value.shape[axes:], bool)
+    return value[(0,) * axes + (...,)]
+
+
+def values_of(x: Any) -> tuple[ndarray, int]:
+    """Return the values of all examples of `x`, and how many axes these have in front."""
     value, axes = x, 0
     while isinstance(value, Tensor):
         level = type(value).level
@@ -52,9 +64,22 @@ def example(x: Any) -> ndarray:
         value = value._value
     if type(value) is not ndarray:
         value = value.view(ndarray) if isinstance(value, ndarray) else np.asarray(value)
-    if 0 in value.shape[:axes]:
-        value = np.empty((1,) * axes + value.shape[axes:], bool)
-    return value[(0,) * axes + (...,)]
+    return value, axes
+
+
+def lying(x: Any) -> ndarray:
+    """Return an example of `x` as NumPy has it in memory, also where examples lie among each other.
+
+    Then it is another array, whose elements lie as close as they do without the other examples.
+    """
+    value, axes = values_of(x)
+    found = example(x)
+    among = [(abs(s), n) for s, n in zip(value.strides[:axes], value.shape) if n > 1 and s]
+    steps = [s * (n > 1) for s, n in zip(found.strides, found.shape)]
+    if not among or max(map(abs, steps), default=0) < max(among)[0] or not found.size:
+        return found
+    steps = [s // math.prod([n for step, n in among if step < abs(s)]) for s in steps]
+    return model_layout(np.lib.stride_tricks.as_strided(found, found.shape, steps))
 
 
 def find_alive(level: Any, x: Any) -> list[Any]:
@@ -116,6 +141,8 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
+    if level.batches and not x._value.flags.c_contiguous:
+        note_lost(level, op, x, y, given)
     if op.order is not None:
         y = in_order(op.order, (x,), y)
         if not op.views and not op.boxes:
@@ -127,6 +154,14 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     if op.func is np.copy and "order" not in given:  # unlike the method, which gives an order
         return note_box(y)
     return note_result(op, (x,), y)
+
+
+def note_lost(level: Any, op: Op, x: Any, y: Any, given: dict) -> None:
+    """Note a reshape that is a view in NumPy and a copy here, as examples lie among each other."""
+    if MEMORY.get(op.func) == "either" and owner_of(x) is not owner_of(y):
+        form = lying(x)
+        if np.may_share_memory(op.func(form, **given), form):
+            tie(op.func, level.place(x), y)
 
 
 def note_made(op: Op, args: tuple, y: Any) -> Any:
@@ -150,7 +185,7 @@ def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
             return result
         window = x.level.window(x)
         columns = order_of(np.empty_like(window) if kind == "K" else window) == "F"
-    flags = result.level.window(result).flags
+    flags = (view_of(result).window if was_written(result) else example(result)).flags
     if flags.f_contiguous if columns else flags.c_contiguous:
         return result
     return np.copy(result, "F" if columns else "C")  # type: ignore[call-overload]

@@ -110,9 +110,12 @@ def on_view(view: View) -> Array:
 
 
 def make_writable(data: Value) -> Value:
-    """Return a new plain array as one that tensors can be written to, inside a level."""
+    """Return a new plain array as one that tensors can be written to, inside a level.
+
+    One that NumPy has made read-only, as `numpy.imag` of a real array is, stays as it is.
+    """
     if type(data) is ndarray and AMBIENT.get() is not Tensor and data.dtype.kind in "biufc":
-        return array_of(data)
+        return array_of(data) if data.flags.writeable else data
     return data
 
 

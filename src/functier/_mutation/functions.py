@@ -163,7 +163,7 @@ def _replace_nan(body: Callable[..., Value]) -> Callable[..., Value]:
         if copy or not isinstance(x, Tensor):
             return body(x, True, *args, **kwargs)
         x[...] = np.nan_to_num(x, True, *args, **kwargs)  # type: ignore[index]
-        return x
+        return x if x.ndim else x[()]  # type: ignore[index]
 
     return replace
 
@@ -203,6 +203,7 @@ for _view in (*filter(gives_view, MEMORY), np.astype, np.copy):  # of an array w
 
 for _box in (
     np.where, np.select, np.piecewise, np.roll, np.tensordot, np.isin, np.broadcast_to, np.cov,
-    np.real_if_close, np.i0, np.pad, np.block, np.linalg.tensorsolve,
+    np.real_if_close, np.i0, np.pad, np.block, np.linalg.tensorsolve, np.full, np.full_like,
+    np.resize, np.lib.stride_tricks.as_strided,
 ):  # fmt: skip
     OPS[_box].boxes = True

@@ -102,14 +102,15 @@ def view_function(func: Callable, args: tuple, kwargs: dict, compute: Callable[[
 
     with np.errstate(all="ignore"):
         result = func(*tree_map(places, args), **tree_map(places, kwargs))
-    found: list[Any] = []  # the views, or the orders of new arrays; None for a number
+    found: list[Any] = []  # the views, or the orders of new arrays; None for what stays
 
     def look(value: Any) -> None:
         for wrap, view in sources:
             if np.may_share_memory(value, view.memory.flat) or not np.size(value):
                 window = value.view(view.window.dtype)
                 return found.append(wrap(view.at(window)))
-        return found.append(None if isinstance(value, np.generic) else order_of(value))
+        kept = isinstance(value, np.generic) or not value.flags.writeable
+        return found.append(None if kept else order_of(value))
 
     def choose(value: Any) -> Any:
         view = next(each)

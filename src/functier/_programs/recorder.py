@@ -291,6 +291,11 @@ class RecordLevel(Level):
             if node in seen or node.func is None or is_fresh(node):
                 continue
             seen.add(node)
+            if node.func is np.imag and node.args[0].form.dtype.kind != "c":
+                raise ValueError(
+                    f"{self}: assignment destination is read-only: the imaginary part of a real "
+                    f"array; write y = x.copy() first"
+                )
             for part in self.movable.get(node, ()):
                 self.guard(part, "by which x[...] is a view that is written to")
             waiting += node.parents()

@@ -49,7 +49,8 @@ def _as_strided(
             f"outside of the elements of x, of shape {np.shape(x)} and strides "
             f"{x.strides}; write strides in multiples of x.strides, inside of x"  # type: ignore[union-attr]
         )
-    return np.take(np.reshape(x, (-1,)), order[places] if own.size else wanted)
+    row = np.take(np.reshape(x, (-1,)), np.ravel(order[places] if own.size else wanted))
+    return np.reshape(row, wanted.shape)  # an array also where it has no axes
 
 
 def _offsets(shape: Shape, strides: Shape) -> np.ndarray:

@@ -136,7 +136,7 @@ def make_new_writable(result: Any, given: Any) -> Any:
             sources = []
             tree_map(lambda v: sources.append(v) if isinstance(v, ndarray) else None, given)
         base = value.base
-        if base is not None and (not isinstance(base, ndarray) or not value.flags.writeable):
+        if not value.flags.writeable or (base is not None and not isinstance(base, ndarray)):
             return value
         for source in sources:
             if source is value or (base is not None and np.may_share_memory(source, value)):

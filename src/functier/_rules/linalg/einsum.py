@@ -153,7 +153,7 @@ def _arrange(x: Value, labels: Labels, out: Labels) -> Value:
     in `contract`.
     """
     if labels == out:
-        return x
+        return x if out else x[()]  # type: ignore[index]  # NumPy has a number
     lone = tuple(i for i, label in enumerate(labels) if label not in out)
     if lone:
         x = np.sum(x, axis=lone, dtype=x.dtype)
