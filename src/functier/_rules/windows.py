@@ -25,6 +25,8 @@ def _sliding_window_view(
         if size < 0 or n < 1:
             raise ValueError("window shape cannot be larger than input array shape")
         x = np.moveaxis(np.take(x, np.arange(n)[:, None] + np.arange(size), axis=i), i + 1, -1)
+    if not writeable and not np.size(x):  # no element ties it to its source
+        return np.broadcast_to(x, np.shape(x))
     return x
 
 
