@@ -11,8 +11,8 @@ from .._core.pytree import flatten
 from .._core.tensor import Tensor
 from .._mutation.layouts import address, layout_of, positions_of
 from .._mutation.memory import Memory, PartView, View
+from .lying import example
 from .memory import meet, owner_of
-from .views import example
 
 ndarray = np.ndarray
 

@@ -48,7 +48,7 @@ from .._core.numpy_facts import (
 )
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, instead_of, is_value, same_structure, unflatten
-from .._core.root import convert_to, tree_map
+from .._core.root import tree_map
 from .._core.subclasses import OVER_TENSORS, inside
 from .._core.table import OPS
 from .._core.tensor import Tensor

@@ -29,9 +29,10 @@ from .._mutation.stores import PlainStore, deepen
 from .aliases import check_arguments, rank, view_in
 from .armed import arm
 from .lineage import levels_of
+from .lying import example
 from .memory import owner_of
 from .origin import home_of
-from .views import Row, example, find_alive, is_array, numbers_of
+from .views import Row, find_alive, is_array, numbers_of
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__

@@ -199,7 +199,7 @@ for _func in MEMORY:
         OPS[_func].body = watch(_func, OPS[_func].body)  # type: ignore[arg-type]
 for _view in (*filter(gives_view, MEMORY), np.astype, np.copy):  # of an array without axes, one
     if _view in OPS and _view is not np.flip:  # which gives a number of that
-        OPS[_view].views = True
+        OPS[_view].views = MEMORY.get(_view, "view")
 
 for _box in (
     np.where, np.select, np.piecewise, np.roll, np.tensordot, np.isin, np.broadcast_to, np.cov,

@@ -48,8 +48,9 @@ def laid_out(made: Any, arrays: Elements) -> Any:
     if ndim < 2 or not isinstance(made, Tensor):
         return made
     forms = [form_of(x) for x in arrays]
-    flags = [*[["readonly"]] * len(forms), ["writeonly", "allocate"]]
-    steps = np.nditer([*forms, None], ["zerosize_ok"], flags).operands[-1].strides
+    flags: Any = [*[["readonly"]] * len(forms), ["writeonly", "allocate"]]
+    walk: Any = np.nditer([*forms, None], ["zerosize_ok"], flags)  # type: ignore[arg-type]
+    steps = walk.operands[-1].strides
     order = sorted(range(ndim), key=lambda axis: -steps[axis])
     if len(steps) != ndim or order == sorted(order):
         return made
