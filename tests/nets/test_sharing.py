@@ -1,7 +1,7 @@
 """The net of shared memory: a write to a result shows where NumPy's shares it, and nowhere else.
 
 A case is a call with a layout, a mode and a write; see `nets.sharing`. All functions, methods and
-attributes are called, or have a reason. What is wrong today is in `nets.sharing.known`.
+attributes are called, or have a reason.
 """
 
 import fnmatch
@@ -15,9 +15,9 @@ from functier._core.sharing import MEMORY
 from functier._levels import armed
 from nets.sharing.calls import GROUPS, NEVER
 from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
-from nets.sharing.known import KNOWN, REASONS
 from nets.sharing.modes import MODES
 from nets.sharing.net import Net, cases
+from nets.sharing.reasons import REASONS
 from nets.verdicts import Verdicts
 from surface import surface
 
@@ -36,27 +36,14 @@ def net():
     made.adoption.undo()
 
 
-def judge(net, chosen, counts, known):
-    """Run cases; those that are known to be wrong are counted apart. The faults that are mended."""
-    mended = []
-    for turn, program in chosen:
-        plain = net.plain(program)
-        if plain is not None:
-            fault = net.fault(turn, plain)
-            verdict = net.judge(counts[turn[0]] if fault is None else known, turn, plain)
-            if fault is not None and verdict == "right":
-                mended.append(f"{', '.join(turn)}: {program}: {fault}")
-    return mended
-
-
 def test_results_share_what_numpy_s_share(net, verdicts, full):
     counts = {mode: verdicts(f"shared memory, {mode}", REASONS) for mode in MODES}
-    known = verdicts("shared memory, known to be wrong", REASONS)
-    mended = judge(net, cases(full), counts, known)
+    for turn, program in cases(full):
+        plain = net.plain(program)
+        if plain is not None:
+            net.judge(counts[turn[0]], turn, plain)
     wrong = [line for each in counts.values() for line in each.wrong]
     assert not wrong, "\n".join([f"{len(wrong)} cases are wrong", *wrong[:20]])
-    head = f"{len(mended)} cases are right now: take them out of nets.sharing.known"
-    assert not mended, "\n".join([head, *mended[:20]])
     for each in counts.values():
         each.settle(0.3)
 
@@ -124,13 +111,6 @@ def test_texts_are_in_the_group_of_what_numpy_shares(net):
                     assert np.shares_memory(b, r) == (r != before).any(), program
             wanted = {"view": [{True}], "either": [{True, False}]}.get(group, [{False}, set()])
             assert found in wanted, (call, found)
-
-
-def test_known_faults_are_those_of_calls():
-    for fault, rows in KNOWN.items():
-        for row in rows:
-            assert {*row.calls.split("; ")} <= {*CALLS}, fault
-            assert {*row.layouts.split()} <= {*LAYOUTS}, fault
 
 
 # ---- planted faults ----

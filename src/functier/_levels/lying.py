@@ -173,8 +173,9 @@ def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
     value = x._value
     if type(value) is ndarray and not level.laid:
         strides, k = value.strides, level.k
-        if value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:]) >= min(strides) >= 0:
-            return y
+        if value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
+            if min(strides) >= 0:
+                return y
     steps = None if is_hidden(x) else steps_in_numpy(x)
     if steps is None:
         return y
