@@ -6,13 +6,16 @@ attributes are called, or have a reason.
 
 import fnmatch
 import re
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 import functier.numpy as fnp
 from functier._core.sharing import MEMORY
-from functier._levels import armed
+from functier._levels import armed, lying, views
+from functier._mutation import exposures
+from functier._programs.recorder import RecordLevel
 from nets.sharing.calls import GROUPS, NEVER
 from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
 from nets.sharing.modes import MODES
@@ -23,6 +26,7 @@ from surface import surface
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
+VMAP = import_module("functier._transforms.vmap")  # not the function of this name
 PARTS = {
     "": fnp, "linalg.": fnp.linalg, "fft.": fnp.fft, "lib.scimath.": np.lib.scimath,
     "lib.stride_tricks.": np.lib.stride_tricks,
@@ -124,6 +128,38 @@ PLANTED = {
         lambda patch: patch.setitem(armed.MEANINGS, "reshape", lambda x, *shape: (
             lambda y: np.copy(np.reshape(y, shape)), (x,), {})),
         "a.reshape(a.shape)", "C", "vmap",
+    ),
+    "a converted array is not tied": (
+        lambda patch: patch.setattr(exposures, "tie", lambda *given: None),
+        "np.asarray(a)", "made", "split",
+    ),
+    "a view of a plain array does not keep it": (
+        lambda patch: patch.setattr(exposures.weakref, "ref", lambda owner: lambda: None),
+        "np.array(a, copy=None, ndmin=3)", "plain", "vmap",
+    ),
+    "a copy of what cannot be written to is given out": (
+        lambda patch: patch.setattr(exposures, "check_request", lambda *given: None),
+        "np.require(a, None, ['C', 'W'])", "C", "split",
+    ),
+    "a converted array lies in rows": (
+        lambda patch: patch.setattr(exposures, "laid_as", lambda window, value: +value),
+        "np.asfortranarray(a)", "F", "split",
+    ),
+    "a group of examples lies in rows": (
+        lambda patch: patch.setattr(VMAP, "_taken", np.take),
+        "np.asfortranarray(a)", "F", "split",
+    ),
+    "a lost view is forgotten": (
+        lambda patch: patch.setattr(views, "as_in_numpy", lambda level, op, x, y, given: y),
+        "a[:, [1, 0]]", "C", "vmap",
+    ),
+    "nobody notes the order of einsum": (
+        lambda patch: patch.setattr(lying, "_pairs", lambda *given: []),
+        "np.einsum('ij,jk->ki', a, np.eye(a.shape[-1]))", "C", "jvp",
+    ),
+    "a program asks for no sizes": (
+        lambda patch: patch.setattr(RecordLevel, "guard_sizes", lambda *given: None),
+        "np.extract(a > 0.5, a)", "C", "trace",
     ),
 }  # fmt: skip
 
