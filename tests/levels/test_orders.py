@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._levels.views import example
+from functier._levels.lying import example
 from functier._mutation.array import settle
 
 X = np.arange(1.0, 25.0).reshape(2, 3, 4)

@@ -11,7 +11,7 @@ import pytest
 import checks
 import functier as ft
 import samples
-from functier._levels.views import example
+from functier._levels.lying import example
 from functier._mutation.array import settle
 from nets.verdicts import Verdicts, is_excused
 from samples._batch import free

@@ -1,28 +1,32 @@
 """The net of shared memory: a write to a result shows where NumPy's shares it, and nowhere else.
 
 A case is a call with a layout, a mode and a write; see `nets.sharing`. All functions, methods and
-attributes are called, or have a reason. What is wrong today is in `nets.sharing.known`.
+attributes are called, or have a reason.
 """
 
 import fnmatch
 import re
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 import functier.numpy as fnp
 from functier._core.sharing import MEMORY
-from functier._levels import armed
+from functier._levels import armed, lying, views
+from functier._mutation import exposures
+from functier._programs.recorder import RecordLevel
 from nets.sharing.calls import GROUPS, NEVER
 from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
-from nets.sharing.known import KNOWN, REASONS
 from nets.sharing.modes import MODES
 from nets.sharing.net import Net, cases
+from nets.sharing.reasons import REASONS
 from nets.verdicts import Verdicts
 from surface import surface
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
+VMAP = import_module("functier._transforms.vmap")  # not the function of this name
 PARTS = {
     "": fnp, "linalg.": fnp.linalg, "fft.": fnp.fft, "lib.scimath.": np.lib.scimath,
     "lib.stride_tricks.": np.lib.stride_tricks,
@@ -36,27 +40,14 @@ def net():
     made.adoption.undo()
 
 
-def judge(net, chosen, counts, known):
-    """Run cases; those that are known to be wrong are counted apart. The faults that are mended."""
-    mended = []
-    for turn, program in chosen:
-        plain = net.plain(program)
-        if plain is not None:
-            fault = net.fault(turn, plain)
-            verdict = net.judge(counts[turn[0]] if fault is None else known, turn, plain)
-            if fault is not None and verdict == "right":
-                mended.append(f"{', '.join(turn)}: {program}: {fault}")
-    return mended
-
-
 def test_results_share_what_numpy_s_share(net, verdicts, full):
     counts = {mode: verdicts(f"shared memory, {mode}", REASONS) for mode in MODES}
-    known = verdicts("shared memory, known to be wrong", REASONS)
-    mended = judge(net, cases(full), counts, known)
+    for turn, program in cases(full):
+        plain = net.plain(program)
+        if plain is not None:
+            net.judge(counts[turn[0]], turn, plain)
     wrong = [line for each in counts.values() for line in each.wrong]
     assert not wrong, "\n".join([f"{len(wrong)} cases are wrong", *wrong[:20]])
-    head = f"{len(mended)} cases are right now: take them out of nets.sharing.known"
-    assert not mended, "\n".join([head, *mended[:20]])
     for each in counts.values():
         each.settle(0.3)
 
@@ -126,13 +117,6 @@ def test_texts_are_in_the_group_of_what_numpy_shares(net):
             assert found in wanted, (call, found)
 
 
-def test_known_faults_are_those_of_calls():
-    for fault, rows in KNOWN.items():
-        for row in rows:
-            assert {*row.calls.split("; ")} <= {*CALLS}, fault
-            assert {*row.layouts.split()} <= {*LAYOUTS}, fault
-
-
 # ---- planted faults ----
 
 PLANTED = {
@@ -144,6 +128,38 @@ PLANTED = {
         lambda patch: patch.setitem(armed.MEANINGS, "reshape", lambda x, *shape: (
             lambda y: np.copy(np.reshape(y, shape)), (x,), {})),
         "a.reshape(a.shape)", "C", "vmap",
+    ),
+    "a converted array is not tied": (
+        lambda patch: patch.setattr(exposures, "tie", lambda *given: None),
+        "np.asarray(a)", "made", "split",
+    ),
+    "a view of a plain array does not keep it": (
+        lambda patch: patch.setattr(exposures.weakref, "ref", lambda owner: lambda: None),
+        "np.array(a, copy=None, ndmin=3)", "plain", "vmap",
+    ),
+    "a copy of what cannot be written to is given out": (
+        lambda patch: patch.setattr(exposures, "check_request", lambda *given: None),
+        "np.require(a, None, ['C', 'W'])", "C", "split",
+    ),
+    "a converted array lies in rows": (
+        lambda patch: patch.setattr(exposures, "laid_as", lambda window, value: +value),
+        "np.asfortranarray(a)", "F", "split",
+    ),
+    "a group of examples lies in rows": (
+        lambda patch: patch.setattr(VMAP, "_taken", np.take),
+        "np.asfortranarray(a)", "F", "split",
+    ),
+    "a lost view is forgotten": (
+        lambda patch: patch.setattr(views, "as_in_numpy", lambda level, op, x, y, given: y),
+        "a[:, [1, 0]]", "C", "vmap",
+    ),
+    "nobody notes the order of einsum": (
+        lambda patch: patch.setattr(lying, "_pairs", lambda *given: []),
+        "np.einsum('ij,jk->ki', a, np.eye(a.shape[-1]))", "C", "jvp",
+    ),
+    "a program asks for no sizes": (
+        lambda patch: patch.setattr(RecordLevel, "guard_sizes", lambda *given: None),
+        "np.extract(a > 0.5, a)", "C", "trace",
     ),
 }  # fmt: skip
 

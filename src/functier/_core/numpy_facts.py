@@ -87,6 +87,11 @@ def apart(x: Any) -> Any:
     return np.ascontiguousarray(x.transpose(order)).transpose(np.argsort(order))
 
 
+def is_writable(value: np.ndarray) -> bool:
+    """Tell if an array can be written to, without the warning that NumPy has for some."""
+    return bool(value.flags.num & 0x400)
+
+
 def order_of(value: np.ndarray) -> Literal["C", "F", "K"]:
     """Return the order in memory of a new array."""
     return "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "K"

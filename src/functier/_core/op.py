@@ -100,9 +100,9 @@ class Op:
         self.jvp = _rules(jvp, self.arrays) if isinstance(jvp, dict) else jvp
         self.vjp = _rules(vjp or {}, self.arrays)
         self.joint = Rule(joint, self.arrays) if joint else None
-        # `_mutation` says which results are views of the first operand, and which are arrays where
-        # they have no axes.
-        self.views = self.boxes = False
+        # `_mutation` says which results are views of the first operand, as `_core.sharing` has it,
+        # and which are arrays where they have no axes.
+        self.views, self.boxes = "", False
         self.order = ORDERS.get(func)
         lead = 0
         for name in self.params:

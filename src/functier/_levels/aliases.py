@@ -1,6 +1,5 @@
 """Aliases: the views of one memory that tensors become, from the places of their elements."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,30 +11,10 @@ from .._core.pytree import flatten
 from .._core.tensor import Tensor
 from .._mutation.layouts import address, layout_of, positions_of
 from .._mutation.memory import Memory, PartView, View
+from .lying import example
 from .memory import meet, owner_of
-from .views import example
 
 ndarray = np.ndarray
-
-
-def model_layout(window: ndarray) -> ndarray:
-    """Return a view of a new flat array whose elements lie as those of `window` do.
-
-    Whether NumPy reshapes by a view depends on that. Large gaps become small ones.
-    """
-    size = window.itemsize
-    steps = [s // size if n > 1 else 0 for s, n in zip(window.strides, window.shape)]
-    gap = math.gcd(*steps) if steps else 1
-    if gap > 2:
-        steps = [step // gap * 2 for step in steps]
-    reach = [step * (n - 1) for step, n in zip(steps, window.shape)]
-    total = 1 + sum(map(abs, reach))
-    if not window.size or total > 8 * window.size:
-        form = np.empty_like(window, dtype=bool)
-        flat = form.ravel(order="K")
-        return ndarray(form.shape, bool, flat, 0, form.strides)
-    flat = np.empty(total, bool)
-    return ndarray(window.shape, bool, flat, -sum(min(0, r) for r in reach), steps)
 
 
 def rank(window: ndarray) -> tuple:

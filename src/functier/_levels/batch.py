@@ -48,13 +48,13 @@ from .._core.numpy_facts import (
 )
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, instead_of, is_value, same_structure, unflatten
-from .._core.root import convert_to, tree_map
+from .._core.root import tree_map
 from .._core.subclasses import OVER_TENSORS, inside
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
 from .._mutation.array import Array, settle
-from .._mutation.copies import lend
+from .._mutation.exposures import lend
 from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
@@ -392,8 +392,7 @@ class BatchLevel(Level):
         elif shown or ((how in TEXTS or splits(x)) and examples_of(x, False) is not None):
             shared = agreed(x, how in TEXTS)
             if shared is not None:
-                found = convert_to(shared.copy(), how, *args)
-                return lend(how, self.place(x), found, *args)
+                return lend(how, x, shared, *args)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"

@@ -45,6 +45,8 @@ from .attributes import attribute_inside, foreign, forward_attribute
 from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
+from .lying import example, lying
+from .memory import owner_of
 from .operands import LISTS, answer_special, array_of, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item
@@ -82,6 +84,7 @@ class Level:
     split_from: Sequence[Any] | None = None  # the arrays of which groups of examples are parts
     owners: Any = None  # how many of the arguments have the memory of an array: see `aliases`
     points: dict[int, Any] | None = None  # its arrays without axes that are views
+    laid: dict[int, tuple] | None = None  # orders in memory: see `lying`
     rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
@@ -161,6 +164,8 @@ class Level:
                 level.points = None
             if level.partners:
                 level.partners = None
+            if level.laid:
+                level.laid = None
             if level.in_generator:
                 level.in_generator = False
             if level.label != label:
@@ -419,11 +424,11 @@ class Level:
 
     def window(self, x: Tensor) -> np.ndarray:
         """Return an example of `x` as NumPy has it."""
-        return view_of(x).window if was_written(x) else views.example(x)
+        return view_of(x).window if was_written(x) else lying(x)
 
     def place(self, x: Tensor) -> Any:
         """Return what the memory of `x` belongs to."""
-        return view_of(x).memory if was_written(x) else views.owner_of(views.example(x))
+        return view_of(x).memory if was_written(x) else owner_of(example(x))
 
     def snapshot(self, x: Tensor) -> Tensor:
         """Return a tensor equal to `x`, which was written to, that no later write changes."""

@@ -42,6 +42,9 @@ NESTED = {
 }  # fmt: skip
 """Functions that look into lists themselves, or hand them on."""
 
+WITHOUT = "at", "_contract"
+"""The names of functions whose lists are an index, of a ufunc, or labels of axes."""
+
 ALONE: dict[Callable, tuple[int, str]] = {np.apply_along_axis: (2, "arr")}
 """The one parameter that takes an array, of functions that hand the others on."""
 
@@ -56,7 +59,7 @@ def repeat_sequence(func: Callable, a: Any, b: Any) -> Any:
 
 def stack_lists(func: Callable, op: Op | None, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """Return the arguments of a call with an array for each list of numbers that holds tensors."""
-    if func in NESTED or getattr(func, "__name__", "") == "at":  # of a ufunc, with an index
+    if func in NESTED or getattr(func, "__name__", "") in WITHOUT:
         return args, kwargs
     if func in ALONE:
         place, name = ALONE[func]

@@ -20,41 +20,21 @@ from weakref import ref
 
 import numpy as np
 
-from .._core.errors import MutationError
 from .._core.numpy_facts import order_of
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
-from .._mutation.array import innermost, was_written
+from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
+from .lying import as_in_numpy, example, is_hidden
 from .memory import meet, owner_of
 
 ndarray = np.ndarray
 WRITERS: set[tuple[int, str]] = set()
 """The levels whose tensors were written to, by the number of the code that made them and by their
 labels: see NOTE [views that are alive]."""
-
-
-def example(x: Any) -> ndarray:
-    """Return the values of one example of `x`, as NumPy has them: their places tell the views."""
-    value, axes = x, 0
-    while isinstance(value, Tensor):
-        level = type(value).level
-        if not level.depth:
-            raise MutationError(
-                f"an array of the class {type(value).__name__} cannot be written to inside a "
-                f"transform; pass x.elem(), its plain array"
-            )
-        if level.kind.batches:
-            axes += level.k
-        value = value._value
-    if type(value) is not ndarray:
-        value = value.view(ndarray) if isinstance(value, ndarray) else np.asarray(value)
-    if 0 in value.shape[:axes]:
-        value = np.empty((1,) * axes + value.shape[axes:], bool)
-    return value[(0,) * axes + (...,)]
 
 
 def find_alive(level: Any, x: Any) -> list[Any]:
@@ -116,6 +96,8 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
+    if op.views == "either" and (level.laid or level.batches):
+        y = as_in_numpy(level, op, x, y, given)
     if op.order is not None:
         y = in_order(op.order, (x,), y)
         if not op.views and not op.boxes:
@@ -140,29 +122,20 @@ def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
     """Return a new array, or several, as NumPy's lie in memory; see `_core.sharing.ORDERS`."""
     if type(result) in (tuple, list):
         return type(result)([in_order(order, args, y) for y in result])
-    if not isinstance(result, Tensor) or result.ndim < 2 or _is_hidden(result):
+    if not isinstance(result, Tensor) or result.ndim < 2 or is_hidden(result):
         return result
     kind, place = order
     columns = False
     if kind != "C":
         x = args[place] if place < len(args) else None
-        if not isinstance(x, Tensor) or _is_hidden(x):
+        if not isinstance(x, Tensor) or is_hidden(x):
             return result
         window = x.level.window(x)
         columns = order_of(np.empty_like(window) if kind == "K" else window) == "F"
-    flags = result.level.window(result).flags
+    flags = (view_of(result).window if was_written(result) else example(result)).flags
     if flags.f_contiguous if columns else flags.c_contiguous:
         return result
     return np.copy(result, "F" if columns else "C")  # type: ignore[call-overload]
-
-
-def _is_hidden(x: Any) -> bool:
-    """Tell if the memory of `x` is not ours to see, as that of a class over tensors."""
-    while isinstance(x, Tensor) and not was_written(x):
-        if not x.level.depth:
-            return True
-        x = x._value
-    return False
 
 
 def note_box(y: Any) -> Any:

@@ -22,15 +22,17 @@ from .._core.types import Index, Value
 from .._mutation.array import Array, view_of, was_written
 from .._mutation.copies import check_partners, inherit
 from .._mutation.items import write_item
+from .._mutation.layouts import model_layout
 from .._mutation.memory import Memory, View
 from .._mutation.shifts import shifted_item
 from .._mutation.stores import PlainStore, deepen
-from .aliases import check_arguments, model_layout, rank, view_in
+from .aliases import check_arguments, rank, view_in
 from .armed import arm
 from .lineage import levels_of
+from .lying import example
 from .memory import owner_of
 from .origin import home_of
-from .views import Row, example, find_alive, is_array, numbers_of
+from .views import Row, find_alive, is_array, numbers_of
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -111,7 +113,7 @@ def _begin(level: Any, x: Any) -> View:
         )
     check_arguments(level, whole)
     check_partners(owner)
-    form = model_layout(whole)
+    form = model_layout(level.window(tensors[base]))
     flat = form if form.base is None else form.base
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)

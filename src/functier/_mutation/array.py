@@ -13,7 +13,7 @@ import numpy as np
 
 from .._core.adopted import text_for
 from .._core.ambient import AMBIENT
-from .._core.numpy_facts import PLAIN
+from .._core.numpy_facts import PLAIN, is_writable
 from .._core.pytree import SNAPSHOTS
 from .._core.root import tree_map
 from .._core.tensor import Tensor
@@ -110,9 +110,12 @@ def on_view(view: View) -> Array:
 
 
 def make_writable(data: Value) -> Value:
-    """Return a new plain array as one that tensors can be written to, inside a level."""
+    """Return a new plain array as one that tensors can be written to, inside a level.
+
+    One that NumPy has made read-only, as `numpy.imag` of a real array is, stays as it is.
+    """
     if type(data) is ndarray and AMBIENT.get() is not Tensor and data.dtype.kind in "biufc":
-        return array_of(data)
+        return array_of(data) if is_writable(data) or not data.size else data
     return data
 
 

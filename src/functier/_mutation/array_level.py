@@ -20,7 +20,7 @@ from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
 from .array import Array, array_of, close, made_here, make_writable, on_view, settle, view_of
 from .copies import note
-from .exposures import expose
+from .exposures import SHOWN, expose, lend
 from .items import (
     augment,
     has_levels,
@@ -210,16 +210,17 @@ class ArrayLevel(RootLevel):
         view = view_of(x)
         if how is hash:
             return hash(view.window)  # which raises, as for any array
-        if view.memory.plain and type(view) is View:
-            if how == "numpy.asarray" and args[1] is not True:
-                return expose(view, args[0])
-            if how == "__dlpack__":  # the other library might write to memory that it shares
-                return expose(view, None) if args[1] is False else view.window.copy()
-            return convert_to(view.window, how, *args)
+        if view.memory.plain and view.shift is None:
+            if how in SHOWN and args[1] is not True:
+                return expose(view, how, args[0])
+            if type(view) is View:
+                return convert_to(view.window, how, *args)
         value: Any = view.snapshot()
-        if isinstance(value, Tensor):
-            return value.level.convert(value, how, *args)
-        return convert_to(value, how, *args)
+        if not isinstance(value, Tensor):
+            return convert_to(value, how, *args)
+        if how in SHOWN:
+            return lend(how, x, value.level.convert(value, how, None, True), *args)
+        return value.level.convert(value, how, *args)
 
     def repr(self, x: Any) -> str:
         return repr(view_of(x).snapshot())

@@ -117,17 +117,6 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
                 tie(func, x.level.place(x), y)
 
 
-def lend(how: Any, place: Any, found: Any, *args: Any) -> Any:
-    """Return what was asked of a tensor; an array is a view in NumPy, unless a copy was asked for.
-
-    It cannot be written to, as the write would not come back to the tensor.
-    """
-    if type(found) is ndarray and not (args and args[-1]):
-        found.flags.writeable = False
-        tie(how, place, found)
-    return found
-
-
 def tie(func: Function | str, a: Any, y: Any) -> None:
     """Note that `y`, a result of a function, shares memory with the place `a` in NumPy."""
     b, line = y.level.place(y) if isinstance(y, Tensor) else y, asking_line()

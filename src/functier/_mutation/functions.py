@@ -163,7 +163,7 @@ def _replace_nan(body: Callable[..., Value]) -> Callable[..., Value]:
         if copy or not isinstance(x, Tensor):
             return body(x, True, *args, **kwargs)
         x[...] = np.nan_to_num(x, True, *args, **kwargs)  # type: ignore[index]
-        return x
+        return x if x.ndim else x[()]  # type: ignore[index]
 
     return replace
 
@@ -199,10 +199,11 @@ for _func in MEMORY:
         OPS[_func].body = watch(_func, OPS[_func].body)  # type: ignore[arg-type]
 for _view in (*filter(gives_view, MEMORY), np.astype, np.copy):  # of an array without axes, one
     if _view in OPS and _view is not np.flip:  # which gives a number of that
-        OPS[_view].views = True
+        OPS[_view].views = MEMORY.get(_view, "view")
 
 for _box in (
     np.where, np.select, np.piecewise, np.roll, np.tensordot, np.isin, np.broadcast_to, np.cov,
-    np.real_if_close, np.i0, np.pad, np.block, np.linalg.tensorsolve,
+    np.real_if_close, np.i0, np.pad, np.block, np.linalg.tensorsolve, np.full, np.full_like,
+    np.resize, np.lib.stride_tricks.as_strided,
 ):  # fmt: skip
     OPS[_box].boxes = True

@@ -10,7 +10,7 @@ from .._core.agreement import settle_masks
 from .._core.ambient import AMBIENT
 from .._core.border import check_reach, code_for_array
 from .._core.errors import MutationError
-from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, order_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, is_writable, order_of
 from .._core.root import tree_map
 from .._core.sharing import is_fresh
 from .._core.table import find
@@ -102,14 +102,15 @@ def view_function(func: Callable, args: tuple, kwargs: dict, compute: Callable[[
 
     with np.errstate(all="ignore"):
         result = func(*tree_map(places, args), **tree_map(places, kwargs))
-    found: list[Any] = []  # the views, or the orders of new arrays; None for a number
+    found: list[Any] = []  # the views, or the orders of new arrays; None for what stays
 
     def look(value: Any) -> None:
         for wrap, view in sources:
             if np.may_share_memory(value, view.memory.flat) or not np.size(value):
                 window = value.view(view.window.dtype)
                 return found.append(wrap(view.at(window)))
-        return found.append(None if isinstance(value, np.generic) else order_of(value))
+        kept = isinstance(value, np.generic) or not is_writable(value)
+        return found.append(None if kept else order_of(value))
 
     def choose(value: Any) -> Any:
         view = next(each)

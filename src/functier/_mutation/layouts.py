@@ -3,10 +3,12 @@
 A memory is flat. A layout is ``(offset, shape, strides)``, counted in elements.
 """
 
+import math
 from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import BASIC_PARTS
 from .._core.types import Index, Shape
@@ -43,6 +45,33 @@ def contiguous(shape: Shape) -> Layout:
         strides.append(step)
         step *= n
     return 0, shape, tuple(reversed(strides))
+
+
+def model_layout(window: ndarray, dtype: DTypeLike = bool) -> ndarray:
+    """Return a view of a new flat array whose elements lie as those of `window` do.
+
+    Whether NumPy reshapes by a view depends on that. Large gaps become small ones.
+    """
+    size, own = window.itemsize, np.dtype(dtype).itemsize
+    steps = [s // size if n > 1 else 0 for s, n in zip(window.strides, window.shape)]
+    gap = math.gcd(*steps) if steps else 1
+    if gap > 2:
+        steps = [step // gap * 2 for step in steps]
+    reach = [step * (n - 1) for step, n in zip(steps, window.shape)]
+    total = 1 + sum(map(abs, reach))
+    if not window.size or total > 8 * window.size:
+        form = np.empty_like(window, dtype)
+        flat = form.ravel(order="K")
+        return ndarray(form.shape, dtype, flat, 0, form.strides)
+    flat, start = np.empty(total, dtype), -sum(min(0, r) for r in reach)
+    return ndarray(window.shape, dtype, flat, start * own, [step * own for step in steps])
+
+
+def laid_as(window: ndarray, value: ndarray) -> ndarray:
+    """Return a copy of `value` whose elements lie in memory as those of `window` do."""
+    made = model_layout(window, value.dtype)
+    made[...] = value
+    return made
 
 
 @lru_cache(4096)

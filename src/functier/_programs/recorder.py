@@ -58,6 +58,16 @@ FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexob
 """Functions that ask for the form of a value, which is that of every run."""
 
 
+FIRST, SECOND, ALL = slice(0, 1), slice(1, 2), slice(None)
+LENGTHS: dict[Function, slice] = {
+    np.compress: FIRST, np.extract: FIRST, np.trim_zeros: FIRST, np.roots: FIRST,
+    np.delete: SECOND, np.insert: SECOND, np.split: SECOND, np.array_split: SECOND,
+    np.hsplit: SECOND, np.vsplit: SECOND, np.dsplit: SECOND, np.ix_: ALL, np.polymul: ALL,
+    np.polydiv: ALL, np.union1d: ALL, np.intersect1d: ALL, np.setdiff1d: ALL, np.setxor1d: ALL,
+}  # fmt: skip
+"""The operands whose values tell how many elements a function has that is made of others."""
+
+
 TEXTS = np.array_repr, np.array_str, np.array2string
 """Functions whose results no program has."""
 
@@ -252,7 +262,10 @@ class RecordLevel(Level):
         if op.body is None or (self.is_public(func) and func not in TEXTS):
             if op.by_value:
                 self.guard_form(op, op.bind(args, kwargs))
-            return self.record(func, args, kwargs)
+            made = self.record(func, args, kwargs)
+            if func in LENGTHS and classes_in(*args[LENGTHS[func]], *kwargs.values()):
+                self.guard_sizes(made)
+            return made
         return watched(self, op.body, args, kwargs)
 
     def is_public(self, func: Any) -> bool:
@@ -283,6 +296,11 @@ class RecordLevel(Level):
         """Note that the program holds for this value of `x` alone."""
         self.answers.append(Guard(x._extra, how, np.array(x._value), self.where_now()))
 
+    def guard_sizes(self, made: Any) -> None:
+        """Note the sizes of the results of a function that is made of others."""
+        for y in made if type(made) in (tuple, list) else (made,):
+            self.answers.append(Guard(y._extra, "size", y.size, self.where_now()))
+
     def guard_place(self, x: Tensor) -> None:
         """Note the indices that tell which part of an array `x` shows, as it is written to."""
         waiting, seen = [x._extra], set()
@@ -291,6 +309,11 @@ class RecordLevel(Level):
             if node in seen or node.func is None or is_fresh(node):
                 continue
             seen.add(node)
+            if node.func is np.imag and node.args[0].form.dtype.kind != "c":
+                raise ValueError(
+                    f"{self}: assignment destination is read-only: the imaginary part of a real "
+                    f"array; write y = x.copy() first"
+                )
             for part in self.movable.get(node, ()):
                 self.guard(part, "by which x[...] is a view that is written to")
             waiting += node.parents()

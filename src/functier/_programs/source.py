@@ -18,8 +18,8 @@ from .statements import line_at
 ndarray = np.ndarray
 
 
-CALLS = {"bool": "bool", "int": "int", "round": "round", "__index__": "int"}
-"""The functions of Python whose answers are guarded, by the name of the answer."""
+CALLS = {"bool": "bool", "int": "int", "round": "round", "__index__": "int", "size": "np.size"}
+"""The functions whose answers are guarded, by the name of the answer."""
 
 
 class Source:

@@ -337,7 +337,7 @@ elementwise(np.real, params="val", jvp={"val": lambda t: np.real(t)}, vjp={"val"
 
 def _imag(val: Value) -> Value:
     """Return the imaginary part; that of a real array cannot be written to, as in NumPy."""
-    if dtype_of(val).kind == "c" or not np.ndim(val):
+    if dtype_of(val).kind == "c" or (not np.ndim(val) and type(val) is not np.ndarray):
         return np.imag(val)
     return np.broadcast_to(np.zeros((), dtype_of(val)), np.shape(val))
 

@@ -28,11 +28,13 @@ def _apply_along_axis(
 
 @lambda body: composite(np.apply_over_axes, body)
 def _apply_over_axes(func: Function, a: Value, axes: Sequence[int]) -> Value:
-    axes = axes if np.iterable(axes) else (axes,)
-    axes = tuple(i + np.ndim(a) if i < 0 else i for i in axes)  # -1 again for one less than first
-    for axis in normalize(axes, np.ndim(a)):
-        result = func(a, axis)
-        a = result if np.ndim(result) == np.ndim(a) else np.expand_dims(result, axis)
+    for axis in axes if np.iterable(axes) else (axes,):
+        axis = axis + np.ndim(a) if axis < 0 else axis
+        result = func(a, axis)  # which may take the axis 0 of an array without axes
+        result = result if np.ndim(result) == np.ndim(a) else np.expand_dims(result, axis)
+        if np.ndim(result) != np.ndim(a):
+            raise ValueError("function is not returning an array of the correct shape")
+        a = result
     return a
 
 

@@ -195,6 +195,10 @@ def _getitem_vmap(k: int, x: Value, indices: Sequence[Value], skeleton: tuple) -
         if not indices and not any([type(part) in BOOLEANS for part in skeleton]):
             return read(x, (), (FULL,) * k + skeleton)
         shape, arrays, index, (width, here, there) = _plan_batch(k, x.shape, indices, skeleton)
+        if len(skeleton) == len(arrays) == 1 and len(index) == k + 1 < x.ndim:
+            (i,) = arrays
+            if type(i) is type(x) is np.ndarray and i.dtype.kind == "i" and x.flags.c_contiguous:
+                return x.take(i, k)  # whose examples lie apart, and it takes less time
         y = read(x if shape == x.shape else np.reshape(x, shape), arrays, index)
         return _move_axes(y, width, here, there)
     except IndexError:

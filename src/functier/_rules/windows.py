@@ -25,6 +25,8 @@ def _sliding_window_view(
         if size < 0 or n < 1:
             raise ValueError("window shape cannot be larger than input array shape")
         x = np.moveaxis(np.take(x, np.arange(n)[:, None] + np.arange(size), axis=i), i + 1, -1)
+    if not writeable and not np.size(x):  # no element ties it to its source
+        return np.broadcast_to(x, np.shape(x))
     return x
 
 
@@ -49,7 +51,8 @@ def _as_strided(
             f"outside of the elements of x, of shape {np.shape(x)} and strides "
             f"{x.strides}; write strides in multiples of x.strides, inside of x"  # type: ignore[union-attr]
         )
-    return np.take(np.reshape(x, (-1,)), order[places] if own.size else wanted)
+    row = np.take(np.reshape(x, (-1,)), np.ravel(order[places] if own.size else wanted))
+    return np.reshape(row, wanted.shape)  # an array also where it has no axes
 
 
 def _offsets(shape: Shape, strides: Shape) -> np.ndarray:

@@ -21,7 +21,7 @@ import numpy as np
 from .._core.adopted import text_for
 from .._core.ambient import AMBIENT
 from .._core.frames import adopted_frame
-from .._core.numpy_facts import order_of
+from .._core.numpy_facts import is_writable, order_of
 from .._core.observers import CALLS
 from .._core.root import NOBODY, classes_in, dispatch_lists, tree_map
 from .._core.table import find
@@ -136,7 +136,7 @@ def make_new_writable(result: Any, given: Any) -> Any:
             sources = []
             tree_map(lambda v: sources.append(v) if isinstance(v, ndarray) else None, given)
         base = value.base
-        if base is not None and (not isinstance(base, ndarray) or not value.flags.writeable):
+        if not is_writable(value) or (base is not None and not isinstance(base, ndarray)):
             return value
         for source in sources:
             if source is value or (base is not None and np.may_share_memory(source, value)):

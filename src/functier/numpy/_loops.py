@@ -37,6 +37,26 @@ def stack_elements(found: Elements, shape: tuple[int, ...], dtype: Any = None) -
     return made if dtype is None or made.dtype == dtype else made.astype(dtype)
 
 
+def form_of(x: Any) -> ndarray:
+    """Return an array that lies in memory as `x`, or as an example of it, does."""
+    return x.level.window(x) if hasattr(getattr(x, "level", None), "window") else np.asarray(x)
+
+
+def laid_out(made: Any, arrays: Elements) -> Any:
+    """Return a result for each element of `arrays`, as NumPy's lies in memory."""
+    ndim = np.ndim(made)
+    if ndim < 2 or not isinstance(made, Tensor):
+        return made
+    forms = [form_of(x) for x in arrays]
+    flags: Any = [*[["readonly"]] * len(forms), ["writeonly", "allocate"]]
+    walk: Any = np.nditer([*forms, None], ["zerosize_ok"], flags)  # type: ignore[arg-type]
+    steps = walk.operands[-1].strides
+    order = sorted(range(ndim), key=lambda axis: -steps[axis])
+    if len(steps) != ndim or order == sorted(order):
+        return made
+    return twins.transpose(twins.copy(twins.transpose(made, order), "C"), np.argsort(order))
+
+
 # ---- numpy.vectorize, numpy.frompyfunc ----
 
 
@@ -59,7 +79,11 @@ def vectorize_call(plain: Callable) -> Callable:
         several = isinstance(found[0], tuple)
         columns = list(zip(*found)) if several else [found]
         kinds = self.otypes or [_kind_of(column[0]) for column in columns]
-        made = [stack_elements(list(c), shape, np.dtype(t)) for c, t in zip(columns, kinds)]
+        forms = [np.empty_like(form_of(v)) for v in values]  # of Python's objects, in NumPy
+        made = [
+            laid_out(stack_elements(list(c), shape, np.dtype(t)), forms)
+            for c, t in zip(columns, kinds)
+        ]
         return tuple(made) if several else made[0]
 
     return _vectorize_call
@@ -86,8 +110,8 @@ def frompyfunc(func: Callable, /, nin: int, nout: int, **options: Any) -> Any:
         if not found:
             return ufunc(*[np.zeros(shape_of(x)) for x in args])
         if nout == 1:
-            return stack_elements(found, shape)
-        return tuple([stack_elements(list(column), shape) for column in zip(*found)])
+            return laid_out(stack_elements(found, shape), values)
+        return tuple([laid_out(stack_elements(list(c), shape), values) for c in zip(*found)])
 
     composite(ufunc, body)
     return ufunc
@@ -166,7 +190,7 @@ class nditer(metaclass=TwinMeta):
             )
         self = super().__new__(cls)
         self._arrays, self._several = arrays, several
-        windows = [x.level.window(x) if isinstance(x, Tensor) else x for x in arrays]
+        windows = [form_of(x) for x in arrays]
         own = [*flags, *["multi_index"][: "multi_index" not in flags]]
         self._plain = np.nditer(windows, own, [["readonly"]] * len(windows), **kw)
         self._fresh = True

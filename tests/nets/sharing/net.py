@@ -23,7 +23,6 @@ from .cases import (
     module_of,
     parts_of,
 )
-from .known import KNOWN, Known
 from .modes import MODES, NESTED, TURNS
 
 numbers = itertools.count()
@@ -81,11 +80,6 @@ class Net:
         }  # fmt: skip
         self.adoption = ft.adopt(self.modules["adopted"])
         self.last: Plain | None = None
-        self.known: dict[str, list[tuple[str, Known]]] = {}
-        for fault, rows in KNOWN.items():
-            for row in rows:
-                for call in row.calls.split("; "):
-                    self.known.setdefault(call, []).append((fault, row))
 
     def plain(self, program: Program) -> Plain | None:
         """Return NumPy's results of a program; None where it has no such call, or no floats."""
@@ -105,16 +99,8 @@ class Net:
         b, a = layout(x)
         return b, a, call(a, x, x[1, 1])
 
-    def fault(self, turn: tuple[str, str], plain: Plain) -> str | None:
-        """The known fault for which a case is wrong today."""
-        call, layout, write = plain.program
-        for fault, row in self.known.get(call, ()):
-            if turn in row.turns and layout in row.layouts.split() and write in row.writes.split():
-                return fault
-        return None
-
-    def judge(self, counts, turn: tuple[str, str], plain: Plain) -> str:
-        """Run a case and count it; the verdict."""
+    def judge(self, counts, turn: tuple[str, str], plain: Plain) -> None:
+        """Run a case and count it."""
         if not next(numbers) % 500:  # the first write of a level looks through what is not frozen
             gc.collect()
             gc.freeze()
@@ -141,7 +127,7 @@ class Net:
                     raise
             return None
 
-        return counts.judge(f"{', '.join(turn)}: {plain.program}", run, check)
+        counts.judge(f"{', '.join(turn)}: {plain.program}", run, check)
 
 
 def check(problem: str | None) -> None:

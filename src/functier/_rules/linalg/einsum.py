@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.sharing import LAID
 from ..._core.types import Value
 from .contract import Labels, Shape, contract, ensure_array
 
@@ -30,11 +31,13 @@ def _labels_of(term: Any, ndim: int) -> Labels:
 
 
 @lru_cache(maxsize=4096)
-def _parse(terms: Any, out: Value | None, shapes: tuple, optimize: Any) -> tuple:
-    """Return the labels of operands and result, and the order of contraction.
+def _parse(terms: Any, out: Value | None, shapes: tuple, optimize: Any, kind: str) -> tuple:
+    """Return the labels of operands and result, the order of contraction, and whether NumPy's
+    result lies in rows as the operands do.
 
-    `numpy.einsum_path` finds the order, and refuses what does not fit.
+    `numpy.einsum_path` finds the order of contraction, and refuses what does not fit.
     """
+    call = terms, out, optimize, kind
     dummies = [np.broadcast_to(0.0, shape) for shape in shapes]
     optimize = list(optimize) if isinstance(optimize, tuple) else optimize or "greedy"
     if isinstance(terms, str):
@@ -58,7 +61,36 @@ def _parse(terms: Any, out: Value | None, shapes: tuple, optimize: Any) -> tuple
         count = len([m for m in out if m is not ...]) if marks is None else marks
         result = _labels_of(out, count + hidden)
     pair = len(labels) == 2 and all(len(set(own)) == len(own) for own in labels)
-    return tuple(labels), result, PAIR if pair else tuple(path[1:])
+    forms = tuple([(shape, np.empty(shape, bool).strides) for shape in shapes])
+    order = _order(*call, forms) if len(result) > 1 else ()
+    rows = list(order) == sorted(order)
+    return tuple(labels), result, PAIR if pair else tuple(path[1:]), rows
+
+
+@lru_cache(maxsize=4096)
+def _order(terms: Any, out: Value | None, optimize: Any, kind: str, forms: tuple) -> Shape:
+    """Return the axes of NumPy's result in the order in which they lie in memory.
+
+    That is the same for operands with two elements along each axis, with strides in this order.
+    """
+    small, dummies = [], [np.broadcast_to(0.0, shape) for shape, _ in forms]
+    for shape, steps in forms:
+        sizes = sorted({abs(s) for s, n in zip(steps, shape) if n > 1 and s})
+        steps = [8 << sizes.index(abs(s)) if n > 1 and s else 0 for s, n in zip(steps, shape)]
+        flat = np.zeros(1 << len(sizes))
+        small.append(np.ndarray([min(n, 2) for n in shape], float, flat, 0, steps))
+
+    def spelled(arrays: list) -> list:
+        if isinstance(terms, str):
+            return [terms, *arrays]
+        pairs = [part for pair in zip(arrays, map(list, terms)) for part in pair]
+        return pairs if out is None else [*pairs, list(out)]
+
+    if optimize is not False:
+        optimize = list(optimize) if isinstance(optimize, tuple) else optimize
+        optimize = np.einsum_path(*spelled(dummies), optimize=optimize)[0]
+    steps = np.einsum(*spelled(small), optimize=optimize, order=kind).strides  # type: ignore[call-overload]
+    return tuple(sorted(range(len(steps)), key=lambda axis: -steps[axis]))
 
 
 def einsum(
@@ -77,10 +109,15 @@ def einsum(
     if not isinstance(optimize, (str, bool)):
         optimize = tuple(p if isinstance(p, (str, int, float)) else tuple(p) for p in optimize)
     shapes = tuple([x.shape for x in arrays])
-    labels, result, path = _parse(terms, wanted, shapes, optimize)
+    given = terms, wanted, optimize, params.get("order", "K")
+    labels, result, path, rows = _parse(*given[:2], shapes, *given[2:])
     if path is PAIR:
-        return contract(*arrays, (*labels, result))
-    return contract_path(arrays, labels, result, path)
+        made = contract(*arrays, (*labels, result))
+    else:
+        made = contract_path(arrays, labels, result, path)
+    if len(result) > 1 and hasattr(made, "level"):
+        LAID[0](made, arrays, labels, rows, _order, given)
+    return made
 
 
 def _cast(arrays: tuple, dtype: np.dtype, casting: Any) -> tuple:
@@ -153,7 +190,7 @@ def _arrange(x: Value, labels: Labels, out: Labels) -> Value:
     in `contract`.
     """
     if labels == out:
-        return x
+        return x if out else x[()]  # type: ignore[index]  # NumPy has a number
     lone = tuple(i for i, label in enumerate(labels) if label not in out)
     if lone:
         x = np.sum(x, axis=lone, dtype=x.dtype)

@@ -1,0 +1,189 @@
+"""How examples lie in memory: as NumPy's do, or a level knows how NumPy's would.
+
+NOTE [another order than NumPy's]
+    By the order of elements in memory a reshape is a view or a copy. Some results lie in another
+    one here: the examples of a batch lie among each other where a rule computes them so, and a
+    result of `numpy.einsum` has the order of the products that it is made of. A copy in the right
+    order would take long, and hardly anybody asks. So who asks gets NumPy's order. A reshape that
+    is a view here alone is copied; of one that is a view in NumPy alone a write is refused.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from .._core.errors import MutationError
+from .._core.op import Op
+from .._core.sharing import LAID
+from .._core.tensor import Tensor
+from .._core.types import Shape
+from .._mutation.array import innermost, was_written
+from .._mutation.copies import tie
+from .._mutation.layouts import model_layout
+from .memory import owner_of
+
+ndarray = np.ndarray
+
+
+def example(x: Any) -> ndarray:
+    """Return the values of one example of `x`: their places tell which tensors are views."""
+    value, axes = values_of(x)
+    if 0 in value.shape[:axes]:
+        value = np.empty((1,) * axes + value.shape[axes:], bool)
+    return value[(0,) * axes + (...,)]
+
+
+def values_of(x: Any) -> tuple[ndarray, int]:
+    """Return the values of all examples of `x`, and how many axes these have in front."""
+    value, axes = x, 0
+    while isinstance(value, Tensor):
+        level = type(value).level
+        if not level.depth:
+            raise MutationError(
+                f"an array of the class {type(value).__name__} cannot be written to inside a "
+                f"transform; pass x.elem(), its plain array"
+            )
+        if level.kind.batches:
+            axes += level.k
+        value = value._value
+    if type(value) is not ndarray:
+        value = value.view(ndarray) if isinstance(value, ndarray) else np.asarray(value)
+    return value, axes
+
+
+def is_hidden(x: Any) -> bool:
+    """Tell if the memory of `x` is not ours to see, as that of a class over tensors."""
+    while isinstance(x, Tensor) and not was_written(x):
+        if not x.level.depth:
+            return True
+        x = x._value
+    return False
+
+
+def lying(x: Any) -> ndarray:
+    """Return an array that lies in memory as NumPy's does: an example of `x`, where that does."""
+    steps = steps_in_numpy(x)
+    return example(x) if steps is None else _model(x, steps)
+
+
+def _model(x: Any, steps: Sequence[int]) -> ndarray:
+    found = example(x)
+    return model_layout(np.lib.stride_tricks.as_strided(found, found.shape, steps))
+
+
+def steps_in_numpy(x: Any) -> list[int] | None:
+    """Return the strides that NumPy has for an example of `x`; None for those that it has here."""
+    level, (value, axes) = type(x).level, values_of(x)
+    steps = _noted_steps(level, value) if level.laid else None
+    if steps is None:
+        return None if value.flags.c_contiguous else _steps_apart(value.shape, value.strides, axes)
+    return [s if n > 1 else 0 for s, n in zip(steps[axes:], value.shape[axes:])]
+
+
+def _steps_apart(shape: Shape, strides: Shape, axes: int) -> list[int] | None:
+    """Return the strides of an example without the others; None where these lie apart."""
+    among = [(abs(s), n) for s, n in zip(strides[:axes], shape) if n > 1 and s]
+    steps = [s * (n > 1) for s, n in zip(strides[axes:], shape[axes:])]
+    if not among or 0 in shape or max(map(abs, steps), default=0) < max(among)[0]:
+        return None
+    return [s // prod([n for step, n in among if step < abs(s)]) for s in steps]
+
+
+def _moved(step: int, pairs: list[tuple[int, int]]) -> int:
+    """Return a stride in another order of axes, by pairs of strides here and there."""
+    rest, total = abs(step), 0
+    for here, there in pairs:
+        count, rest = divmod(rest, here)
+        total += count * there
+    return total if step > 0 else -total
+
+
+# ---- results in another order ----
+
+
+def note_laid(y: Any, arrays: Sequence, labels: Sequence, rows: bool, *find: Any) -> None:
+    """Note a new array `y` of several axes, which may lie in another order than NumPy's.
+
+    That lies in rows where `rows`, if the operands do. Else ``find[0](*find[1], forms)`` tells the
+    order of its axes, which takes long, and waits until somebody asks.
+    """
+    level, values = type(y).level, [innermost(x) for x in (y, *arrays)]
+    if not level.depth:
+        return
+    if rows and not level.laid and all([v.flags.c_contiguous for v in values]):
+        return
+    owner = owner_of(values[0])
+    if owner is owner_of(values[1]):
+        return  # a view of its one operand
+    forms = [(values[0].shape, values[0].strides, y.ndim)]
+    for v, own in zip(values[1:], labels):
+        steps = _noted_steps(level, v) if level.laid else None
+        if steps is None:
+            forms.append((v.shape, v.strides, len(own)))
+        else:
+            forms.append((v.shape[-len(own) :], tuple(steps[-len(own) :]), len(own)))
+    if level.laid is None:
+        level.laid = {}
+    level.laid[id(owner)] = ref(owner), None, forms, *find
+
+
+LAID.append(note_laid)
+
+
+def _noted_steps(level: Any, value: ndarray) -> list[int] | None:
+    """Return the strides in NumPy of an array that was noted, also those of its examples."""
+    owner: Any = owner_of(value)
+    note = level.laid.get(id(owner))
+    if note is None or note[0]() is not owner:
+        return None
+    pairs = note[1]
+    if pairs is None:
+        pairs = _pairs(*note[2:])
+        level.laid[id(owner)] = note[0], pairs
+    return [_moved(s, pairs) for s in value.strides] if pairs else None
+
+
+def _pairs(forms: list, find: Callable, given: tuple) -> list[tuple[int, int]]:
+    """Return pairs of strides, here and in NumPy, of a result in front of its operands.
+
+    There is none where both have one order.
+    """
+    found = []
+    for shape, strides, rank in forms:
+        axes = len(shape) - rank
+        steps = _steps_apart(shape, strides, axes)
+        found.append((shape[axes:], strides[axes:] if steps is None else tuple(steps)))
+    (shape, own), *rest = found
+    there, step = [0] * len(shape), min([s for s, n in zip(own, shape) if n > 1], default=1)
+    for axis in reversed(find(*given, tuple(rest))):
+        there[axis] = step
+        step *= shape[axis]
+    long = [axis for axis, n in enumerate(shape) if n > 1]
+    if all([own[axis] == there[axis] for axis in long]):
+        return []
+    here = forms[0][1][-len(shape) :]
+    return sorted([(here[axis], there[axis]) for axis in long], reverse=True)
+
+
+def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
+    """Return `y`, a reshape of `x`: a copy, or noted as a view, where it is one in NumPy alone."""
+    value = x._value
+    if type(value) is ndarray and not level.laid:
+        strides, k = value.strides, level.k
+        if value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
+            if min(strides) >= 0:
+                return y
+    steps = None if is_hidden(x) else steps_in_numpy(x)
+    if steps is None:
+        return y
+    form = _model(x, steps)
+    view = np.may_share_memory(op.func(form, **given), form)
+    if view == (owner_of(x) is owner_of(y)):
+        return y
+    if not view:
+        return np.copy(y)
+    tie(op.func, level.place(x), y)
+    return y

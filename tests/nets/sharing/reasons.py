@@ -1,0 +1,32 @@
+"""The refusals that have a good reason."""
+
+REASONS = {
+    r"would (turn a batch|make (a )?plain) ": (
+        "NumPy's own function asks for the values; functier.numpy and adopted code have a twin"
+    ),
+    r"^MutationError: .*would write a tensor to a plain array": (
+        "the result is a plain array, of plain numbers or of code that NumPy does not dispatch"
+    ),
+    r"order='[KA]'\) depends on how an array lies in memory": (
+        "the order of the elements would be that of the memory, which rules may choose"
+    ),
+    r"^MutationError: .*its view in NumPy and a copy here": "the other would not see the write",
+    r"^MutationError: .*a plain array of its memory, is in use": "that would not see the write",
+    r"is about the memory of an array|a bytes-like object is required": (
+        "the bytes of a batch or of a pair are not those of an array"
+    ),
+    r"^DataDependentError": "the number of elements differs from example to example",
+    r"^ValueError: (assignment destination|output array|underlying array) is read-only$": (
+        "an array that NumPy asked of a tensor is a copy, to which a write would be lost"
+    ),
+    r"assignment destination is read-only(; write|: .* gives one element several places)": (
+        "one element has several places, and NumPy itself warns of such a write"
+    ),
+    r"iterator write flag set is read-only": "so are the plain values of an `Array`",
+    r"^ValueError: the program of .* differs from the trace": "a shape or an index depends on it",
+    r"whose __add__ is another than NumPy's": "a class of arrays has operators of its own",
+    r"^PicklingError|Unable to avoid copy": "a copy in a file, or of a number, is no view",
+    r"is complex.*, but was float": "the results of all steps have one dtype",
+    r"x.elem\(\), as no_dispatch has it": "the check of finite values asks for them",
+}  # fmt: skip
+"""A regular expression of an error, and why a user has to accept it."""
