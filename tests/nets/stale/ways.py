@@ -125,7 +125,7 @@ over a builtin :: 0.0 :: abs(-2.0) ::
 in builtins :: setattr(builtins, 'user_rate', 2.0) :: user_rate :: builtins.user_rate = V :: global
 by globals() :: 2.0 :: globals()['d'] :: d = V :: global
 of a module :: module('user_m', 'rate = 2.0') :: d.rate :: d.rate = V
-by getattr of a module :: module('user_m', 'rate = 2.0') :: getattr(d, 'ra' + 'te') :: d.rate = V
+by getattr of a module :: module('user_m', 'own = 2.0') :: getattr(d, 'OWN'.lower()) :: d.own = V
 missing in a module :: module('user_m', '') :: d.rate if hasattr(d, 'rate') else 2.0 ::
     d.rate = 3.0 | vars(d).pop('rate', 0)
 flag of a module :: module('user_m', 'on = False') ::
@@ -147,7 +147,7 @@ of four :: Cfg(a=Cfg(b=Cfg(c=Cfg(rate=2.0)))) :: d.a.b.c.rate :: d.a.b.c.rate = 
 through a local :: Cfg(rate=2.0) :: e = d // e.rate :: d.rate = V
 of an argument inside :: Cfg(rate=2.0) :: def inner(e): return e.rate // inner(d) :: d.rate = V
 in a helper :: Cfg(rate=2.0) :: read(d) :: d.rate = V
-getattr :: Cfg(rate=2.0) :: getattr(d, 'ra' + 'te') :: d.rate = V
+getattr :: Cfg(own=2.0) :: getattr(d, 'OWN'.lower()) :: d.own = V
 getattr with a default :: Cfg() :: getattr(d, 'rate', 2.0) :: d.rate = 3.0 | vars(d).pop('rate', 0)
 hasattr :: Cfg() :: 3.0 if hasattr(d, 'rate') else 2.0 :: d.rate = 3.0 | vars(d).pop('rate', 0)
 vars :: Cfg(rate=2.0) :: vars(d)['rate'] :: d.rate = V
