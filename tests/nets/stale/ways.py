@@ -1,0 +1,338 @@
+"""The ways in which what a function reads can change between two calls, one in a line.
+
+A line has the name of the way, how `d` is made, the value that the function computes of it, the
+change, and the place where `d` stands if it is only one. In a value `` // `` ends a line, and the
+last one is an expression. In a change `V` is 3.0 there and 2.0 back, or `` | `` is between the two.
+"""
+
+from typing import NamedTuple
+
+PLACES = "argument", "closure", "global", "method", "self", "module"
+ARGUMENT, CLOSURE, GLOBAL, METHOD, SELF, MODULE = PLACES
+
+HEAD = """
+import builtins, collections, contextvars, dataclasses, functools, itertools, logging
+import math, operator, os, pathlib, random, sys, time, types, weakref
+import numpy as np
+import functier as ft
+X, G, count, TIME, SINC = np.array([0.5, -1.0, 2.0]), 2.0, 0, time.time, np.sinc
+"""
+
+PARTS = """
+class Cfg:
+    def __init__(self, **given): vars(self).update(given)
+    def g(self): return self.rate
+class Meta(type):
+    rate = 2.0
+class Made(metaclass=Meta):
+    pass
+class Base:
+    rate = 2.0
+    def g(self): return 2.0
+class Kind(Base):
+    pass
+class Other(Base):
+    rate = 3.0
+class Over(Base):
+    def g(self): return super().g()
+class Slots:
+    __slots__ = ("rate",)
+    def __init__(self, rate): self.rate = rate
+class Hidden:
+    def __init__(self, **given): vars(self)["given"] = given
+    def __getattr__(self, name):
+        if name in vars(self)["given"]: return vars(self)["given"][name]
+        raise AttributeError(name)
+class Computed(Cfg):
+    rate = property(lambda self: self.hidden)
+class Cached(Cfg):
+    rate = functools.cached_property(lambda self: self.hidden)
+class Same(Cfg):
+    __eq__, __hash__ = lambda self, other: True, lambda self: 1
+class Speaks(Cfg):
+    __len__ = __index__ = lambda self: int(self.rate)
+    __bool__ = lambda self: self.rate > 2.5
+    __contains__ = __lt__ = lambda self, other: self.rate > 2.5
+    __enter__ = lambda self: self.rate
+    __getitem__ = lambda self, key: self.rate
+    __add__ = lambda self, other: self.rate + other
+    __call__ = lambda self: self.rate
+    __iter__ = lambda self: iter([self.rate])
+    __str__ = lambda self: "s" * int(self.rate)
+    __array__ = lambda self, dtype=None, copy=None: np.array([self.rate, 1.0, 1.0])
+    __exit__ = lambda self, *error: None
+class Rate(float):
+    pass
+Data = dataclasses.make_dataclass("Data", ["rate"])
+Frozen = dataclasses.make_dataclass("Frozen", ["rate"], frozen=True)
+Pair = collections.namedtuple("Pair", "rate other")
+class Scale(ft.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.rate = ft.nn.Parameter([2.0, 5.0, 1.0]), 2.0
+two, second, three = lambda: 2.0, lambda: 2.0, lambda: 3.0
+def same(v=2.0, *, w=0.0): return v + w
+def first(v=[2.0]): return v[0]
+def read(e): return e.rate
+def with_unit(value, unit):
+    (made := Rate(value)).unit = unit
+    return made
+def closed(rate):
+    g = lambda: rate
+    g.rate = rate
+    return g
+def module(name, text):
+    exec(text, vars(made := types.ModuleType(name)) if name else (space := {}))
+    return made if name else Cfg(**space)
+def warm():
+    (cached := functools.lru_cache(lambda: G))()
+    return cached
+def scaled(f):
+    run = lambda: f() * run.factor
+    run.factor = 2.0
+    return run
+def file(text):
+    (path := pathlib.Path(__file__ + ".txt")).write_text(text)
+    return path
+def imported(name, rate): sys.modules[name] = module(name, f"rate = {rate}")
+"""
+"""What the sources name; each part is after those that it names."""
+
+NAMES = """
+number :: 2.0 :: d :: d = V
+int or bool :: 1 :: 3.0 if d is True else 2.0 :: d = True | d = 1
+int or float :: 2.0 :: d / 4 if type(d) is int else d / 2 :: d = 2 | d = 2.0
+number of NumPy :: np.float32(2) :: d * d.itemsize :: d = np.float64(2) | d = np.float32(2)
+sign of zero :: 0.0 :: np.copysign(2.0, d) :: d = -0.0 | d = 0.0
+not a number :: math.nan :: 2.0 if d != d else 3.0 :: d = 1.0 | d = math.nan
+text :: 'two' :: len(d) :: d = 'three' | d = 'two'
+tuple :: (1.0, 2.0) :: d[1] :: d = (1.0, V)
+list :: [1.0, 2.0] :: d[1] :: d = [1.0, V]
+named tuple :: Pair(2.0, 1.0) :: d.rate :: d = d._replace(rate=V)
+slice :: slice(0, 2) :: x[d].sum() :: d = slice(1, 3) | d = slice(0, 2)
+data type :: np.dtype('f4') :: x.astype(d) * 1.1 :: d = np.dtype('f8') | d = np.dtype('f4')
+equal frozen set :: frozenset([1]) :: 3.0 if min(d) is True else 2.0 ::
+    d = frozenset([True]) | d = frozenset([1])
+object :: Cfg(rate=2.0) :: d.rate :: d = Cfg(rate=V)
+object that lies :: Same(rate=2.0) :: d.rate :: d = Same(rate=V)
+tuple of one that lies :: (Same(rate=2.0),) :: d[0].rate :: d = (Same(rate=V),)
+number with a unit :: with_unit(2.0, 2.0) :: d.unit :: d = with_unit(2.0, V)
+class :: Kind :: d.rate :: d = Other | d = Kind
+code :: two.__code__ :: types.FunctionType(d, {})() :: d = three.__code__ | d = two.__code__
+deleted :: 0.0 :: G :: globals().pop('G') | globals().update(G=2.0) :: global
+over a builtin :: 0.0 :: abs(-2.0) ::
+    globals()['abs'] = (lambda v: 3.0) | globals().pop('abs', 0) :: global
+in builtins :: setattr(builtins, 'user_rate', 2.0) :: user_rate :: builtins.user_rate = V :: global
+by globals() :: 2.0 :: globals()['d'] :: d = V :: global
+of a module :: module('user_m', 'rate = 2.0') :: d.rate :: d.rate = V
+by getattr of a module :: module('user_m', 'own = 2.0') :: getattr(d, 'OWN'.lower()) :: d.own = V
+missing in a module :: module('user_m', '') :: d.rate if hasattr(d, 'rate') else 2.0 ::
+    d.rate = 3.0 | vars(d).pop('rate', 0)
+flag of a module :: module('user_m', 'on = False') ::
+    if d.on: r = 3.0 // else: r = 2.0 // r :: d.on = V > 2.5
+object of a module :: module('user_m', 'import types; cfg = types.SimpleNamespace(rate=2.0)') ::
+    d.cfg.rate :: d.cfg.rate = V
+of a function of a module :: module('user_m', 'rate = 2.0; g = lambda: rate') :: d.g() :: d.rate = V
+of a module named signal :: module('signal', 'rate = 2.0; g = lambda: rate') :: d.g() :: d.rate = V
+of no module :: module('', 'rate = 2.0; g = lambda: rate').g :: d() :: d.__globals__['rate'] = V
+import inside :: imported('user_n', 2.0) :: import user_n // user_n.rate ::
+    sys.modules['user_n'].rate = V :: global
+import from inside :: imported('user_n', 2.0) :: from user_n import rate // rate ::
+    imported('user_n', V) :: global
+"""
+
+ATTRIBUTES = """
+attribute :: Cfg(rate=2.0) :: d.rate :: d.rate = V
+of four :: Cfg(a=Cfg(b=Cfg(c=Cfg(rate=2.0)))) :: d.a.b.c.rate :: d.a.b.c.rate = V
+through a local :: Cfg(rate=2.0) :: e = d // e.rate :: d.rate = V
+of an argument inside :: Cfg(rate=2.0) :: def inner(e): return e.rate // inner(d) :: d.rate = V
+in a helper :: Cfg(rate=2.0) :: read(d) :: d.rate = V
+getattr :: Cfg(own=2.0) :: getattr(d, 'OWN'.lower()) :: d.own = V
+getattr with a default :: Cfg() :: getattr(d, 'rate', 2.0) :: d.rate = 3.0 | vars(d).pop('rate', 0)
+hasattr :: Cfg() :: 3.0 if hasattr(d, 'rate') else 2.0 :: d.rate = 3.0 | vars(d).pop('rate', 0)
+vars :: Cfg(rate=2.0) :: vars(d)['rate'] :: d.rate = V
+attrgetter :: Cfg(rate=2.0) :: operator.attrgetter('rate')(d) :: d.rate = V
+another dict :: Cfg(rate=2.0) :: d.rate :: d.__dict__ = {'rate': V}
+over the class :: Kind() :: d.rate :: d.rate = 3.0 | vars(d).pop('rate', 0)
+of the class :: Kind() :: d.rate :: Kind.rate = V
+of a base :: Kind() :: d.rate :: Base.rate = V
+of a metaclass :: Made :: d.rate :: Meta.rate = V
+another class :: Kind() :: d.rate :: d.__class__ = Other | d.__class__ = Kind
+isinstance :: Kind() :: 3.0 if isinstance(d, Other) else 2.0 ::
+    d.__class__ = Other | d.__class__ = Kind
+other bases :: Kind() :: d.rate :: Kind.__bases__ = (Other,) | Kind.__bases__ = (Base,)
+slot :: Slots(2.0) :: d.rate :: d.rate = V
+property :: Computed(hidden=2.0) :: d.rate :: d.hidden = V
+cached property :: Cached(hidden=2.0) :: d.rate :: d.hidden = V; vars(d).pop('rate', 0)
+__getattr__ :: Hidden(rate=2.0) :: d.rate :: d.given['rate'] = V
+data :: Data(2.0) :: d.rate :: d.rate = V
+frozen data, by force :: Frozen(2.0) :: d.rate :: object.__setattr__(d, 'rate', V)
+of a function :: closed(2.0) :: d.rate :: d.rate = V
+weak reference :: (lambda c: (c, weakref.ref(c)))(Cfg(rate=2.0)) :: d[1]().rate :: d[0].rate = V
+dead weak reference :: (lambda c: [c, weakref.ref(c)])(Cfg()) :: 3.0 if d[1]() is None else 2.0 ::
+    d[0] = None | d[:] = (lambda c: [c, weakref.ref(c)])(Cfg())
+identity :: Cfg(a=Cfg(), b=Cfg()) :: 3.0 if d.a is d.b else 2.0 :: d.b = d.a | d.b = Cfg()
+option of a module :: Scale() :: d.rate :: d.rate = V
+mode of a module :: Scale() :: 2.0 if d.training else 3.0 :: d.eval() | d.train()
+asked by a call :: Speaks(rate=2.0) :: d() :: d.rate = V
+asked by an item :: Speaks(rate=2.0) :: d[0] :: d.rate = V
+asked by len :: Speaks(rate=2.0) :: len(d) :: d.rate = V
+asked by iteration :: Speaks(rate=2.0) :: [*d][0] :: d.rate = V
+asked by truth :: Speaks(rate=2.0) :: 3.0 if d else 2.0 :: d.rate = V
+asked by in :: Speaks(rate=2.0) :: 3.0 if 7 in d else 2.0 :: d.rate = V
+asked by order :: Speaks(rate=2.0) :: 3.0 if d < 1 else 2.0 :: d.rate = V
+asked by an index :: Speaks(rate=2.0) :: [0.0, 1.0, 2.0, 3.0][d] :: d.rate = V
+asked by str :: Speaks(rate=2.0) :: len(str(d)) :: d.rate = V
+asked by an operator :: Speaks(rate=2.0) :: d + 1.0 :: d.rate = V
+asked by NumPy :: Speaks(rate=2.0) :: np.asarray(d) :: d.rate = V
+asked by with :: Speaks(rate=2.0) :: with d as r: pass // r :: d.rate = V
+"""
+
+CONTAINERS = """
+item :: [2.0, 5.0] :: d[0] :: d[0] = V
+computed key :: [2.0, 5.0] :: d[len(d) - 2] :: d[0] = V
+part :: [2.0, 5.0] :: sum(d[:1]) :: d[0] = V
+iteration :: [2.0, 5.0] :: sum(d) :: d[0] = V
+appended :: [2.0] :: sum(d) :: d[1:] = [1.0] | d[1:] = []
+length :: [2.0] :: len(d) :: d[1:] = [1.0] | d[1:] = []
+item of a tuple :: ([2.0],) :: d[0][0] :: d[0][0] = V
+attribute of an item :: [Cfg(rate=2.0)] :: d[0].rate :: d[0].rate = V
+item of an attribute :: Cfg(rates=[2.0]) :: d.rates[0] :: d.rates[0] = V
+dict item :: {'ab': 2.0} :: d['ab'] :: d['ab'] = V
+dict of texts :: {'a': 'two'} :: len(d['a']) :: d['a'] = 'three' | d['a'] = 'two'
+key error :: {'a': 2.0} :: d['a'] :: d.pop('a') | d['a'] = 2.0
+get :: {} :: d.get('a', 2.0) :: d['a'] = 3.0 | d.pop('a', 0)
+in a dict :: {} :: 3.0 if 'a' in d else 2.0 :: d['a'] = 3.0 | d.pop('a', 0)
+order of a dict :: {'a': 2.0, 'b': 3.0} :: next(iter(d.values())) ::
+    d['a'] = d.pop('a') | d['b'] = d.pop('b')
+set :: {2.0} :: max(d) :: d.add(3.0) | d.discard(3.0)
+deque :: collections.deque([2.0]) :: d[0] :: d[0] = V
+default dict :: collections.defaultdict(lambda: 2.0) :: d['a'] :: d['a'] = V
+user's dict :: collections.UserDict(a=2.0) :: d['a'] :: d['a'] = V
+bytes :: bytearray(b'12') :: d[0] :: d[0] = int(V)
+iterator :: itertools.count(2) :: next(d) :: pass
+"""
+
+ARRAYS = """
+array :: np.array([2.0, 5.0, 1.0]) :: d :: d = np.array([V, 5.0, 1.0])
+refilled :: np.array([2.0, 5.0, 1.0]) :: d :: d[0] = V
+large refilled :: np.full(9999, 2.0) :: d[4000:].sum() :: d[5000] = V
+large refilled, used :: np.full(9999, 2.0) :: (d * x[0])[5000] :: d[5000] = V
+its source refilled :: np.array([[2.0, 5.0, 1.0]])[0] :: d :: d.base[0, 0] = V
+as an index :: np.array([0, 1]) :: x[d].sum() :: d[1] = 2 | d[1] = 1
+as a shape :: np.array([2]) :: np.ones(d).sum() :: d[0] = V
+as a condition :: np.array(False) :: 3.0 if d else 2.0 :: d[()] = V > 2.5
+as a mask :: np.array([True, False, True]) :: x[d].sum() :: d[2] = V < 2.5
+as a number :: np.array([2]) :: int(d[0]) :: d[0] = V
+other shape :: np.ones(4) :: np.sum(d) * d.ndim :: d.shape = 2, 2 | d.shape = 4
+other dtype :: np.ones(3, 'f4') :: 2.0 if d.dtype.kind == 'f' else 3.0 ::
+    d = d.astype('i4') | d = d.astype('f4')
+other order :: np.array([[2.0, 5.0], [1.0, 7.0]]) :: 3.0 if d.flags.f_contiguous else 2.0 ::
+    d = np.asfortranarray(d) | d = np.ascontiguousarray(d)
+writeable :: np.ones(3) :: 2.0 if d.flags.writeable else 3.0 :: d.flags.writeable = V < 2.5
+error of NumPy :: np.eye(2) ::
+    try: r = np.linalg.inv(d)[0, 0] * 2.0 // except np.linalg.LinAlgError: r = 3.0 // r ::
+    d[...] = 0 | d[...] = np.eye(2)
+of an attribute :: Cfg(w=np.array([2.0, 5.0, 1.0])) :: d.w :: d.w[0] = V
+of objects :: np.array([Cfg(rate=2.0)], object) :: d[0].rate :: d[0].rate = V
+of functier :: ft.numpy.array([2.0, 5.0, 1.0]) :: d :: d[0] = V
+parameter :: Scale() :: x * d.weight :: d.weight[0] = V
+another parameter :: Scale() :: x * d.weight :: d.weight = ft.nn.Parameter([V, 5.0, 1.0])
+identity of two :: [X * 1, X * 1] :: 3.0 if d[0] is d[1] else 2.0 :: d[1] = d[0] | d[1] = X * 1
+the argument itself :: X * 1.0 :: 3.0 if x is d else 2.0 :: d = X | d = X * 1.0
+memory of two :: [np.ones(2), np.ones(2)] ::
+    old = d[0][0] * 1.0 // d[0][0] = 5.0 // r = d[1][0] * 1.0 // d[0][0] = old // r ::
+    d[1] = d[0] | d[1] = np.ones(2)
+memory of the argument :: X * 1.0 ::
+    old = x[0] * 1.0 // x[0] = 5.0 // r = d[0] * 1.0 // x[0] = old // r :: d = X | d = X * 1.0
+"""
+
+FUNCTIONS = """
+function :: two :: d() :: d = three | d = two
+its code :: two :: d() :: d.__code__ = three.__code__ | d.__code__ = second.__code__
+own code :: 0.0 :: 2.0 :: f.__code__ = f.__code__.replace(co_consts=tuple(
+    V if type(c) is float else c for c in f.__code__.co_consts)) :: global
+default :: same :: d() :: d.__defaults__ = (V,)
+default by a keyword :: same :: d() :: d.__kwdefaults__['w'] = V - 2.0
+inside a default :: first :: d() :: d.__defaults__[0][0] = V
+cell :: closed(2.0) :: d() :: d.__closure__[0].cell_contents = V
+cell of an attribute :: Cfg(g=closed(2.0)) :: d.g() :: d.g.__closure__[0].cell_contents = V
+global of an attribute :: Cfg(g=lambda: G) :: d.g() :: globals()['G'] = V
+function of a table :: {'g': two} :: d['g']() :: d['g'] = three | d['g'] = two
+partial :: functools.partial(same, 2.0) :: d() :: d = functools.partial(same, V)
+keyword of a partial :: functools.partial(same, v=2.0) :: d() :: d.keywords['v'] = V
+partial of an object :: functools.partial(read, Cfg(rate=2.0)) :: d() :: d.args[0].rate = V
+bound method :: Cfg(rate=2.0).g :: d() :: d.__self__.rate = V
+method of the class :: Kind() :: d.g() :: Base.g = lambda self: V
+method that appears :: Kind() :: d.g() ::
+    Kind.g = lambda self: 3.0 | 'g' in vars(Kind) and delattr(Kind, 'g')
+method of the instance :: Kind() :: d.g() :: d.g = three | vars(d).pop('g', 0)
+super :: Over() :: d.g() :: Base.g = lambda self: V
+operator of the class :: Speaks(rate=2.0) :: d + 1.0 :: Speaks.__add__ = lambda self, other: V
+state of a decorator :: scaled(lambda: 1.0) :: d() :: d.factor = V
+cached function :: warm() :: d() :: globals()['G'] = V; d.cache_clear()
+dispatch by type :: functools.singledispatch(lambda v: 2.0) :: d(None) ::
+    d.register(type(None), lambda v: V)
+patched in a module :: module('user_m', 'g = lambda: 2.0') :: d.g() :: d.g = three | d.g = two
+of NumPy in a module :: module('user_m', 'from numpy import sin as g') :: d.g(x) ::
+    d.g = np.cos | d.g = np.sin
+patched in NumPy :: 0.0 :: np.sinc(x) :: np.sinc = np.cos | np.sinc = SINC :: global
+clock :: 0.0 :: 2.0 + (time.time() > 1e10) :: time.time = lambda: 2e10 | time.time = TIME :: global
+"""
+
+AROUND = """
+environment :: os.environ.pop('USER_RATE', 0) :: float(os.environ.get('USER_RATE', 2)) ::
+    os.environ['USER_RATE'] = '3' | os.environ.pop('USER_RATE', 0) :: global
+settings of errors :: 0.0 :: 3.0 if np.geterr()['under'] == 'warn' else 2.0 ::
+    np.seterr(under='warn') | np.seterr(under='ignore') :: global
+errors that are raised :: np.zeros(3) :: 1.0 / d :: np.seterr(all='raise') | np.seterr(all='ignore')
+print options :: 0.0 :: np.get_printoptions()['precision'] ::
+    np.set_printoptions(3) | np.set_printoptions(8) :: global
+seed of NumPy :: 0.0 :: np.random.random() :: np.random.seed(int(V)) :: global
+seed of Python :: 0.0 :: random.random() :: random.seed(V) :: global
+generator :: np.random.default_rng(0) :: d.random() :: pass
+generator of functier :: ft.random.default_rng(0) :: d.random() :: pass
+file :: file('2.0') :: float(d.read_text()) :: d.write_text(str(V))
+context variable :: contextvars.ContextVar('v', default=2.0) :: d.get() :: d.set(V)
+logger :: logging.getLogger('user') :: 3.0 if d.isEnabledFor(10) else 2.0 ::
+    d.setLevel(10) | d.setLevel(30)
+"""
+
+EFFECTS = """
+count in an attribute :: Cfg(count=0) :: d.count += 1 // 2.0 :: pass
+count that is used :: Cfg(count=0) :: d.count += 1 // d.count :: pass
+count in a global :: 0.0 :: global count // count += 1 // 2.0 :: pass :: global
+list that grows :: Cfg(log=[]) :: d.log.append(1) // len(d.log) :: pass
+memo :: {} :: if 'a' not in d: d['a'] = 2.0 // d['a'] :: d.clear()
+memo in an attribute :: Cfg(a=None) :: if d.a is None: d.a = 2.0 // d.a :: d.a = None
+value that is kept :: Cfg(last=0.0) :: d.last = x.sum() // 2.0 :: pass
+value that is carried :: Cfg(last=0.0) :: d.last = d.last + x.sum() // d.last :: pass
+array that counts :: np.zeros(3) :: d[0] += 1.0 // 2.0 :: pass
+array that is used then :: np.zeros(3) :: d[:] += 1.0 // d * 1.0 :: pass
+array that takes a value :: np.zeros(3) :: d[...] = x // d * 1.0 :: d[...] = 0.0
+"""
+
+ANSWERS = """
+comparison :: 2.0 :: 3.0 if d > 2.5 else 2.0 :: d = V
+whole part :: 2.0 :: [2.0, 3.0][int(d) - 2] :: d = V
+key by value :: 2.0 :: {2.0: 2.0}.get(d, 3.0) :: d = V
+is a float :: 2.0 :: 2.0 if isinstance(d, float) else 3.0 :: d = np.float32(2) | d = 2.0
+type is float :: 2.0 :: 2.0 if type(d) is float else 3.0 :: d = np.float32(2) | d = 2.0
+is an array :: np.ones(3) :: 2.0 if isinstance(d, np.ndarray) else 3.0 :: d = [1.0] | d = np.ones(3)
+text of it :: 2.0 :: 2.0 if str(d) == '2.0' else 3.0 :: d = V
+format of it :: 2.0 :: 2.0 if f'{d:.1f}' == '2.0' else 3.0 :: d = V
+rounding :: np.array([0.6, 0.0, 0.0]) :: 2.0 if np.sum(d) == 0.6 else 3.0 ::
+    d[:] = [0.1, 0.2, 0.3] | d[:] = [0.6, 0.0, 0.0]
+"""
+
+
+class Way(NamedTuple):
+    make: str
+    value: str
+    change: str
+    place: str = ""
+
+
+GROUPS = NAMES, ATTRIBUTES, CONTAINERS, ARRAYS, FUNCTIONS, AROUND, EFFECTS, ANSWERS
+ROWS = [row.split(" :: ") for row in "".join(GROUPS).replace("\n    ", " ").split("\n") if row]
+WAYS = {name: Way(*rest) for name, *rest in ROWS}
