@@ -10,6 +10,8 @@ import linecache
 import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
+from itertools import islice
+from opcode import opname
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -144,6 +146,30 @@ def _parse(source: str) -> ast.Module | None:
         return ast.parse(source) if source else None
     except (SyntaxError, ValueError):
         return None
+
+
+def nodes_at(frame: FrameType) -> list[Any]:
+    """Return the statements and expressions around the place of a frame, outermost first."""
+    a, b, c, d = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    tree, found = tree_of(frame), []
+    waiting: list[Any] = [] if tree is None or None in (a, b, c, d) else [tree]
+    for n in waiting:
+        if hasattr(n, "lineno"):
+            if (n.lineno, n.col_offset) > (a, c) or (b, d) > (n.end_lineno, n.end_col_offset):
+                continue
+            found.append(n)
+        waiting += ast.iter_child_nodes(n)
+    return found
+
+
+def node_at(frame: FrameType) -> ast.AST | None:
+    """Return the expression, or the statement, that a frame is at."""
+    found = nodes_at(frame)
+    if not found and not linecache.getlines(frame.f_code.co_filename, frame.f_globals):
+        # as of a line that is typed after Python's prompt
+        stores = opname[frame.f_code.co_code[frame.f_lasti]].startswith("STORE_SUBSCR")
+        return ast.parse("y[i]", mode="eval").body if stores else None
+    return found[-1] if found else None
 
 
 def root_of(node: Any) -> str:
