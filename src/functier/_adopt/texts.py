@@ -26,8 +26,8 @@ import numpy as np
 
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
-from .._core.frames import adopted_frame
-from .._core.imports import nodes_at
+from .._core.frames import adopted_frame, is_own
+from .._core.imports import node_at, nodes_at
 from .._core.subclasses import OVER_TENSORS
 from .._levels.lineage import levels_of
 from .values import class_of, in_level, is_python, settle
@@ -38,8 +38,9 @@ SHOWING = [print, *[vars(x)[name] for x in LOGGERS for name in NAMES if name in 
 WORDS = "end", "sep", "flush", "exc_info", "message", "stacklevel"
 """Functions that show what they are given, and keywords that do not change what becomes of it."""
 
-PYTHON = bool, int, float, complex
 PERCENT = re.compile(r"%(?:\(.*?\))?([^a-zA-Z%]*[hlL]?[eEfFgG])", re.DOTALL)
+"""The formats of numbers in a text before the operator ``%``."""
+
 PLAIN = type(object.__init__), type(object.__new__)
 """The classes of methods that are not written in Python."""
 
@@ -55,7 +56,7 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     None stands for a description, also for code that is not adopted. With `float`, a text by ``%``
     asks for digits.
     """
-    described = re.match(r"functier\.(?!_adopt|numpy)", frame.f_globals.get("__name__", ""))
+    described = is_own(frame) and _formats(frame)  # as in a message, and not called back
     frame = None if described else adopted_frame()
     if frame is None:
         return None
@@ -63,21 +64,19 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     array, x = issubclass(kind, np.ndarray), settle(x)
     if not in_level(x):
         return form(x.view(kind)) if type(x) is np.ndarray and not spec else None
-    level, nodes = x.level, nodes_at(frame)
-    shown = _is_shown(nodes, frame)
+    level, shown = x.level, _is_shown(frame)
     free = shown or x.dtype.kind not in "fc" or examples_of(x, False) is not None
     try:
         if spec:
             text = level.convert(x, "format", spec)
-            number = x.dtype.type(level.convert(x, "format", ".17g"))
-            left = getattr(nodes[-1] if nodes else None, "left", None)
+            left = getattr(node_at(frame), "left", None)
             found = PERCENT.findall(str(getattr(left, "value", _value(left, frame))))
             specs = [spec] if form is str else found
-            if free or max([_digits(wanted, number) for wanted in specs], default=99) <= 14:
+            if free or max([_digits(wanted, x) for wanted in specs], default=99) <= 14:
                 return text
         elif free:
             level = next((outer for outer in levels_of(type(x)) if outer.kind.guards), level)
-            python = not array and form is repr and (kind in PYTHON or is_python(x))
+            python = not array and form is repr and (np.generic not in kind.__mro__ or is_python(x))
             y = None if level.kind.guards or python is None else agreed(x, True)
             if y is not None:
                 return form(np.asarray(y).view(kind) if array else y.item() if python else y)
@@ -90,17 +89,23 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
 
 
 def _digits(spec: str, x: Any) -> int:
-    """Return how many digits of a number a format gives."""
+    """Return how many digits of a tensor a format gives."""
     found = re.fullmatch(r"[^*.]*(\.(\d+)[a-zA-Z%]?|[a-zA-Z%])", spec)
-    text = format(x, found[1] if found else "").lower().partition("e")[0].lstrip("-0.")
+    number = x.dtype.type(x.level.convert(x, "format", ".17g"))
+    text = format(number, found[1] if found else "").lower().partition("e")[0].lstrip("-0.")
     return max(int(found[2] or 6), sum(map(str.isdigit, text))) if found else 99
 
 
-def _is_shown(nodes: list[Any], frame: Any) -> bool:
+def _formats(frame: Any) -> bool:
+    """Tell if a frame is at a part of an f-string."""
+    return opname[frame.f_code.co_code[frame.f_lasti]].startswith(("FORMAT", "CONVERT"))
+
+
+def _is_shown(frame: Any) -> bool:
     """Tell if people alone read the text that a frame is making."""
-    formats = opname[frame.f_code.co_code[frame.f_lasti]].startswith(("FORMAT", "CONVERT"))
-    shown = False
-    for outer, node in zip([None, *nodes], nodes[: len(nodes) - formats]):
+    shown, nodes = False, nodes_at(frame)
+    # "%s" % (x,) is compiled as an f-string, whose part x is not a text
+    for outer, node in zip([None, *nodes], nodes[: len(nodes) - _formats(frame)]):
         shown = shown or getattr(outer, "msg", None) is node  # of an assert statement
         shown = (shown and _is_text(node, frame)) or _shows(node, outer, frame)
     return shown
@@ -135,4 +140,5 @@ def _value(node: Any, frame: Any) -> Any:
     """Return the object behind a name, or its attribute, without running code; or None."""
     if isinstance(node, ast.Attribute):
         return getattr_static(_value(node.value, frame), node.attr, None)
-    return {**frame.f_builtins, **frame.f_globals, **frame.f_locals}.get(getattr(node, "id", None))
+    name = getattr(node, "id", None)
+    return frame.f_locals.get(name, frame.f_globals.get(name, frame.f_builtins.get(name)))

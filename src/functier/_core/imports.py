@@ -1,7 +1,7 @@
-"""The line to change in code that was written for plain NumPy: its import of a name.
+"""The source of a frame: the expression that it is at, and the line to change in it.
 
-Only errors ask for it. The source of the module is read and parsed then, and the statement that
-binds the name is found in it.
+That is the import of a name, in code that was written for plain NumPy. Only errors ask for it, and
+few other cases that are rare: the source of the module is read and parsed then.
 """
 
 import ast
@@ -150,16 +150,24 @@ def _parse(source: str) -> ast.Module | None:
 
 def nodes_at(frame: FrameType) -> list[Any]:
     """Return the statements and expressions around the place of a frame, outermost first."""
-    a, b, c, d = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
-    tree, found = tree_of(frame), []
-    waiting: list[Any] = [] if tree is None or None in (a, b, c, d) else [tree]
+    place = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    tree = tree_of(frame)
+    return [] if tree is None or None in place else _around(tree, *place)
+
+
+@functools.lru_cache(32)
+def _around(tree: ast.Module, line: int, last: int, start: int, stop: int) -> list[Any]:
+    found: list[Any] = []
+    waiting: list[Any] = [tree]
     for n in waiting:
         if hasattr(n, "lineno"):
-            if (n.lineno, n.col_offset) > (a, c) or (b, d) > (n.end_lineno, n.end_col_offset):
+            end = n.end_lineno, n.end_col_offset
+            if (n.lineno, n.col_offset) > (line, start) or end < (last, stop):
                 continue
             found.append(n)
         waiting += ast.iter_child_nodes(n)
-    return found
+    ends = [(n.end_lineno, n.end_col_offset) for n in found[-1:]]
+    return found if ends == [(last, stop)] else []  # the file may have been changed since
 
 
 def node_at(frame: FrameType) -> ast.AST | None:
