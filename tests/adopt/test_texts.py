@@ -1,19 +1,32 @@
 """Texts of tensors in adopted code: those of the plain run, or refused; see `text_table`."""
 
 import re
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
 from adopt_support import module_of
-from text_table import ANSWERS, EXACT, MODES, NUMBERS, SHORT, SHOWN, SLOPES, THEMSELVES, outcomes
+from text_table import (
+    ANSWERS,
+    EXACT,
+    MODES,
+    NOT_FOLLOWED,
+    NUMBERS,
+    SHORT,
+    SHOWN,
+    SLOPES,
+    THEMSELVES,
+    outcomes,
+)
 
 import functier as ft
-from functier._adopt import text_uses, texts
+from functier._adopt import texts
 from functier._core import tensor
 from turns import in_turn
 
 WAYS = [*EXACT, *SHORT]
 READ = {**NUMBERS, **ANSWERS}
+TOLD = {**SHOWN, **NOT_FOLLOWED}
 
 
 def some(cases, use, mode):
@@ -30,9 +43,9 @@ def test_no_text_changes_an_answer(use, mode):
         assert {found[way] for way in SHORT if way in found} <= {"right", "refused"}
 
 
-@pytest.mark.parametrize(("use", "mode"), in_turn(SHOWN, MODES))
+@pytest.mark.parametrize(("use", "mode"), in_turn(TOLD, MODES))
 def test_people_read_the_text_of_the_plain_run(use, mode):
-    found = outcomes(some(WAYS, use, mode), SHOWN[use], mode)
+    found = outcomes(some(WAYS, use, mode), TOLD[use], mode)
     assert "wrong" not in found.values(), found
 
 
@@ -43,16 +56,26 @@ def test_a_number_itself_is_shown(use, mode):
 
 
 STRAIGHT = [
-    "str(x)", "repr(x)", 'f"{x}"', '"{}".format(x)', '"%s" % x', '"%.17g" % x', 'f"{x:.17g}"',
-    "str([x, 2.0])", "str(v)", "'  '.join(map(str, v))", "' '.join([f'{u}' for u in v])",
-    "' '.join(repr(u) for u in v)", "str(Shown(x))", "repr([Data(x)])", "written(x)",
-    "'value ' + str(x) + '!'", "np.array2string(v, precision=17)", "str(x).rjust(20)",
+    "str(x)", "repr(x)", 'f"{x}"', '"{}".format(x)', '"%s" % x', '"%r" % (x,)', '"%s %d" % (x, 3)',
+    '"%.17g" % x', 'f"{x:.17g}"', "str([x, 2.0])", "str(v)", 'f"{[x]}"', "'value ' + str(x) + '!'",
+    'f"a {x} " f"b {x!r}"', "'{0!r} {1}'.format(x, 3)",
+]  # fmt: skip
+ROUND_ABOUT = [
+    "'  '.join(map(str, v))", "' '.join([f'{u}' for u in v])", "' '.join(repr(u) for u in v)",
+    "str(Shown(x))", "repr([Data(x)])", "written(x)", "Shown(x).describe()", "str(x).rjust(20)",
+    "np.array2string(v, precision=17)", "ascii(x)", "percent(x, '%.17g')", "pprint.pformat([x])",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("use", SHOWN)
 def test_what_is_handed_straight_to_people_is_shown(use):
     assert set(outcomes(STRAIGHT, SHOWN[use], "grad").values()) == {"right"}
+    assert set(outcomes(ROUND_ABOUT, SHOWN[use], "grad").values()) == {"refused"}
+
+
+@pytest.mark.parametrize("use", NOT_FOLLOWED)
+def test_what_is_not_handed_straight_to_people_is_refused(use):
+    assert set(outcomes(STRAIGHT, NOT_FOLLOWED[use], "grad").values()) == {"refused"}
 
 
 @pytest.mark.parametrize("use", [use for use in NUMBERS if use != "evaluated"])
@@ -77,6 +100,19 @@ REFUSED = {
     "a cast": "raise ValueError(float(f'{x}'))",
     "a list in a name": "texts = [f'{u}' for u in v]; print(texts)",
     "a loop": "for text in [f'{x}']: print(text)",
+    "an exception that is read": "float(str(ValueError(f'{x}')))",
+    "the cause of a test": "assert f'{x}' == '0.7'",
+    "a condition": "print('a' if f'{x}' == '0.7' else 'b')",
+    "letters": "print(*[KEPT.append(text) for text in f'{x}'])",
+    "a cast in a format": "print('%s' % (float(f'{x}'),))",
+    "a sum": "print('a' + (READER + f'{x}'))",
+    "a text of another name": "print(LOUD(f'{x}'))",
+    "a lambda": "print((lambda: f'{x}')())",
+    "an unknown keyword": "print(f'{x}', **{'file': FILE})",
+    "a long double": "'%.17lf %.2f' % (x, x)",
+    "a width that is given": "'%.*f %.2f' % (20, x, x)",
+    "a place": "print(TABLE.get(f'{x}', 1.0))",
+    "an element": "print({f'{x}': 1.0}['0.7'])",
 }
 
 
@@ -88,7 +124,8 @@ def test_what_cannot_be_followed_is_refused(name, tmp_path):
     FILE, WORDS, TABLE, FUNCTIONS, KEPT = io.StringIO(), {{"end": ""}}, {{}}, [print], []
     class Reader:
         def __mod__(self, text): return float(text)
-    READER = Reader()
+        __add__ = __mod__
+    READER, LOUD = Reader(), lambda text: text + "!"
     def keep(text):
         KEPT.append(text)
         return text
@@ -201,16 +238,26 @@ def test_what_is_shown_splits_nothing_and_records_nothing(tmp_path, capsys):
 
 
 FAULTS = {
-    "all is shown": (texts, "is_shown", lambda frame: True, NUMBERS["read"]),
+    "all is shown": (texts, "_is_shown", lambda *args: True, NUMBERS["read"]),
     "no format has many digits": (texts, "_digits", lambda spec, x: 3, NUMBERS["read"]),
-    "any callee shows": (text_uses.Code, "shows", lambda *args: True, NUMBERS["read"]),
+    "any callee shows": (texts, "_shows", lambda *args: True, NUMBERS["read"]),
     "a description": (tensor, "text_for", lambda *args, **words: None, NUMBERS["read"]),
     "any call takes it": (
-        text_uses.Code, "value", lambda *args: "", "(print(TABLES.setdefault(@, x * x)), x)[1]",
+        texts, "_is_text", lambda *args: True, "(print(TABLES.setdefault(@, x * x)), x)[1]",
     ),
     "any format has many digits": (texts, "_digits", lambda spec, x: 99, NUMBERS["read"]),
+    "any class is plain": (texts, "PLAIN", ANY, NOT_FOLLOWED["a class of its own"]),
+    "any keyword": (texts, "WORDS", ("file",), NOT_FOLLOWED["to a stream"]),
+    "no folded format": (texts, "opname", ["NOP"] * 256, SHOWN["printed"]),
 }  # fmt: skip
-WAYS_OF_FAULTS = ['f"{x}"', 'f"{x:.17g}"', "str(x)", 'f"{x:.3f}"']
+WAYS_OF_FAULTS = [
+    'f"{x}"',
+    'f"{x:.17g}"',
+    "str(x)",
+    'f"{x:.3f}"',
+    '"%s %d" % (x, 3)',
+    '"%s" % (x,)',
+]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

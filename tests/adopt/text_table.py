@@ -7,6 +7,7 @@ text that is shown is that of the plain run, or a description.
 import contextlib
 import io
 import itertools
+import linecache
 import logging
 import sys
 import types
@@ -38,6 +39,12 @@ class Shown:
 class Data:
     x: object
 
+class Plain(ValueError):
+    pass
+
+class Warned(UserWarning):
+    pass
+
 class Wrong(ValueError):
     def __init__(self, text):
         super().__init__("wrong: " + text)
@@ -45,6 +52,10 @@ class Wrong(ValueError):
 class Wronged(ValueError):
     def __init__(self, text):
         ValueError.__init__(self, f"wrong: {text}")
+
+class Careful(UserWarning):
+    def __init__(self, text):
+        super().__init__("careful: " + text)
 
 def written(x):
     return "the value %s" % x
@@ -130,20 +141,30 @@ SHOWN = {
     "printed": "print(@)",
     "joined": "print('a ' + @ + ' b', f'''c {@} d''', '%s %s' % ('e', @), '{}!'.format(@))",
     "with words": "print('a', @, sep='-', end=chr(10))",
-    "to a stream": "print(@, file=sys.stderr)",
     "logged": "LOGGER.warning('%s', @)",
     "logged, joined": "logging.warning('value: ' + @)",
     "by an attribute": "Shown.log.error(f'''{@}''')",
     "warned": "warnings.warn(f'''careful: {@}''')",
     "raised": "raise ValueError('wrong: ' + @)",
-    "a class of its own": "raise Wrong(@)",
-    "by its parent": "raise Wronged(@)",
     "asserted": "assert x > 99, @",
-    "by a choice": "print(@ if x < 99 else 'large', 'a' if x > 99 else 'b')",
+    "a subclass": "raise Plain('wrong: %s' % @) from None",
+    "warned by a class": "warnings.warn(@, category=Warned, stacklevel=2)",
     "in a handler": "try: {}[1]\n    except KeyError as error: print('missing', @)",
-    "one by one": "print(*(@ for i in range(2)))",
 }
 """Statements that show a text to people."""
+
+NOT_FOLLOWED = {
+    "to a stream": "print(@, file=sys.stderr)",
+    "a class of its own": "raise Wrong(@)",
+    "by its parent": "raise Wronged(@)",
+    "warned by its class": "warnings.warn(@, category=Careful)",
+    "a warning": "warnings.warn(UserWarning(@))",
+    "by a choice": "print(@ if x < 99 else 'large', 'a' if x > 99 else 'b')",
+    "one by one": "print(*(@ for i in range(2)))",
+    "in a list": "print([@])",
+    "in a name": "text = @; print(text)",
+}
+"""Statements that show it, too, which nobody knows before they are done."""
 
 THEMSELVES = {
     "printed": "print('loss', x, [v])", "logged": "LOGGER.warning('%s %.17g', x, x)",
@@ -151,6 +172,8 @@ THEMSELVES = {
     "mapped": "print(*map(str, v), sep=', ')", "in a loop": "[print(x) for i in range(99)]",
 }  # fmt: skip
 """Statements that show a number itself."""
+
+STATEMENTS = {*SHOWN.values(), *NOT_FOLLOWED.values(), *THEMSELVES.values()}
 
 X, TWO, EQUAL = np.float64(0.7), np.array([0.7, 0.9]), np.array([0.7, 0.7])
 SLOPES = {
@@ -178,7 +201,7 @@ def source_of(name, way, use):
     if use == "CAUGHT":
         lines = "try: y = 3.0 * x + 0 * len(@)\n    except Exception: y = 5.0 * x"
     else:
-        lines = use if use in {*SHOWN.values(), *THEMSELVES.values()} else f"y = {use}"
+        lines = use if use in STATEMENTS else f"y = {use}"
     lines = lines.replace("@", f"({way})")
     body = f"    y, v = 0.0, np.stack([x, 2 * x])\n    {lines}\n    return x * x + y\n"
     text = f"def text_of_{name}(x):\n    v = np.stack([x, 2 * x])\n    return {way}\n"
@@ -190,7 +213,9 @@ def module_of(ways, use):
     module = types.ModuleType(f"texts_{next(_numbers)}")
     sys.modules[module.__name__] = module
     sources = [source_of(f"f{i}", way, use) for i, way in enumerate(ways)]
-    exec("\n".join([HEAD, *sources]), vars(module))
+    text, name = "\n".join([HEAD, *sources]), f"<{module.__name__}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    exec(compile(text, name, "exec"), vars(module))
     return module
 
 
@@ -253,7 +278,7 @@ def outcomes(ways, use, mode):
 def outcome(plain, adopted, name, way, use, mode):
     """Return what comes of one way, or None where the plain run raises another error."""
     wanted, errors, lines, seen = plain_run(plain, getattr(plain, name), mode, use)
-    shows = use in {*SHOWN.values(), *THEMSELVES.values()}
+    shows = use in STATEMENTS
     if errors and not (shows and isinstance(errors[0], (ValueError, AssertionError))):
         return None
     if way in SHORT and use in NUMBERS.values() and mode in SLOPES:

@@ -34,12 +34,12 @@ def is_called_by_adopted() -> bool:
     return bool(GLOBALS) and id(sys._getframe(2).f_globals) in GLOBALS
 
 
-def text_for(x: Any, form: Callable, spec: str = "", frame: Any = None) -> str | None:
+def text_for(x: Any, form: Callable, spec: str = "") -> str | None:
     """Return ``form(x)``, a text of a tensor, for the code that asks for it; or raise.
 
     None stands for a description, for all code that is not adopted.
     """
-    return METHODS["__repr__"](x, form, frame or sys._getframe(2), spec) if GLOBALS else None
+    return METHODS["__repr__"](x, form, sys._getframe(2), spec) if GLOBALS else None
 
 
 # ---- texts by the operator ``%`` ----

@@ -1,14 +1,10 @@
-"""Frames of the call stack: the user's, those of other libraries, and the expression at each.
+"""Frames of the call stack: the user's, and those of other libraries.
 
 Errors ask for them, and few other cases that are rare. Imports `adopted`.
 """
 
-import ast
-import linecache
 import os
 import sys
-from itertools import islice
-from opcode import opname
 from types import FrameType
 
 import numpy as np
@@ -80,26 +76,6 @@ def without_private(parts: list[str]) -> str:
     if module[:1] == ["numpy"] and hasattr(np, parts[-1]):
         module = ["numpy"]
     return ".".join([*module, parts[-1]])
-
-
-def node_at(frame: FrameType) -> ast.AST | None:
-    """Return the expression, or the statement, that a frame is at."""
-    code = frame.f_code
-    line, last, start, stop = next(islice(code.co_positions(), frame.f_lasti // 2, None))
-    if line is None or last is None or start is None or stop is None:
-        return None
-    lines = linecache.getlines(code.co_filename, frame.f_globals)[line - 1 : last]
-    if not lines:  # as of a line that is typed after Python's prompt
-        stores = opname[code.co_code[frame.f_lasti]].startswith("STORE_SUBSCR")
-        return ast.parse("y[i]", mode="eval").body if stores else None
-    rows = [row.encode() for row in lines]  # columns count bytes
-    rows[-1] = rows[-1][:stop]
-    rows[0] = rows[0][start:]
-    text = b"".join(rows).decode()
-    try:
-        return ast.parse(f"({text})", mode="eval").body
-    except SyntaxError:  # a statement
-        return ast.parse(text).body[0]
 
 
 def is_foreign(frame: FrameType) -> bool:

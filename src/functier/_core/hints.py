@@ -19,7 +19,7 @@ import numpy as np
 
 from .adopted import GLOBALS
 from .border import code_for_array, label_of
-from .frames import adopted_frame, asking_frames, is_foreign, node_at, public_name, without_private
+from .frames import adopted_frame, asking_frames, is_foreign, public_name, without_private
 from .imports import (
     find_import,
     find_value,
@@ -28,6 +28,7 @@ from .imports import (
     is_plain_python,
     line_to_change,
     module_of,
+    node_at,
     root_of,
     tree_of,
     twin_name,

@@ -1,7 +1,7 @@
-"""The line to change in code that was written for plain NumPy: its import of a name.
+"""The source of a frame: the expression that it is at, and the line to change in it.
 
-Only errors ask for it. The source of the module is read and parsed then, and the statement that
-binds the name is found in it.
+That is the import of a name, in code that was written for plain NumPy. Only errors ask for it, and
+few other cases that are rare: the source of the module is read and parsed then.
 """
 
 import ast
@@ -10,7 +10,9 @@ import linecache
 import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
-from types import FrameType, FunctionType, ModuleType
+from itertools import islice
+from opcode import opname
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -138,12 +140,60 @@ def tree_of(frame: FrameType) -> ast.Module | None:
     return _parse("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
 
 
+def has_source(frame: FrameType) -> bool:
+    """Tell if the source of a frame is that of its code, and not of a file that was changed."""
+    code = frame.f_code
+    source = "".join(linecache.getlines(code.co_filename, frame.f_globals))
+    return _parse(source) is not None and code in _codes(source)
+
+
+@functools.lru_cache(8)
+def _codes(source: str) -> set[CodeType]:
+    """Return the code objects that a source is compiled to."""
+    waiting: list[Any] = [compile(source, "<source>", "exec", dont_inherit=True)]
+    for code in waiting:
+        waiting += [x for x in code.co_consts if isinstance(x, CodeType)]
+    return set(waiting)
+
+
 @functools.lru_cache(8)
 def _parse(source: str) -> ast.Module | None:
     try:
         return ast.parse(source) if source else None
     except (SyntaxError, ValueError):
         return None
+
+
+def nodes_at(frame: FrameType) -> list[Any]:
+    """Return the statements and expressions around the place of a frame, outermost first."""
+    place = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    tree = tree_of(frame)
+    return [] if tree is None or None in place else _around(tree, *place)
+
+
+@functools.lru_cache(32)
+def _around(tree: ast.Module, line: int, last: int, start: int, stop: int) -> list[Any]:
+    found: list[Any] = []
+    waiting: list[Any] = [tree]
+    for n in waiting:
+        if hasattr(n, "lineno"):
+            end = n.end_lineno, n.end_col_offset
+            if (n.lineno, n.col_offset) > (line, start) or end < (last, stop):
+                continue
+            found.append(n)
+        waiting += ast.iter_child_nodes(n)
+    ends = [(n.end_lineno, n.end_col_offset) for n in found[-1:]]
+    return found if ends == [(last, stop)] else []  # the file may have been changed since
+
+
+def node_at(frame: FrameType) -> ast.AST | None:
+    """Return the expression, or the statement, that a frame is at."""
+    found = nodes_at(frame)
+    if not found and not linecache.getlines(frame.f_code.co_filename, frame.f_globals):
+        # as of a line that is typed after Python's prompt
+        stores = opname[frame.f_code.co_code[frame.f_lasti]].startswith("STORE_SUBSCR")
+        return ast.parse("y[i]", mode="eval").body if stores else None
+    return found[-1] if found else None
 
 
 def root_of(node: Any) -> str:

@@ -132,7 +132,7 @@ def form(x: Any) -> str:
         return f"[{inner}]" if isinstance(x, list) else f"({inner}{comma})"
     if isinstance(x, (np.ndarray, Tensor)):
         return f"{dtype_of(x).str.lstrip('<>|=')}{[*shape_of(x)]}"
-    text = getattr(x, "__name__", None) or repr(x)
+    text = getattr(x, "__name__", None) or f"{x!r}"
     return text if len(text) < 40 else type(x).__name__
 
 

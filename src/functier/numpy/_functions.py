@@ -20,7 +20,6 @@ import numpy as np
 
 from .._core.adopted import text_for
 from .._core.ambient import AMBIENT
-from .._core.frames import adopted_frame
 from .._core.numpy_facts import is_writable, order_of
 from .._core.observers import CALLS
 from .._core.root import NOBODY, classes_in, dispatch_lists, tree_map
@@ -244,12 +243,9 @@ def _with_number(func: Callable, n: Any, *args: Any, **kwargs: Any) -> Any:
     return func(operator.index(n) if isinstance(n, Tensor) else n, *args, **kwargs)
 
 
-def _write(func: Callable, a: Any, *args: Any, **options: Any) -> str:
-    text = None
-    if isinstance(a, Tensor):
-        form = functools.partial(func, *args, **options)
-        text = text_for(a, form, frame=adopted_frame())
-    return func(a, *args, **options) if text is None else text
+def _write(func: Callable, a: Any, *args: Any, **options: Any) -> Any:
+    form = functools.partial(func, *args, **options)
+    return (isinstance(a, Tensor) and text_for(a, form)) or form(a)
 
 
 INSIDE: dict[Callable, Callable] = {

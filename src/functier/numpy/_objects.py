@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import text_for
 from .._core.border import _describe_object_array, has_tensors
 from .._core.errors import ConversionError
 from .._core.root import classes_in, tree_map
@@ -75,10 +74,10 @@ class Objects(np.ndarray):
         return twins.array(found).reshape(self.shape)
 
     def __repr__(self) -> str:
-        return text_for(self, repr) or repr(self.view(ndarray))
+        return repr(self.view(ndarray))
 
     def __str__(self) -> str:
-        return text_for(self, str) or str(self.view(ndarray))
+        return str(self.view(ndarray))
 
     def dot(self, b: Any, out: Any = None) -> Any:
         return np.dot(self, b, out)
