@@ -14,6 +14,9 @@ REASONS = {
     r"^MutationError: .*numpy.asarray\(x\) would make plain numbers of x": (
         "a plain array cannot take a value of the trace"
     ),
+    r"^MutationError: .*an array that was given twice, or as a view of another argument": (
+        "a program does not know that the other one sees the write"
+    ),
     r"^ConversionError: .*format\(x\) would make a plain number of x": (
         "a program could not follow the text"
     ),
@@ -75,9 +78,11 @@ KNOWN = {
         ALL: "writeable",
     },
     "arguments may share memory, or be one object": {
-        ALL: "identity of two; memory of two",
-        COMPUTED: "the argument itself; memory of the argument",
-        "argument": "memory of the argument",
+        ALL: "identity of two",
+        COMPUTED: "the argument itself",
+        BEHIND: "memory of two",
+        f"({BEHIND}) (value|machine)": "memory of the argument",
+        "argument grad": "memory of the argument",
     },
     "parts of functions are not looked at": {
         ALL: "its code; own code; inside a default; cell of an attribute; keyword of a partial; "
@@ -88,9 +93,9 @@ KNOWN = {
     },
     "effects are made by the trace alone": {
         ALL: "count in an attribute; count that is used; list that grows; memo in an attribute; "
-        "value that is carried; array that counts; array that is used then",
+        "value that is carried",
+        BEHIND: "array that counts; array that is used then",
         COMPUTED: "value that is kept",
-        "argument": "array that takes a value",
     },
     "a value of the trace is another object than the argument": {
         "argument": "is a float; type is float; is an array; text of it",
