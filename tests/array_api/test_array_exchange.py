@@ -39,14 +39,22 @@ def test_a_plain_tensor_shares_its_memory():
     assert not np.shares_memory(np.from_dlpack(x, copy=True), x.elem())
 
 
-def test_an_array_made_inside_a_level_is_copied():
-    """Another library would not see a tensor that is written to it."""
+def test_an_array_made_inside_a_level_is_shown():
+    """Another library sees plain writes, and would not see a tensor that is written to it."""
 
     def f(x):
         a = x.__array_namespace__().asarray([1.0, 2.0])
         b = np.from_dlpack(a)
-        b[0] = 7.0
-        equal(np.asarray(a).copy(), np.array([1.0, 2.0]))
+        with pytest.raises(ValueError, match="read-only"):
+            b[0] = 7.0
+        a[0] = 1.5
+        equal(b, np.array([1.5, 2.0]))
+        with pytest.raises(ft.MutationError, match="in use and would not see it"):
+            a[1] = x[0]
+        copy = np.from_dlpack(a, copy=True)
+        copy[0] = 7.0
+        equal(b, np.array([1.5, 2.0]))
+        del b
         a[1] = x[0]
         with pytest.raises(ft.ConversionError, match="__dlpack__"):
             np.from_dlpack(a)

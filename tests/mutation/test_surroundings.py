@@ -148,6 +148,39 @@ def test_what_numpy_asarray_gave_is_not_forgotten():
     everywhere(f)
 
 
+@pytest.mark.parametrize("shown", [
+    lambda a: np.asarray(a)[1:], lambda a: np.from_dlpack(a), lambda a: np.ma.asarray(a).data,
+    lambda a: np.asarray(fnp.real(a))[None],
+])  # fmt: skip
+def test_what_is_taken_of_a_plain_array_keeps_it(shown):
+    def f(x):
+        for a in fnp.zeros(3), fnp.zeros(3, complex):
+            y = shown(a)
+            a[1] = 1.0
+            assert 1.0 in y and not y.flags.writeable
+            with pytest.raises(ft.MutationError, match="in use"):
+                a[0] = x[0]
+            del y
+            a[0] = x[0]
+        return x
+
+    everywhere(f)
+
+
+def test_numpy_require_gives_no_copy_that_is_lost():
+    def f(x):
+        a = fnp.ones(3)
+        for flags in "W", ["C", "O"]:
+            with pytest.raises(ft.MutationError, match=r"write functier.numpy.require\(x, ...\)"):
+                np.require(a, None, flags)
+        assert np.require(a.reshape(3, 1)[:, [0, 0]].T, None, ["F", "W"]).flags.writeable
+        r = fnp.require(a, None, "W")
+        r *= x
+        return a * 1.0
+
+    everywhere(f)
+
+
 # ---- modes ----
 
 

@@ -14,7 +14,7 @@ import pytest
 import functier.numpy as fnp
 from functier._core.sharing import MEMORY
 from functier._levels import armed, lying, views
-from functier._mutation import exposures
+from functier._mutation import copies
 from functier._programs.recorder import RecordLevel
 from nets.sharing.calls import GROUPS, NEVER
 from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
@@ -130,23 +130,23 @@ PLANTED = {
         "a.reshape(a.shape)", "C", "vmap",
     ),
     "a converted array is not tied": (
-        lambda patch: patch.setattr(exposures, "tie", lambda *given: None),
+        lambda patch: patch.setattr(copies, "tie", lambda *given: None),
         "np.asarray(a)", "made", "split",
     ),
     "a view of a plain array does not keep it": (
-        lambda patch: patch.setattr(exposures.weakref, "ref", lambda owner: lambda: None),
+        lambda patch: patch.setattr(copies, "ref", lambda owner: lambda: None),
         "np.array(a, copy=None, ndmin=3)", "plain", "vmap",
     ),
     "a copy of what cannot be written to is given out": (
-        lambda patch: patch.setattr(exposures, "check_request", lambda *given: None),
+        lambda patch: patch.setattr(copies, "check_request", lambda *given: None),
         "np.require(a, None, ['C', 'W'])", "C", "split",
     ),
     "a converted array lies in rows": (
-        lambda patch: patch.setattr(exposures, "laid_as", lambda window, value: +value),
+        lambda patch: patch.setattr(copies, "laid_as", lambda window, value: +value),
         "np.asfortranarray(a)", "F", "split",
     ),
     "a group of examples lies in rows": (
-        lambda patch: patch.setattr(VMAP, "_taken", np.take),
+        lambda patch: patch.setattr(VMAP, "take", np.take),
         "np.asfortranarray(a)", "F", "split",
     ),
     "a lost view is forgotten": (

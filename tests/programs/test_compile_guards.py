@@ -83,6 +83,35 @@ def test_answers(name):
     check(f, *[(x,) for x in points])
 
 
+SIZES = {
+    "extract": lambda x: np.extract(x > 0, x),
+    "compress": lambda x: x.compress(x > 0),
+    "trim_zeros": lambda x: np.trim_zeros(x * (x > 0)),
+    "roots": lambda x: np.abs(np.roots(x * (x > 0))),
+    "delete": lambda x: np.delete(x, x > 0),
+    "insert": lambda x: np.insert(x, x > 0, 1.0),
+    "split": lambda x: np.split(x, np.array([1]) + (x[:1] > 0))[0],
+    "ix_": lambda x: np.ix_(x > 0)[0] * 1.0,
+    "polymul": lambda x: np.polymul(x * (x > 0), [1.0, 2.0]),
+    "union1d": lambda x: np.union1d(x, [2.0]),
+    "intersect1d": lambda x: np.intersect1d(x, [2.0, 0.5]),
+    "setdiff1d": lambda x: np.setdiff1d(x, [2.0]),
+    "setxor1d": lambda x: np.setxor1d(ar1=x, ar2=np.array([2.0])),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes(name):
+    """How many elements there are is an answer, of functions that are made of others, too."""
+    f = SIZES[name]
+    points = [(X,), (-X,), (X - 3,)]
+    assert len({f(*x).size for x in points}) > 1
+    assert check(lambda x: f(x) * len(f(x)), *points).programs
+    program = ft.trace(f)(X)
+    with pytest.raises(ValueError, match="differs from the trace"):
+        [program(*x) for x in points]
+
+
 def inverse(a):
     try:
         return np.linalg.inv(a)

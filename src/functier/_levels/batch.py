@@ -54,7 +54,7 @@ from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
 from .._mutation.array import Array, settle
-from .._mutation.exposures import lend
+from .._mutation.copies import lend
 from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls

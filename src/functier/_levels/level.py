@@ -35,7 +35,7 @@ from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
-from .._mutation.array import Array, settle, view_of, was_written
+from .._mutation.array import Array, settle, view_of
 from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
@@ -45,8 +45,7 @@ from .attributes import attribute_inside, foreign, forward_attribute
 from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
-from .lying import example, lying
-from .memory import owner_of
+from .lying import place, window
 from .operands import LISTS, answer_special, array_of, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item
@@ -422,14 +421,6 @@ class Level:
                 "functier.random",
             )
 
-    def window(self, x: Tensor) -> np.ndarray:
-        """Return an example of `x` as NumPy has it."""
-        return view_of(x).window if was_written(x) else lying(x)
-
-    def place(self, x: Tensor) -> Any:
-        """Return what the memory of `x` belongs to."""
-        return view_of(x).memory if was_written(x) else owner_of(example(x))
-
     def snapshot(self, x: Tensor) -> Tensor:
         """Return a tensor equal to `x`, which was written to, that no later write changes."""
         return view_of(x).snapshot()
@@ -459,7 +450,7 @@ class Level:
             error, self.unanswered = self.unanswered, None
             raise error
 
-    convert, has_text, index = convert, has_text, index
+    convert, has_text, index, place, window = convert, has_text, index, place, window
     repr, card = text_of, table_of
 
     def where(self) -> str:

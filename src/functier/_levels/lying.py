@@ -20,7 +20,7 @@ from .._core.op import Op
 from .._core.sharing import LAID
 from .._core.tensor import Tensor
 from .._core.types import Shape
-from .._mutation.array import innermost, was_written
+from .._mutation.array import innermost, view_of, was_written
 from .._mutation.copies import tie
 from .._mutation.layouts import model_layout
 from .memory import owner_of
@@ -63,15 +63,22 @@ def is_hidden(x: Any) -> bool:
     return False
 
 
-def lying(x: Any) -> ndarray:
+def window(level: Any, x: Any) -> ndarray:
     """Return an array that lies in memory as NumPy's does: an example of `x`, where that does."""
+    if was_written(x):
+        return view_of(x).window
     steps = steps_in_numpy(x)
     return example(x) if steps is None else _model(x, steps)
 
 
+def place(level: Any, x: Any) -> Any:
+    """Return what the memory of `x` belongs to."""
+    return view_of(x).memory if was_written(x) else owner_of(example(x))
+
+
 def _model(x: Any, steps: Sequence[int]) -> ndarray:
     found = example(x)
-    return model_layout(np.lib.stride_tricks.as_strided(found, found.shape, steps))
+    return model_layout(np.lib.stride_tricks.as_strided(found, found.shape, steps), found.dtype)
 
 
 def steps_in_numpy(x: Any) -> list[int] | None:

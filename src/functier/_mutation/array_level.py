@@ -19,8 +19,7 @@ from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
 from .array import Array, array_of, close, made_here, make_writable, on_view, settle, view_of
-from .copies import note
-from .exposures import SHOWN, expose, lend
+from .copies import SHOWN, expose, lend, note
 from .items import (
     augment,
     has_levels,
@@ -212,7 +211,7 @@ class ArrayLevel(RootLevel):
             return hash(view.window)  # which raises, as for any array
         if view.memory.plain and view.shift is None:
             if how in SHOWN and args[1] is not True:
-                return expose(view, how, args[0])
+                return expose(view, args[0])
             if type(view) is View:
                 return convert_to(view.window, how, *args)
         value: Any = view.snapshot()

@@ -2,24 +2,29 @@
 
 A few functions (`numpy.einsum` of one operand, `numpy.diag` of a matrix, `numpy.ix_`,
 `sliding_window_view`, `as_strided`) give a view in NumPy and are computed as a copy here. A write
-to the one would not be seen by the other.
+to the one would not be seen by the other. A plain array that somebody asks of a tensor is such a
+copy, too, or shows the memory until a tensor is written to that.
 """
 
 import functools
 from collections.abc import Callable
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
+from .._core.frames import asking_frames
 from .._core.hints import asking_line
 from .._core.numpy_facts import name_of
-from .._core.root import tree_map
+from .._core.root import convert_to, tree_map
 from .._core.sharing import may_be_view
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
+from .array import is_array
+from .layouts import laid_as, may_meet
+from .memory import Memory, View
 
 ndarray = np.ndarray
 Partners = list[tuple[Any, str, str]]
@@ -124,3 +129,78 @@ def tie(func: Function | str, a: Any, y: Any) -> None:
     if a is not b:
         partners_of(a).append((ref(b), name, line))
         partners_of(b).append((ref(a), name, line))
+
+
+# ---- plain arrays that somebody asked for ----
+
+EXPOSED: WeakKeyDictionary[Memory, list] = WeakKeyDictionary()
+SHOWN = {"numpy.asarray": "numpy.asarray", "__dlpack__": "numpy.from_dlpack"}
+"""The conversions whose result shares the memory of an array in NumPy, and who asks for them."""
+
+
+class Owner:
+    """The memory of an array that is exposed, which all views of that keep alive."""
+
+    def __init__(self, window: ndarray):
+        self.window = window
+        place, _ = window.__array_interface__["data"]
+        self.__array_interface__ = {**window.__array_interface__, "data": (place, True)}
+
+
+def expose(view: View, dtype: Any) -> ndarray:
+    """Return the memory of a plain view as an array that can be read, and noted."""
+    if dtype is not None and np.dtype(dtype) != view.dtype:
+        return view.snapshot().astype(dtype)  # type: ignore[union-attr]
+    owner = Owner(view.window)
+    shown = np.asarray(owner)
+    check_request(shown)
+    alive = [other for other in EXPOSED.get(view.memory, ()) if other() is not None]
+    EXPOSED[view.memory] = [*alive, ref(owner)]
+    return shown if view.whole else shown.imag if view.imaginary else shown.real
+
+
+def check_exposed(memory: Memory) -> None:
+    """Raise where somebody has a plain array of the memory, who would not see the write."""
+    shown = EXPOSED.get(memory)
+    if shown and any(owner() is not None for owner in shown):
+        raise MutationError(
+            "a tensor cannot be written to this array while numpy.asarray(a), a plain array of its "
+            "memory, is in use and would not see it; write numpy.asarray(a).copy() there"
+        )
+    EXPOSED.pop(memory, None)
+
+
+def lend(how: Any, x: Any, value: Any, *args: Any) -> Any:
+    """Convert `value`, what `x` shows in each example; an array of it is a view of `x` in NumPy.
+
+    It lies in memory as that does, so that NumPy itself tells what is a copy. It cannot be written
+    to, as the write would not come back to `x`, and is tied to it.
+    """
+    if how not in SHOWN or not is_array(x):
+        return convert_to(value.copy(), how, *args)
+    shown = laid_as(x.level.window(x), value)
+    found = convert_to(shown, how, *args)
+    if found is shown:
+        check_request(shown)
+        shown.flags.writeable = False
+        tie(SHOWN[how], x.level.place(x), shown.base)
+    return found
+
+
+def check_request(shown: ndarray) -> None:
+    """Raise where `numpy.require` asks, and copies `shown`, as that cannot be written to."""
+    inside = asking_frames()[1]
+    if not inside or inside[-1].f_code is not np.require.__code__ or not shown.size:
+        return
+    asked = inside[-1].f_locals
+    kept = np.array(shown, order=asked.get("order", "K"), copy=None) is shown
+    if not kept or {"W", "O"}.isdisjoint(asked["requirements"] or ()):
+        return
+    if may_meet(shown.shape, shown.strides, shown.itemsize):
+        return  # which cannot be written to in NumPy, too
+    level: Any = AMBIENT.get().level
+    text = (
+        "numpy.require(x, ...) would make a plain copy of x, which writes to x do not reach; write "
+        "functier.numpy.require(x, ...), or numpy.array(x) for a copy"
+    )
+    raise level.refusal(MutationError, text) if level.depth else MutationError(text)

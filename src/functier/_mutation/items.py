@@ -27,8 +27,7 @@ from .array import (
     view_of,
     was_written,
 )
-from .copies import check_partners, tie
-from .exposures import check_exposed
+from .copies import check_exposed, check_partners, tie
 from .layouts import parts_of, rank_at
 from .memory import CHOSEN, REGION, View
 from .out import HALVES, write_out

@@ -5,10 +5,9 @@ A memory is flat. A layout is ``(offset, shape, strides)``, counted in elements.
 
 import math
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import BASIC_PARTS
 from .._core.types import Index, Shape
@@ -47,7 +46,7 @@ def contiguous(shape: Shape) -> Layout:
     return 0, shape, tuple(reversed(strides))
 
 
-def model_layout(window: ndarray, dtype: DTypeLike = bool) -> ndarray:
+def model_layout(window: ndarray, dtype: Any = bool) -> ndarray:
     """Return a view of a new flat array whose elements lie as those of `window` do.
 
     Whether NumPy reshapes by a view depends on that. Large gaps become small ones.

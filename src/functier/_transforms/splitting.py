@@ -19,6 +19,7 @@ from .._core.agreement import Split
 from .._core.errors import FallbackWarning
 from .._core.pytree import describe, flatten, name_of_function, same_structure, unflatten
 from .._core.types import Function, PyTree, Value
+from .._mutation.layouts import laid_as
 
 MANY = 8
 """From so many groups on there is a warning."""
@@ -90,6 +91,14 @@ def in_groups(label: str, call: Call, size: int, randomness: str) -> list[tuple[
             stacklevel=3,
         )
     return found
+
+
+def take(leaf: Value, examples: np.ndarray, dim: int) -> Value:
+    """Return some examples of a leaf, each of which lies in memory as in the leaf."""
+    if type(leaf) is not np.ndarray:
+        return np.take(leaf, examples, dim)
+    moved = np.moveaxis(leaf, dim, 0)
+    return np.moveaxis(laid_as(moved[: len(examples)], moved[examples]), 0, dim)
 
 
 def join_groups(label: str, found: list[tuple[Examples, PyTree]], dims: list) -> PyTree:

@@ -34,9 +34,8 @@ from .._levels.lineage import line_of
 from .._levels.memory import fix_unmapped, separate
 from .._levels.options import UNSAID, check_escape, check_flag, check_randomness, wants_own_draws
 from .._levels.views import WRITERS
-from .._mutation.layouts import laid_as
 from .contexts import BatchContext
-from .splitting import check_branches, in_groups, join_groups
+from .splitting import check_branches, in_groups, join_groups, take
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -366,7 +365,7 @@ def _in_groups(mapping: _Mapping) -> Function:
                 parts = list(leaves)
                 if len(examples) < size:
                     parts = [
-                        leaf if dim is None else _taken(leaf, examples, dim)
+                        leaf if dim is None else take(leaf, examples, dim)
                         for leaf, dim in zip(leaves, dims)
                     ]
                 whole = _whole(replace(mapping, attributes=given))
@@ -383,14 +382,6 @@ def _in_groups(mapping: _Mapping) -> Function:
             raise
 
     return vmapped
-
-
-def _taken(leaf: Value, examples: np.ndarray, dim: int) -> Value:
-    """Return some examples of a leaf, each of which lies in memory as in the leaf."""
-    if type(leaf) is not np.ndarray:
-        return np.take(leaf, examples, dim)
-    moved = np.moveaxis(leaf, dim, 0)
-    return np.moveaxis(laid_as(moved[: len(examples)], moved[examples]), 0, dim)
 
 
 class _Part:
