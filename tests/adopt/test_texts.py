@@ -1,6 +1,8 @@
 """Texts of tensors in adopted code: those of the plain run, or refused; see `text_table`."""
 
+import linecache
 import re
+from pathlib import Path
 from unittest.mock import ANY
 
 import numpy as np
@@ -139,6 +141,18 @@ def test_what_cannot_be_followed_is_refused(name, tmp_path):
         ft.grad(module.f)(0.7)
 
 
+@pytest.mark.parametrize("source", ["", "def f(x):\n    print(f'a {x}')\n"])
+def test_without_the_source_that_runs_nothing_is_shown(source, tmp_path, capsys):
+    module = module_of(tmp_path, "def f(x):\n    print(f'{x}')\n    return x * x\n")
+    with ft.adopt(module):
+        ft.grad(module.f)(0.7)
+        Path(module.__file__).write_text(source)
+        linecache.checkcache(module.__file__)
+        with pytest.raises(ft.ConversionError):
+            ft.grad(module.f)(0.7)
+    assert capsys.readouterr().out == "0.7\n"
+
+
 def test_the_remedies_work(tmp_path, capsys):
     text = """
     import functier, numpy as np
@@ -158,7 +172,7 @@ def test_the_remedies_work(tmp_path, capsys):
 def test_whole_numbers_have_texts(tmp_path):
     text = """
     import numpy as np
-    def f(x): return x * {"1": 10.0, "2": 20.0}[str(int(x))]
+    def f(x): return x * {"1": 10.0, "2": 20.0}[f"{int(x):d}"] * len(f"{int(x + 1e18):d}") / 19
     def g(x): return x * {"1.0": 10.0, "2.0": 20.0}[f"{np.sign(x) * 1}"]
     def h(x): return x * {"1": 10.0, "2": 20.0}["%s" % np.rint(x).astype(int)]
     """
