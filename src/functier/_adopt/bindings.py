@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import GLOBALS
+from .._core.adopted import GLOBALS, RECORDS
 from .._core.subclasses import KEPT
 from . import class_attribute
 from .caches import original_of_cached
 from .call_sites import CodeTable, Names, loads_in, rewrite, stored_globals
-from .compiled import LEFT, RECORDS, names_left
+from .compiled import LEFT, names_left
 from .contents import Contents, Others
 from .objects import forwarding
 from .twins import (

@@ -21,11 +21,9 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
+from .._core.adopted import RECORDS
 from .kernels import call_over, dispatcher_of, run_elements, run_function, run_loops
 from .twins import ALIASES, original_of
-
-RECORDS: dict[int, Any] = {}
-"""The `Bindings` of adopted modules, by the numbers of their namespaces."""
 
 COMPILER = "numba"
 

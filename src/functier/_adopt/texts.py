@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.adopted import RECORDS
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
 from .._core.frames import adopted_frame, is_own
@@ -65,7 +66,9 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     array, x = issubclass(kind, np.ndarray), settle(x)
     if not in_level(x):
         return form(x.view(kind)) if type(x) is np.ndarray and not spec else None
-    level, known = x.level, has_source(frame)
+    codes = RECORDS[id(frame.f_globals)].codes  # adoption has changed names in them
+    code = codes.get(id(frame.f_code), (None, frame.f_code))[1]
+    level, known = x.level, has_source(frame, code)
     shown = known and _is_shown(frame)
     free = shown or x.dtype.kind not in "fc" or examples_of(x, False) is not None
     try:

@@ -8,6 +8,9 @@ from typing import Any
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""
 
+RECORDS: dict[int, Any] = {}
+"""The `Bindings` of adopted modules, by the numbers of their namespaces."""
+
 METHODS: dict[str, Callable] = {}
 """Methods that return tensors to adopted code, where they would leave a level."""
 

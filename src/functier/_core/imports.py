@@ -140,9 +140,8 @@ def tree_of(frame: FrameType) -> ast.Module | None:
     return _parse("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
 
 
-def has_source(frame: FrameType) -> bool:
-    """Tell if the source of a frame is that of its code, and not of a file that was changed."""
-    code = frame.f_code
+def has_source(frame: FrameType, code: CodeType) -> bool:
+    """Tell if the source of a frame gives its `code`; its file may have been changed since."""
     source = "".join(linecache.getlines(code.co_filename, frame.f_globals))
     return _parse(source) is not None and code in _codes(source)
 
