@@ -167,6 +167,19 @@ def test_what_is_taken_of_a_plain_array_keeps_it(shown):
     everywhere(f)
 
 
+def test_a_write_in_an_inner_level_is_not_lost_on_a_plain_array():
+    """Under `branches="split"` the array is a copy, which the level around the inner one notes."""
+
+    def f(x):
+        y = x * 1.0
+        shown = np.asarray(y)
+        ft.grad(lambda s: y.fill(5.0) or s * 1.0)(1.0)
+        return y + shown
+
+    with pytest.raises(ft.MutationError, match=r"numpy\.asarray at .*; write y = numpy.asarray"):
+        ft.vmap(f, branches="split")(XS)
+
+
 def test_numpy_require_gives_no_copy_that_is_lost():
     def f(x):
         a = fnp.ones(3)

@@ -118,7 +118,7 @@ def note_laid(y: Any, arrays: Sequence, labels: Sequence, rows: bool, *find: Any
     order of its axes, which takes long, and waits until somebody asks.
     """
     level, values = type(y).level, [innermost(x) for x in (y, *arrays)]
-    if not level.depth:
+    if not level.depth or not all([hasattr(v, "strides") for v in values]):
         return
     if rows and not level.laid and all([v.flags.c_contiguous for v in values]):
         return

@@ -31,13 +31,12 @@ Partners = list[tuple[Any, str, str]]
 """Each a weak reference, the name of the function, and the file and line of its call."""
 
 
-def partners_of(place: Any) -> Partners:
+def partners_of(place: Any, level: Any) -> Partners:
     """Return the list of those that share memory with `place` in NumPy.
 
-    The ambient level has the lists, by the numbers of memories and of arrays that own memory,
-    each with a weak reference. They go with the level.
+    The level in which that was noted has the lists, by the numbers of memories and of arrays that
+    own memory, each with a weak reference. They go with the level.
     """
-    level: Any = AMBIENT.get().level
     if level.partners is None:
         level.partners = {}
     found = level.partners.get(id(place))
@@ -48,31 +47,36 @@ def partners_of(place: Any) -> Partners:
 
 def check_partners(place: Any) -> None:
     """Raise where one that shares memory with `place` in NumPy is alive."""
-    lists = AMBIENT.get().level.partners
-    if not lists:
-        return
-    found = lists.get(id(place))
-    if found is None or found[0]() is not place:
-        return
-    for partner, name, line in found[1]:
-        if partner() is not None:
-            raise MutationError(
-                f"an array cannot be written to while another one is in use that is its view in "
-                f"NumPy and a copy here, made by {name} at {line}; write y = {name}(...).copy() "
-                f"there"
-            )
+    for level in _with_partners(place):
+        for partner, name, line in partners_of(place, level):
+            if partner() is not None:
+                raise MutationError(
+                    f"an array cannot be written to while another one is in use that is its view "
+                    f"in NumPy and a copy here, made by {name} at {line}; write y = {name}(...)"
+                    f".copy() there"
+                )
 
 
 def inherit(place: Any, memory: Any) -> None:
     """Have `memory` share what the array `place` shares."""
-    lists = AMBIENT.get().level.partners
-    if not lists or id(place) not in lists:
-        return
-    for partner, name, line in partners_of(place):
-        partners_of(memory).append((partner, name, line))
-        other = partner()
-        if other is not None:
-            partners_of(other).append((ref(memory), name, line))
+    for level in _with_partners(place):
+        for partner, name, line in partners_of(place, level):
+            partners_of(memory, level).append((partner, name, line))
+            other = partner()
+            if other is not None:
+                partners_of(other, level).append((ref(memory), name, line))
+
+
+def _with_partners(place: Any) -> list[Any]:
+    """Return the ambient level and those around it that have a list for `place`."""
+    found: list[Any] = []
+    classes: Any = AMBIENT.get().__mro__
+    for cls in classes:
+        if cls is Tensor:
+            break
+        if cls.level.partners and id(place) in cls.level.partners:
+            found.append(cls.level)
+    return found
 
 
 def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
@@ -127,8 +131,9 @@ def tie(func: Function | str, a: Any, y: Any) -> None:
     b, line = y.level.place(y) if isinstance(y, Tensor) else y, asking_line()
     name = func if isinstance(func, str) else name_of(func)
     if a is not b:
-        partners_of(a).append((ref(b), name, line))
-        partners_of(b).append((ref(a), name, line))
+        level = AMBIENT.get().level
+        partners_of(a, level).append((ref(b), name, line))
+        partners_of(b, level).append((ref(a), name, line))
 
 
 # ---- plain arrays that somebody asked for ----

@@ -309,7 +309,7 @@ class RecordLevel(Level):
             if node in seen or node.func is None or is_fresh(node):
                 continue
             seen.add(node)
-            if node.func is np.imag and node.args[0].form.dtype.kind != "c":
+            if node.func is np.imag and node.args and is_real(node.args[0].form):
                 raise ValueError(
                     f"{self}: assignment destination is read-only: the imaginary part of a real "
                     f"array; write y = x.copy() first"
@@ -494,3 +494,7 @@ def mark_first(nodes: list[Node]) -> None:
             if before is None or any([x is before for x in node.args]):
                 node.first = True
                 heads[call] = node
+
+
+def is_real(form: Any) -> bool:
+    return form.dtype is not None and form.dtype.kind != "c"
