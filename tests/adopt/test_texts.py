@@ -1,5 +1,6 @@
 """Texts of tensors in adopted code: those of the plain run, or refused; see `text_table`."""
 
+import contextlib
 import linecache
 import re
 from pathlib import Path
@@ -151,6 +152,18 @@ def test_without_the_source_that_runs_nothing_is_shown(source, tmp_path, capsys)
         with pytest.raises(ft.ConversionError):
             ft.grad(module.f)(0.7)
     assert capsys.readouterr().out == "0.7\n"
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_a_source_of_the_same_layout_decides_nothing(planted, tmp_path, monkeypatch):
+    if planted:
+        monkeypatch.setattr(texts, "has_source", lambda frame, code: True)
+    module = module_of(tmp_path, "def f(x):\n    float(f'{x}')\n    return x * x\n")
+    file = Path(module.__file__)
+    file.write_text(file.read_text().replace("float", "print"))
+    asks = contextlib.nullcontext() if planted else pytest.raises(ft.ConversionError)
+    with ft.adopt(module), asks:
+        ft.grad(module.f)(0.7)
 
 
 def test_the_remedies_work(tmp_path, capsys):
