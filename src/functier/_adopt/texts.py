@@ -28,7 +28,7 @@ import numpy as np
 from .._core.adopted import RECORDS
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
-from .._core.frames import adopted_frame, is_own
+from .._core.frames import adopted_frame, asking_frames, is_own
 from .._core.imports import has_source, node_at, nodes_at
 from .._core.subclasses import OVER_TENSORS
 from .._levels.lineage import levels_of
@@ -51,6 +51,11 @@ OF_EITHER = (
     "which is not known; write float(x) or numpy.{name}(x) for x in the text, or str(x)"
 )
 
+OF_LIBRARY = (
+    "a library asks for the text of x, which it may do as x is not the float that it is in the "
+    "plain run; give it float(x) for x"
+)
+
 
 def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     """Return ``form(x)`` or ``format(x, spec)``: see NOTE [a text has no derivative].
@@ -59,6 +64,7 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     asks for digits.
     """
     described = is_own(frame) and _formats(frame)  # as in a message, and not called back
+    asked = bool(asking_frames()[1])
     frame = None if described else adopted_frame()
     if frame is None:
         return None
@@ -82,11 +88,13 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
         elif free:
             level = next((outer for outer in levels_of(type(x)) if outer.kind.guards), level)
             python = not array and form is repr and (np.generic not in kind.__mro__ or is_python(x))
+            asked = asked and x.dtype.kind in "fc"  # NumPy's numbers are floats of Python's, too
+            if (asked or python is None) and not shown:
+                why = OF_LIBRARY if asked else OF_EITHER.format(name=x.dtype)
+                raise level.refusal(ConversionError, why)
             y = None if level.kind.guards or python is None else agreed(x, True)
             if y is not None:
                 return form(np.asarray(y).view(kind) if array else y.item() if python else y)
-            if python is None and not shown:
-                raise level.refusal(ConversionError, OF_EITHER.format(name=x.dtype))
         return None if shown else level.convert(x, "repr" if form is repr else "str")
     except ConversionError as error:
         level.unanswered = error  # the code may catch it, and go on

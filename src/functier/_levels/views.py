@@ -141,7 +141,7 @@ def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
 def note_box(y: Any) -> Any:
     """Note that `y`, where it has no axes, is an array in NumPy and no number; return it."""
     if isinstance(y, Tensor) and not y.ndim:
-        if type(y) is type(y).level.cls and not is_array(y):
+        if not is_array(y) and type(y) is type(y).level.cls:
             if holds_tensor(y):
                 add_point(y)
             else:
