@@ -177,9 +177,10 @@ def _around(tree: ast.Module, line: int, last: int, start: int, stop: int) -> li
     for n in waiting:
         if hasattr(n, "lineno"):
             end = n.end_lineno, n.end_col_offset
-            if (n.lineno, n.col_offset) > (line, start) or end < (last, stop):
+            if (n.lineno, n.col_offset) <= (line, start) and end >= (last, stop):
+                found.append(n)
+            elif not getattr(n, "decorator_list", ()):  # which are before its place
                 continue
-            found.append(n)
         waiting += ast.iter_child_nodes(n)
     ends = [(n.end_lineno, n.end_col_offset) for n in found[-1:]]
     return found if ends == [(last, stop)] else []  # the file may have been changed since
