@@ -189,7 +189,8 @@ class JvpLevel(Level):
             probe(t, now(next(found))) if type(x) is self.cls else t
             for x, t in zip(call.operands, self.tangents(op, call, values))
         ]
-        return np.not_equal(call.run(numbers), 0)
+        found = call.run(numbers)
+        return None if isinstance(found, (tuple, list)) else np.not_equal(found, 0)
 
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         value, jvp, name = x._value, op.jvp, op.lead[0]
