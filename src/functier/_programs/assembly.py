@@ -1,0 +1,198 @@
+"""Code objects of CPython as lists of instructions: taken apart, and put together again.
+
+NOTE [instructions]
+    A `Listing` has one instruction for each operation: its argument is whole, a jump has the number
+    of its target, and the rows of the exception table have numbers of instructions. EXTENDED_ARG
+    and CACHE are left out when a code object is taken apart, and made when one is put together.
+    How many CACHE entries follow an instruction is learned from code that Python has compiled.
+"""
+
+import dis
+from collections.abc import Iterable
+from itertools import accumulate
+from types import CodeType
+from typing import Any, NamedTuple
+
+Instruction = tuple[int, int, int | None]
+"""An opcode, its argument, and the number of the instruction that it jumps to."""
+
+
+class Handler(NamedTuple):
+    """A row of the exception table: where to go from the instructions of a range."""
+
+    start: int
+    end: int
+    target: int
+    depth: int
+    lasti: bool
+
+
+class Listing(NamedTuple):
+    """The instructions of a code object, the place of each in the source, and its handlers."""
+
+    instructions: list[Instruction]
+    places: list[tuple[int | None, ...]]
+    handlers: list[Handler]
+
+
+CACHE, EXTENDED_ARG = dis.opmap["CACHE"], dis.opmap["EXTENDED_ARG"]
+JUMPS = {*dis.hasjrel, *dis.hasjabs}
+BACKWARD = {opcode for name, opcode in dis.opmap.items() if "JUMP_BACKWARD" in name}
+
+_caches: dict[int, int] = {}
+"""How many bytes of CACHE follow each opcode."""
+
+
+def take_apart(code: CodeType) -> Listing:
+    """Return the instructions of a code object."""
+    raw = code.co_code
+    instructions: list[Instruction] = []
+    starts, own = [0], []  # where each begins, and where its opcode is
+    argument, started = 0, True
+    for at in range(0, len(raw), 2):
+        opcode = raw[at]
+        if opcode == CACHE:
+            continue
+        if not started:
+            starts.append(at)
+            started = True
+        argument |= raw[at + 1]
+        if opcode == EXTENDED_ARG:
+            argument <<= 8
+            continue
+        own.append(at)
+        instructions.append((opcode, argument, None))
+        argument, started = 0, False
+    ends = [*starts[1:], len(raw)]
+
+    numbers = {start: number for number, start in enumerate(starts)}
+    numbers[len(raw)] = len(starts)
+    for number, ((opcode, argument, _), at, end) in enumerate(zip(instructions, own, ends)):
+        if _caches.setdefault(opcode, end - at - 2) != end - at - 2:
+            raise refusal(code, f"{dis.opname[opcode]} has {end - at - 2} bytes of CACHE")
+        if opcode in JUMPS:
+            away = -2 * argument if opcode in BACKWARD else 2 * argument
+            instructions[number] = opcode, 0, numbers[end + away]
+    handlers = [
+        Handler(numbers[start], numbers[end], numbers[target], depth >> 1, bool(depth & 1))
+        for start, end, target, depth in _rows(code.co_exceptiontable)
+    ]
+    places = list(code.co_positions())
+    return Listing(instructions, [places[at // 2] for at in starts], handlers)
+
+
+def put_together(code: CodeType, listing: Listing, **changes: Any) -> CodeType:
+    """Return a copy of a code object that has other instructions, and what else is changed."""
+    instructions, places, handlers = listing
+    arguments = [argument for _, argument, _ in instructions]
+    counts = [_caches.get(opcode, 0) for opcode, _, _ in instructions]
+    sizes = [
+        count + 2 if x < 256 else count + 2 + 2 * _long(x) for x, count in zip(arguments, counts)
+    ]
+    jumps = [
+        (k, target, opcode)
+        for k, (opcode, _, target) in enumerate(instructions)
+        if target is not None
+    ]
+    grown = True
+    while grown:
+        grown = False
+        starts = [0, *accumulate(sizes)]
+        for number, target, opcode in jumps:
+            away = starts[target] - starts[number + 1]
+            if opcode in BACKWARD:
+                away = -away
+            if away < 0:
+                raise refusal(code, "a jump goes the other way")
+            arguments[number] = argument = away // 2
+            needed = counts[number] + 2 + 2 * _long(argument)
+            if sizes[number] < needed:
+                sizes[number], grown = needed, True
+
+    raw = bytearray()
+    for (opcode, _, _), argument, size, count in zip(instructions, arguments, sizes, counts):
+        for shift in range(4 * (size - count - 2), 0, -8):
+            raw += bytes((EXTENDED_ARG, argument >> shift & 255))
+        raw.append(opcode)
+        raw.append(argument & 255)
+        if count:
+            raw += bytes(count)
+    table = bytearray()
+    for start, end, target, depth, lasti in handlers:
+        first = len(table)
+        for value in starts[start], starts[end] - starts[start], starts[target]:
+            table += _big_endian(value // 2)
+        table += _big_endian(depth << 1 | lasti)
+        table[first] |= 128
+    made = code.replace(
+        co_code=bytes(raw),
+        co_exceptiontable=bytes(table),
+        co_linetable=_lines(zip(places, sizes), code.co_firstlineno),
+        **changes,
+    )
+    if take_apart(made) != listing:
+        raise refusal(code, "it is not what it should be when it is put together")
+    return made
+
+
+def refusal(code: CodeType, why: str) -> NotImplementedError:
+    return NotImplementedError(f"the code of {code.co_qualname} cannot be rewritten: {why}")
+
+
+def _long(argument: int) -> int:
+    """Return how many EXTENDED_ARG an argument needs."""
+    return (argument > 0xFF) + (argument > 0xFFFF) + (argument > 0xFFFFFF)
+
+
+def _rows(table: bytes) -> Iterable[tuple[int, int, int, int]]:
+    """Return start, end and target in bytes, and the depth and a bit, of each handler."""
+    values, value = [], 0
+    for byte in table:
+        value = value << 6 | byte & 63
+        if not byte & 64:
+            values.append(value)
+            value = 0
+    for start, size, target, depth in zip(*[iter(values)] * 4):
+        yield 2 * start, 2 * (start + size), 2 * target, depth
+
+
+def _big_endian(value: int) -> bytes:
+    """Return a number as the exception table has it."""
+    digits = [value & 63]
+    while value := value >> 6:
+        digits.append(value & 63 | 64)
+    return bytes(digits[::-1])
+
+
+def _little_endian(value: int) -> bytes:
+    """Return a number as the table of lines has it."""
+    digits = []
+    while value > 63:
+        digits.append(value & 63 | 64)
+        value >>= 6
+    return bytes([*digits, value])
+
+
+def _lines(places: Iterable[tuple[tuple, int]], line: int) -> bytes:
+    """Return the table of lines: at most eight units of code in each row."""
+    table = bytearray()
+    runs: list[list] = []
+    for place, size in places:
+        if runs and runs[-1][0] == place:
+            runs[-1][1] += size
+        else:
+            runs.append([place, size])
+    for (first, last, column, end), size in runs:
+        for units in [8] * (size // 16) + [size % 16 // 2] * (size % 16 > 0):
+            if first is None:
+                table.append(0x80 | 15 << 3 | units - 1)
+                continue
+            bare = column is None and end is None and last == first
+            table.append(0x80 | (13 if bare else 14) << 3 | units - 1)
+            delta, line = first - line, first
+            table += _little_endian(abs(delta) << 1 | (delta < 0))
+            if not bare:
+                table += _little_endian(last - first)
+                for x in column, end:
+                    table += _little_endian(0 if x is None else x + 1)
+    return bytes(table)
