@@ -39,6 +39,9 @@ CACHE, EXTENDED_ARG = dis.opmap["CACHE"], dis.opmap["EXTENDED_ARG"]
 JUMPS = {*dis.hasjrel, *dis.hasjabs}
 BACKWARD = {opcode for name, opcode in dis.opmap.items() if "JUMP_BACKWARD" in name}
 
+LINE_ALONE, LONG, NO_PLACE = 13, 14, 15
+"""The kinds of rows of the table of lines that are written."""
+
 _caches: dict[int, int] = {}
 """How many bytes of CACHE follow each opcode."""
 
@@ -67,16 +70,21 @@ def take_apart(code: CodeType) -> Listing:
 
     numbers = {start: number for number, start in enumerate(starts)}
     numbers[len(raw)] = len(starts)
-    for number, ((opcode, argument, _), at, end) in enumerate(zip(instructions, own, ends)):
-        if _caches.setdefault(opcode, end - at - 2) != end - at - 2:
-            raise refusal(code, f"{dis.opname[opcode]} has {end - at - 2} bytes of CACHE")
-        if opcode in JUMPS:
+    counts = {(raw[at], end - at - 2) for at, end in zip(own, ends)}
+    for opcode, count in counts:
+        if _caches.setdefault(opcode, count) != count:
+            raise refusal(code, f"{dis.opname[opcode]} has {count} bytes of CACHE")
+    try:
+        for number in [k for k, at in enumerate(own) if raw[at] in JUMPS]:
+            opcode, argument, _ = instructions[number]
             away = -2 * argument if opcode in BACKWARD else 2 * argument
-            instructions[number] = opcode, 0, numbers[end + away]
-    handlers = [
-        Handler(numbers[start], numbers[end], numbers[target], depth >> 1, bool(depth & 1))
-        for start, end, target, depth in _rows(code.co_exceptiontable)
-    ]
+            instructions[number] = opcode, 0, numbers[ends[number] + away]
+        handlers = [
+            Handler(numbers[start], numbers[end], numbers[target], depth >> 1, bool(depth & 1))
+            for start, end, target, depth in _rows(code.co_exceptiontable)
+        ]
+    except KeyError as error:
+        raise refusal(code, f"no instruction begins at {error}") from None
     places = list(code.co_positions())
     return Listing(instructions, [places[at // 2] for at in starts], handlers)
 
@@ -166,6 +174,8 @@ def _big_endian(value: int) -> bytes:
 
 def _little_endian(value: int) -> bytes:
     """Return a number as the table of lines has it."""
+    if value < 64:
+        return bytes((value,))
     digits = []
     while value > 63:
         digits.append(value & 63 | 64)
@@ -183,16 +193,16 @@ def _lines(places: Iterable[tuple[tuple, int]], line: int) -> bytes:
         else:
             runs.append([place, size])
     for (first, last, column, end), size in runs:
+        kind, rest, tail = NO_PLACE, b"", b""
+        if first is not None:
+            kind = LINE_ALONE if column is None and end is None and last == first else LONG
+            rest = _little_endian(abs(first - line) << 1 | (first < line))
+            line = first
+        if kind == LONG:
+            columns = [0 if x is None else x + 1 for x in (column, end)]
+            tail = b"".join(map(_little_endian, (last - first, *columns)))
         for units in [8] * (size // 16) + [size % 16 // 2] * (size % 16 > 0):
-            if first is None:
-                table.append(0x80 | 15 << 3 | units - 1)
-                continue
-            bare = column is None and end is None and last == first
-            table.append(0x80 | (13 if bare else 14) << 3 | units - 1)
-            delta, line = first - line, first
-            table += _little_endian(abs(delta) << 1 | (delta < 0))
-            if not bare:
-                table += _little_endian(last - first)
-                for x in column, end:
-                    table += _little_endian(0 if x is None else x + 1)
+            table.append(0x80 | kind << 3 | units - 1)
+            table += rest + tail
+            rest = rest and b"\0"  # the next row begins at the same line
     return bytes(table)

@@ -368,8 +368,8 @@ class _Copy:
         def copy(places: Iterable[int]) -> None:
             nonlocal pushed
             for place in places:
-                if stack[-place] != OBJECT:
-                    raise refusal(self.code, f"{event} has an empty place")
+                if stack[-place:][:1] != OBJECT:
+                    raise refusal(self.code, f"{event} has no object at {place}")
                 made.append((COPY, place + pushed, None))
                 pushed += 1
             self.extra = max(self.extra, pushed + 1)
