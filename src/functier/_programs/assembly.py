@@ -36,7 +36,7 @@ class Listing(NamedTuple):
 
 
 CACHE, EXTENDED_ARG = dis.opmap["CACHE"], dis.opmap["EXTENDED_ARG"]
-JUMPS = {*dis.hasjrel, *dis.hasjabs}
+JUMPS = {*dis.hasjrel}
 BACKWARD = {opcode for name, opcode in dis.opmap.items() if "JUMP_BACKWARD" in name}
 
 LINE_ALONE, LONG, NO_PLACE = 13, 14, 15

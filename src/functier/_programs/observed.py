@@ -81,12 +81,12 @@ class Events:
 
 NAME, CELL, SLICE = "the name", "the cell", slice(2, 1)
 
-Part = int | str | None | slice | tuple | dict
-"""An argument of a call: the object at a place of the stack (1 is the top), what the instruction
-names, another string or None, or a slice, tuple or dict of objects at places.
+Told = tuple[Any, ...]
+"""A method and its arguments: the object at a place of the stack (1 is the top), what the
+instruction names, another string or None, or a slice, tuple or dict of objects at places.
 """
 
-TOLD: dict[str, tuple[Part, ...]] = {
+TOLD: dict[str, Told] = {
     "LOAD_ATTR": ("attribute", 1, NAME),
     "LOAD_METHOD": ("attribute", 1, NAME),
     "IMPORT_FROM": ("attribute", 1, NAME),
@@ -120,7 +120,7 @@ TOLD: dict[str, tuple[Part, ...]] = {
     "TO_BOOL": ("truth", 1),
     "FORMAT_WITH_SPEC": ("contents", 2),
 }
-"""The instructions that tell one event, and its arguments."""
+"""What the instructions tell that always tell the same."""
 TOLD |= dict.fromkeys(
     (
         "GET_ITER", "GET_YIELD_FROM_ITER", "GET_AITER", "GET_AWAITABLE", "GET_LEN",
@@ -141,10 +141,9 @@ def _opcodes(names: str) -> list[int]:
     return [number_of(name) for name in names.split()]
 
 
-COPY, SWAP, POP_TOP, PUSH_NULL, LOAD_CONST, BUILD_SLICE, BUILD_TUPLE, BUILD_MAP, BUILD_KEYS = (
-    _opcodes("COPY SWAP POP_TOP PUSH_NULL LOAD_CONST BUILD_SLICE BUILD_TUPLE BUILD_MAP "
-             "BUILD_CONST_KEY_MAP")
-)  # fmt: skip
+COPY, SWAP, POP_TOP, PUSH_NULL, LOAD_CONST, BUILD_SLICE, BUILD_TUPLE, BUILD_DICT = _opcodes(
+    "COPY SWAP POP_TOP PUSH_NULL LOAD_CONST BUILD_SLICE BUILD_TUPLE BUILD_CONST_KEY_MAP"
+)
 LOAD_ATTR, LOAD_METHOD, LOAD_SUPER, COMPARE_OP, TO_BOOL = _opcodes(
     "LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR COMPARE_OP TO_BOOL"
 )
@@ -157,14 +156,16 @@ SHIFTS = {LOAD_ATTR: 1, LOAD_SUPER: 2} if sys.version_info >= (3, 12) else {}
 AS_BOOL = 16 if sys.version_info >= (3, 13) else 0
 """The bit of COMPARE_OP that asks for the truth of the result."""
 
-_PROBE = "x.a(b)\nif x < y or x.c: -x\n+x"
-_probe = take_apart(compile(_PROBE, "", "exec")).instructions  # finds the CACHE of what is inserted
-POSITIVE = next((x for opcode, x, _ in _probe if opcode == INTRINSIC), -1)
+KNOWN = (3, 11) <= sys.version_info < (3, 14) and sys.implementation.name == "cpython"
+_probe = compile("x.a(b)\nif x.c: +x", "", "exec")  # has the CACHE of all that is inserted
+_found = take_apart(_probe).instructions if KNOWN else []
+POSITIVE = next((argument for opcode, argument, _ in _found if opcode == INTRINSIC), -1)
+"""The number of the unary plus, from 3.12 on."""
 
 BY_OPCODE = {number_of(name): told for name, told in TOLD.items()}
-BY_ARGUMENT: dict[int, Callable[[int], list[tuple[Part, ...]]]] = {
+BY_ARGUMENT: dict[int, Callable[[int], list[Told]]] = {
     number_of("BUILD_SET"): lambda n: [("operands", *range(n, 0, -1))] * (n > 0),
-    BUILD_MAP: lambda n: [("operands", *range(2 * n, 0, -2))] * (n > 0),
+    number_of("BUILD_MAP"): lambda n: [("operands", *range(2 * n, 0, -2))] * (n > 0),
     number_of("RAISE_VARARGS"): lambda n: [("raises", *range(n, 0, -1))] * (n > 0),
     number_of("MATCH_CLASS"): lambda n: [
         *[("attribute", 2, "__match_args__")] * (n > 0), ("contents", 3)
@@ -214,8 +215,8 @@ def observed(code: CodeType, events: Events) -> CodeType:
     reads bit_count of int
     2
     """
-    if not (3, 11) <= sys.version_info < (3, 14) or sys.implementation.name != "cpython":
-        raise refusal(code, "its instructions are unknown")
+    if not KNOWN:
+        raise refusal(code, "the instructions of this version of Python are unknown")
     return _Copy(code, events).made()
 
 
@@ -297,22 +298,25 @@ class _Copy:
             if stack is None:
                 continue
             if opcode in BY_OPCODE:
-                name = CELL
-                if NAME in BY_OPCODE[opcode]:
+                told, name = BY_OPCODE[opcode], ""
+                if NAME in told:
                     name = self.code.co_names[argument >> SHIFTS.get(opcode, 0)]
-                found[number] = self.tell(stack, *BY_OPCODE[opcode], name=name, cell=argument)
+                found[number] = self.tell(stack, told, name, argument)
             elif opcode in BY_ARGUMENT:
-                parts = [self.tell(stack, *each) for each in BY_ARGUMENT[opcode](argument)]
+                parts = [self.tell(stack, each) for each in BY_ARGUMENT[opcode](argument)]
                 found[number] = [x for part in parts for x in part]
-            elif opcode == CALL or opcode == CALL_KW:
-                first, names = number - (PRECALL != -1), ()
-                before, constant, _ = instructions[first - 1]
-                if before == KW_NAMES or opcode == CALL_KW:
-                    names = self.code.co_consts[constant]
-                    first -= before == KW_NAMES
-                if opcode == CALL_KW and before != LOAD_CONST:
-                    raise refusal(self.code, "names of arguments are no constant")
-                found[first] = self.call(stack, argument, names, opcode == CALL_KW)
+            elif opcode == CALL:
+                first = number
+                while instructions[first - 1][0] in (PRECALL, KW_NAMES):
+                    first -= 1
+                before, constant, _ = instructions[first]
+                names = self.code.co_consts[constant] if before == KW_NAMES else ()
+                found[first] = self.call(stack, argument, names, 0)
+            elif opcode == CALL_KW:
+                before, constant, _ = instructions[number - 1]
+                if before != LOAD_CONST:
+                    raise refusal(self.code, "the names of arguments are not a constant")
+                found[number] = self.call(stack, argument, self.code.co_consts[constant], 1)
             elif opcode == CALL_EX:
                 found[number] = self.call_spread(stack, argument & 1)
             elif opcode in (KW_NAMES, PRECALL):
@@ -330,7 +334,7 @@ class _Copy:
         named = len(names) + above
         args = tuple(range(top, named, -1))
         kwargs = dict(zip(names, range(named, above, -1)))
-        return self.tell(stack, "called", callee, args, kwargs)
+        return self.tell(stack, ("called", callee, args, kwargs))
 
     def call_spread(self, stack: str, named: int) -> list[Instruction]:
         """Make a tuple of the arguments after a star, and tell a call with it."""
@@ -338,10 +342,10 @@ class _Copy:
         callee, empty = (args + 2, args + 1) if EMPTY_ABOVE else (args + 1, args + 2)
         if stack[-empty] != EMPTY:
             raise refusal(self.code, "the function of a call with a star is not alone")
-        spread = self.tell(stack, "spreads", args)[:-1]  # the function that makes it
+        spread = self.tell(stack, ("spreads", args))[:-1]  # the function that makes it
         spread += [*PLACE, (COPY, args + 2, None), *_call(1), (SWAP, args + 1, None)]
         spread += [(POP_TOP, 0, None)]
-        return spread + self.tell(stack, "called", callee, args, 1 if named else {})
+        return spread + self.tell(stack, ("called", callee, args, 1 if named else {}))
 
     def plain(self, instruction: Instruction, stack: str | None) -> list[Instruction]:
         """Return what stands for an instruction: mostly itself."""
@@ -351,65 +355,50 @@ class _Copy:
         if opcode in SHIFTS and argument & 1:
             return [(opcode, argument - 1, None), *PLACE]
         if opcode == COMPARE_OP and argument & AS_BOOL and stack is not None:
-            told = self.tell(stack[:-1], "truth", 1)
+            told = self.tell(stack[:-1], ("truth", 1))
             return [(opcode, argument - AS_BOOL, None), *told, (TO_BOOL, 0, None)]
         return [instruction]
 
     # ---- one call ----
 
-    def tell(
-        self, stack: str, event: Part, *parts: Part, name: str = "", cell: int = -1
-    ) -> list[Instruction]:
-        """Return the call of a method of the events, with copies of what is on the stack."""
-        function = (LOAD_CONST, self.number_of_event(str(event)), None)
+    def tell(self, stack: str, told: Told, name: str = "", cell: int = -1) -> list[Instruction]:
+        """Return the call of a method, with copies of what is on the stack."""
+        event, *parts = told
+        own = self.calls if hasattr(self.calls, event) else self.events
+        function = (LOAD_CONST, self.number_of(getattr(own, event)), None)
         made: list[Instruction] = [function, NULL] if EMPTY_ABOVE else [NULL, function]
-        pushed = 2
-
-        def copy(places: Iterable[int]) -> None:
-            nonlocal pushed
-            for place in places:
-                if stack[-place:][:1] != OBJECT:
-                    raise refusal(self.code, f"{event} has no object at {place}")
-                made.append((COPY, place + pushed, None))
-                pushed += 1
-            self.extra = max(self.extra, pushed + 1)
-
-        for part in parts:
+        for pushed, part in enumerate(parts, 2):
             if type(part) is int:
-                copy([part])
-                continue
-            before = pushed
-            if type(part) is slice:
-                copy([part.start, part.stop])
+                made += self.copies(stack, [part], pushed)
+            elif type(part) is slice:
+                made += self.copies(stack, [part.start, part.stop], pushed)
                 made.append((BUILD_SLICE, 2, None))
             elif type(part) is tuple:
-                copy(part)
+                made += self.copies(stack, part, pushed)
                 made.append((BUILD_TUPLE, len(part), None))
-            elif type(part) is dict and part:
-                copy(part.values())
-                made.append((LOAD_CONST, self.number_of(tuple(part)), None))
-                made.append((BUILD_KEYS, len(part), None))
             elif type(part) is dict:
-                made.append((BUILD_MAP, 0, None))
+                made += self.copies(stack, part.values(), pushed)
+                made.append((LOAD_CONST, self.number_of(tuple(part)), None))
+                made.append((BUILD_DICT, len(part), None))
             elif part == CELL:
                 made.append((LOAD_CELL, cell, None))
             else:
                 made.append((LOAD_CONST, self.number_of(name if part == NAME else part), None))
-            pushed = before + 1
-        self.extra = max(self.extra, pushed + 1)
+        self.extra = max(self.extra, len(made))
         return [*made, *_call(len(parts)), (POP_TOP, 0, None)]
 
+    def copies(self, stack: str, places: Iterable[int], pushed: int) -> list[Instruction]:
+        """Return copies of objects, when so many things lie on the stack above them."""
+        if any(stack[-place:][:1] != OBJECT for place in places):
+            raise refusal(self.code, "what it reads is no object")
+        return [(COPY, place + above, None) for above, place in enumerate(places, pushed)]
+
     def number_of(self, value: Any) -> int:
-        """Return the number of a constant."""
-        return self._add((False, value), value)
+        """Return the number of a constant that is added.
 
-    def number_of_event(self, name: str) -> int:
-        own = self.calls if hasattr(self.calls, name) else self.events
-        return self._add((True, name), getattr(own, name))
-
-    def _add(self, key: Any, value: Any) -> int:
-        """NOTE: the first constant is not a string: that would be the docstring."""
-        if key not in self.added:
-            self.added[key] = len(self.consts)
+        The first of all is a function, because a string would be the docstring.
+        """
+        if value not in self.added:
+            self.added[value] = len(self.consts)
             self.consts.append(value)
-        return self.added[key]
+        return self.added[value]
