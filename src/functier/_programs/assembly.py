@@ -35,7 +35,12 @@ class Listing(NamedTuple):
     handlers: list[Handler]
 
 
-CACHE, EXTENDED_ARG = dis.opmap["CACHE"], dis.opmap["EXTENDED_ARG"]
+def opcodes(names: str) -> list[int]:
+    """Return the opcodes of names, with -1 where this version of Python has none."""
+    return [dis.opmap.get(name, -1) for name in names.split()]
+
+
+CACHE, EXTENDED_ARG = opcodes("CACHE EXTENDED_ARG")
 JUMPS = {*dis.hasjrel}
 BACKWARD = {opcode for name, opcode in dis.opmap.items() if "JUMP_BACKWARD" in name}
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
-from .assembly import Instruction, Listing, put_together, refusal, take_apart
-from .stacks import EMPTY, EMPTY_ABOVE, OBJECT, number_of, stacks_of
+from .assembly import Instruction, Listing, opcodes, put_together, refusal, take_apart
+from .stacks import EMPTY, EMPTY_ABOVE, OBJECT, stacks_of
 
 MISSING: Any = object()
 """The value of a cell that is deleted."""
@@ -136,21 +136,17 @@ for _name in dis.opmap:
     elif ("_IF_" in _name or _name == "UNARY_NOT") and sys.version_info < (3, 13):
         TOLD[_name] = "truth", 1  # from 3.13 on they get a bool, from TO_BOOL
 
-
-def _opcodes(names: str) -> list[int]:
-    return [number_of(name) for name in names.split()]
-
-
-COPY, SWAP, POP_TOP, PUSH_NULL, LOAD_CONST, BUILD_SLICE, BUILD_TUPLE, BUILD_DICT = _opcodes(
+COPY, SWAP, POP_TOP, PUSH_NULL, LOAD_CONST, BUILD_SLICE, BUILD_TUPLE, BUILD_DICT = opcodes(
     "COPY SWAP POP_TOP PUSH_NULL LOAD_CONST BUILD_SLICE BUILD_TUPLE BUILD_CONST_KEY_MAP"
 )
-LOAD_ATTR, LOAD_METHOD, LOAD_SUPER, COMPARE_OP, TO_BOOL = _opcodes(
+LOAD_ATTR, LOAD_METHOD, LOAD_SUPER, COMPARE_OP, TO_BOOL = opcodes(
     "LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR COMPARE_OP TO_BOOL"
 )
-KW_NAMES, PRECALL, CALL, CALL_KW, CALL_EX, INTRINSIC = _opcodes(
-    "KW_NAMES PRECALL CALL CALL_KW CALL_FUNCTION_EX CALL_INTRINSIC_1"
+KW_NAMES, PRECALL, CALL, CALL_KW, CALL_EX = opcodes(
+    "KW_NAMES PRECALL CALL CALL_KW CALL_FUNCTION_EX"
 )
-LOAD_CELL = number_of("LOAD_FAST" if sys.version_info >= (3, 13) else "LOAD_CLOSURE")
+INTRINSIC, FORMAT_VALUE = opcodes("CALL_INTRINSIC_1 FORMAT_VALUE")
+(LOAD_CELL,) = opcodes("LOAD_FAST" if sys.version_info >= (3, 13) else "LOAD_CLOSURE")
 SHIFTS = {LOAD_ATTR: 1, LOAD_SUPER: 2} if sys.version_info >= (3, 12) else {}
 """By how many bits an argument is shifted that is the number of a name and more."""
 AS_BOOL = 16 if sys.version_info >= (3, 13) else 0
@@ -162,15 +158,15 @@ _found = take_apart(_probe).instructions if KNOWN else []
 POSITIVE = next((argument for opcode, argument, _ in _found if opcode == INTRINSIC), -1)
 """The number of the unary plus, from 3.12 on."""
 
-BY_OPCODE = {number_of(name): told for name, told in TOLD.items()}
+BY_OPCODE = dict(zip(opcodes(" ".join(TOLD)), TOLD.values()))
 BY_ARGUMENT: dict[int, Callable[[int], list[Told]]] = {
-    number_of("BUILD_SET"): lambda n: [("operands", *range(n, 0, -1))] * (n > 0),
-    number_of("BUILD_MAP"): lambda n: [("operands", *range(2 * n, 0, -2))] * (n > 0),
-    number_of("RAISE_VARARGS"): lambda n: [("raises", *range(n, 0, -1))] * (n > 0),
-    number_of("MATCH_CLASS"): lambda n: [
+    dis.opmap["BUILD_SET"]: lambda n: [("operands", *range(n, 0, -1))] * (n > 0),
+    dis.opmap["BUILD_MAP"]: lambda n: [("operands", *range(2 * n, 0, -2))] * (n > 0),
+    dis.opmap["RAISE_VARARGS"]: lambda n: [("raises", *range(n, 0, -1))] * (n > 0),
+    dis.opmap["MATCH_CLASS"]: lambda n: [
         *[("attribute", 2, "__match_args__")] * (n > 0), ("contents", 3)
     ],
-    number_of("FORMAT_VALUE"): lambda flags: [("contents", 2 if flags & 4 else 1)],
+    FORMAT_VALUE: lambda flags: [("contents", 2 if flags & 4 else 1)],
     INTRINSIC: lambda which: [("operands", 1)] * (which == POSITIVE),
 }  # fmt: skip
 """What an instruction tells, where it depends on the argument."""

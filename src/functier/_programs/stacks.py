@@ -8,7 +8,7 @@ import dis
 import sys
 from types import CodeType
 
-from .assembly import Handler, Instruction, Listing, refusal
+from .assembly import Handler, Instruction, Listing, opcodes, refusal
 
 OBJECT, EMPTY, UNKNOWN = "o", "-", "?"
 """A place holds an object, or none, or one of both. A stack is a string of these, the top last."""
@@ -18,30 +18,20 @@ EMPTY_ABOVE = sys.version_info >= (3, 13)
 PAIR = OBJECT + EMPTY if EMPTY_ABOVE else EMPTY + OBJECT
 
 
-def number_of(name: str) -> int:
-    """Return the opcode of a name, or -1 where this version of Python has none."""
-    return dis.opmap.get(name, -1)
-
-
-COPY, SWAP, PUSH_NULL, GENERATOR = map(number_of, ("COPY", "SWAP", "PUSH_NULL", "RETURN_GENERATOR"))
-CALL, PRECALL, CLEARING, STORING = map(
-    number_of, ("CALL", "PRECALL", "LOAD_FAST_AND_CLEAR", "STORE_FAST_LOAD_FAST")
-)
-CALLS = {CALL, number_of("CALL_KW"), number_of("CALL_FUNCTION_EX")}
+COPY, SWAP, PUSH_NULL, GENERATOR = opcodes("COPY SWAP PUSH_NULL RETURN_GENERATOR")
+PRECALL, CALL, CALL_KW, CALL_EX = opcodes("PRECALL CALL CALL_KW CALL_FUNCTION_EX")
+GLOBAL, ATTRIBUTE, METHOD, SUPER = opcodes("LOAD_GLOBAL LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR")
+CLEARING, STORING = opcodes("LOAD_FAST_AND_CLEAR STORE_FAST_LOAD_FAST")
 ENDS = {
-    number_of(name)
-    for name in (
-        "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD",
-        "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT",
-    )
-}  # fmt: skip
+    *opcodes("RETURN_VALUE RETURN_CONST RAISE_VARARGS RERAISE"),
+    *opcodes("JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"),
+}
 """The instructions after which the next one does not run."""
 
-WITH_PLACE = {number_of("LOAD_GLOBAL"): 0, number_of("LOAD_METHOD"): 1}
+WITH_PLACE = {GLOBAL: 0, METHOD: 1}
 """The instructions that may leave a function and an empty place: how many places they take."""
-ALWAYS = number_of("LOAD_METHOD")  # the others where the lowest bit of the argument is set
 if sys.version_info >= (3, 12):
-    WITH_PLACE |= {number_of("LOAD_ATTR"): 1, number_of("LOAD_SUPER_ATTR"): 3}
+    WITH_PLACE |= {ATTRIBUTE: 1, SUPER: 3}
 
 
 def stacks_of(code: CodeType, listing: Listing) -> list[str | None]:
@@ -97,7 +87,7 @@ def _after(instruction: Instruction, stack: str, jump: bool) -> str:
         return stack + EMPTY
     if opcode == CLEARING:
         return stack + UNKNOWN
-    if opcode in WITH_PLACE and (argument & 1 or opcode == ALWAYS):
+    if opcode in WITH_PLACE and (argument & 1 or opcode == METHOD):
         return stack[: len(stack) - WITH_PLACE[opcode]] + PAIR
     if opcode == PRECALL:
         return stack  # its effect is that of CALL, which dis divides in two
@@ -109,4 +99,4 @@ def _after(instruction: Instruction, stack: str, jump: bool) -> str:
     if effect > 0:
         return stack + OBJECT * effect
     after = stack[: len(stack) + effect]
-    return after[:-1] + OBJECT if opcode in CALLS or opcode == STORING else after
+    return after[:-1] + OBJECT if opcode in (CALL, CALL_KW, CALL_EX, STORING) else after
