@@ -681,6 +681,46 @@ def test_an_event_may_raise():
     assert x == [1, "finally"]
 
 
+class Stop(BaseException):
+    """Raised by an event."""
+
+
+class Stopping(Count):
+    """Raises at one event."""
+
+    def __init__(self, last):
+        self.last = last
+
+
+def stopping(self, *args):
+    self.told += 1
+    if self.told == self.last:
+        raise Stop
+
+
+for _name in NAMES:
+    setattr(Stopping, _name, stopping)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # coroutines that nobody awaits
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(("function", "args", "tells"), [x for x in CASES if x.id != "larger"])
+def test_each_event_may_raise(function, args, tells):
+    """Handlers find the stack that they need, wherever it is."""
+    plain, last, stopped = outcome(function, copy.deepcopy(args)), 0, True
+    while stopped and last < 50:
+        last += 1
+        stop = Stopping(last)
+        made = copied(function, stop)
+        try:
+            found = outcome(made, copy.deepcopy(args))
+        except (Stop, BaseExceptionGroup):
+            continue
+        stopped = stop.told >= last
+        assert stopped or found == plain
+    assert last > 1
+
+
 def test_lines_are_traced_as_before():
     def lines_of(function, args):
         found = []
