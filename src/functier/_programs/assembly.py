@@ -48,42 +48,39 @@ LINE_ALONE, LONG, NO_PLACE = 13, 14, 15
 """The kinds of rows of the table of lines that are written."""
 
 _caches: dict[int, int] = {}
-"""How many bytes of CACHE follow each opcode."""
+"""How many CACHE follow each opcode."""
 
 
 def take_apart(code: CodeType) -> Listing:
     """Return the instructions of a code object."""
     raw = code.co_code
+    opcodes, bytes_of = raw[::2], raw[1::2]
     instructions: list[Instruction] = []
     starts, own = [0], []  # where each begins, and where its opcode is
     argument, started = 0, True
-    for at in range(0, len(raw), 2):
-        opcode = raw[at]
+    for at, opcode in enumerate(opcodes):
         if opcode == CACHE:
             continue
         if not started:
             starts.append(at)
             started = True
-        argument |= raw[at + 1]
         if opcode == EXTENDED_ARG:
-            argument <<= 8
+            argument = (argument | bytes_of[at]) << 8
             continue
         own.append(at)
-        instructions.append((opcode, argument, None))
+        instructions.append((opcode, argument | bytes_of[at], None))
         argument, started = 0, False
-    ends = [*starts[1:], len(raw)]
+    ends = [*starts[1:], len(opcodes)]
 
-    numbers = {start: number for number, start in enumerate(starts)}
-    numbers[len(raw)] = len(starts)
-    counts = {(raw[at], end - at - 2) for at, end in zip(own, ends)}
-    for opcode, count in counts:
+    for opcode, count in {(opcodes[at], end - at - 1) for at, end in zip(own, ends)}:
         if _caches.setdefault(opcode, count) != count:
-            raise refusal(code, f"{dis.opname[opcode]} has {count} bytes of CACHE")
+            raise refusal(code, f"{dis.opname[opcode]} has {count} CACHE")
+    numbers = {start: number for number, start in enumerate([*starts, len(opcodes)])}
     try:
-        for number in [k for k, at in enumerate(own) if raw[at] in JUMPS]:
-            opcode, argument, _ = instructions[number]
-            away = -2 * argument if opcode in BACKWARD else 2 * argument
-            instructions[number] = opcode, 0, numbers[ends[number] + away]
+        for number, (opcode, argument, _) in enumerate(instructions):
+            if opcode in JUMPS:
+                away = -argument if opcode in BACKWARD else argument
+                instructions[number] = opcode, 0, numbers[ends[number] + away]
         handlers = [
             Handler(numbers[start], numbers[end], numbers[target], depth >> 1, bool(depth & 1))
             for start, end, target, depth in _rows(code.co_exceptiontable)
@@ -91,7 +88,7 @@ def take_apart(code: CodeType) -> Listing:
     except KeyError as error:
         raise refusal(code, f"no instruction begins at {error}") from None
     places = list(code.co_positions())
-    return Listing(instructions, [places[at // 2] for at in starts], handlers)
+    return Listing(instructions, [places[start] for start in starts], handlers)
 
 
 def put_together(code: CodeType, listing: Listing, **changes: Any) -> CodeType:
@@ -99,42 +96,35 @@ def put_together(code: CodeType, listing: Listing, **changes: Any) -> CodeType:
     instructions, places, handlers = listing
     arguments = [argument for _, argument, _ in instructions]
     counts = [_caches.get(opcode, 0) for opcode, _, _ in instructions]
-    sizes = [
-        count + 2 if x < 256 else count + 2 + 2 * _long(x) for x, count in zip(arguments, counts)
-    ]
-    jumps = [
-        (k, target, opcode)
-        for k, (opcode, _, target) in enumerate(instructions)
-        if target is not None
-    ]
+    sizes = [1 + count + _long(x) for x, count in zip(arguments, counts)]
+    jumps = [k for k, (_, _, target) in enumerate(instructions) if target is not None]
     grown = True
     while grown:
         grown = False
         starts = [0, *accumulate(sizes)]
-        for number, target, opcode in jumps:
-            away = starts[target] - starts[number + 1]
-            if opcode in BACKWARD:
-                away = -away
-            if away < 0:
+        for number in jumps:
+            opcode, _, target = instructions[number]
+            away = starts[target] - starts[number + 1]  # type: ignore[index]
+            arguments[number] = argument = -away if opcode in BACKWARD else away
+            if argument < 0:
                 raise refusal(code, "a jump goes the other way")
-            arguments[number] = argument = away // 2
-            needed = counts[number] + 2 + 2 * _long(argument)
+            needed = 1 + counts[number] + _long(argument)
             if sizes[number] < needed:
                 sizes[number], grown = needed, True
 
     raw = bytearray()
     for (opcode, _, _), argument, size, count in zip(instructions, arguments, sizes, counts):
-        for shift in range(4 * (size - count - 2), 0, -8):
+        for shift in range(8 * (size - count - 1), 0, -8):
             raw += bytes((EXTENDED_ARG, argument >> shift & 255))
         raw.append(opcode)
         raw.append(argument & 255)
         if count:
-            raw += bytes(count)
+            raw += bytes(2 * count)
     table = bytearray()
     for start, end, target, depth, lasti in handlers:
         first = len(table)
         for value in starts[start], starts[end] - starts[start], starts[target]:
-            table += _big_endian(value // 2)
+            table += _big_endian(value)
         table += _big_endian(depth << 1 | lasti)
         table[first] |= 128
     made = code.replace(
@@ -154,11 +144,13 @@ def refusal(code: CodeType, why: str) -> NotImplementedError:
 
 def _long(argument: int) -> int:
     """Return how many EXTENDED_ARG an argument needs."""
-    return (argument > 0xFF) + (argument > 0xFFFF) + (argument > 0xFFFFFF)
+    if argument < 256:
+        return 0
+    return 1 + (argument > 0xFFFF) + (argument > 0xFFFFFF)
 
 
 def _rows(table: bytes) -> Iterable[tuple[int, int, int, int]]:
-    """Return start, end and target in bytes, and the depth and a bit, of each handler."""
+    """Return start, end and target, and the depth and a bit, of each row of the table."""
     values, value = [], 0
     for byte in table:
         value = value << 6 | byte & 63
@@ -166,7 +158,7 @@ def _rows(table: bytes) -> Iterable[tuple[int, int, int, int]]:
             values.append(value)
             value = 0
     for start, size, target, depth in zip(*[iter(values)] * 4):
-        yield 2 * start, 2 * (start + size), 2 * target, depth
+        yield start, start + size, target, depth
 
 
 def _big_endian(value: int) -> bytes:
@@ -192,22 +184,30 @@ def _lines(places: Iterable[tuple[tuple, int]], line: int) -> bytes:
     """Return the table of lines: at most eight units of code in each row."""
     table = bytearray()
     runs: list[list] = []
+    before = None
     for place, size in places:
-        if runs and runs[-1][0] == place:
+        if place is before:
             runs[-1][1] += size
         else:
             runs.append([place, size])
+            before = place
     for (first, last, column, end), size in runs:
-        kind, rest, tail = NO_PLACE, b"", b""
+        kind, numbers = NO_PLACE, []
         if first is not None:
             kind = LINE_ALONE if column is None and end is None and last == first else LONG
-            rest = _little_endian(abs(first - line) << 1 | (first < line))
+            numbers = [abs(first - line) << 1 | (first < line)]
             line = first
         if kind == LONG:
-            columns = [0 if x is None else x + 1 for x in (column, end)]
-            tail = b"".join(map(_little_endian, (last - first, *columns)))
-        for units in [8] * (size // 16) + [size % 16 // 2] * (size % 16 > 0):
-            table.append(0x80 | kind << 3 | units - 1)
-            table += rest + tail
-            rest = rest and b"\0"  # the next row begins at the same line
+            numbers += (
+                last - first,
+                0 if column is None else column + 1,
+                0 if end is None else end + 1,
+            )
+        while size > 0:
+            table.append(0x80 | kind << 3 | min(size, 8) - 1)
+            size -= 8
+            if numbers:
+                small = max(numbers) < 64
+                table += bytes(numbers) if small else b"".join(map(_little_endian, numbers))
+                numbers[0] = 0  # the next row begins at the same line
     return bytes(table)

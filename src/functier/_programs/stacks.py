@@ -6,6 +6,7 @@ and the arguments of a call begin behind it. So each place is followed from wher
 
 import dis
 import sys
+from functools import lru_cache
 from types import CodeType
 
 from .assembly import Handler, Instruction, Listing, opcodes, refusal
@@ -94,9 +95,15 @@ def _after(instruction: Instruction, stack: str, jump: bool) -> str:
     if opcode == CALL and PRECALL != -1:
         effect = -1 - argument
     else:
-        given = argument if opcode >= dis.HAVE_ARGUMENT else None
-        effect = dis.stack_effect(opcode, given, jump=jump)
+        effect = _effect(opcode, argument, jump)
     if effect > 0:
         return stack + OBJECT * effect
     after = stack[: len(stack) + effect]
     return after[:-1] + OBJECT if opcode in (CALL, CALL_KW, CALL_EX, STORING) else after
+
+
+@lru_cache(10_000)
+def _effect(opcode: int, argument: int, jump: bool) -> int:
+    """Return how many places an instruction adds to the stack."""
+    given = argument if opcode >= dis.HAVE_ARGUMENT else None
+    return dis.stack_effect(opcode, given, jump=jump)
