@@ -8,8 +8,10 @@ NOTE [instructions]
 """
 
 import dis
+from bisect import bisect
 from collections.abc import Iterable
-from itertools import accumulate
+from itertools import accumulate, repeat
+from operator import sub
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -53,34 +55,27 @@ _caches: dict[int, int] = {}
 
 def take_apart(code: CodeType) -> Listing:
     """Return the instructions of a code object."""
-    raw = code.co_code
-    opcodes, bytes_of = raw[::2], raw[1::2]
-    instructions: list[Instruction] = []
-    starts, own = [0], []  # where each begins, and where its opcode is
-    argument, started = 0, True
-    for at, opcode in enumerate(opcodes):
-        if opcode == CACHE:
-            continue
-        if not started:
-            starts.append(at)
-            started = True
-        if opcode == EXTENDED_ARG:
-            argument = (argument | bytes_of[at]) << 8
-            continue
-        own.append(at)
-        instructions.append((opcode, argument | bytes_of[at], None))
-        argument, started = 0, False
-    ends = [*starts[1:], len(opcodes)]
+    units, bytes_of = code.co_code[::2], code.co_code[1::2]
+    own = [at for at, unit in enumerate(units) if unit != CACHE and unit != EXTENDED_ARG]
+    opcodes = [units[at] for at in own]
+    arguments = [bytes_of[at] for at in own]
+    starts = own.copy()
+    for at in [at for at, unit in enumerate(units) if unit == EXTENDED_ARG]:
+        number = bisect(own, at)
+        arguments[number] |= bytes_of[at] << 8 * (own[number] - at)
+        starts[number] = min(starts[number], at)
+    ends = [*starts[1:], len(units)]
 
-    for opcode, count in {(opcodes[at], end - at - 1) for at, end in zip(own, ends)}:
-        if _caches.setdefault(opcode, count) != count:
-            raise refusal(code, f"{dis.opname[opcode]} has {count} CACHE")
-    numbers = {start: number for number, start in enumerate([*starts, len(opcodes)])}
+    for opcode, size in set(zip(opcodes, map(sub, ends, own))):
+        if _caches.setdefault(opcode, size - 1) != size - 1:
+            raise refusal(code, f"{dis.opname[opcode]} has {size - 1} CACHE")
+    instructions: list[Instruction] = list(zip(opcodes, arguments, repeat(None)))
+    numbers = {start: number for number, start in enumerate([*starts, len(units)])}
     try:
-        for number, (opcode, argument, _) in enumerate(instructions):
-            if opcode in JUMPS:
-                away = -argument if opcode in BACKWARD else argument
-                instructions[number] = opcode, 0, numbers[ends[number] + away]
+        for number in [k for k, opcode in enumerate(opcodes) if opcode in JUMPS]:
+            opcode, argument, _ = instructions[number]
+            away = -argument if opcode in BACKWARD else argument
+            instructions[number] = opcode, 0, numbers[ends[number] + away]
         handlers = [
             Handler(numbers[start], numbers[end], numbers[target], depth >> 1, bool(depth & 1))
             for start, end, target, depth in _rows(code.co_exceptiontable)
@@ -96,7 +91,7 @@ def put_together(code: CodeType, listing: Listing, **changes: Any) -> CodeType:
     instructions, places, handlers = listing
     arguments = [argument for _, argument, _ in instructions]
     counts = [_caches.get(opcode, 0) for opcode, _, _ in instructions]
-    sizes = [1 + count + _long(x) for x, count in zip(arguments, counts)]
+    sizes = [1 + count + (x > 255 and _long(x)) for x, count in zip(arguments, counts)]
     jumps = [k for k, (_, _, target) in enumerate(instructions) if target is not None]
     grown = True
     while grown:
@@ -114,8 +109,9 @@ def put_together(code: CodeType, listing: Listing, **changes: Any) -> CodeType:
 
     raw = bytearray()
     for (opcode, _, _), argument, size, count in zip(instructions, arguments, sizes, counts):
-        for shift in range(8 * (size - count - 1), 0, -8):
-            raw += bytes((EXTENDED_ARG, argument >> shift & 255))
+        if size > count + 1:
+            for shift in range(8 * (size - count - 1), 0, -8):
+                raw += bytes((EXTENDED_ARG, argument >> shift & 255))
         raw.append(opcode)
         raw.append(argument & 255)
         if count:
@@ -144,9 +140,7 @@ def refusal(code: CodeType, why: str) -> NotImplementedError:
 
 def _long(argument: int) -> int:
     """Return how many EXTENDED_ARG an argument needs."""
-    if argument < 256:
-        return 0
-    return 1 + (argument > 0xFFFF) + (argument > 0xFFFFFF)
+    return (argument > 0xFF) + (argument > 0xFFFF) + (argument > 0xFFFFFF)
 
 
 def _rows(table: bytes) -> Iterable[tuple[int, int, int, int]]:
