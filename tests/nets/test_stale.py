@@ -10,12 +10,22 @@ import random
 import re
 import sys
 from collections import Counter
-from types import CellType, FunctionType
+from types import CodeType
 
 import numpy as np
 import pytest
 
-from functier._programs import compiled, dependencies, entries, recorder, trace
+import functier as ft
+from functier._programs import (
+    compiled,
+    dependencies,
+    entries,
+    guards,
+    outside,
+    reads,
+    recorder,
+    trace,
+)
 from nets.stale.known import KNOWN, REASONS, fault_of
 from nets.stale.net import Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS
@@ -78,7 +88,7 @@ def test_a_known_fault_that_is_mended_is_found(tmp_path):
     found = Found(Verdicts)
     for name in ("number", "generator", "attribute"):
         found.add(Cell(name, "global", "value"), tmp_path, "planted")
-    assert [line.split()[-1] for line in found.mended] == ["(right)", "(refused)"]
+    assert [line.split()[-1] for line in found.mended] == ["(right)", "(refused)", "(right)"]
 
 
 def test_ways_and_known_faults_have_names():
@@ -92,15 +102,24 @@ def test_ways_and_known_faults_have_names():
 
 
 def without(drops):
-    """Plant a fault: some dependencies are not compared."""
+    """Plant a fault: some facts are not compared."""
 
     def plant(patch):
-        real = compiled.dependencies
-        patch.setattr(compiled, "dependencies", lambda roots, watch: [
-            found for found in real(roots, watch) if not drops(found)
-        ])  # fmt: skip
+        real = compiled.Guards
+        patch.setattr(
+            compiled, "Guards", ours(lambda facts: real([x for x in facts if not drops(x)]))
+        )
 
     return plant
+
+
+def ours(func):
+    """Return a function of the tests as one of the package's: a trace sees into others."""
+    func.__code__ = func.__code__.replace(co_filename=ft.__file__, co_consts=tuple(
+        c.replace(co_filename=ft.__file__) if isinstance(c, CodeType) else c
+        for c in func.__code__.co_consts
+    ))  # fmt: skip
+    return func
 
 
 def unchecked(pattern, instead="False"):
@@ -116,23 +135,51 @@ def replaced(owner, name, other):
     return lambda patch: patch.setattr(owner, name, other)
 
 
+FACTS = {
+    "entry": ("number", "global"),
+    "attribute": ("attribute", "closure"),
+    "of class": ("of the class", "closure"),
+    "type": ("another class", "closure"),
+    "order": ("other bases", "closure"),
+    "index": ("item", "closure"),
+    "slot": ("slot", "closure"),
+    "cell": ("number", "closure"),
+    "referent": ("dead weak reference", "closure"),
+    "items": ("iteration", "closure"),
+    "pairs": ("order of a dict", "closure"),
+    "class": ("operator of the class", "closure"),
+    "function": ("its code", "global"),
+    "form": ("other shape", "closure"),
+    "contents": ("as an index", "closure"),
+    "settings": ("errors that are raised", "closure"),
+}
+"""The way and place of a cell for each kind of fact."""
+
+
+@pytest.mark.parametrize("kind", [*guards.FORMS, *guards.TESTS])
+def test_a_fact_that_is_not_compared_is_found(kind, tmp_path, monkeypatch):
+    name, place = FACTS[kind]
+    counts = Verdicts("planted", REASONS)
+    without(lambda fact: fact.kind == kind)(monkeypatch)
+    assert judge(counts, Cell(name, place, "value"), tmp_path)[0] == "wrong"
+
+
 PLANTED = {
-    "globals": (without(lambda d: type(d.owner) is dict), "number", "global"),
-    "cells": (without(lambda d: type(d.owner) is CellType), "number", "closure"),
-    "defaults": (without(lambda d: type(d.owner) is FunctionType), "default", "global"),
     "missing names": (
-        without(lambda d: d.value is dependencies.EMPTY), "over a builtin", "global",
-    ),
-    "names of modules": (
-        replaced(dependencies, "is_known", lambda module: True), "of a module", "global",
+        without(lambda fact: fact.value is guards.EMPTY), "over a builtin", "global",
     ),
     "functions that are entered": (
-        replaced(dependencies.Watch, "enter", lambda *given: None),
+        replaced(dependencies.Watch, "enter", ours(lambda *given: None)),
         "of a function of a module", "argument",
     ),
-    "types of numbers": (replaced(dependencies, "same", operator.eq), "int or bool", "global"),
-    "signs of zeros": (replaced(dependencies, "same", operator.eq), "sign of zero", "closure"),
-    "shapes of arrays": (replaced(dependencies, "ndarray", None), "other shape", "closure"),
+    "states that Python does not show": (
+        replaced(outside.Outside, "state", ours(lambda *given: None)), "iterator", "closure",
+    ),
+    "calls of functions in C": (
+        replaced(reads.Reads, "native", ours(lambda *given: None)), "getattr", "closure",
+    ),
+    "types of numbers": (replaced(guards, "same", operator.eq), "int or bool", "global"),
+    "signs of zeros": (replaced(guards, "same", operator.eq), "sign of zero", "closure"),
     "static arguments": (unchecked(r"v\d+ is not k\d+"), "text", "argument"),
     "types of static arguments": (
         unchecked(r"type\(v\d+\) is not t\d+ (?=or v)", "False "), "int or bool", "argument",
@@ -145,13 +192,14 @@ PLANTED = {
         unchecked(r"\[\*(a\d+)\] != (t\d+)", r"{*\1} != {*\2}"), "order of a dict", "argument",
     ),
     "answers": (
-        replaced(recorder, "Graph", lambda *parts, made=recorder.Graph: made(*parts[:3], [])),
+        replaced(
+            recorder, "Graph", ours(lambda *parts, made=recorder.Graph: made(*parts[:3], []))
+        ),
         "comparison", "argument",
     ),
-    "modules": (replaced(compiled, "has_state", lambda func: False), "number", "module"),
-    "draws": (replaced(trace, "check_draws", lambda *given: None), "generator", "global"),
+    "draws": (replaced(trace, "check_draws", ours(lambda *given: None)), "generator", "global"),
     "containers that are given": (
-        replaced(trace, "check_unchanged", lambda *given: None), "memo", "argument",
+        replaced(trace, "check_unchanged", ours(lambda *given: None)), "memo", "argument",
     ),
 }  # fmt: skip
 """What is looked at today: a fault that leaves it out, and the way and place of a cell."""

@@ -162,7 +162,7 @@ def test_state_after_an_exception():
 
 def test_a_tensor_that_escapes():
     kept = []
-    ft.compile(lambda x: (kept.append(x * 2), x)[1])(X)
+    ft.trace(lambda x: (kept.append(x * 2), x)[1])(X)
 
     with pytest.raises(ft.LevelError, match="return it from the function"):
         kept[0] + 1
@@ -426,7 +426,7 @@ def test_a_plain_array_that_is_written_to():
             return y + x * big
 
         with pytest.raises(ft.MutationError, match="written to later"):
-            ft.compile(g)(1.0)
+            ft.trace(g)(1.0)
 
 
 # ---- warnings and settings ----

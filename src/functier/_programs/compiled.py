@@ -20,8 +20,9 @@ from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._mutation.array import was_written
-from .dependencies import EMPTY, changed, checker, dependencies
 from .entries import Mismatch, entry_of
+from .guards import Guards
+from .outside import Unwatched
 from .program import Program
 from .trace import record
 
@@ -43,8 +44,7 @@ class Variant(NamedTuple):
 
     entry: Callable
     program: Program
-    depends: list
-    unchanged: Callable[[], bool]
+    guards: Guards
     notes: list[Any]
     strides: list[Any]
 
@@ -52,15 +52,24 @@ class Variant(NamedTuple):
 class Compiled:
     """A function that `compile` made: see there."""
 
+    stands_for = "__wrapped__"  # what a trace looks into
+
     def __init__(
-        self, func: Callable, backend: str, fastmath: bool, on_change: str, threads: int = 1
+        self,
+        func: Callable,
+        backend: str,
+        fastmath: bool,
+        on_change: str,
+        threads: int = 1,
+        keep: bool = False,
     ):
         functools.update_wrapper(self, func, updated=())
         self.__wrapped__ = func
         self._state = has_state(func)
         self._func = calling(func) if self._state else func
         self.backend, self.fastmath, self.on_change = backend, fastmath, on_change
-        self.threads = threads
+        self.threads, self.keep = threads, keep
+        self._unwatched = ""
         self._variants: tuple[Variant, ...] = ()
         self._changed = "something that the function reads"
         self._traced = 0
@@ -90,20 +99,28 @@ class Compiled:
             return func(*args, **kwargs)
         self._forget()
         # No lock is held here: the function may wait for a thread that calls this one.
-        found = record(func, args, kwargs, frame, "compile")
-        depends = dependencies([func, *leaves], found.watch)
-        unchanged = checker(depends)
+        try:
+            found = record(func, args, kwargs, frame, "compile", self.keep)
+        except Unwatched as error:
+            self._unwatched = str(error)
+            return func(*args, **kwargs)
+        reads: Any = found.watch.reads
+        guards = Guards([*reads.found.values()])
+        if (reads.reason and not self.keep) or not guards.unchanged():
+            self._unwatched = reads.reason or f"it changes {guards.changed()}"
+            return found.finish()
+        reads.forget()
         notes = []
         if self.backend == "llvm" or (self.backend == "auto" and has_llvm()):
             notes = machine_of(found.program, self.fastmath, self.threads)
-        entry = entry_of(found.program, args, kwargs, unchanged, found.program._checks)
+        entry = entry_of(found.program, args, kwargs, guards.unchanged, found.program._checks)
         with LOCK:
             strides = [getattr(x, "strides", None) for x in leaves]
             others = [
                 v for v in self._variants
                 if v.strides != strides or not v.program.is_like(found.program)
             ]  # fmt: skip
-            new = Variant(entry, found.program, depends, unchanged, notes, strides)
+            new = Variant(entry, found.program, guards, notes, strides)
             self._variants = (new, *others[: MOST - 1])
             self._traced += 1
             many = self._traced == MOST
@@ -122,19 +139,19 @@ class Compiled:
         """Drop the programs whose dependencies have changed; raise where that is asked for."""
         kept = []
         for variant in self._variants:
-            if variant.unchanged():
+            if variant.guards.unchanged():
                 kept.append(variant)
             elif self.on_change == "raise":
                 name = name_of_function(self.__wrapped__)
                 raise RuntimeError(
-                    f"compile({name}): {changed(variant.depends)} has changed since the function "
+                    f"compile({name}): {variant.guards.changed()} has changed since the function "
                     f"was traced; pass it as an argument, or write on_change='retrace'"
                 )
             else:
-                self._changed = changed(variant.depends)
+                self._changed = variant.guards.changed()
         if len(kept) < len(self._variants):
             with LOCK:
-                self._variants = tuple([v for v in self._variants if v.unchanged()])
+                self._variants = tuple([v for v in self._variants if v.guards.unchanged()])
 
     def _reason(self) -> str:
         """Return why there are many programs, in words."""
@@ -164,13 +181,7 @@ class Compiled:
             lines.append(repr(program))
             lines += [f"    {text}" for text in map(str, variant.notes) if text]
             lines += [f"    checks: {text}" for text in program._guards]
-            lines += sorted(
-                [
-                    f"    depends on: {d.name or 'the defaults'} of {d.function}"
-                    for d in variant.depends
-                    if not isinstance(d.value, type(sys)) and d.value is not EMPTY
-                ]
-            )
+            lines += sorted([f"    depends on: {text}" for text in variant.guards.words])
             lines += [
                 f"    constant: {name}, {np.shape(value)}"
                 for name, value in program.constants.items()

@@ -140,7 +140,13 @@ def entry_of(
         lines += [
             f"if meet({owners[i]}, {own}): raise Mismatch" for own in arrays if own != owners[i]
         ]
+        for k, link in enumerate(program.outside):
+            space[f"o{k}"] = link
+            lines.append(f"if meet({owners[i]}, o{k}()): raise Mismatch")
         lines.append(f"if not {owners[i]}.flags.writeable: raise Mismatch")
+    for i, link in enumerate(program.captured):
+        space[f"w{i}"] = link
+        inputs.append(f"w{i}()")  # which is there, as its name still has it
     called = "run"
     if program._numpys is not None:  # machine code raises no errors of arithmetic
         space |= {"numpys": program._numpys, "settings": SETTINGS, "raises": raises}

@@ -64,7 +64,7 @@ class Events:
         """``del owner.name``."""
 
     def stores_item(self, owner: Any, key: Any, value: Any) -> None:
-        """``owner[key] = value``, also with a slice."""
+        """``owner[key] = value``, also with a slice; ``owner += value`` has the key None."""
 
     def deletes_item(self, owner: Any, key: Any) -> None:
         """``del owner[key]``."""
@@ -96,7 +96,6 @@ TOLD: dict[str, Told] = {
     "LOAD_FROM_DICT_OR_DEREF": ("cell", CELL),
     "BINARY_SUBSCR": ("item", 2, 1),
     "BINARY_SLICE": ("item", 3, SLICE),
-    "BINARY_OP": ("operands", 2, 1),
     "COMPARE_OP": ("operands", 2, 1),
     "CONTAINS_OP": ("operands", 2, 1),
     "UNARY_NEGATIVE": ("operands", 1),
@@ -159,7 +158,13 @@ POSITIVE = next((argument for opcode, argument, _ in _found if opcode == INTRINS
 """The number of the unary plus, from 3.12 on."""
 
 BY_OPCODE = dict(zip(opcodes(" ".join(TOLD)), TOLD.values()))
+IN_PLACE = 13
+"""The number of ``+=``: the operators that change their operand come last."""
+
 BY_ARGUMENT: dict[int, Callable[[int], list[Told]]] = {
+    dis.opmap["BINARY_OP"]: lambda operator: [
+        ("operands", 2, 1), *[("stores_item", 2, None, 1)] * (operator >= IN_PLACE)
+    ],
     dis.opmap["BUILD_SET"]: lambda n: [("operands", *range(n, 0, -1))] * (n > 0),
     dis.opmap["BUILD_MAP"]: lambda n: [("operands", *range(2 * n, 0, -2))] * (n > 0),
     dis.opmap["RAISE_VARARGS"]: lambda n: [("raises", *range(n, 0, -1))] * (n > 0),

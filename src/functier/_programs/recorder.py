@@ -18,7 +18,6 @@ NOTE [the call as it is]
 
 import operator
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import FrameType
@@ -38,7 +37,8 @@ from .._levels.level import Level
 from .._mutation.array import Array, settle
 from .._mutation.out import name_out
 from .draws import copy_of_stream, draw_from
-from .graph import Graph, Guard, Node, form_of
+from .graph import Graph, Guard, Node, form_of, mark_first
+from .guards import digest
 from .sharing import is_fresh
 from .stores import ProgramStore
 from .watching import enters_nothing, is_object, unwatched, watched
@@ -83,6 +83,7 @@ class RecordLevel(Level):
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
+    reads: Any = None  # what the trace reads besides its arguments, if that is watched
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -93,6 +94,7 @@ class RecordLevel(Level):
         self.settings = np.geterr()
         self.sources: dict[int, Any] = {}
         self.streams: dict[int, Node] = {}
+        self.captured: dict[int, tuple[ndarray, Node]] = {}
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -136,12 +138,18 @@ class RecordLevel(Level):
             return self.symbol(self.lower(x))
         return self.constant(x) if kind is ndarray else x
 
-    def constant(self, x: ndarray) -> ndarray:
+    def constant(self, x: ndarray) -> ndarray | Node:
         """Return an array with the contents that `x` has now: see NOTE [arrays that are written
-        to].
+        to]; or the input of one that is read at each call.
         """
         if x.dtype.hasobject:
             return x
+        if self.reads is not None and self.reads.is_outer_array(x):
+            if id(x) in self.reads.outer and x.dtype.kind in "fc":
+                if id(x) not in self.captured:
+                    self.captured[id(x)] = x, Node(None, (), {}, form_of(x))
+                return self.captured[id(x)][1]
+            self.reads.array_inside(x)
         found = self.arrays.get(id(x))
         if x.nbytes > COPIED:
             if found is None:
@@ -426,8 +434,18 @@ class RecordLevel(Level):
         """Return what was recorded, with these outputs."""
         mark_first(self.nodes)
         self.check_constants()
-        returned = [copy_of(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
-        return Graph(self.nodes, self.inputs, returned, self.answers)
+        returned = [self.returned(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
+        extra = [node for _, node in self.captured.values()]
+        inputs, nodes = (
+            [*self.inputs, *extra],
+            [*self.inputs, *extra, *self.nodes[len(self.inputs) :]],
+        )
+        return Graph(nodes, inputs, returned, self.answers)
+
+    def returned(self, x: ndarray) -> Any:
+        """Return what stands for a plain array that the function returns."""
+        found = self.constant(x)
+        return found if type(found) is Node else copy_of(x)
 
 
 _methods: Any = Tensor
@@ -469,31 +487,6 @@ def copy_of(x: ndarray) -> ndarray:
     copied = np.ndarray(x.shape, x.dtype, bytearray(high - low), begin, x.strides)
     copied[...] = x
     return copied
-
-
-def digest(x: ndarray) -> int:
-    """Return a number that changes where the contents of an array do."""
-    # Along an axis that is broadcast all is alike, and would be copied.
-    x = x[tuple([slice(None if step else 1) for step in x.strides])]
-    return zlib.crc32(x.tobytes() if not x.flags.c_contiguous else x.data.cast("B"))
-
-
-def mark_first(nodes: list[Node]) -> None:
-    """Mark the first call of each function in each run of a line; the others are its derivatives.
-
-    A line of a loop runs again where a call takes the result of the run before.
-    """
-    place, heads = None, {}  # type: ignore[var-annotated]
-    for node in nodes:
-        if node.place != place:
-            place, heads = node.place, {}
-        if place is not None:
-            items = node.func is operator.getitem and type(node.args[1]) is int
-            call = (node.func, node.args[1]) if items else node.func
-            before = heads.get(call)
-            if before is None or any([x is before for x in node.args]):
-                node.first = True
-                heads[call] = node
 
 
 def is_real(form: Any) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -31,14 +32,17 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.zeros import MILD
 from .._levels.life import run
+from .._levels.memory import meet
 from .._mutation.array import settle, was_written
 from .dependencies import Watch
 from .graph import Node
+from .outside import Unwatched
 from .passes import optimized
 from .program import Program, key_orders
 from .recorder import RecordLevel
 from .replays import has_nan
 from .signature import title_of
+from .watching import is_object
 
 DYNAMIC = float, complex
 
@@ -132,9 +136,13 @@ class Record(NamedTuple):
 
 
 def record(
-    func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace"
-) -> Record:
-    """Record a call, for the transform that the user has called."""
+    func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace",
+    keep: bool | None = None,
+) -> Record:  # fmt: skip
+    """Record a call, for the transform that the user has called.
+
+    What the function reads is noted if `keep` is no None: see `Watch`.
+    """
     name = name_of_function(func)
     label = f"{transform}({name})"
     given = (args, kwargs) if kwargs else args
@@ -161,19 +169,27 @@ def record(
         )
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
-    with Watch(func, *leaves) as watch:
-        level.note = watch.noting
+    with Watch(func, *leaves, given=given, keep=keep) as watch:
+        level.note, level.reads = watch.noting, watch.reads
+        if watch.reads is not None:
+            watch.reads.cls = level.cls
+            if any([is_object(x) for x in leaves]):
+                watch.reads.unwatched("an argument is an array of objects")
         writes = transform == "compile"
-        recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), writes))
+        recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), writes, given))
     graph, values, out, trusts, written, same = recorded
     check_draws(label, watch, global_state() != before)
+    outside = [] if watch.reads is None else watch.reads.arrays()
+    if any([meet(leaves[i], x) for i in written for x in outside]):
+        raise Unwatched("it writes to an argument that shares memory with an array that it reads")
     dynamic = [is_dynamic(x) for x in leaves]
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
-        roots, tuple(kwargs), key_orders(given),
+        roots, tuple(kwargs), key_orders(given), list(level.captured.values()),
     )  # fmt: skip
     program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
     program.writes, program.same = written, same
+    program.outside = [ref(x) for x in outside] if written else []
     return Record(program, values, watch, leaves)
 
 
@@ -214,7 +230,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     With `writes` the result is a pair, where the function writes to arrays among its arguments: the
     function's own, and what these arrays have at the end.
     """
-    func, leaves, structure, keywords, writes = given
+    func, leaves, structure, keywords, writes, given_as = given
     places = [i for i, x in enumerate(leaves) if is_dynamic(x)]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
@@ -222,6 +238,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     args = unflatten(structure, inner)
     level.arguments = flatten(args, level, "the arguments")[0]
     before = parts_of(args)[1]
+    if level.reads is not None:
+        level.reads.given(given_as, args)
     if keywords:
         result = func(*args[0], **{name: args[1][name] for name in keywords})
     else:
