@@ -15,7 +15,7 @@ from types import CellType, FunctionType
 import numpy as np
 import pytest
 
-from functier._programs import compiled, dependencies, entries, recorder, trace
+from functier._programs import compiled, dependencies, entries, integers, recorder, trace
 from nets.stale.known import KNOWN, REASONS, fault_of
 from nets.stale.net import Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS
@@ -147,6 +147,16 @@ PLANTED = {
     "answers": (
         replaced(recorder, "Graph", lambda *parts, made=recorder.Graph: made(*parts[:3], [])),
         "comparison", "argument",
+    ),
+    "whole numbers that are asked for": (
+        replaced(recorder, "number", lambda level, x: x._value), "whole number as a float",
+        "argument",
+    ),
+    "whole numbers as parameters": (
+        replaced(integers, "asked", lambda level, x: x), "axis by a whole number", "argument",
+    ),
+    "types of whole numbers": (
+        replaced(compiled, "asks_for_type", lambda watch: False), "is an int", "argument",
     ),
     "modules": (replaced(compiled, "has_state", lambda func: False), "number", "module"),
     "draws": (replaced(trace, "check_draws", lambda *given: None), "generator", "global"),

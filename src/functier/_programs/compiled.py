@@ -22,6 +22,8 @@ from .._core.tracebacks import leave
 from .._mutation.array import was_written
 from .dependencies import EMPTY, changed, checker, dependencies
 from .entries import Mismatch, entry_of
+from .integers import WholeNumbers, asks_for_type
+from .misses import Misses
 from .program import Program
 from .trace import record
 
@@ -64,10 +66,14 @@ class Compiled:
         self._variants: tuple[Variant, ...] = ()
         self._changed = "something that the function reads"
         self._traced = 0
+        self._misses, self._numbers = Misses(), WholeNumbers()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if LEVELS or AMBIENT.get() is not Tensor:
             return self.__wrapped__(*args, **kwargs)  # a transform, or a mode, sees its calls
+        misses = self._misses
+        if misses.debt and misses.rest():
+            return self.__wrapped__(*args, **kwargs)
         if self._state:
             args = self.__wrapped__, *args
         for variant in self._variants:
@@ -85,12 +91,15 @@ class Compiled:
     def _first(self, args: tuple, kwargs: dict, frame: Any) -> Any:
         """Trace a call for whose arguments there is no program that holds."""
         func = self._func
-        leaves, _ = flatten((args, kwargs), f"compile({name_of_function(func)})", "the arguments")
+        label = f"compile({name_of_function(func)})"
+        leaves, structure = flatten((args, kwargs), label, "the arguments")
         if any([isinstance(x, Tensor) for x in leaves]):
             return func(*args, **kwargs)
         self._forget()
         # No lock is held here: the function may wait for a thread that calls this one.
-        found = record(func, args, kwargs, frame, "compile")
+        numbers = self._numbers.inputs(leaves, structure)
+        found = self._record(args, kwargs, frame, numbers)
+        self._numbers.note(numbers, structure, found.program)
         depends = dependencies([func, *leaves], found.watch)
         unchanged = checker(depends)
         notes = []
@@ -106,17 +115,28 @@ class Compiled:
             new = Variant(entry, found.program, depends, unchanged, notes, strides)
             self._variants = (new, *others[: MOST - 1])
             self._traced += 1
-            many = self._traced == MOST
-        if many:
+            resting = self._misses.add()
+        if resting:
             warnings.warn(
-                f"compile({name_of_function(func)}) has traced {MOST} programs: {self._reason()}; "
-                f"of these {MOST} at most are kept",
+                f"{label} was traced in most calls: {self._reason()}; the plain function runs, "
+                f" and programs are tried again now and then",
                 RuntimeWarning,
                 stacklevel=3,
             )
         return (
             found.finish() if found.program._numpys is None else again(entry, args, kwargs, found)
         )
+
+    def _record(self, args: tuple, kwargs: dict, frame: Any, numbers: set[int]) -> Any:
+        """Record a call, with these whole numbers as inputs if the function takes them so."""
+        if numbers:
+            try:
+                found = record(self._func, args, kwargs, frame, "compile", numbers)
+                if not asks_for_type(found.watch):
+                    return found
+            except Exception:  # such as that of a function which takes Python's own numbers alone
+                pass
+        return record(self._func, args, kwargs, frame, "compile")
 
     def _forget(self) -> None:
         """Drop the programs whose dependencies have changed; raise where that is asked for."""
@@ -138,7 +158,7 @@ class Compiled:
 
     def _reason(self) -> str:
         """Return why there are many programs, in words."""
-        if len(self._variants) < MOST:
+        if len(self._variants) < 2:
             return f"{self._changed} changes between the calls; pass it as an argument"
         latest, before = [variant.program for variant in self._variants[:2]]
         if latest._forms != before._forms or latest._structure != before._structure:
@@ -146,7 +166,7 @@ class Compiled:
         for text, now, then in zip(latest._guards, latest._given, before._given):
             if now != then:
                 return f"Python code gets another answer each time, {text}"
-        return "static arguments, which are neither arrays nor floats, have other values each time"
+        return "static arguments, which are neither arrays nor numbers, have other values each time"
 
     @property
     def programs(self) -> list[Program]:
@@ -285,7 +305,7 @@ def compile(  # torch.compile has this name
     -------
     callable
         A function with the arguments of `func`. The first call with arguments of new forms
-        (structure, shapes, dtypes, and the values of those that are neither arrays nor floats)
+        (structure, shapes, dtypes, and the values of those that are neither arrays nor numbers)
         traces it, as `trace` does. Its method ``explain()`` says what each program depends on.
 
     Raises
@@ -299,7 +319,7 @@ def compile(  # torch.compile has this name
     Warns
     -----
     RuntimeWarning
-        If many programs have been traced.
+        If most calls would be traced; the plain function runs then.
 
     Notes
     -----
@@ -307,6 +327,11 @@ def compile(  # torch.compile has this name
     number, and gets another answer; and where a global name, a closed-over variable or a default
     of the functions that were entered is another object. Attributes, the contents of containers,
     and arrays that change in place are not looked at: pass them as arguments.
+
+    A whole number among the arguments is part of the first program, as it may be a size or an axis.
+    Once it has had two values it is an input, and Python code that asks for it is a check, as for
+    other values. Where most calls would be traced, the plain function runs, and programs are tried
+    again now and then.
 
     Writes to arrays among the arguments are made at the end of each call. The arrays must not
     overlap.

@@ -24,7 +24,7 @@ class Mismatch(BaseException):
 
 
 NUMERIC = "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]
-PLAIN = frozenset({float, complex, *[np.dtype(char).type for char in NUMERIC]})
+PLAIN = frozenset({int, float, complex, *[np.dtype(char).type for char in NUMERIC]})
 """Types of numbers whose type says their form."""
 
 
@@ -82,7 +82,9 @@ def entry_of(
         else:
             space[f"t{number}"] = type(x)
             lines.append(f"if type({own}) is not t{number}: raise Mismatch")
-            if type(x) not in PLAIN:
+            if type(x) is int:
+                lines.append(f"if not -(1 << 63) <= {own} < 1 << 63: raise Mismatch")
+            elif type(x) not in PLAIN:
                 space[f"d{number}"] = x.dtype
                 lines.append(f"if {own}.dtype != d{number}: raise Mismatch")
         inputs.append(own)

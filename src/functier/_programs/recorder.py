@@ -38,7 +38,8 @@ from .._levels.level import Level
 from .._mutation.array import Array, settle
 from .._mutation.out import name_out
 from .draws import copy_of_stream, draw_from
-from .graph import Graph, Guard, Node, form_of
+from .graph import Graph, Guard, Node, form_of, mark_first
+from .integers import number, settled
 from .sharing import is_fresh
 from .stores import ProgramStore
 from .watching import enters_nothing, is_object, unwatched, watched
@@ -180,6 +181,7 @@ class RecordLevel(Level):
             args = tuple([
                 watched(self, list, (x,), {}) if isinstance(x, Iterator) else x for x in args
             ])  # fmt: skip
+        args, kwargs = settled(self, func, args, kwargs)
         given = self.concrete(args)
         try:
             if enters_nothing(func) and not kwargs and not any(map(is_object, given)):
@@ -337,12 +339,22 @@ class RecordLevel(Level):
             name = how if isinstance(how, str) else how.__name__
             self.answers.append(Guard(x._extra, name, found, self.where_now()))
             return found
+        if type(x._value) is int:
+            if how is float or how is complex:
+                return how(number(self, x))
+            if how == "format":
+                return format(number(self, x), *args)
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
             if self.unanswered is None:  # so that a function cannot catch it, and go another way
                 self.unanswered = error
             raise
+
+    def repr(self, x: Tensor) -> str:
+        if self.live and type(x) is self.cls and type(x._value) is int:
+            return repr(number(self, x))
+        return Level.repr(self, x)  # also of a level that has ended
 
     def refuse_observer(self) -> None:
         """Raise where a mode or a debugger is on, as a later call would make no calls for it."""
@@ -476,24 +488,6 @@ def digest(x: ndarray) -> int:
     # Along an axis that is broadcast all is alike, and would be copied.
     x = x[tuple([slice(None if step else 1) for step in x.strides])]
     return zlib.crc32(x.tobytes() if not x.flags.c_contiguous else x.data.cast("B"))
-
-
-def mark_first(nodes: list[Node]) -> None:
-    """Mark the first call of each function in each run of a line; the others are its derivatives.
-
-    A line of a loop runs again where a call takes the result of the run before.
-    """
-    place, heads = None, {}  # type: ignore[var-annotated]
-    for node in nodes:
-        if node.place != place:
-            place, heads = node.place, {}
-        if place is not None:
-            items = node.func is operator.getitem and type(node.args[1]) is int
-            call = (node.func, node.args[1]) if items else node.func
-            before = heads.get(call)
-            if before is None or any([x is before for x in node.args]):
-                node.first = True
-                heads[call] = node
 
 
 def is_real(form: Any) -> bool:

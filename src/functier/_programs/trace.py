@@ -5,7 +5,7 @@ import inspect
 import operator
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Container, Iterator
 from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -132,9 +132,13 @@ class Record(NamedTuple):
 
 
 def record(
-    func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace"
-) -> Record:
-    """Record a call, for the transform that the user has called."""
+    func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace",
+    numbers: Container[int] = (),
+) -> Record:  # fmt: skip
+    """Record a call, for the transform that the user has called.
+
+    `numbers` has the places of the whole numbers among the leaves that are inputs, too.
+    """
     name = name_of_function(func)
     label = f"{transform}({name})"
     given = (args, kwargs) if kwargs else args
@@ -159,15 +163,15 @@ def record(
             f"program outside, or call functier.compile(f), which is f itself inside a transform",
             named=True,
         )
+    dynamic = [is_dynamic(x) or i in numbers for i, x in enumerate(leaves)]
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
     with Watch(func, *leaves) as watch:
         level.note = watch.noting
         writes = transform == "compile"
-        recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), writes))
+        recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), dynamic, writes))
     graph, values, out, trusts, written, same = recorded
     check_draws(label, watch, global_state() != before)
-    dynamic = [is_dynamic(x) for x in leaves]
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), key_orders(given),
@@ -214,8 +218,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     With `writes` the result is a pair, where the function writes to arrays among its arguments: the
     function's own, and what these arrays have at the end.
     """
-    func, leaves, structure, keywords, writes = given
-    places = [i for i, x in enumerate(leaves) if is_dynamic(x)]
+    func, leaves, structure, keywords, dynamic, writes = given
+    places = [i for i, on in enumerate(dynamic) if on]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
