@@ -15,9 +15,10 @@ from types import CellType, FunctionType
 import numpy as np
 import pytest
 
+from functier._machine.parts import division
 from functier._programs import compiled, dependencies, entries, integers, recorder, trace
 from nets.stale.known import KNOWN, REASONS, fault_of
-from nets.stale.net import Cell, Unfit, cells, judge
+from nets.stale.net import MODES, Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS
 from nets.verdicts import Verdicts
 
@@ -158,6 +159,9 @@ PLANTED = {
     "types of whole numbers": (
         replaced(compiled, "asks_for_type", lambda watch: False), "is an int", "argument",
     ),
+    "rounding of machine code": (
+        replaced(division, "rounded", lambda *given: set()), "rounding", "argument machine",
+    ),
     "modules": (replaced(compiled, "has_state", lambda func: False), "number", "module"),
     "draws": (replaced(trace, "check_draws", lambda *given: None), "generator", "global"),
     "containers that are given": (
@@ -169,10 +173,13 @@ PLANTED = {
 
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault, tmp_path, monkeypatch):
-    plant, name, place = PLANTED[fault]
+    plant, name, where = PLANTED[fault]
+    place, _, mode = where.partition(" ")
+    if mode not in ("", *MODES):
+        pytest.skip("there is no machine code")
 
     def verdict():
-        return judge(counts, Cell(name, place, "value"), tmp_path)[0]
+        return judge(counts, Cell(name, place, mode or "value"), tmp_path)[0]
 
     counts = Verdicts("planted", REASONS)
     assert verdict() in ("right", "refused")

@@ -9,14 +9,14 @@ import numpy as np
 from .._programs.entries import Mismatch
 from .._programs.graph import Form, Graph
 from .._programs.program import Program
-from .._programs.replays import Changed, Replay
+from .._programs.replays import Replay
 from .calls import builtin
 from .compiler import engine
 from .linalg import blas
 from .lowering import effects, places, products, reductions, systems, views
-from .lowering.steps import Place
+from .lowering.steps import Place, strides_out
 from .parts.arena import laid_out
-from .parts.division import Division, Stage, strides_out
+from .parts.division import Division, Stage
 from .parts.fusion import Call, calls_of
 from .text.emitter import ATTRIBUTES
 
@@ -201,7 +201,7 @@ class MachineProgram:
     """
 
     def __init__(self, graph: Graph, name: str, contract: bool = False, threads: int = 1):
-        division = Division(graph)
+        division = Division(graph, contract)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes
@@ -251,14 +251,12 @@ def use_machine(program: Program, contract: bool = False, threads: int = 1) -> l
     missing = unsuitable()
     if missing:
         return [f"no machine code: {missing}"]
-    guarded = bool(graph.guards)
     try:
         machine = MachineProgram(graph, program.name, contract, threads)
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     if machine.run is not None:
-        run, program._numpys = machine.run, program._run
-        program._run = answering(run, program._run) if guarded else run
+        program._run, program._numpys = machine.run, program._run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
@@ -266,18 +264,3 @@ def use_machine(program: Program, contract: bool = False, threads: int = 1) -> l
         *[f"NumPy's: {text}" for text in machine.reasons],
         *machine.fallbacks,
     ]
-
-
-def answering(run: Callable, other: Callable) -> Callable:
-    """Return a function that runs NumPy's program where the machine's has another answer.
-
-    It may differ by rounding alone.
-    """
-
-    def both(*args: Any) -> Any:
-        try:
-            return run(*args)
-        except Changed:
-            return other(*args)
-
-    return both

@@ -100,9 +100,6 @@ KNOWN = {
     "a value of the trace is another object than the argument": {
         "argument": "is a float; type is float; is an array; text of it",
     },
-    "machine code rounds in another way than the trace": {
-        "argument machine": "rounding",
-    },
 }  # fmt: skip
 """Faults, with the names of the ways for each pattern of a place and a mode."""
 
