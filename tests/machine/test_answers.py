@@ -67,7 +67,7 @@ def choosing(value):
 def wrong(value, count=60, **options):
     """How often another branch is taken; and the compiled function."""
     f = choosing(value)
-    fast = ft.compile(f, backend="llvm", **options)
+    fast = ft.compile(f, backend="llvm", warm=True, **options)
     generator, found = np.random.default_rng(0), 0
     for k in range(count):
         x = generator.normal(size=SHAPE)
@@ -108,7 +108,7 @@ def test_whole_numbers_and_keys_of_rounded_values():
     def f(x):
         return x * (int(np.sum(x) * 1e15) % 7)
 
-    fast = ft.compile(f, backend="llvm")
+    fast = ft.compile(f, backend="llvm", warm=True)
     for _ in range(3):
         np.testing.assert_array_equal(fast(x), f(x))
     assert fast._traced == 1

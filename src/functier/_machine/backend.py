@@ -240,14 +240,14 @@ def unsuitable() -> str:
     return builtin.supported()
 
 
-def use_machine(program: Program, contract: bool = False, threads: int = 1) -> list[Any]:
-    """Let a program run its known parts as machine code.
+def use_machine(
+    program: Program, graph: Graph, contract: bool = False, threads: int = 1
+) -> list[Any]:
+    """Let a program with this graph run its known parts as machine code.
 
     Return texts, or what has one: how many there are, why the other parts are NumPy calls, and
     how often a part did not serve.
     """
-    graph = program._graph
-    assert graph is not None
     missing = unsuitable()
     if missing:
         return [f"no machine code: {missing}"]

@@ -55,14 +55,15 @@ class Compiled:
     """A function that `compile` made: see there."""
 
     def __init__(
-        self, func: Callable, backend: str, fastmath: bool, on_change: str, threads: int = 1
-    ):
+        self, func: Callable, backend: str, fastmath: bool, on_change: str, threads: int = 1,
+        warm: bool = False,
+    ):  # fmt: skip
         functools.update_wrapper(self, func, updated=())
         self.__wrapped__ = func
         self._state = has_state(func)
         self._func = calling(func) if self._state else func
         self.backend, self.fastmath, self.on_change = backend, fastmath, on_change
-        self.threads = threads
+        self.threads, self.warm = threads, warm
         self._variants: tuple[Variant, ...] = ()
         self._changed = "something that the function reads"
         self._traced = 0
@@ -102,10 +103,14 @@ class Compiled:
         self._numbers.note(numbers, structure, found.program)
         depends = dependencies([func, *leaves], found.watch)
         unchanged = checker(depends)
-        notes = []
-        if self.backend == "llvm" or (self.backend == "auto" and has_llvm()):
-            notes = machine_of(found.program, self.fastmath, self.threads)
-        entry = entry_of(found.program, args, kwargs, unchanged, found.program._checks)
+        notes: list[Any] = []
+        machine = self.backend == "llvm" or (self.backend == "auto" and has_llvm())
+        if machine and self.warm:
+            notes = machine_of(found.program, found.program._graph, self.fastmath, self.threads)
+        cold = machine and not self.warm
+        entry = entry_of(found.program, args, kwargs, unchanged, found.program._checks, cold)
+        if cold:
+            entry = self._cold(found.program, entry, unchanged, notes)
         with LOCK:
             strides = [getattr(x, "strides", None) for x in leaves]
             others = [
@@ -126,6 +131,24 @@ class Compiled:
         return (
             found.finish() if found.program._numpys is None else again(entry, args, kwargs, found)
         )
+
+    def _cold(
+        self, program: Program, numpys: Callable, unchanged: Callable[[], bool], notes: list
+    ) -> Callable:
+        """Return an entry that makes machine code at the first call that the program is for."""
+        graph: Any = program._graph
+
+        def entry(*args: Any, **kwargs: Any) -> Any:
+            result = numpys(*args, **kwargs)
+            notes[:] = machine_of(program, graph, self.fastmath, self.threads)
+            warm = entry_of(program, args, kwargs, unchanged, program._checks)
+            with LOCK:
+                self._variants = tuple([
+                    v._replace(entry=warm) if v.program is program else v for v in self._variants
+                ])  # fmt: skip
+            return result
+
+        return entry
 
     def _record(self, args: tuple, kwargs: dict, frame: Any, numbers: set[int]) -> Any:
         """Record a call, with these whole numbers as inputs if the function takes them so."""
@@ -206,7 +229,9 @@ class Compiled:
         name = getattr(func, "__qualname__", "")
         if name and getattr(module, name, None) is self:
             return name  # a decorated function, by its name
-        return _compiled, (func, self.backend, self.fastmath, self.on_change, self.threads)
+        return _compiled, (
+            func, self.backend, self.fastmath, self.on_change, self.threads, self.warm,
+        )  # fmt: skip
 
     def __deepcopy__(self, memo: dict) -> "Compiled":
         return self
@@ -250,8 +275,8 @@ def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
     return found.finish()
 
 
-def machine_of(program: Program, fastmath: bool, threads: int) -> list[Any]:
-    """Let a program run as machine code; return what is to say about it.
+def machine_of(program: Program, graph: Any, fastmath: bool, threads: int) -> list[Any]:
+    """Let a program with this graph run as machine code; return what is to say about it.
 
     The room of that imports this one.
     """
@@ -259,7 +284,7 @@ def machine_of(program: Program, fastmath: bool, threads: int) -> list[Any]:
         backend: Any = importlib.import_module("functier._machine.backend")
     except Exception as error:  # llvmlite is found, and cannot be loaded
         return [f"no machine code: {type(error).__name__}: {error}"]
-    return backend.use_machine(program, fastmath, threads)
+    return backend.use_machine(program, graph, fastmath, threads)
 
 
 def has_llvm() -> bool:
@@ -274,7 +299,7 @@ def _compiled(*given: Any) -> Compiled:
 @checks_keywords
 def compile(  # torch.compile has this name
     func: Callable | None = None, *, backend: str = "auto", fastmath: bool = False,
-    on_change: str = "retrace", threads: int = 1,
+    on_change: str = "retrace", threads: int = 1, warm: bool = False,
 ) -> Any:  # fmt: skip
     """Make a function that is traced at its first call, and replayed at later ones.
 
@@ -300,6 +325,10 @@ def compile(  # torch.compile has this name
         not depend on it: what blocks sum is added in an order that is always the same. The NumPy
         backend makes no use of it, and products of matrices use the threads of NumPy's own
         library.
+    warm : bool
+        Whether machine code is made at the first call of a program. Else it is made at the second
+        one, as calls that differ each time need none. The first two calls compute with NumPy then,
+        and later ones may differ from these by rounding.
 
     Returns
     -------
@@ -353,7 +382,12 @@ def compile(  # torch.compile has this name
     """
     if func is None:
         return functools.partial(
-            compile, backend=backend, fastmath=fastmath, on_change=on_change, threads=threads
+            compile,
+            backend=backend,
+            fastmath=fastmath,
+            on_change=on_change,
+            threads=threads,
+            warm=warm,
         )
     check_callable("compile", func)
     for name, value, known in (("backend", backend, BACKENDS), ("on_change", on_change, CHANGES)):
@@ -370,4 +404,4 @@ def compile(  # torch.compile has this name
             "compile: backend='llvm' needs llvmlite, which is not installed; install it with "
             "pip install functier[compile], or write backend='numpy'"
         )
-    return Compiled(func, backend, fastmath, on_change, int(threads))
+    return Compiled(func, backend, fastmath, on_change, int(threads), bool(warm))

@@ -39,15 +39,16 @@ def raises() -> bool:
 
 def entry_of(
     program: Program, args: tuple, kwargs: dict, unchanged: Callable[[], bool],
-    checks: bool = True,
+    checks: bool = True, cold: bool = False,
 ) -> Callable:  # fmt: skip
     """Return the entry of a program for arguments of the structure of these.
 
     Without `checks` it leaves the forms of arrays to what runs: machine code looks at them, too.
+    A `cold` one writes the source of the program at its first call.
     """
     run = program._run
     space: dict[str, Any] = {
-        "run": run.function if type(run) is Replay else run, "ndarray": ndarray,
+        "run": run.function if type(run) is Replay and not cold else run, "ndarray": ndarray,
         "Mismatch": Mismatch, "Changed": Changed, "unchanged": unchanged, "dtype_of": dtype_of,
     }  # fmt: skip
     lines: list[str] = []
