@@ -68,15 +68,17 @@ class Compiled:
         self._changed = "something that the function reads"
         self._traced = 0
         self._misses, self._numbers = Misses(), WholeNumbers()
+        self._odd = self._state  # or it has a debt; one test then tells that a call is a common one
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if LEVELS or AMBIENT.get() is not Tensor:
             return self.__wrapped__(*args, **kwargs)  # a transform, or a mode, sees its calls
-        misses = self._misses
-        if misses.debt and misses.rest():
-            return self.__wrapped__(*args, **kwargs)
-        if self._state:
-            args = self.__wrapped__, *args
+        if self._odd:
+            if self._misses.rest():
+                return self.__wrapped__(*args, **kwargs)
+            self._odd = self._state or self._misses.debt > 0
+            if self._state:
+                args = self.__wrapped__, *args
         for variant in self._variants:
             try:
                 return variant.entry(*args, **kwargs)
@@ -120,7 +122,7 @@ class Compiled:
             new = Variant(entry, found.program, depends, unchanged, notes, strides)
             self._variants = (new, *others[: MOST - 1])
             self._traced += 1
-            resting = self._misses.add()
+            resting, self._odd = self._misses.add(), True
         if resting:
             warnings.warn(
                 f"{label} was traced in most calls: {self._reason()}; the plain function runs, "

@@ -30,7 +30,7 @@ class Misses:
         self.length = FIRST
 
     def rest(self) -> bool:
-        """Count a call of a function that has a debt; tell if the plain function is to serve it."""
+        """Count a call; tell if the plain function is to serve it."""
         if self.left > 0:
             self.left -= 1
             return True
