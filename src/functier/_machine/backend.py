@@ -9,13 +9,14 @@ import numpy as np
 from .._programs.entries import Mismatch
 from .._programs.graph import Form, Graph
 from .._programs.program import Program
-from .._programs.replays import Replay
+from .._programs.replays import Changed, Replay
 from .calls import builtin
 from .compiler import engine
 from .linalg import blas
 from .lowering import effects, places, products, reductions, systems, views
 from .lowering.steps import Place, strides_out
 from .parts.arena import laid_out
+from .parts.bounds import doubted
 from .parts.division import Division, Stage
 from .parts.fusion import Call, calls_of
 from .text.emitter import ATTRIBUTES
@@ -27,6 +28,9 @@ REGISTERED = effects, products, places, reductions, systems, views
 
 MANY = 128
 """A part of more calls than these is several functions."""
+
+ROW = 3
+"""After so many doubts in a row answers are NumPy's."""
 
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
@@ -194,14 +198,21 @@ class MachineProgram:
         The number of compiled parts.
     direct : bool
         Tell if the program is one builtin.
+    bounded : bool
+        Tell if it ends where an answer is in doubt.
     reasons : list of str
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback
         For each part.
     """
 
-    def __init__(self, graph: Graph, name: str, contract: bool = False, threads: int = 1):
-        division = Division(graph, contract)
+    def __init__(
+        self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
+    ):
+        bounded = doubted(graph, contract) if graph.guards and trusts else None
+        self.bounded = bounded is not None
+        graph = bounded or graph
+        division = Division(graph, contract, self.bounded)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes
@@ -255,12 +266,56 @@ def use_machine(
         machine = MachineProgram(graph, program.name, contract, threads)
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
+    doubts = Doubts()
     if machine.run is not None:
-        program._run, program._numpys = machine.run, program._run
+        run: Any
+        run, program._numpys = machine.run, program._run
+        if machine.bounded:
+            run = doubts.answering(
+                run, program._run,
+                lambda: MachineProgram(graph, program.name, contract, threads, False).run,
+            )  # fmt: skip
+        program._run = run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
         f"compiled parts: {machine.parts}{whole}",
         *[f"NumPy's: {text}" for text in machine.reasons],
         *machine.fallbacks,
+        doubts,
     ]
+
+
+class Doubts:
+    """The calls of a program whose answers were in doubt, which NumPy's program has served.
+
+    After `ROW` of them in a row it is compiled again: NumPy computes then what answers depend on.
+    """
+
+    def __init__(self) -> None:
+        self.calls = self.row = 0
+
+    def answering(self, run: Callable, other: Callable, remake: Callable) -> Callable:
+        """Return a function that runs `other` where `run` ends, and later what `remake` gives."""
+
+        def both(*args: Any) -> Any:
+            nonlocal run
+            try:
+                found = run(*args)
+            except Changed:
+                if self.row == ROW:
+                    raise
+                found = other(*args)
+                self.calls, self.row = self.calls + 1, self.row + 1
+                if self.row == ROW:
+                    run = remake() or other
+                return found
+            if self.row != ROW:
+                self.row = 0
+            return found
+
+        return both
+
+    def __str__(self) -> str:
+        """Return what `explain` says, if there is something."""
+        return f"answers were in doubt by rounding in {self.calls} calls" if self.calls else ""

@@ -131,7 +131,7 @@ class Division:
         Why NumPy computes the others.
     """
 
-    def __init__(self, graph: Graph, contract: bool = False):
+    def __init__(self, graph: Graph, contract: bool = False, bounded: bool = False):
         self.graph = graph
         self.before: dict[Node, Node] = {}
         latest: dict[Node, Node] = {}
@@ -141,7 +141,7 @@ class Division:
                     self.before[node] = latest[node.args[0]]
                 if node.func not in READS:
                     latest[node.args[0]] = node
-        self.rounded = rounded(graph, self.before, contract)
+        self.rounded = set() if bounded else rounded(graph, self.before, contract)
         # The memories that are NumPy's.
         self.numpys = {node.args[0] for node in self.rounded if is_effect(node)}
         while True:
