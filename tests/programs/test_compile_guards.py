@@ -11,7 +11,7 @@ import pytest
 
 import functier as ft
 from functier._programs import compiled as _compiled
-from functier._programs import entries, reads, recorder
+from functier._programs import entries, misses, reads, recorder
 from nets.programs import difference
 
 
@@ -375,6 +375,7 @@ FORMS = [
 
 def test_forms(monkeypatch):
     monkeypatch.setattr(_compiled, "MOST", 100)
+    monkeypatch.setattr(misses, "LIMIT", 10000)
     weak = np.ones(2, "f4")
 
     check(lambda x: (x * 2 + x, (x * 2) * weak[0], np.sin(x)), *[(x,) for x in FORMS])
@@ -401,12 +402,13 @@ TREES = [
 
 def test_structures(monkeypatch):
     monkeypatch.setattr(_compiled, "MOST", 100)
+    monkeypatch.setattr(misses, "LIMIT", 10000)
 
     check(over, *[(tree,) for tree in TREES])
 
 
 @pytest.mark.parametrize("values", [
-    (1, 2, 3), ("a", "b"), (True, 1, False, 0), (None, 1), (np.sin, np.cos), (slice(1), slice(2)),
+    ("a", "b"), (True, 1, False), (None, 1), (np.sin, np.cos), (slice(1), slice(2)),
     (np.dtype("f4"), np.dtype("f8")), (b"a", "a"), (range(2), range(3)), (..., None),
     (frozenset({1}), frozenset({2})),
 ], ids=str)  # fmt: skip

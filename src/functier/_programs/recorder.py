@@ -39,6 +39,7 @@ from .._mutation.out import name_out
 from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of, mark_first
 from .guards import digest
+from .integers import number, settled
 from .sharing import is_fresh
 from .stores import ProgramStore
 from .watching import enters_nothing, is_object, unwatched, watched
@@ -188,6 +189,7 @@ class RecordLevel(Level):
             args = tuple([
                 watched(self, list, (x,), {}) if isinstance(x, Iterator) else x for x in args
             ])  # fmt: skip
+        args, kwargs = settled(self, func, args, kwargs)
         given = self.concrete(args)
         try:
             if enters_nothing(func) and not kwargs and not any(map(is_object, given)):
@@ -345,12 +347,22 @@ class RecordLevel(Level):
             name = how if isinstance(how, str) else how.__name__
             self.answers.append(Guard(x._extra, name, found, self.where_now()))
             return found
+        if type(x._value) is int:
+            if how is float or how is complex:
+                return how(number(self, x))
+            if how == "format":
+                return format(number(self, x), *args)
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
             if self.unanswered is None:  # so that a function cannot catch it, and go another way
                 self.unanswered = error
             raise
+
+    def repr(self, x: Tensor) -> str:
+        if self.live and type(x) is self.cls and type(x._value) is int:
+            return repr(number(self, x))
+        return Level.repr(self, x)  # also of a level that has ended
 
     def refuse_observer(self) -> None:
         """Raise where a mode or a debugger is on, as a later call would make no calls for it."""

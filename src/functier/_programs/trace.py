@@ -5,7 +5,7 @@ import inspect
 import operator
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Container, Iterator
 from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -137,11 +137,12 @@ class Record(NamedTuple):
 
 def record(
     func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace",
-    keep: bool | None = None,
+    keep: bool | None = None, numbers: Container[int] = (),
 ) -> Record:  # fmt: skip
     """Record a call, for the transform that the user has called.
 
-    What the function reads is noted if `keep` is no None: see `Watch`.
+    What the function reads is noted if `keep` is no None: see `Watch`. `numbers` has the places of
+    the whole numbers among the leaves that are inputs, too.
     """
     name = name_of_function(func)
     label = f"{transform}({name})"
@@ -167,6 +168,7 @@ def record(
             f"program outside, or call functier.compile(f), which is f itself inside a transform",
             named=True,
         )
+    dynamic = [is_dynamic(x) or i in numbers for i, x in enumerate(leaves)]
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
     with Watch(func, *leaves, given=given, keep=keep) as watch:
@@ -176,13 +178,13 @@ def record(
             if any([is_object(x) for x in leaves]):
                 watch.reads.unwatched("an argument is an array of objects")
         writes = transform == "compile"
-        recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), writes, given))
+        static = tuple(kwargs), dynamic, writes, given
+        recorded = run(level, _record, (func, leaves, structure, *static))
     graph, values, out, trusts, written, same = recorded
     check_draws(label, watch, global_state() != before)
     outside = [] if watch.reads is None else watch.reads.arrays()
     if any([meet(leaves[i], x) for i in written for x in outside]):
         raise Unwatched("it writes to an argument that shares memory with an array that it reads")
-    dynamic = [is_dynamic(x) for x in leaves]
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), key_orders(given), list(level.captured.values()),
@@ -230,8 +232,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     With `writes` the result is a pair, where the function writes to arrays among its arguments: the
     function's own, and what these arrays have at the end.
     """
-    func, leaves, structure, keywords, writes, given_as = given
-    places = [i for i, x in enumerate(leaves) if is_dynamic(x)]
+    func, leaves, structure, keywords, dynamic, writes, original = given
+    places = [i for i, on in enumerate(dynamic) if on]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
@@ -239,7 +241,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     level.arguments = flatten(args, level, "the arguments")[0]
     before = parts_of(args)[1]
     if level.reads is not None:
-        level.reads.given(given_as, args)
+        level.reads.given(original, args)
     if keywords:
         result = func(*args[0], **{name: args[1][name] for name in keywords})
     else:

@@ -36,9 +36,6 @@ KNOWN: dict[str, dict[str, str]] = {
     "a value of the trace is another object than the argument": {
         "argument|module": "is a float; type is float; is an array; text of it",
     },
-    "machine code rounds in another way than the trace": {
-        "argument machine": "rounding",
-    },
 }
 """Faults, with the names of the ways for each pattern of a place and a mode."""
 
