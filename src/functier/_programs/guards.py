@@ -83,8 +83,10 @@ def same_items(now: Iterable, before: tuple) -> bool:
 
 
 def same_pairs(now: dict, before: tuple) -> bool:
-    """Tell if a dict has the keys of before in their order, and their values."""
-    keys, values = before
+    """Tell if a dict has the keys of before in their order, and their values, but for some keys."""
+    keys, values, left_out = before
+    if left_out:
+        now = {key: value for key, value in now.items() if key not in left_out}
     return same_items(dict.keys(now), keys) and same_items(dict.values(now), values)
 
 
@@ -192,7 +194,7 @@ class Writer:
         d = self.dict_of(i, owner, o) if kind in ("attribute", "of class", "class") else ""
         if kind in TESTS:
             if kind == "class":
-                value = tuple(value), tuple(value.values())
+                value = tuple(value), tuple(value.values()), ()
             self.space[f"v{i}"] = value
             self.lines.append(
                 (i, f"if not {TESTS[kind].format(o=o, d=d, v=f'v{i}')}: return False")

@@ -259,9 +259,11 @@ class Outside:
 
     def whole_dict(self, x: Any, own: dict | None) -> None:
         if own is not None:
-            pairs = tuple(own), tuple(own.values())
+            caches = getattr(type(x), "_functier_caches", ())
+            found = {name: value for name, value in own.items() if name not in caches}
+            pairs = tuple(found), tuple(found.values()), caches
             self.fact("pairs", own, "", pairs, f"the attributes of a {type(x).__name__}")
-            for value in own.values():
+            for value in found.values():
                 self.bring(value)
 
     def take(self, x: Any, found: Any) -> None:
@@ -287,7 +289,7 @@ class Outside:
             if len(x) > MOST:
                 return self.unwatched(f"it reads a {kind.__name__} of {len(x)} items")
             if isinstance(x, dict):
-                pairs = tuple(dict.keys(x)), tuple(dict.values(x))
+                pairs = tuple(dict.keys(x)), tuple(dict.values(x)), ()
                 self.fact("pairs", x, "", pairs, f"the items of a {kind.__name__}")
                 items: Iterable = pairs[1]
             else:
@@ -352,6 +354,10 @@ class Outside:
             if isinstance(x, type) and inside:
                 waiting += [f for y in x.__dict__.values() for f in functions_in(y)]
             if isinstance(x, type | ModuleType):
+                continue
+            stands_for = getattr(type(x), "stands_for", None)
+            if stands_for is not None and is_of_library(type(x)):
+                waiting.append(getattr(x, stands_for))
                 continue
             if id(x) in self.outer and not (inside and is_of_library(type(x))):
                 self.contents(x)
