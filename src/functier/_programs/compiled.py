@@ -139,7 +139,7 @@ class Compiled:
         if resting:
             warnings.warn(
                 f"{label} was traced in most calls: {self._reason()}; the plain function runs, "
-                f" and programs are tried again now and then",
+                f"and programs are tried again now and then",
                 RuntimeWarning,
                 stacklevel=3,
             )
