@@ -213,6 +213,7 @@ def test_the_function_as_it_is_raises_and_writes():
 @pytest.mark.filterwarnings("ignore:compile")
 def test_misses_that_are_not_counted_are_found(monkeypatch):
     monkeypatch.setattr(misses.Misses, "add", lambda self: False)
+    fast = ft.compile(halved)
+    storm(fast, 40)
 
-    with pytest.raises(AssertionError):
-        test_a_loop_of_another_length_each_time_is_seldom_traced()
+    assert fast._traced > 14

@@ -139,7 +139,7 @@ class Compiled:
         if resting:
             warnings.warn(
                 f"{label} was traced in most calls: {self._reason()}; the plain function runs, "
-                f" and programs are tried again now and then",
+                f"and programs are tried again now and then",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -333,7 +333,8 @@ def compile(  # torch.compile has this name
         The code that replays a program: ``"numpy"`` is generated Python code that calls NumPy, and
         ``"llvm"`` machine code, with NumPy calls for what it does not know. The latter needs
         llvmlite (``pip install functier[compile]``); results differ from NumPy's by rounding, and
-        there are no warnings of arithmetic. ``"auto"`` takes machine code where llvmlite is
+        there are no warnings of arithmetic. What Python code is told of values, as in ``x > 0``,
+        is what NumPy tells. ``"auto"`` takes machine code where llvmlite is
         installed.
     fastmath : bool
         Whether a product and a sum may be rounded once. The NumPy backend makes no use of it.

@@ -305,7 +305,7 @@ class Outside:
     def array(self, x: ndarray) -> None:
         """Note the contents of an array."""
         self.fact("contents", x, "", contents_of_array(x), f"the contents of an array {x.shape}")
-        self.fact("settings", self, "", settings(), "the settings of numpy.errstate")
+        self.fact("settings", np.geterr, "", settings(), "the settings of numpy.errstate")
         if x.dtype.hasobject:
             for each in x.flat:
                 self.bring(each)
