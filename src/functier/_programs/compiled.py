@@ -17,6 +17,7 @@ from .._core.errors import MutationError
 from .._core.keywords import checks_keywords
 from .._core.observers import LEVELS
 from .._core.pytree import check_callable, flatten, name_of_function
+from .._core.reached import reached_from
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._mutation.array import was_written
@@ -112,7 +113,10 @@ class Compiled:
             return func(*args, **kwargs)
         self._numbers.note(numbers, structure, found.program)
         reads = found.watch.reads
-        guards = Guards([*reads.found.values()])
+        facts = [*reads.found.values()]
+        if reads.reason:  # what the function changes by itself is no reason to trace again
+            facts = [fact for fact in facts if Guards([fact]).unchanged()]
+        guards = Guards(facts, reached_from([func]))
         if (reads.reason and not self._keeps) or not guards.unchanged():
             self._rest(reads.reason or f"it changes {guards.changed()}")
             return found.finish()

@@ -27,7 +27,7 @@ from .guards import (
     settings,
 )
 from .homes import is_followed, is_of_library, is_of_user
-from .objects import BARE, BOXES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
+from .objects import BARE, BOXES, CACHES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
 from .rewritten import original
 
 ndarray = np.ndarray
@@ -259,7 +259,7 @@ class Outside:
 
     def whole_dict(self, x: Any, own: dict | None) -> None:
         if own is not None:
-            caches = getattr(type(x), "_functier_caches", ())
+            caches = CACHES if any(map(is_of_library, type(x).__mro__)) else ()
             found = {name: value for name, value in own.items() if name not in caches}
             pairs = tuple(found), tuple(found.values()), caches
             self.fact("pairs", own, "", pairs, f"the attributes of a {type(x).__name__}")

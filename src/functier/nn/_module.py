@@ -81,7 +81,6 @@ class Module(Names):
     _kinds: dict[str, str]
     _frozen: frozenset = frozenset()
     _transient: frozenset = frozenset()
-    _functier_caches = ("_structure",)  # what a trace does not look at
     _pre_hooks: dict = {}  # noqa: RUF012 (replaced, never changed)
     _hooks: dict = {}  # noqa: RUF012
 
@@ -101,7 +100,7 @@ class Module(Names):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes that copies and pickles have."""
-        return {name: x for name, x in vars(self).items() if name not in self._functier_caches}
+        return {name: x for name, x in vars(self).items() if name != "_structure"}
 
     # ---- calls ----
 
