@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,7 +117,7 @@ class Compiled:
         facts = [*reads.found.values()]
         if reads.reason:  # what the function changes by itself is no reason to trace again
             facts = [fact for fact in facts if Guards([fact]).unchanged()]
-        guards = Guards(facts, reached_from([func]))
+        guards = Guards(facts, [x for x in reached_from([func]) if type(x) is FunctionType])
         if (reads.reason and not self._keeps) or not guards.unchanged():
             self._rest(reads.reason or f"it changes {guards.changed()}")
             return found.finish()
