@@ -3,23 +3,29 @@
 import functools
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
+import optree
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
+from .._core.key_orders import NAMESPACE
 from .._core.keywords import checks_keywords
 from .._core.observers import LEVELS
-from .._core.pytree import check_callable, flatten, name_of_function
+from .._core.pytree import check_callable, flatten, is_value, name_of_function
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._mutation.array import was_written
+from .arguments import opened
 from .dependencies import EMPTY, changed, checker, dependencies
 from .entries import Mismatch, entry_of
 from .program import Program
@@ -64,6 +70,7 @@ class Compiled:
         self._variants: tuple[Variant, ...] = ()
         self._changed = "something that the function reads"
         self._traced = 0
+        self._objects: dict[int, tuple[Callable, Compiled]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if LEVELS or AMBIENT.get() is not Tensor:
@@ -84,8 +91,11 @@ class Compiled:
 
     def _first(self, args: tuple, kwargs: dict, frame: Any) -> Any:
         """Trace a call for whose arguments there is no program that holds."""
-        func = self._func
-        leaves, _ = flatten((args, kwargs), f"compile({name_of_function(func)})", "the arguments")
+        if args and self._is_method_of(args[0]):
+            return self._of(args[0])(*args[1:], **kwargs)
+        func = self._func.method() if type(self._func) is Bound else self._func
+        label = f"compile({name_of_function(func)})"
+        leaves, _ = flatten(opened((args, kwargs), label), label, "the arguments")
         if any([isinstance(x, Tensor) for x in leaves]):
             return func(*args, **kwargs)
         self._forget()
@@ -186,13 +196,76 @@ class Compiled:
         name = getattr(func, "__qualname__", "")
         if name and getattr(module, name, None) is self:
             return name  # a decorated function, by its name
-        return _compiled, (func, self.backend, self.fastmath, self.on_change, self.threads)
+        return _compiled, (func, *self._options())
+
+    def _options(self) -> tuple:
+        return self.backend, self.fastmath, self.on_change, self.threads
 
     def __deepcopy__(self, memo: dict) -> "Compiled":
         return self
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        if instance is None:
+            return self
+        if is_tree(instance):
+            return functools.partial(self, instance)
+        found: Any = functools.partial(self._of(instance))
+        found.__self__ = instance  # which `_of` holds weakly
+        return found
+
+    def _of(self, instance: Any) -> "Compiled":
+        """Return the function for an object, which is its first argument: the object is no leaf."""
+        known = self._objects.get(id(instance))
+        if known is not None and known[0]() is instance:
+            return known[1]
+        objects, key = self._objects, id(instance)
+
+        def forget(reference: Any) -> None:
+            if objects.get(key, (None,))[0] is reference:
+                del objects[key]
+
+        try:
+            reference: Callable = weakref.ref(instance, forget)
+        except TypeError:  # it has slots alone
+            reference = functools.partial(_same, instance)
+        made = Compiled(Bound(self.__wrapped__, reference), *self._options())
+        objects[key] = reference, made
+        return made
+
+    def _is_method_of(self, x: Any) -> bool:
+        """Tell if the class of an object has this function as a method."""
+        if self._state or is_tree(x):
+            return False
+        inner = inspect.unwrap(self.__wrapped__)
+        name = getattr(inner, "__name__", "")
+        found = [vars(base)[name] for base in type(x).__mro__ if name in vars(base)]
+        return bool(found) and (found[0] is inner or found[0] is self)
+
+
+class Bound:
+    """A function with an object as its first argument, to which it has a reference."""
+
+    def __init__(self, func: Callable, reference: Callable):
+        functools.update_wrapper(self, func, updated=())
+        self.func, self.reference = func, reference
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.func(self.reference(), *args, **kwargs)
+
+    def method(self) -> Callable:
+        return MethodType(self.func, self.reference())
+
+    def __reduce__(self) -> tuple:
+        return MethodType, (self.func, self.reference())
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def is_tree(x: Any) -> bool:
+    """Tell if an object is an argument as any other: an array, a number, or a node of pytrees."""
+    return is_value(x) or not optree.tree_is_leaf(x, namespace=NAMESPACE)
 
 
 def has_state(func: Callable) -> bool:

@@ -32,10 +32,11 @@ from .._core.tracebacks import leave
 from .._core.zeros import MILD
 from .._levels.life import run
 from .._mutation.array import settle, was_written
+from .arguments import check_static, closed, facts_of, is_same, opened
 from .dependencies import Watch
 from .graph import Node
 from .passes import optimized
-from .program import Program, key_orders
+from .program import Program
 from .recorder import RecordLevel
 from .replays import has_nan
 from .signature import title_of
@@ -137,11 +138,11 @@ def record(
     """Record a call, for the transform that the user has called."""
     name = name_of_function(func)
     label = f"{transform}({name})"
-    given = (args, kwargs) if kwargs else args
+    given = opened((args, kwargs) if kwargs else args, label)
     leaves, structure = flatten(given, label, "the arguments")
     roots = roots_of(func, args, kwargs)
-    names = names_of_leaves(roots, args, kwargs)
-    for x, path in zip(leaves, names):
+    places = paths_of_leaves(roots, given, tuple(kwargs))
+    for x, path in zip(leaves, places):
         if isinstance(x, Tensor) and x.level.depth:
             if not x.level.live:
                 x.level.release(x, Tensor.level)  # which raises
@@ -159,6 +160,9 @@ def record(
             f"program outside, or call functier.compile(f), which is f itself inside a transform",
             named=True,
         )
+    dynamic = [is_dynamic(x) for x in leaves]
+    check_static(label, leaves, dynamic, places)
+    names = [re.sub(r"\W+", "_", path).strip("_") for path in places]
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
     with Watch(func, *leaves) as watch:
@@ -167,10 +171,9 @@ def record(
         recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), writes))
     graph, values, out, trusts, written, same = recorded
     check_draws(label, watch, global_state() != before)
-    dynamic = [is_dynamic(x) for x in leaves]
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
-        roots, tuple(kwargs), key_orders(given),
+        roots, tuple(kwargs), facts_of(structure),
     )  # fmt: skip
     program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
     program.writes, program.same = written, same
@@ -219,9 +222,9 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
-    args = unflatten(structure, inner)
-    level.arguments = flatten(args, level, "the arguments")[0]
-    before = parts_of(args)[1]
+    args = closed(unflatten(structure, inner))
+    level.arguments = flatten(opened(args), level, "the arguments")[0]
+    before = parts_of(opened(args))[1]
     if keywords:
         result = func(*args[0], **{name: args[1][name] for name in keywords})
     else:
@@ -240,8 +243,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
 
 def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any) -> None:
     """Raise where the function has changed a container or a module among its arguments."""
-    found, now = parts_of(args)
-    if now != structure or any([x is not y for x, y in zip(found, leaves) if is_value(y)]):
+    found, now = parts_of(opened(args))
+    if now != structure or not all(map(is_same, found, leaves)):
         raise level.refusal(
             MutationError,
             "the function puts another value into a container or a module that it was given, which "
@@ -294,7 +297,8 @@ def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:
     return roots + sorted(kwargs)
 
 
-def names_of_leaves(roots: list[str], args: tuple, kwargs: dict) -> list[str]:
-    """Return a name for each leaf of the arguments: that of its parameter, and its path."""
-    given = zip(roots, (*args, *[kwargs[k] for k in sorted(kwargs)]))
-    return [re.sub(r"\W+", "_", path).strip("_") for name, x in given for path in paths(x, name)]
+def paths_of_leaves(roots: list[str], given: Any, keywords: tuple[str, ...]) -> list[str]:
+    """Return the path of each leaf of the arguments, from the name of its parameter on."""
+    args, named = given if keywords else (given, {})
+    values = *args, *[named[k] for k in sorted(keywords)]
+    return [path for name, x in zip(roots, values) for path in paths(x, name)]
