@@ -15,7 +15,7 @@ from types import CellType, FunctionType
 import numpy as np
 import pytest
 
-from functier._programs import compiled, dependencies, entries, recorder, trace
+from functier._programs import compiled, dependencies, entries, questions, recorder, trace
 from nets.stale.known import KNOWN, REASONS, fault_of
 from nets.stale.net import Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS
@@ -160,6 +160,12 @@ PLANTED = {
         replaced(recorder, "Graph", lambda *parts, made=recorder.Graph: made(*parts[:3], [])),
         "comparison", "argument",
     ),
+    "classes of values": (replaced(questions, "KINDS", ()), "is an array", "argument"),
+    "texts": (
+        replaced(recorder.RecordLevel, "text", lambda level, x, how, *spec: str(x._value)),
+        "text of it", "argument",
+    ),
+    "flags": (unchecked(r"v\d+\.flags\.writeable is not \w+"), "writeable", "argument"),
     "modules": (replaced(compiled, "has_state", lambda func: False), "number", "module"),
     "draws": (replaced(trace, "check_draws", lambda *given: None), "generator", "global"),
     "containers that are given": (

@@ -363,6 +363,9 @@ def compile(  # torch.compile has this name
 
     Raises
     ------
+    TypeError
+        At a call, where an argument is an object that may change, such as a set or an instance of
+        a plain class. The message says what to write.
     ConversionError
         At a call, where the function makes a plain number of a value, as ``float(x)`` does.
     RandomnessError
@@ -380,6 +383,15 @@ def compile(  # torch.compile has this name
     number, and gets another answer; and where a global name, a closed-over variable or a default
     of the functions that were entered is another object. Attributes, the contents of containers,
     and arrays that change in place are not looked at: pass them as arguments.
+
+    Arguments that are neither arrays nor floats are values that cannot change, and are compared by
+    type and contents; or functions, classes and modules, which are compared by identity. The
+    fields of dataclasses are arguments themselves. The object of a method is none: a method that
+    is decorated, or ``compile(obj.method)``, has programs for each object.
+
+    ``isinstance(x, np.ndarray)`` and ``isinstance(x, float)`` answer as in `func`, and texts such
+    as ``str(x)`` and ``f"{x:.2f}"`` are answers that are checked. ``type(x) is float`` is not
+    answered: it is False.
 
     Writes to arrays among the arguments are made at the end of each call. The arrays must not
     overlap.

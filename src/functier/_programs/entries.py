@@ -70,6 +70,8 @@ def entry_of(
             space[f"k{number}"], space["is_same"] = x, is_same
             lines.append(f"if {own} is not k{number} and {differs(x, own, number)}: raise Mismatch")
             return
+        if program.asks_writeable and type(x) is ndarray:
+            lines.append(f"if {own}.flags.writeable is not {x.flags.writeable}: raise Mismatch")
         if not checks:
             inputs.append(own)
             return

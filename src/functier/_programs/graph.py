@@ -6,6 +6,7 @@ NOTE [three kinds of node]
     Effects of one memory stay in their order.
 """
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -153,3 +154,21 @@ def form_of(value: Any) -> Any:
     if isinstance(value, (ndarray, np.generic)):
         return Form(value.shape, value.dtype, None, kind)
     return Form((), None, None, kind)
+
+
+def mark_first(nodes: list[Node]) -> None:
+    """Mark the first call of each function in each run of a line; the others are its derivatives.
+
+    A line of a loop runs again where a call takes the result of the run before.
+    """
+    place, heads = None, {}  # type: ignore[var-annotated]
+    for node in nodes:
+        if node.place != place:
+            place, heads = node.place, {}
+        if place is not None:
+            items = node.func is operator.getitem and type(node.args[1]) is int
+            call = (node.func, node.args[1]) if items else node.func
+            before = heads.get(call)
+            if before is None or any([x is before for x in node.args]):
+                node.first = True
+                heads[call] = node

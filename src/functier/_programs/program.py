@@ -62,6 +62,7 @@ class Program:
         self.trusts = False  # see `RecordLevel`
         self.writes: list[int] = []  # the leaves whose contents are the last results
         self.same: dict[int, int] = {}  # the results that are such a leaf itself
+        self.asks_writeable = False  # if the arguments may be written to
         self._checks = True  # False where `_run` looks at the forms of its arguments
 
     def _show(self) -> None:

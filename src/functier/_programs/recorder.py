@@ -20,13 +20,13 @@ import operator
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._core.errors import LevelError, MutationError, RandomnessError
+from .._core.methods import methods_of
 from .._core.numpy_facts import SPELLED, UFUNC_OF, home_of
 from .._core.op import NO_VALUE, Call, Op
 from .._core.pytree import is_value, like
@@ -38,7 +38,8 @@ from .._levels.level import Level
 from .._mutation.array import Array, settle
 from .._mutation.out import name_out
 from .draws import copy_of_stream, draw_from
-from .graph import Graph, Guard, Node, form_of
+from .graph import Graph, Guard, Node, form_of, mark_first
+from .questions import ANSWERS, HERE, LIBRARIES, is_internal, is_writeable, text
 from .sharing import is_fresh
 from .stores import ProgramStore
 from .watching import enters_nothing, is_object, unwatched, watched
@@ -46,8 +47,6 @@ from .wholes import follow, whole
 
 ndarray = np.ndarray
 new = object.__new__
-HERE = __name__.partition(".")[0]
-LIBRARIES = "numpy", "scipy"
 COPIED = 1 << 16
 """Constants of up to so many bytes are copied."""
 
@@ -80,6 +79,9 @@ class RecordLevel(Level):
     serves = False
     instead = "return it from the function"
     follow, whole = follow, whole
+    methods: ClassVar = {**methods_of({}), **ANSWERS}
+    text, is_writeable = text, is_writeable
+    asks_writeable = False
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
@@ -337,6 +339,8 @@ class RecordLevel(Level):
             name = how if isinstance(how, str) else how.__name__
             self.answers.append(Guard(x._extra, name, found, self.where_now()))
             return found
+        if how == "format":
+            return self.text(x, "format", *args)
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
@@ -443,12 +447,6 @@ SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()} - {np.o
 TRACE = f"{HERE}._programs.trace"
 
 
-@lru_cache(4096)
-def is_internal(module: str) -> bool:
-    """Tell if a module is one of functier, or of the libraries that it calls."""
-    return module.partition(".")[0] in (HERE, *LIBRARIES)
-
-
 def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:
     """Tell if a call raises an error of a kind."""
     try:
@@ -476,24 +474,6 @@ def digest(x: ndarray) -> int:
     # Along an axis that is broadcast all is alike, and would be copied.
     x = x[tuple([slice(None if step else 1) for step in x.strides])]
     return zlib.crc32(x.tobytes() if not x.flags.c_contiguous else x.data.cast("B"))
-
-
-def mark_first(nodes: list[Node]) -> None:
-    """Mark the first call of each function in each run of a line; the others are its derivatives.
-
-    A line of a loop runs again where a call takes the result of the run before.
-    """
-    place, heads = None, {}  # type: ignore[var-annotated]
-    for node in nodes:
-        if node.place != place:
-            place, heads = node.place, {}
-        if place is not None:
-            items = node.func is operator.getitem and type(node.args[1]) is int
-            call = (node.func, node.args[1]) if items else node.func
-            before = heads.get(call)
-            if before is None or any([x is before for x in node.args]):
-                node.first = True
-                heads[call] = node
 
 
 def is_real(form: Any) -> bool:

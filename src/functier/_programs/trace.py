@@ -169,7 +169,7 @@ def record(
         level.note = watch.noting
         writes = transform == "compile"
         recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), writes))
-    graph, values, out, trusts, written, same = recorded
+    graph, values, out, trusts, written, same, flags = recorded
     check_draws(label, watch, global_state() != before)
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
@@ -177,6 +177,7 @@ def record(
     )  # fmt: skip
     program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
     program.writes, program.same = written, same
+    program.asks_writeable = flags
     return Record(program, values, watch, leaves)
 
 
@@ -238,7 +239,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     check_unchanged(level, args, inner, before)
     check_result(level, outputs)
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
-    return level.graph(outputs), values, out, level.trusts, written, same
+    flags = level.asks_writeable
+    return level.graph(outputs), values, out, level.trusts, written, same, flags
 
 
 def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any) -> None:

@@ -20,9 +20,6 @@ REASONS = {
     r"^TypeError: .*: the argument d.* may change between two calls; ": (
         "a static argument is a value, or is compared by identity"
     ),
-    r"^ConversionError: .*format\(x\) would make a plain number of x": (
-        "a program could not follow the text"
-    ),
 }
 
 ALL, BEHIND = "", "closure|global|method|self|module"
@@ -34,15 +31,16 @@ KNOWN = {
         "data type with notes; key of a dict; aux of a node; equal frozen set; object; object "
         "that lies; tuple of one that lies; class; code; data or other data; array; other dtype; "
         "other order; function; partial; method of another; comparison; whole part; key by value; "
-        "format of it",
-        "argument|method|self": "is a float; type is float; is an array; text of it",
+        "is a float; is an array; is a number; dispatch on it; class of a result; repr of an "
+        "array; text by percent; text of it; format of it",
         "method|self|module": "other shape; default; default by a keyword; cell",
         "(module) grad": "number; int or bool; int or float; number of NumPy; sign of zero; not a "
         "number; text; tuple; list; named tuple; slice; data type; equal range; slice of truths; "
         "data type with notes; key of a dict; aux of a node; equal frozen set; object; object "
         "that lies; tuple of one that lies; class; code; data or other data; array; other dtype; "
         "other order; function; partial; method of another; comparison; whole part; key by value; "
-        "is a float; type is float; is an array; text of it; format of it",
+        "is a float; is an array; is a number; dispatch on it; class of a result; repr of an "
+        "array; text by percent; text of it; format of it",
     },
     "what is equal is taken for the same": {
         "closure|global|method|self": "text that is more; number with a unit",
@@ -89,10 +87,9 @@ KNOWN = {
         "table; memo",
     },
     "contents of arrays are not looked at": {
-        ALL: "writeable",
         BEHIND: "refilled; large refilled; its source refilled; as an index; as a shape; as a "
-        "condition; as a mask; as a number; error of NumPy; of functier; array of a partial; "
-        "errors that are raised; rounding",
+        "condition; as a mask; as a number; writeable; error of NumPy; of functier; array of a "
+        "partial; errors that are raised; rounding",
         "(argument) machine": "rounding",
         f"({BEHIND}) grad": "parameter",
         f"({BEHIND}) (grad|machine)": "large refilled, used",
@@ -119,6 +116,10 @@ KNOWN = {
         BEHIND: "count in an attribute; count that is used; list that grows; memo in an "
         "attribute; value that is carried; array that counts; array that is used then",
         f"({BEHIND}) (value|machine)": "value that is kept",
+    },
+    "a value of the trace is another object than the argument": {
+        "argument|method|self": "type is float",
+        "(module) grad": "type is float",
     },
 }  # fmt: skip
 """Faults, with the names of the ways for each pattern of a place and a mode."""

@@ -12,7 +12,7 @@ ARGUMENT, CLOSURE, GLOBAL, METHOD, SELF, MODULE = PLACES
 
 HEAD = """
 import builtins, collections, contextvars, dataclasses, functools, itertools, logging
-import math, operator, os, pathlib, random, sys, time, types, weakref
+import math, numbers, operator, os, pathlib, random, sys, time, types, weakref
 import numpy as np
 import functier as ft
 X, G, count, TIME, SINC = np.array([0.5, -1.0, 2.0]), 2.0, 0, time.time, np.sinc
@@ -95,6 +95,8 @@ def scaled(f):
     run = lambda: f() * run.factor
     run.factor = 2.0
     return run
+kind_of = functools.singledispatch(lambda v: 3.0)
+kind_of.register(float)(lambda v: 2.0)
 def file(text):
     (path := pathlib.Path(__file__ + ".txt")).write_text(text)
     return path
@@ -340,6 +342,12 @@ key by value :: 2.0 :: {2.0: 2.0}.get(d, 3.0) :: d = V
 is a float :: 2.0 :: 2.0 if isinstance(d, float) else 3.0 :: d = np.float32(2) | d = 2.0
 type is float :: 2.0 :: 2.0 if type(d) is float else 3.0 :: d = np.float32(2) | d = 2.0
 is an array :: np.ones(3) :: 2.0 if isinstance(d, np.ndarray) else 3.0 :: d = [1.0] | d = np.ones(3)
+is a number :: 2.0 :: 2.0 if isinstance(d, numbers.Real) else 3.0 :: d = np.array(2.0) | d = 2.0
+dispatch on it :: 2.0 :: kind_of(d) :: d = np.float32(2) | d = 2.0
+class of a result :: 2.0 :: 2.0 if isinstance(d * 1.0, np.generic) else 3.0 ::
+    d = np.float32(2) | d = 2.0
+repr of an array :: np.ones(3) :: len(repr(d * 1.0)) :: d = np.array([1.0, 2.5, V])
+text by percent :: 2.0 :: 2.0 if '%.1f' % d == '2.0' else 3.0 :: d = V
 text of it :: 2.0 :: 2.0 if str(d) == '2.0' else 3.0 :: d = V
 format of it :: 2.0 :: 2.0 if f'{d:.1f}' == '2.0' else 3.0 :: d = V
 rounding :: np.array([0.6, 0.0, 0.0]) :: 2.0 if np.sum(d) == 0.6 else 3.0 ::
