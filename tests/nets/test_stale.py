@@ -166,6 +166,11 @@ PLANTED = {
         "text of it", "argument",
     ),
     "flags": (unchecked(r"v\d+\.flags\.writeable is not \w+"), "writeable", "argument"),
+    "arrays that are one": (unchecked(r"v\d+ is not v\d+"), "arrays that are one", "argument"),
+    "memory": (replaced(entries, "meet", lambda x, y: False), "memory of two", "argument"),
+    "memory of a transform's arguments": (
+        unchecked(r"meeting\(.*?\) != met"), "memory of the argument", "argument", "grad",
+    ),
     "modules": (replaced(compiled, "has_state", lambda func: False), "number", "module"),
     "draws": (replaced(trace, "check_draws", lambda *given: None), "generator", "global"),
     "containers that are given": (
@@ -177,10 +182,10 @@ PLANTED = {
 
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault, tmp_path, monkeypatch):
-    plant, name, place = PLANTED[fault]
+    plant, name, place, *mode = PLANTED[fault]
 
     def verdict():
-        return judge(counts, Cell(name, place, "value"), tmp_path)[0]
+        return judge(counts, Cell(name, place, *mode or ["value"]), tmp_path)[0]
 
     counts = Verdicts("planted", REASONS)
     assert verdict() in ("right", "refused")

@@ -176,7 +176,7 @@ def test_data_beside_other_trees(rest):
         return d.rate * 2 + d.inner.rate, rest
 
     compiled = ft.compile(f)
-    for rate in (X, X + 1):
+    for rate in (X * 1, X + 1):
         d = Frozen(rate, Settings(3.0))
         found, wanted = compiled(d, *rest), f(d, *rest)
         assert np.array_equal(found[0], wanted[0])

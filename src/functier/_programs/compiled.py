@@ -393,8 +393,8 @@ def compile(  # torch.compile has this name
     as ``str(x)`` and ``f"{x:.2f}"`` are answers that are checked. ``type(x) is float`` is not
     answered: it is False.
 
-    Writes to arrays among the arguments are made at the end of each call. The arrays must not
-    overlap.
+    Writes to arrays among the arguments are made at the end of each call. One array may be given
+    twice, and then has one program; other arrays that overlap cannot be written to.
 
     Inside another transform, or while a mode or a debugger of `functier` is on, the call runs
     `func` as it is. What the function does besides, such as printing, is done in the trace

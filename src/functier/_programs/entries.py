@@ -15,7 +15,7 @@ from numpy._core import umath
 from .._core.key_orders import NAMESPACE
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value, unflatten
-from .._levels.memory import meet
+from .._levels.memory import meet, meeting
 from .arguments import Node, facts_of, is_same, node_of, opened, slots_of, space_of
 from .program import Program
 from .replays import Changed, Replay, has_nan
@@ -70,7 +70,7 @@ def entry_of(
             space[f"k{number}"], space["is_same"] = x, is_same
             lines.append(f"if {own} is not k{number} and {differs(x, own, number)}: raise Mismatch")
             return
-        if program.asks_writeable and type(x) is ndarray:
+        if "flags" in program.asked and type(x) is ndarray:
             lines.append(f"if {own}.flags.writeable is not {x.flags.writeable}: raise Mismatch")
         if not checks:
             inputs.append(own)
@@ -144,8 +144,19 @@ def entry_of(
         lines.append("if facts_of(given) != facts: raise Mismatch")
         for i, x in enumerate(flatten(whole, "compile", "the arguments")[0]):
             leaf(x, f"leaves[{i}]")
+    lines += [
+        f"if {owners[i]} is not {owners[k]}: raise Mismatch" for i, k in program.twins.items()
+    ]
     lines.append("if not unchanged(): raise Mismatch")
-    arrays = [own for own, form in zip(owners, program._forms) if form and form.kind is ndarray]
+    arrays = [
+        own for i, (own, form) in enumerate(zip(owners, program._forms))
+        if form and form.kind is ndarray and i not in program.twins
+    ]  # fmt: skip
+    if "memory" in program.asked:  # a transform inside writes to an array that it was given
+        leaves = flatten(opened((args, kwargs) if kwargs else args), "compile", "the arguments")[0]
+        space |= {"met": meeting([x for x in leaves if type(x) is ndarray]), "meeting": meeting}
+        every = [own for own, form in zip(owners, program._forms) if form and form.kind is ndarray]
+        lines.append(f"if meeting([{', '.join(every)}]) != met: raise Mismatch")
     for i in program.writes:
         space["meet"] = meet
         lines += [

@@ -62,7 +62,8 @@ class Program:
         self.trusts = False  # see `RecordLevel`
         self.writes: list[int] = []  # the leaves whose contents are the last results
         self.same: dict[int, int] = {}  # the results that are such a leaf itself
-        self.asks_writeable = False  # if the arguments may be written to
+        self.twins: dict[int, int] = {}  # the arrays that were given twice, and where before
+        self.asked: set[str] = set()  # what the function has asked of its arguments
         self._checks = True  # False where `_run` looks at the forms of its arguments
 
     def _show(self) -> None:
@@ -114,7 +115,7 @@ class Program:
         return (
             self._structure == other._structure and self._forms == other._forms
             and self._keywords == other._keywords and self._facts == other._facts
-            and all(map(is_same, self._static, other._static))
+            and self.twins == other.twins and all(map(is_same, self._static, other._static))
             and self._replay.is_like(other._replay)
         )  # fmt: skip
 

@@ -69,7 +69,7 @@ TEXTS: dict[str, Callable] = {"str": str, "repr": repr, "format": format}
 
 def is_writeable(level: Any, x: Any) -> bool:
     """Tell if a value may be written to: that of the arguments is looked at in each call."""
-    level.asks_writeable = True
+    level.asked.add("flags")
     return type(x._value) is ndarray and bool(x._value.flags.writeable)
 
 

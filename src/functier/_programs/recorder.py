@@ -81,7 +81,6 @@ class RecordLevel(Level):
     follow, whole = follow, whole
     methods: ClassVar = {**methods_of({}), **ANSWERS}
     text, is_writeable = text, is_writeable
-    asks_writeable = False
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
@@ -90,6 +89,7 @@ class RecordLevel(Level):
         """Return tensors of the inputs."""
         self.nodes: list[Node] = []
         self.answers: list[Guard] = []
+        self.asked: set[str] = set()
         self.arrays: dict[int, tuple] = {}
         self.movable: dict[Node, list[Tensor]] = {}
         self.settings = np.geterr()

@@ -169,7 +169,7 @@ def record(
         level.note = watch.noting
         writes = transform == "compile"
         recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), writes))
-    graph, values, out, trusts, written, same, flags = recorded
+    graph, values, out, trusts, written, same, twins, asked = recorded
     check_draws(label, watch, global_state() != before)
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
@@ -177,7 +177,7 @@ def record(
     )  # fmt: skip
     program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
     program.writes, program.same = written, same
-    program.asks_writeable = flags
+    program.twins, program.asked = twins, asked
     return Record(program, values, watch, leaves)
 
 
@@ -223,14 +223,19 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
+    twins = twins_in(leaves) if writes else {}
+    for i, first in twins.items():
+        inner[i] = inner[first]
     args = closed(unflatten(structure, inner))
-    level.arguments = flatten(opened(args), level, "the arguments")[0]
+    level.arguments = [
+        x for i, x in enumerate(flatten(opened(args), level, "the arguments")[0]) if i not in twins
+    ]  # fmt: skip
     before = parts_of(opened(args))[1]
     if keywords:
         result = func(*args[0], **{name: args[1][name] for name in keywords})
     else:
         result = func(*args)
-    written = [i for i in places if was_written(inner[i])] if writes else []
+    written = [i for i in places if was_written(inner[i]) and i not in twins] if writes else []
     own = {id(inner[i]): i for i in written}
     same = {k: own[id(y)] for k, y in enumerate(parts_of(result)[0]) if id(y) in own} if own else {}
     if written:
@@ -239,8 +244,18 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     check_unchanged(level, args, inner, before)
     check_result(level, outputs)
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
-    flags = level.asks_writeable
-    return level.graph(outputs), values, out, level.trusts, written, same, flags
+    graph, asked = level.graph(outputs), level.asked
+    return graph, values, out, level.trusts, written, same, twins, asked
+
+
+def twins_in(leaves: list) -> dict[int, int]:
+    """Return the places of arrays that were given before, and where; they are one tensor."""
+    first: dict[int, int] = {}
+    found = {}
+    for i, x in enumerate(leaves):
+        if type(x) is np.ndarray and first.setdefault(id(x), i) != i:
+            found[i] = first[id(x)]
+    return found
 
 
 def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any) -> None:

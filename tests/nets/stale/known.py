@@ -97,10 +97,9 @@ KNOWN = {
     "arguments may share memory, or be one object": {
         ALL: "the argument itself",
         BEHIND: "memory of the argument",
-        "closure|global|method|self": "memory of two",
+        "closure|global|method|self": "arrays that are one; memory of two",
         "argument|closure|global|method|self": "identity of two",
-        "(argument) grad": "memory of the argument",
-        "(module) grad": "identity of two; memory of two",
+        "(module) grad": "identity of two; arrays that are one; memory of two",
     },
     "parts of functions are not looked at": {
         ALL: "its code; own code; inside a default; dispatch by type",

@@ -259,6 +259,7 @@ parameter :: Scale() :: x * d.weight :: d.weight[0] = V
 another parameter :: Scale() :: x * d.weight :: d.weight = ft.nn.Parameter([V, 5.0, 1.0])
 identity of two :: [X * 1, X * 1] :: 3.0 if d[0] is d[1] else 2.0 :: d[1] = d[0] | d[1] = X * 1
 the argument itself :: X * 1.0 :: 3.0 if x is d else 2.0 :: d = X | d = X * 1.0
+arrays that are one :: [X] * 2 :: d[1] :: d[1] = X * V | d[1] = d[0]
 memory of two :: [np.ones(2), np.ones(2)] ::
     old = d[0][0] * 1.0 // d[0][0] = 5.0 // r = d[1][0] * 1.0 // d[0][0] = old // r ::
     d[1] = d[0] | d[1] = np.ones(2)
