@@ -155,7 +155,7 @@ class MachineCode(Library):
         self.threads = threads
 
     def finish(self, f: Callable) -> Callable:
-        return self.transforms.compile(f, backend="llvm", threads=self.threads)
+        return self.transforms.compile(f, backend="llvm", warm=True, threads=self.threads)
 
 
 # ---- what stands in for a transform that a library does not have ----

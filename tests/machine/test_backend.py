@@ -104,7 +104,7 @@ def test_views_of_inputs_are_views():
 
 
 def test_compiled_functions():
-    @ft.compile(backend="llvm")
+    @ft.compile(backend="llvm", warm=True)
     def f(x, p):
         return {"a": np.sum(x * p["w"]), "b": x + 1.0}
 
@@ -160,7 +160,7 @@ def test_writes_to_arguments_reach_the_caller(mixed):
         a += np.sort(b) if mixed else b
         return a, np.sum(a)
 
-    call = ft.compile(f, backend="llvm")
+    call = ft.compile(f, backend="llvm", warm=True)
     wanted = X.copy()
     f(wanted, Y)
     for _ in range(3):
@@ -178,7 +178,7 @@ def test_a_part_takes_a_view_that_numpy_makes():
         return np.sin(y) @ v + z
 
     w = np.sin(np.arange(48.0)).reshape(4, 4, 3)
-    call = ft.compile(f, backend="llvm")
+    call = ft.compile(f, backend="llvm", warm=True)
     for _ in range(2):
         np.testing.assert_allclose(call(w), f(w), rtol=1e-13)
     assert "compiled parts: 2" in call.explain()
@@ -186,7 +186,7 @@ def test_a_part_takes_a_view_that_numpy_makes():
 
 
 def test_a_part_that_did_not_serve_is_explained(monkeypatch):
-    call = ft.compile(lambda a: np.sin(np.sort(a)) + 1.0, backend="llvm")
+    call = ft.compile(lambda a: np.sin(np.sort(a)) + 1.0, backend="llvm", warm=True)
     forms = backend.form_in
     monkeypatch.setattr(backend, "form_in", lambda *args: forms(*args)._replace(shape=(2,)))
     call(X)
@@ -195,7 +195,7 @@ def test_a_part_that_did_not_serve_is_explained(monkeypatch):
 
 
 def test_what_stays_numpys_is_explained():
-    f = ft.compile(lambda x: np.sort(x * 2.0), backend="llvm")
+    f = ft.compile(lambda x: np.sort(x * 2.0), backend="llvm", warm=True)
     f(X)
 
     assert "compiled parts: 1" in f.explain()
@@ -203,13 +203,13 @@ def test_what_stays_numpys_is_explained():
 
 
 def test_the_first_call_gives_what_later_ones_give():
-    f = ft.compile(lambda x: np.sum(np.sin(x)), backend="llvm")
+    f = ft.compile(lambda x: np.sum(np.sin(x)), backend="llvm", warm=True)
 
     assert f(X) == f(X)
 
 
 def test_views_of_one_result_share_its_memory():
-    f = ft.compile(lambda x: ((y := x * 2.0), y[::2]), backend="llvm")
+    f = ft.compile(lambda x: ((y := x * 2.0), y[::2]), backend="llvm", warm=True)
     for _ in range(2):
         y, z = f(X)
         y[0] = 7.0
@@ -217,7 +217,7 @@ def test_views_of_one_result_share_its_memory():
 
 
 def test_arithmetic_that_is_to_raise():
-    f = ft.compile(lambda x: 1.0 / x, backend="llvm")
+    f = ft.compile(lambda x: 1.0 / x, backend="llvm", warm=True)
     f(X)
 
     with np.errstate(all="raise"), pytest.raises(FloatingPointError):
@@ -233,7 +233,7 @@ def test_answers_that_differ_by_rounding_are_numpys():
         kept = x[np.sum(np.sin(x)) * np.ones_like(x) > -np.inf]
         return np.sum(kept) if np.sum(np.sin(x)) == np.sum(np.sin(X)) else 0.0
 
-    compiled = ft.compile(f, backend="llvm")
+    compiled = ft.compile(f, backend="llvm", warm=True)
     for _ in range(3):
         assert compiled(X) == pytest.approx(np.sum(X))
     assert len(compiled.programs) == 1
@@ -250,7 +250,7 @@ def test_numbers_keep_their_kinds():
     "f", [lambda x: 1.0 / x, lambda x: 7.0 // x, lambda x: 7.0 % x, lambda x: x**-1.5]
 )
 def test_numbers_of_python_raise(f):
-    compiled = ft.compile(f, backend="llvm")
+    compiled = ft.compile(f, backend="llvm", warm=True)
 
     assert compiled(4.0) == f(4.0)
     with pytest.raises(ZeroDivisionError):
@@ -259,7 +259,7 @@ def test_numbers_of_python_raise(f):
 
 def test_inputs_are_not_written_to():
     x = X.copy()
-    compiled = ft.compile(lambda x: (np.negative(x), x), backend="llvm")
+    compiled = ft.compile(lambda x: (np.negative(x), x), backend="llvm", warm=True)
     for _ in range(2):
         compiled(x)
     np.testing.assert_array_equal(x, X)
@@ -269,12 +269,12 @@ def test_without_the_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "llvmlite", None)
 
     with pytest.raises(ImportError, match=r"pip install functier\[compile\]"):
-        ft.compile(np.sin, backend="llvm")
+        ft.compile(np.sin, backend="llvm", warm=True)
 
 
 @pytest.mark.parametrize("other", [X[:3], X[::2], np.ones((2, 25)), X.astype("f4"), X[::-1], 2.0])
 def test_arguments_of_other_forms(other):
-    f = ft.compile(lambda x, *, y: np.cos(x["a"]) + y, backend="llvm")
+    f = ft.compile(lambda x, *, y: np.cos(x["a"]) + y, backend="llvm", warm=True)
     f({"a": X}, y=1.0)
 
     with np.errstate(over="raise"):
@@ -292,7 +292,7 @@ def test_a_library_that_cannot_be_loaded(monkeypatch):
         raise OSError("no shared library")
 
     monkeypatch.setattr("functier._programs.compiled.importlib.import_module", broken)
-    call = ft.compile(lambda x: x * 2 + 1)
+    call = ft.compile(lambda x: x * 2 + 1, warm=True)
     assert call(np.ones(2)).tolist() == [3.0, 3.0]
     assert "no machine code: OSError: no shared library" in call.explain()
 
@@ -300,7 +300,7 @@ def test_a_library_that_cannot_be_loaded(monkeypatch):
 def test_code_that_ends_during_a_trace_is_not_a_dependency():
     with contextlib.suppress(ImportError):
         import numba  # noqa: F401  Numba's functions run where code of LLVM's ends
-    old = [ft.compile(lambda x: x * 3.0, backend="llvm")]
+    old = [ft.compile(lambda x: x * 3.0, backend="llvm", warm=True)]
     old[0](X)
 
     def f(x):
@@ -309,7 +309,7 @@ def test_code_that_ends_during_a_trace_is_not_a_dependency():
         return x + 1.0
 
     gc.collect()  # of other tests, whose finalisers would count
-    new = ft.compile(f, backend="llvm")
+    new = ft.compile(f, backend="llvm", warm=True)
     new(X)
     assert {text.split(":")[0].strip() for text in new.explain().splitlines()[1:]} == {
         "compiled parts", "depends on",

@@ -183,7 +183,7 @@ def test_products_are_in_the_order_of_numpy(f):
     """In another one a part may overflow: here each second number is huge."""
     for n in (3, 24, 99, 300_003):
         x = np.where(np.arange(n) % 2, 3e30, 1 / 3e30)
-        compiled = ft.compile(f, backend="llvm")
+        compiled = ft.compile(f, backend="llvm", warm=True)
         with np.errstate(all="ignore"):
             compiled(x)
             np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
@@ -206,7 +206,7 @@ def test_a_number_that_does_not_fit_into_an_array():
         a[1] = np.argmax(x)
         return a * 1
 
-    compiled = ft.compile(f, backend="llvm")
+    compiled = ft.compile(f, backend="llvm", warm=True)
     assert np.array_equal(compiled(np.eye(200)[127]), [0, 127])
     with pytest.raises(OverflowError, match="out of bounds for int8"):
         compiled(np.eye(200)[128])

@@ -325,4 +325,4 @@ def test_a_product_of_another_dtype_is_added_to_an_array(dtype, other):
         return fnp.copy(a)
 
     x, v = np.arange(20.0).reshape(2, 10).astype(dtype), np.arange(10.0).astype(other)
-    assert np.array_equal(ft.compile(f, backend="llvm")(x, v), f(x, v))
+    assert np.array_equal(ft.compile(f, backend="llvm", warm=True)(x, v), f(x, v))

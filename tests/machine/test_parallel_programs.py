@@ -133,8 +133,8 @@ def test_blocks_cover_a_loop(n, most, unit):
 
 def test_compile_takes_threads(small):
     gradient = ft.grad(lambda x, y: np.sum(np.sin(x) * y))
-    compiled = ft.compile(gradient, backend="llvm", threads=np.int64(2))
-    assert np.array_equal(compiled(X, Y), ft.compile(gradient, backend="llvm")(X, Y))
+    compiled = ft.compile(gradient, backend="llvm", warm=True, threads=np.int64(2))
+    assert np.array_equal(compiled(X, Y), ft.compile(gradient, backend="llvm", warm=True)(X, Y))
     assert pickle.loads(pickle.dumps(ft.compile(np.sin, threads=3))).threads == 3
     decorated = ft.compile(threads=2, backend="numpy")(np.sin)
     assert decorated.threads == 2
@@ -154,7 +154,9 @@ def test_fastmath_rounds_a_product_and_a_sum_once():
     def f(x, y):
         return x * x + y
 
-    plain, fast = [ft.compile(f, backend="llvm", fastmath=fast)(x, y) for fast in (False, True)]
+    plain, fast = [
+        ft.compile(f, backend="llvm", warm=True, fastmath=fast)(x, y) for fast in (False, True)
+    ]
     assert np.array_equal(plain, f(x, y))
     assert np.all(plain == 0.0)
     assert np.all(fast == 2.0**-60)

@@ -67,7 +67,7 @@ def test_what_overlaps_is_numpys(write, view, start):
 def test_machine_code_does_the_same(write, view):
     pytest.importorskip("llvmlite")
     plain, f = programs(write, view, 1)
-    compiled = ft.compile(f, backend="llvm")
+    compiled = ft.compile(f, backend="llvm", warm=True)
     for x in (X, X + 1):
         assert np.allclose(compiled(x), plain(x), rtol=1e-14)
 

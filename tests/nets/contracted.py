@@ -154,7 +154,7 @@ class Contracted:
         case = f"seed {self.seed}, number {number}, {draw.mode}: {'; '.join(draw.text)}"
         with np.errstate(all="ignore"):
             expected = outcome(f, given)
-            compiled = ft.compile(f, backend="llvm")
+            compiled = ft.compile(f, backend="llvm", warm=True)
             outcome(compiled, [x + 0 * x for x in given])  # the first call gives the trace's values
             outcome(compiled, given)
             self.counts.judge(

@@ -110,7 +110,7 @@ class Programs:
 
     def judge(self, number: int, text: str, f: Callable, inputs: list[tuple]) -> None:
         """Compare the compiled function with eager mode, at each input."""
-        compiled = ft.compile(f, backend=self.backend)
+        compiled = ft.compile(f, backend=self.backend, warm=True)
         head = f"# python -m nets.programs --seed {self.seed} --number {number}: {text}"
         for call, i in enumerate(self.calls):
             args = inputs[i]

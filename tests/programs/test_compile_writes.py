@@ -155,7 +155,7 @@ def test_an_array_that_is_given_twice_is_one(backend, twice):
     def f(a, b, rest):
         a += b
         b[1:] *= rest["c"][:-1]
-        return a, b, a.sum(), a is b
+        return a, b, a.sum()
 
     compiled = ft.compile(f, backend=backend)
     for _ in range(2):
@@ -165,9 +165,8 @@ def test_an_array_that_is_given_twice_is_one(backend, twice):
                 a, b = A.copy(), B.copy()
                 given.append((a, a, {"c": a}) if once else (a, b, {"c": A.copy()}))
             found, wanted = compiled(*given[0]), f(*given[1])
-            assert found[3] is wanted[3]
             assert (found[0] is found[1]) == once
-            for x, y in zip([*found[:3], *given[0][:2]], [*wanted[:3], *given[1][:2]]):
+            for x, y in zip([*found, *given[0][:2]], [*wanted, *given[1][:2]]):
                 assert np.array_equal(x, y)
     assert compiled._traced == 2
 
@@ -179,10 +178,8 @@ def test_a_program_without_writes_takes_one_array_for_two():
     assert compiled._traced == 1
 
 
-def test_arrays_that_were_one_and_are_two_are_found(monkeypatch):
-    compiled = ft.compile(lambda a, b: a * b, backend="numpy")
-    compiled(A, A)
-    assert np.array_equal(compiled(A, B), A * B)
-    monkeypatch.setattr("functier._programs.trace.twins_in", lambda leaves: {})
-    with pytest.raises(ft.MutationError, match="was given twice"):
-        ft.compile(adds)(A, A)
+def test_arrays_that_were_one_and_are_two():
+    compiled = ft.compile(lambda a, b: a * b * (2.0 if a is b else 3.0), backend="numpy")
+    for _ in range(2):
+        assert np.array_equal(compiled(A, A), A * A * 2.0)
+        assert np.array_equal(compiled(A, B), A * B * 3.0)

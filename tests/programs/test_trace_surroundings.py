@@ -360,13 +360,6 @@ def test_a_loop_of_a_batch_depends_on_its_predicate_alone():
 # ---- planted faults ----
 
 
-def test_a_module_whose_arrays_are_constants_is_found(monkeypatch):
-    monkeypatch.setattr(_compiled, "has_state", lambda func: False)
-
-    with pytest.raises(AssertionError):
-        test_a_module_as_the_function_has_its_arrays_as_arguments()
-
-
 def test_a_change_that_is_not_looked_for_is_found(monkeypatch):
     monkeypatch.setattr(trace, "check_unchanged", lambda *given: None)
 

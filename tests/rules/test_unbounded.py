@@ -151,10 +151,10 @@ def test_distances_of_points_from_themselves():
 def test_a_program_that_was_traced_elsewhere_gives_the_same(backend):
     """It trusts that products are finite, until its result is NaN."""
     for f, points in [*GUARDED.values(), (FLAT["root of a square"][0], [0.0])]:
-        gradient = ft.compile(ft.grad(f), backend=backend)
+        gradient = ft.compile(ft.grad(f), backend=backend, warm=True)
         for x in map(np.float64, [0.5, *points, 0.5, *points]):
             np.testing.assert_allclose(gradient(x), ft.grad(f)(x), rtol=1e-13)
-    product = ft.compile(ft.grad(lambda x: x * np.sqrt(x)), backend=backend)
+    product = ft.compile(ft.grad(lambda x: x * np.sqrt(x)), backend=backend, warm=True)
     assert [np.isnan(product(x)) for x in (1.0, np.nan, np.nan, 1.0)] == [False, True, True, False]
     assert product._traced == 2, "a NaN that eager mode has, too, is not traced each time"
 

@@ -14,9 +14,10 @@ from .calls import builtin
 from .compiler import engine
 from .linalg import blas
 from .lowering import effects, places, products, reductions, systems, views
-from .lowering.steps import Place
+from .lowering.steps import Place, strides_out
 from .parts.arena import laid_out
-from .parts.division import Division, Stage, strides_out
+from .parts.bounds import doubted
+from .parts.division import Division, Stage
 from .parts.fusion import Call, calls_of
 from .text.emitter import ATTRIBUTES
 
@@ -27,6 +28,9 @@ REGISTERED = effects, products, places, reductions, systems, views
 
 MANY = 128
 """A part of more calls than these is several functions."""
+
+ROW = 3
+"""After so many doubts in a row answers are NumPy's."""
 
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
@@ -194,14 +198,21 @@ class MachineProgram:
         The number of compiled parts.
     direct : bool
         Tell if the program is one builtin.
+    bounded : bool
+        Tell if it ends where an answer is in doubt.
     reasons : list of str
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback
         For each part.
     """
 
-    def __init__(self, graph: Graph, name: str, contract: bool = False, threads: int = 1):
-        division = Division(graph)
+    def __init__(
+        self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
+    ):
+        bounded = doubted(graph, contract) if graph.guards and trusts else None
+        self.bounded = bounded is not None
+        graph = bounded or graph
+        division = Division(graph, contract, self.bounded)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes
@@ -240,44 +251,71 @@ def unsuitable() -> str:
     return builtin.supported()
 
 
-def use_machine(program: Program, contract: bool = False, threads: int = 1) -> list[Any]:
-    """Let a program run its known parts as machine code.
+def use_machine(
+    program: Program, graph: Graph, contract: bool = False, threads: int = 1
+) -> list[Any]:
+    """Let a program with this graph run its known parts as machine code.
 
     Return texts, or what has one: how many there are, why the other parts are NumPy calls, and
     how often a part did not serve.
     """
-    graph = program._graph
-    assert graph is not None
     missing = unsuitable()
     if missing:
         return [f"no machine code: {missing}"]
-    guarded = bool(graph.guards)
     try:
         machine = MachineProgram(graph, program.name, contract, threads)
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
+    doubts = Doubts()
     if machine.run is not None:
+        run: Any
         run, program._numpys = machine.run, program._run
-        program._run = answering(run, program._run) if guarded else run
+        if machine.bounded:
+            run = doubts.answering(
+                run, program._run,
+                lambda: MachineProgram(graph, program.name, contract, threads, False).run,
+            )  # fmt: skip
+        program._run = run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
         f"compiled parts: {machine.parts}{whole}",
         *[f"NumPy's: {text}" for text in machine.reasons],
         *machine.fallbacks,
+        doubts,
     ]
 
 
-def answering(run: Callable, other: Callable) -> Callable:
-    """Return a function that runs NumPy's program where the machine's has another answer.
+class Doubts:
+    """The calls of a program whose answers were in doubt, which NumPy's program has served.
 
-    It may differ by rounding alone.
+    After `ROW` of them in a row it is compiled again: NumPy computes then what answers depend on.
     """
 
-    def both(*args: Any) -> Any:
-        try:
-            return run(*args)
-        except Changed:
-            return other(*args)
+    def __init__(self) -> None:
+        self.calls = self.row = 0
 
-    return both
+    def answering(self, run: Callable, other: Callable, remake: Callable) -> Callable:
+        """Return a function that runs `other` where `run` ends, and later what `remake` gives."""
+
+        def both(*args: Any) -> Any:
+            nonlocal run
+            try:
+                found = run(*args)
+            except Changed:
+                if self.row == ROW:
+                    raise
+                found = other(*args)
+                self.calls, self.row = self.calls + 1, self.row + 1
+                if self.row == ROW:
+                    run = remake() or other
+                return found
+            if self.row != ROW:
+                self.row = 0
+            return found
+
+        return both
+
+    def __str__(self) -> str:
+        """Return what `explain` says, if there is something."""
+        return f"answers were in doubt by rounding in {self.calls} calls" if self.calls else ""

@@ -3,31 +3,30 @@
 import functools
 import importlib
 import importlib.util
-import inspect
 import os
 import sys
 import threading
 import warnings
-import weakref
 from collections.abc import Callable
-from types import MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
-import optree
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.key_orders import NAMESPACE
 from .._core.keywords import checks_keywords
 from .._core.observers import LEVELS
-from .._core.pytree import check_callable, flatten, is_value, name_of_function
+from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._mutation.array import was_written
 from .arguments import opened
-from .dependencies import EMPTY, changed, checker, dependencies
+from .bound import Bound, has_method, is_tree, reference_to
 from .entries import Mismatch, entry_of
+from .guards import Guards
+from .integers import WholeNumbers, asks_for_type
+from .misses import LIMIT, Misses
+from .outside import Unwatched
 from .program import Program
 from .trace import record
 
@@ -42,6 +41,7 @@ if hasattr(os, "register_at_fork"):  # else a process that is forked while it is
 
 BACKENDS = "auto", "numpy", "llvm"
 CHANGES = "retrace", "raise"
+UNWATCHED = "run", "keep"
 
 
 class Variant(NamedTuple):
@@ -49,8 +49,7 @@ class Variant(NamedTuple):
 
     entry: Callable
     program: Program
-    depends: list
-    unchanged: Callable[[], bool]
+    guards: Guards
     notes: list[Any]
     strides: list[Any]
 
@@ -58,25 +57,35 @@ class Variant(NamedTuple):
 class Compiled:
     """A function that `compile` made: see there."""
 
+    stands_for = "__wrapped__"  # what a trace looks into
+
     def __init__(
-        self, func: Callable, backend: str, fastmath: bool, on_change: str, threads: int = 1
-    ):
+        self, func: Callable, backend: str, fastmath: bool, on_change: str, threads: int = 1,
+        warm: bool = False, on_unwatched: str = "run",
+    ):  # fmt: skip
         functools.update_wrapper(self, func, updated=())
         self.__wrapped__ = func
         self._state = has_state(func)
         self._func = calling(func) if self._state else func
         self.backend, self.fastmath, self.on_change = backend, fastmath, on_change
-        self.threads = threads
+        self.threads, self.warm, self.on_unwatched = threads, warm, on_unwatched
+        self._unwatched = ""
         self._variants: tuple[Variant, ...] = ()
         self._changed = "something that the function reads"
         self._traced = 0
         self._objects: dict[int, tuple[Callable, Compiled]] = {}
+        self._misses, self._numbers = Misses(), WholeNumbers()
+        self._odd = self._state  # or it has a debt; one test then tells that a call is a common one
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if LEVELS or AMBIENT.get() is not Tensor:
             return self.__wrapped__(*args, **kwargs)  # a transform, or a mode, sees its calls
-        if self._state:
-            args = self.__wrapped__, *args
+        if self._odd:
+            if self._misses.rest():
+                return self.__wrapped__(*args, **kwargs)
+            self._odd = self._state or self._misses.debt > 0
+            if self._state:
+                args = self.__wrapped__, *args
         for variant in self._variants:
             try:
                 return variant.entry(*args, **kwargs)
@@ -95,32 +104,47 @@ class Compiled:
             return self._of(args[0])(*args[1:], **kwargs)
         func = self._func.method() if type(self._func) is Bound else self._func
         label = f"compile({name_of_function(func)})"
-        leaves, _ = flatten(opened((args, kwargs), label), label, "the arguments")
+        leaves, structure = flatten(opened((args, kwargs), label), label, "the arguments")
         if any([isinstance(x, Tensor) for x in leaves]):
             return func(*args, **kwargs)
         self._forget()
         # No lock is held here: the function may wait for a thread that calls this one.
-        found = record(func, args, kwargs, frame, "compile")
-        depends = dependencies([func, *leaves], found.watch)
-        unchanged = checker(depends)
-        notes = []
-        if self.backend == "llvm" or (self.backend == "auto" and has_llvm()):
-            notes = machine_of(found.program, self.fastmath, self.threads)
-        entry = entry_of(found.program, args, kwargs, unchanged, found.program._checks)
+        numbers = self._numbers.inputs(leaves, structure)
+        try:
+            found = self._record(func, args, kwargs, frame, numbers)
+        except Unwatched as error:
+            self._rest(str(error))
+            return func(*args, **kwargs)
+        self._numbers.note(numbers, structure, found.program)
+        reads = found.watch.reads
+        guards = Guards([*reads.found.values()])
+        if (reads.reason and not self._keeps) or not guards.unchanged():
+            self._rest(reads.reason or f"it changes {guards.changed()}")
+            return found.finish()
+        self._unwatched = reads.reason or ""
+        reads.forget()
+        notes: list[Any] = []
+        machine = self.backend == "llvm" or (self.backend == "auto" and has_llvm())
+        if machine and self.warm:
+            notes = machine_of(found.program, found.program._graph, self.fastmath, self.threads)
+        cold = machine and not self.warm
+        entry = entry_of(found.program, args, kwargs, guards.unchanged, found.program._checks, cold)
+        if cold:
+            entry = self._cold(found.program, entry, guards.unchanged, notes)
         with LOCK:
             strides = [getattr(x, "strides", None) for x in leaves]
             others = [
                 v for v in self._variants
                 if v.strides != strides or not v.program.is_like(found.program)
             ]  # fmt: skip
-            new = Variant(entry, found.program, depends, unchanged, notes, strides)
+            new = Variant(entry, found.program, guards, notes, strides)
             self._variants = (new, *others[: MOST - 1])
             self._traced += 1
-            many = self._traced == MOST
-        if many:
+            resting, self._odd = self._misses.add(), True
+        if resting:
             warnings.warn(
-                f"compile({name_of_function(func)}) has traced {MOST} programs: {self._reason()}; "
-                f"of these {MOST} at most are kept",
+                f"{label} was traced in most calls: {self._reason()}; the plain function runs, "
+                f" and programs are tried again now and then",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -128,27 +152,69 @@ class Compiled:
             found.finish() if found.program._numpys is None else again(entry, args, kwargs, found)
         )
 
+    @property
+    def _keeps(self) -> bool:
+        return self.on_unwatched == "keep"
+
+    def _rest(self, reason: str) -> None:
+        """Let the function itself run for some calls."""
+        self._unwatched = reason
+        with LOCK:
+            self._misses.add(LIMIT)
+            self._odd = True
+
+    def _cold(
+        self, program: Program, numpys: Callable, unchanged: Callable[[], bool], notes: list
+    ) -> Callable:
+        """Return an entry that makes machine code at the first call that the program is for."""
+        graph: Any = program._graph
+
+        def entry(*args: Any, **kwargs: Any) -> Any:
+            result = numpys(*args, **kwargs)
+            notes[:] = machine_of(program, graph, self.fastmath, self.threads)
+            warm = entry_of(program, args, kwargs, unchanged, program._checks)
+            with LOCK:
+                self._variants = tuple([
+                    v._replace(entry=warm) if v.program is program else v for v in self._variants
+                ])  # fmt: skip
+            return result
+
+        return entry
+
+    def _record(
+        self, func: Callable, args: tuple, kwargs: dict, frame: Any, numbers: set[int]
+    ) -> Any:
+        """Record a call, with these whole numbers as inputs if the function takes them so."""
+        if numbers:
+            try:
+                found = record(func, args, kwargs, frame, "compile", self._keeps, numbers)
+                if not asks_for_type(found.watch):
+                    return found
+            except Exception:  # such as that of a function which takes Python's own numbers alone
+                pass
+        return record(func, args, kwargs, frame, "compile", self._keeps)
+
     def _forget(self) -> None:
         """Drop the programs whose dependencies have changed; raise where that is asked for."""
         kept = []
         for variant in self._variants:
-            if variant.unchanged():
+            if variant.guards.unchanged():
                 kept.append(variant)
             elif self.on_change == "raise":
                 name = name_of_function(self.__wrapped__)
                 raise RuntimeError(
-                    f"compile({name}): {changed(variant.depends)} has changed since the function "
+                    f"compile({name}): {variant.guards.changed()} has changed since the function "
                     f"was traced; pass it as an argument, or write on_change='retrace'"
                 )
             else:
-                self._changed = changed(variant.depends)
+                self._changed = variant.guards.changed()
         if len(kept) < len(self._variants):
             with LOCK:
-                self._variants = tuple([v for v in self._variants if v.unchanged()])
+                self._variants = tuple([v for v in self._variants if v.guards.unchanged()])
 
     def _reason(self) -> str:
         """Return why there are many programs, in words."""
-        if len(self._variants) < MOST:
+        if len(self._variants) < 2:
             return f"{self._changed} changes between the calls; pass it as an argument"
         latest, before = [variant.program for variant in self._variants[:2]]
         if latest._forms != before._forms or latest._structure != before._structure:
@@ -156,7 +222,7 @@ class Compiled:
         for text, now, then in zip(latest._guards, latest._given, before._given):
             if now != then:
                 return f"Python code gets another answer each time, {text}"
-        return "static arguments, which are neither arrays nor floats, have other values each time"
+        return "static arguments, which are neither arrays nor numbers, have other values each time"
 
     @property
     def programs(self) -> list[Program]:
@@ -168,19 +234,13 @@ class Compiled:
 
         With machine code it says as well which calls stay NumPy's, and why.
         """
-        lines = []
+        lines = [f"not watched: {self._unwatched}"] if self._unwatched else []
         for variant in self._variants:
             program = variant.program
             lines.append(repr(program))
             lines += [f"    {text}" for text in map(str, variant.notes) if text]
             lines += [f"    checks: {text}" for text in program._guards]
-            lines += sorted(
-                [
-                    f"    depends on: {d.name or 'the defaults'} of {d.function}"
-                    for d in variant.depends
-                    if not isinstance(d.value, type(sys)) and d.value is not EMPTY
-                ]
-            )
+            lines += sorted([f"    depends on: {text}" for text in variant.guards.words])
             lines += [
                 f"    constant: {name}, {np.shape(value)}"
                 for name, value in program.constants.items()
@@ -199,7 +259,10 @@ class Compiled:
         return _compiled, (func, *self._options())
 
     def _options(self) -> tuple:
-        return self.backend, self.fastmath, self.on_change, self.threads
+        return (
+            self.backend, self.fastmath, self.on_change, self.threads, self.warm,
+            self.on_unwatched,
+        )  # fmt: skip
 
     def __deepcopy__(self, memo: dict) -> "Compiled":
         return self
@@ -218,54 +281,14 @@ class Compiled:
         known = self._objects.get(id(instance))
         if known is not None and known[0]() is instance:
             return known[1]
-        objects, key = self._objects, id(instance)
-
-        def forget(reference: Any) -> None:
-            if objects.get(key, (None,))[0] is reference:
-                del objects[key]
-
-        try:
-            reference: Callable = weakref.ref(instance, forget)
-        except TypeError:  # it has slots alone
-            reference = functools.partial(_same, instance)
+        reference = reference_to(instance, self._objects)
         made = Compiled(Bound(self.__wrapped__, reference), *self._options())
-        objects[key] = reference, made
+        self._objects[id(instance)] = reference, made
         return made
 
     def _is_method_of(self, x: Any) -> bool:
-        """Tell if the class of an object has this function as a method."""
-        if self._state or is_tree(x):
-            return False
-        inner = inspect.unwrap(self.__wrapped__)
-        name = getattr(inner, "__name__", "")
-        found = [vars(base)[name] for base in type(x).__mro__ if name in vars(base)]
-        return bool(found) and (found[0] is inner or found[0] is self)
-
-
-class Bound:
-    """A function with an object as its first argument, to which it has a reference."""
-
-    def __init__(self, func: Callable, reference: Callable):
-        functools.update_wrapper(self, func, updated=())
-        self.func, self.reference = func, reference
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.func(self.reference(), *args, **kwargs)
-
-    def method(self) -> Callable:
-        return MethodType(self.func, self.reference())
-
-    def __reduce__(self) -> tuple:
-        return MethodType, (self.func, self.reference())
-
-
-def _same(x: Any) -> Any:
-    return x
-
-
-def is_tree(x: Any) -> bool:
-    """Tell if an object is an argument as any other: an array, a number, or a node of pytrees."""
-    return is_value(x) or not optree.tree_is_leaf(x, namespace=NAMESPACE)
+        """Tell if an object, the first argument, has this function as a method."""
+        return not self._state and has_method(x, self.__wrapped__, self)
 
 
 def has_state(func: Callable) -> bool:
@@ -303,8 +326,8 @@ def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
     return found.finish()
 
 
-def machine_of(program: Program, fastmath: bool, threads: int) -> list[Any]:
-    """Let a program run as machine code; return what is to say about it.
+def machine_of(program: Program, graph: Any, fastmath: bool, threads: int) -> list[Any]:
+    """Let a program with this graph run as machine code; return what is to say about it.
 
     The room of that imports this one.
     """
@@ -312,7 +335,7 @@ def machine_of(program: Program, fastmath: bool, threads: int) -> list[Any]:
         backend: Any = importlib.import_module("functier._machine.backend")
     except Exception as error:  # llvmlite is found, and cannot be loaded
         return [f"no machine code: {type(error).__name__}: {error}"]
-    return backend.use_machine(program, fastmath, threads)
+    return backend.use_machine(program, graph, fastmath, threads)
 
 
 def has_llvm() -> bool:
@@ -327,7 +350,7 @@ def _compiled(*given: Any) -> Compiled:
 @checks_keywords
 def compile(  # torch.compile has this name
     func: Callable | None = None, *, backend: str = "auto", fastmath: bool = False,
-    on_change: str = "retrace", threads: int = 1,
+    on_change: str = "retrace", threads: int = 1, warm: bool = False, on_unwatched: str = "run",
 ) -> Any:  # fmt: skip
     """Make a function that is traced at its first call, and replayed at later ones.
 
@@ -345,7 +368,7 @@ def compile(  # torch.compile has this name
     fastmath : bool
         Whether a product and a sum may be rounded once. The NumPy backend makes no use of it.
     on_change : {"retrace", "raise"}
-        What to do where a closed-over or global name that the function reads has another value
+        What to do where something that the function reads besides its arguments is another one
         than in the trace.
     threads : int
         So many threads run the loops of machine code over large arrays in blocks: from about a
@@ -353,12 +376,22 @@ def compile(  # torch.compile has this name
         not depend on it: what blocks sum is added in an order that is always the same. The NumPy
         backend makes no use of it, and products of matrices use the threads of NumPy's own
         library.
+    warm : bool
+        Whether machine code is made at the first call of a program. Else it is made at the second
+        one, as calls that differ each time need none. The first two calls compute with NumPy then,
+        and later ones may differ from these by rounding.
+
+    on_unwatched : {"run", "keep"}
+        What to do where the function reads what cannot be watched, such as a file, a clock or an
+        iterator that was made outside, or changes an object that was made outside. With ``"run"``
+        the function itself runs in each call; with ``"keep"`` a program is kept, and what such
+        objects give is taken as it was. ``explain()`` names the object either way.
 
     Returns
     -------
     callable
         A function with the arguments of `func`. The first call with arguments of new forms
-        (structure, shapes, dtypes, and the values of those that are neither arrays nor floats)
+        (structure, shapes, dtypes, and the values of those that are neither arrays nor numbers)
         traces it, as `trace` does. Its method ``explain()`` says what each program depends on.
 
     Raises
@@ -375,14 +408,21 @@ def compile(  # torch.compile has this name
     Warns
     -----
     RuntimeWarning
-        If many programs have been traced.
+        If most calls would be traced; the plain function runs then.
 
     Notes
     -----
     A program is traced again where Python code asks for the truth of a value, or for a whole
-    number, and gets another answer; and where a global name, a closed-over variable or a default
-    of the functions that were entered is another object. Attributes, the contents of containers,
-    and arrays that change in place are not looked at: pass them as arguments.
+    number, and gets another answer; and where something that the function has read is another one:
+    a global name, a closed-over variable, a default, an attribute of an object, a module or a
+    class, an item of a list or a dict, or the code of a function. Captured arrays of floats are
+    read at each call, as arguments are. Where the contents of an array have decided something,
+    such as an index, they are compared.
+
+    A whole number among the arguments is part of the first program, as it may be a size or an axis.
+    Once it has had two values it is an input, and Python code that asks for it is a check, as for
+    other values. Where most calls would be traced, the plain function runs, and programs are tried
+    again now and then.
 
     Arguments that are neither arrays nor floats are values that cannot change, and are compared by
     type and contents; or functions, classes and modules, which are compared by identity. The
@@ -390,8 +430,8 @@ def compile(  # torch.compile has this name
     is decorated, or ``compile(obj.method)``, has programs for each object.
 
     ``isinstance(x, np.ndarray)`` and ``isinstance(x, float)`` answer as in `func`, and texts such
-    as ``str(x)`` and ``f"{x:.2f}"`` are answers that are checked. ``type(x) is float`` is not
-    answered: it is False.
+    as ``str(x)`` and ``f"{x:.2f}"`` are answers that are checked. A function that asks for
+    ``type(x)`` runs as it is.
 
     Writes to arrays among the arguments are made at the end of each call. One array may be given
     twice, and then has one program; other arrays that overlap cannot be written to.
@@ -413,10 +453,19 @@ def compile(  # torch.compile has this name
     """
     if func is None:
         return functools.partial(
-            compile, backend=backend, fastmath=fastmath, on_change=on_change, threads=threads
+            compile,
+            backend=backend,
+            fastmath=fastmath,
+            on_change=on_change,
+            threads=threads,
+            warm=warm,
+            on_unwatched=on_unwatched,
         )
     check_callable("compile", func)
-    for name, value, known in (("backend", backend, BACKENDS), ("on_change", on_change, CHANGES)):
+    for name, value, known in (
+        ("backend", backend, BACKENDS), ("on_change", on_change, CHANGES),
+        ("on_unwatched", on_unwatched, UNWATCHED),
+    ):  # fmt: skip
         if value not in known:
             choices = ", ".join(map(repr, known))
             raise ValueError(f"compile: {name}={value!r} is not known; write one of {choices}")
@@ -430,4 +479,4 @@ def compile(  # torch.compile has this name
             "compile: backend='llvm' needs llvmlite, which is not installed; install it with "
             "pip install functier[compile], or write backend='numpy'"
         )
-    return Compiled(func, backend, fastmath, on_change, int(threads))
+    return Compiled(func, backend, fastmath, on_change, int(threads), bool(warm), on_unwatched)

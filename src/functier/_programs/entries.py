@@ -29,7 +29,7 @@ class Mismatch(BaseException):
 
 
 NUMERIC = "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]
-PLAIN = frozenset({float, complex, *[np.dtype(char).type for char in NUMERIC]})
+PLAIN = frozenset({int, float, complex, *[np.dtype(char).type for char in NUMERIC]})
 """Types of numbers whose type says their form."""
 
 
@@ -44,15 +44,16 @@ def raises() -> bool:
 
 def entry_of(
     program: Program, args: tuple, kwargs: dict, unchanged: Callable[[], bool],
-    checks: bool = True,
+    checks: bool = True, cold: bool = False,
 ) -> Callable:  # fmt: skip
     """Return the entry of a program for arguments of the structure of these.
 
     Without `checks` it leaves the forms of arrays to what runs: machine code looks at them, too.
+    A `cold` one writes the source of the program at its first call.
     """
     run = program._run
     space: dict[str, Any] = {
-        "run": run.function if type(run) is Replay else run, "ndarray": ndarray,
+        "run": run.function if type(run) is Replay and not cold else run, "ndarray": ndarray,
         "Mismatch": Mismatch, "Changed": Changed, "unchanged": unchanged, "dtype_of": dtype_of,
     }  # fmt: skip
     lines: list[str] = []
@@ -86,7 +87,9 @@ def entry_of(
         else:
             space[f"t{number}"] = type(x)
             lines.append(f"if type({own}) is not t{number}: raise Mismatch")
-            if type(x) not in PLAIN:
+            if type(x) is int:
+                lines.append(f"if not -(1 << 63) <= {own} < 1 << 63: raise Mismatch")
+            elif type(x) not in PLAIN:
                 space[f"d{number}"] = x.dtype
                 lines.append(f"if {own}.dtype != d{number}: raise Mismatch")
         inputs.append(own)
@@ -162,7 +165,13 @@ def entry_of(
         lines += [
             f"if meet({owners[i]}, {own}): raise Mismatch" for own in arrays if own != owners[i]
         ]
+        for k, link in enumerate(program.outside):
+            space[f"o{k}"] = link
+            lines.append(f"if meet({owners[i]}, o{k}()): raise Mismatch")
         lines.append(f"if not {owners[i]}.flags.writeable: raise Mismatch")
+    for i, link in enumerate(program.captured):
+        space[f"w{i}"] = link
+        inputs.append(f"w{i}()")  # which is there, as its name still has it
     called = "run"
     if program._numpys is not None:  # machine code raises no errors of arithmetic
         space |= {"numpys": program._numpys, "settings": SETTINGS, "raises": raises}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -42,8 +43,10 @@ class Program:
         self, name: str, graph: Graph, structure: Any, leaves: Sequence[Any],
         dynamic: Sequence[bool], out_structure: Any, names: Sequence[str], roots: Sequence[str],
         keywords: tuple[str, ...] = (), facts: tuple = (),
+        captured: Sequence[tuple[ndarray, Any]] = (),
     ):  # fmt: skip
         self.name = name
+        self.captured = [ref(x) for x, _ in captured]  # arrays that are read at each call
         self._keywords, self._facts = keywords, facts
         self._structure, self._out = structure, out_structure
         self._forms = [
@@ -54,6 +57,7 @@ class Program:
         self._static = [None if on else x for x, on in zip(leaves, dynamic)]
         self._paths, self._roots = list(names), list(roots)
         own = [part for part, on in zip(names, dynamic) if on]
+        own += [f"captured_{i}" for i in range(len(captured))]
         self._graph: Graph | None = graph  # for what is asked for later
         self._inputs = own
         self._replay = Replay(graph, name, own)
@@ -61,6 +65,7 @@ class Program:
         self._numpys: Any = None  # what NumPy runs, where `_run` is machine code
         self.trusts = False  # see `RecordLevel`
         self.writes: list[int] = []  # the leaves whose contents are the last results
+        self.outside: list[Any] = []  # links to arrays that what is written must not meet
         self.same: dict[int, int] = {}  # the results that are such a leaf itself
         self.twins: dict[int, int] = {}  # the arrays that were given twice, and where before
         self.asked: set[str] = set()  # what the function has asked of its arguments
@@ -74,7 +79,7 @@ class Program:
         dynamic = [form is not None for form in self._forms]
         shown = Shown(
             graph, self.name, self._paths, self._roots, dynamic, self._structure, self._out,
-            self._keywords,
+            self._keywords, [link() for link in self.captured],
         )  # fmt: skip
         self._text = shown.text
         self._arrays = {k: v for k, v in shown.constants.items() if k not in shown.written}
@@ -174,7 +179,7 @@ class Program:
                 )
             inputs.append(x)
         try:
-            results = self._run(*inputs)
+            results = self._run(*inputs, *[link() for link in self.captured])
         except Changed as changed:
             raise ValueError(
                 f"{label}: {self._guards[changed.args[0]]}, differs from the trace, where Python "

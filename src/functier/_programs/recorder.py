@@ -18,7 +18,6 @@ NOTE [the call as it is]
 
 import operator
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, ClassVar
@@ -39,6 +38,8 @@ from .._mutation.array import Array, settle
 from .._mutation.out import name_out
 from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of, mark_first
+from .guards import digest
+from .integers import number, settled
 from .questions import ANSWERS, HERE, LIBRARIES, is_internal, is_writeable, text
 from .sharing import is_fresh
 from .stores import ProgramStore
@@ -84,6 +85,7 @@ class RecordLevel(Level):
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
+    reads: Any = None  # what the trace reads besides its arguments, if that is watched
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -95,6 +97,7 @@ class RecordLevel(Level):
         self.settings = np.geterr()
         self.sources: dict[int, Any] = {}
         self.streams: dict[int, Node] = {}
+        self.captured: dict[int, tuple[ndarray, Node]] = {}
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -138,12 +141,18 @@ class RecordLevel(Level):
             return self.symbol(self.lower(x))
         return self.constant(x) if kind is ndarray else x
 
-    def constant(self, x: ndarray) -> ndarray:
+    def constant(self, x: ndarray) -> ndarray | Node:
         """Return an array with the contents that `x` has now: see NOTE [arrays that are written
-        to].
+        to]; or the input of one that is read at each call.
         """
         if x.dtype.hasobject:
             return x
+        if self.reads is not None and self.reads.is_outer_array(x):
+            if id(x) in self.reads.outer and x.dtype.kind in "fc":
+                if id(x) not in self.captured:
+                    self.captured[id(x)] = x, Node(None, (), {}, form_of(x))
+                return self.captured[id(x)][1]
+            self.reads.array_inside(x)
         found = self.arrays.get(id(x))
         if x.nbytes > COPIED:
             if found is None:
@@ -182,6 +191,7 @@ class RecordLevel(Level):
             args = tuple([
                 watched(self, list, (x,), {}) if isinstance(x, Iterator) else x for x in args
             ])  # fmt: skip
+        args, kwargs = settled(self, func, args, kwargs)
         given = self.concrete(args)
         try:
             if enters_nothing(func) and not kwargs and not any(map(is_object, given)):
@@ -341,12 +351,19 @@ class RecordLevel(Level):
             return found
         if how == "format":
             return self.text(x, "format", *args)
+        if type(x._value) is int and (how is float or how is complex):
+            return how(number(self, x))
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
             if self.unanswered is None:  # so that a function cannot catch it, and go another way
                 self.unanswered = error
             raise
+
+    def repr(self, x: Tensor) -> str:
+        if self.live and type(x) is self.cls and type(x._value) is int:
+            return repr(number(self, x))
+        return Level.repr(self, x)  # also of a level that has ended
 
     def refuse_observer(self) -> None:
         """Raise where a mode or a debugger is on, as a later call would make no calls for it."""
@@ -430,8 +447,18 @@ class RecordLevel(Level):
         """Return what was recorded, with these outputs."""
         mark_first(self.nodes)
         self.check_constants()
-        returned = [copy_of(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
-        return Graph(self.nodes, self.inputs, returned, self.answers)
+        returned = [self.returned(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
+        extra = [node for _, node in self.captured.values()]
+        inputs, nodes = (
+            [*self.inputs, *extra],
+            [*self.inputs, *extra, *self.nodes[len(self.inputs) :]],
+        )
+        return Graph(nodes, inputs, returned, self.answers)
+
+    def returned(self, x: ndarray) -> Any:
+        """Return what stands for a plain array that the function returns."""
+        found = self.constant(x)
+        return found if type(found) is Node else copy_of(x)
 
 
 _methods: Any = Tensor
@@ -467,13 +494,6 @@ def copy_of(x: ndarray) -> ndarray:
     copied = np.ndarray(x.shape, x.dtype, bytearray(high - low), begin, x.strides)
     copied[...] = x
     return copied
-
-
-def digest(x: ndarray) -> int:
-    """Return a number that changes where the contents of an array do."""
-    # Along an axis that is broadcast all is alike, and would be copied.
-    x = x[tuple([slice(None if step else 1) for step in x.strides])]
-    return zlib.crc32(x.tobytes() if not x.flags.c_contiguous else x.data.cast("B"))
 
 
 def is_real(form: Any) -> bool:

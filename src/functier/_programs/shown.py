@@ -38,10 +38,13 @@ class Shown(Source):
     def __init__(
         self, graph: Graph, name: str, paths: Sequence[str], roots: Sequence[str],
         dynamic: Sequence[bool], structure: Any, out: Any, keywords: Sequence[str],
+        captured: Sequence[Any] = (),
     ):  # fmt: skip
+        self.captured = captured
         self.roots, self.dynamic, self.out = list(roots), dynamic, out
         self.trees = arguments_of(structure, len(dynamic), keywords)
-        super().__init__(graph, name, short_names(self.trees, roots, paths, dynamic))
+        own = short_names(self.trees, roots, paths, dynamic)
+        super().__init__(graph, name, [*own, *[f"captured_{i}" for i in range(len(captured))]])
 
     def prepare(self) -> None:
         graph = self.graph
@@ -60,6 +63,8 @@ class Shown(Source):
         self.last: Any = None
 
     def parameters(self) -> tuple[list[str], list[str]]:
+        nodes = self.graph.inputs[len(self.inputs) :]
+        self.constants |= {self.names[node]: x for node, x in zip(nodes, self.captured)}
         return parameters_of(
             self.trees, self.dynamic, self.roots, lambda i: self.names[self.inputs[i]]
         )

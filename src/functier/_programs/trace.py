@@ -5,10 +5,11 @@ import inspect
 import operator
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Container, Iterator
 from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -31,15 +32,18 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.zeros import MILD
 from .._levels.life import run
+from .._levels.memory import meet
 from .._mutation.array import settle, was_written
 from .arguments import check_static, closed, facts_of, is_same, opened
 from .dependencies import Watch
 from .graph import Node
+from .outside import Unwatched
 from .passes import optimized
 from .program import Program
 from .recorder import RecordLevel
 from .replays import has_nan
 from .signature import title_of
+from .watching import watched
 
 DYNAMIC = float, complex
 
@@ -133,9 +137,14 @@ class Record(NamedTuple):
 
 
 def record(
-    func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace"
-) -> Record:
-    """Record a call, for the transform that the user has called."""
+    func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace",
+    keep: bool | None = None, numbers: Container[int] = (),
+) -> Record:  # fmt: skip
+    """Record a call, for the transform that the user has called.
+
+    What the function reads is noted if `keep` is no None: see `Watch`. `numbers` has the places of
+    the whole numbers among the leaves that are inputs, too.
+    """
     name = name_of_function(func)
     label = f"{transform}({name})"
     given = opened((args, kwargs) if kwargs else args, label)
@@ -160,24 +169,31 @@ def record(
             f"program outside, or call functier.compile(f), which is f itself inside a transform",
             named=True,
         )
-    dynamic = [is_dynamic(x) for x in leaves]
+    dynamic = [is_dynamic(x) or i in numbers for i, x in enumerate(leaves)]
     check_static(label, leaves, dynamic, places)
     names = [re.sub(r"\W+", "_", path).strip("_") for path in places]
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
-    with Watch(func, *leaves) as watch:
-        level.note = watch.noting
+    with Watch(func, *leaves, given=(args, kwargs), keep=keep) as watch:
+        level.note, level.reads = watch.noting, watch.reads
+        if watch.reads is not None:
+            watch.reads.cls = level.cls
         writes = transform == "compile"
-        recorded = run(level, _record, (func, leaves, structure, tuple(kwargs), writes))
+        static = tuple(kwargs), dynamic, writes, (args, kwargs) if kwargs else args
+        recorded = run(level, _record, (func, leaves, structure, *static))
     graph, values, out, trusts, written, same, twins, asked = recorded
     check_draws(label, watch, global_state() != before)
+    outside = [] if watch.reads is None else watch.reads.arrays()
+    if any([meet(leaves[i], x) for i in written for x in outside]):
+        raise Unwatched("it writes to an argument that shares memory with an array that it reads")
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
-        roots, tuple(kwargs), facts_of(structure),
+        roots, tuple(kwargs), facts_of(structure), list(level.captured.values()),
     )  # fmt: skip
     program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
     program.writes, program.same = written, same
     program.twins, program.asked = twins, asked
+    program.outside = [ref(x) for x in outside] if written else []
     return Record(program, values, watch, leaves)
 
 
@@ -218,8 +234,9 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     With `writes` the result is a pair, where the function writes to arrays among its arguments: the
     function's own, and what these arrays have at the end.
     """
-    func, leaves, structure, keywords, writes = given
-    places = [i for i, x in enumerate(leaves) if is_dynamic(x)]
+    func, leaves, structure, keywords, dynamic, writes, original = given
+    sys.setprofile(None)  # what makes and flattens pytrees is no part of the function
+    places = [i for i, on in enumerate(dynamic) if on]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
@@ -231,10 +248,13 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
         x for i, x in enumerate(flatten(opened(args), level, "the arguments")[0]) if i not in twins
     ]  # fmt: skip
     before = parts_of(opened(args))[1]
+    if level.reads is not None:
+        level.reads.given(original, args)
     if keywords:
-        result = func(*args[0], **{name: args[1][name] for name in keywords})
+        named = {name: args[1][name] for name in keywords}
+        result = watched(level, func, args[0], named)
     else:
-        result = func(*args)
+        result = watched(level, func, args, {})
     written = [i for i in places if was_written(inner[i]) and i not in twins] if writes else []
     own = {id(inner[i]): i for i in written}
     same = {k: own[id(y)] for k, y in enumerate(parts_of(result)[0]) if id(y) in own} if own else {}

@@ -340,6 +340,20 @@ ANSWERS = """
 comparison :: 2.0 :: 3.0 if d > 2.5 else 2.0 :: d = V
 whole part :: 2.0 :: [2.0, 3.0][int(d) - 2] :: d = V
 key by value :: 2.0 :: {2.0: 2.0}.get(d, 3.0) :: d = V
+whole number :: 2 :: d * 1.0 :: d = int(V) :: argument
+power by a whole number :: 2 :: 1.5 ** d :: d = int(V) :: argument
+whole number of a product :: 2 :: d * 10 ** 18 * x :: d = 30 | d = 2 :: argument
+power of a whole number :: 2 :: d ** (2 - d) :: d = int(V) :: argument
+large whole number :: 2 :: x * d :: d = 3 ** 70 | d = 2 :: argument
+size by a whole number :: 2 :: np.zeros(d).sum() + d :: d = int(V) :: argument
+axis by a whole number :: 1 :: (np.ones((2, 3)) * x[0]).sum(d).size * 1.0 ::
+    d = 0 | d = 1 :: argument
+is an int :: 2 :: d * 1.0 if isinstance(d, int) else 7.0 :: d = int(V) :: argument
+type is int :: 2 :: d * 1.0 if type(d) is int else 7.0 :: d = int(V) :: argument
+case of an int :: 2 :: match d: // \tcase int(): r = d * 1.0 // \tcase _: r = 7.0 // r ::
+    d = int(V) :: argument
+text of a whole number :: 2 :: len(str(d)) * 1.0 :: d = 30 | d = 2 :: argument
+whole number as a float :: 2 :: math.sqrt(d) :: d = int(V) :: argument
 is a float :: 2.0 :: 2.0 if isinstance(d, float) else 3.0 :: d = np.float32(2) | d = 2.0
 type is float :: 2.0 :: 2.0 if type(d) is float else 3.0 :: d = np.float32(2) | d = 2.0
 is an array :: np.ones(3) :: 2.0 if isinstance(d, np.ndarray) else 3.0 :: d = [1.0] | d = np.ones(3)

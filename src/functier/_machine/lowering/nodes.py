@@ -55,6 +55,11 @@ def is_array(x: Any) -> bool:
     return type(x) is Node and type(x.form) is Form and x.form.kind is ndarray
 
 
+def is_whole(x: Any) -> bool:
+    """Tell if a node is a whole number of Python's, which has as many digits as it needs."""
+    return type(x) is Node and type(x.form) is Form and x.form.kind is int
+
+
 class Lowering(Part):
     """The steps of one part, from the nodes of a graph.
 
@@ -116,6 +121,8 @@ class Lowering(Part):
     def value(self, x: Any) -> Any:
         """Return the value of an argument: a `Ref`, or a `Literal` for a number."""
         if type(x) is Node:
+            if is_whole(x):
+                raise Unknown("it takes a whole number of Python's")
             found = self.values.get(x)
             if found is None:
                 found = self.values[x] = self.input(x)
@@ -138,6 +145,17 @@ class Lowering(Part):
         if type(x) is int and -(2**63) <= x < 2**63:
             return Literal(x, INT)
         raise Unknown(f"it takes {type(x).__name__}")
+
+    def operand(self, x: Any, want: np.dtype) -> Any:
+        """Return the value of an operand of a ufunc, which may be a whole number of Python's."""
+        if not is_whole(x):
+            return self.value(x)
+        if want.kind != "f" and want != INT:
+            raise Unknown("it takes a whole number, which may not fit")
+        if x not in self.values:
+            self.values[x] = Ref((), INT, Place(Buffer(0, "input", len(self.inputs)), 0, ()), ())
+            self.inputs.append(x)
+        return self.values[x]
 
     def input(self, node: Node) -> Ref:
         """Return the value of a node that something else computes."""
@@ -208,7 +226,7 @@ def apply(low: Lowering, func: np.ufunc, args: tuple, form: Form, checked: bool 
         raise Unknown("the machine does not know the ufunc for these dtypes")
     if result != dtype:
         raise Unknown(f"the ufunc gives {result}")
-    values = [low.value(x) for x in args]
+    values = [low.operand(x, want) for x, want in zip(args, wants)]
     found = low.element(func, values, form.shape, dtype, tuple(wants), form.strides)
     found.steps[0].checked = checked
     return found
@@ -227,11 +245,19 @@ def of_operator(func: Any) -> Callable:
         own = func
         if python and func not in SAFE:
             raise Unknown("the operator of Python's numbers may raise")
+        if python and any(map(is_whole, args)) and not is_rounded(func, args):
+            raise Unknown("Python computes it exactly")
         if func is np.power and not python:
             own, args = power(args)
         return apply(low, own, args, node.form, python and func in CHECKED)
 
     return write
+
+
+def is_rounded(func: Any, args: tuple) -> bool:
+    """Tell if an operator makes floats of Python's whole numbers before it computes."""
+    kinds = [x.form.kind if type(x) is Node else type(x) for x in args]
+    return float in kinds and func in (np.add, np.subtract, np.multiply, np.divide, np.power)
 
 
 CHECKED = {np.divide, np.power}

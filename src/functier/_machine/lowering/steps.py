@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._programs.graph import Form
 from ..loops.nests import Literal
 from ..text.operands import packed_strides
 
-__all__ = ["Buffer", "Literal", "Part", "Place", "Ref", "Step", "Unknown", "dense"]
+__all__ = ["Buffer", "Literal", "Part", "Place", "Ref", "Step", "Unknown", "dense", "strides_out"]
 
 
 class Unknown(BaseException):
@@ -129,6 +130,20 @@ def dense(shape: tuple[int, ...], strides: Any, itemsize: int) -> tuple[int, ...
         found[k] = step
         step *= shape[k]
     return tuple(found)
+
+
+def strides_out(form: Form) -> tuple[int, ...]:
+    """Return the strides of the array that a part makes for a node.
+
+    Its axes are in the order of those of NumPy's array, which may have gaps or negative strides.
+    """
+    itemsize = form.dtype.itemsize if form.dtype is not None else 8
+    found = dense(form.shape, form.strides, itemsize)
+    if found is not None:
+        return found
+    order = np.argsort([-abs(step) for step in form.strides or ()], kind="stable")
+    packed = packed_strides(tuple([form.shape[k] for k in order]), itemsize)
+    return tuple([packed[k] for k in np.argsort(order)])
 
 
 class Part:

@@ -19,7 +19,8 @@ from ..._programs.graph import Form, Graph, Guard, Node, nodes_in, replace
 from ..._programs.sharing import gives_view
 from ..._programs.stores import READS, memory_of
 from ..lowering.nodes import Lowering
-from ..lowering.steps import Literal, Ref, Step, Unknown, dense, packed_strides
+from ..lowering.steps import Literal, Ref, Step, Unknown, strides_out
+from .exactness import rounded
 
 BEFORE = -1
 
@@ -31,20 +32,6 @@ def copy_of(node: Node, new: dict[Node, Node]) -> Node:
     found.errors, found.first = node.errors, node.first
     new[node] = found
     return found
-
-
-def strides_out(form: Form) -> tuple[int, ...]:
-    """Return the strides of the array that a part makes for a node.
-
-    Its axes are in the order of those of NumPy's array, which may have gaps or negative strides.
-    """
-    itemsize = form.dtype.itemsize if form.dtype is not None else 8
-    found = dense(form.shape, form.strides, itemsize)
-    if found is not None:
-        return found
-    order = np.argsort([-abs(step) for step in form.strides or ()], kind="stable")
-    packed = packed_strides(tuple([form.shape[k] for k in order]), itemsize)
-    return tuple([packed[k] for k in np.argsort(order)])
 
 
 class Output(NamedTuple):
@@ -144,7 +131,7 @@ class Division:
         Why NumPy computes the others.
     """
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph, contract: bool = False, bounded: bool = False):
         self.graph = graph
         self.before: dict[Node, Node] = {}
         latest: dict[Node, Node] = {}
@@ -154,7 +141,9 @@ class Division:
                     self.before[node] = latest[node.args[0]]
                 if node.func not in READS:
                     latest[node.args[0]] = node
-        self.numpys: set[Node] = set()  # memories that are NumPy's
+        self.rounded = set() if bounded else rounded(graph, self.before, contract)
+        # The memories that are NumPy's.
+        self.numpys = {node.args[0] for node in self.rounded if is_effect(node)}
         while True:
             try:
                 self.divide()
@@ -210,6 +199,9 @@ class Division:
     def take(self, node: Node) -> bool:
         """Let the machine compute a node, if it knows how."""
         memory = None
+        if node in self.rounded:
+            self.reasons[node] = "Python code has chosen by it, and it is rounded in another way"
+            return False
         if node.func is memory_of and node not in self.numpys:
             self.homes[node] = BEFORE
             return True

@@ -1,0 +1,307 @@
+"""Facts that a program depends on besides its arguments, and the function that checks them all.
+
+NOTE [guards run no code of the user's]
+    A check looks into the dicts of instances, modules and classes, into exact containers and
+    cells. It compares numbers and texts of Python's own types by value, and anything else by
+    identity.
+
+NOTE [what is held]
+    An object of the user's is held weakly where Python allows it. Where it has gone, the program
+    no longer holds. Of the contents of a large array a number is kept.
+"""
+
+import dis
+import functools
+import types
+import zlib
+from collections.abc import Callable, Iterable
+from operator import is_
+from typing import Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+from numpy._core import umath
+
+from .._core.reached import EMPTY, contents
+from .rewritten import original, tells
+
+ndarray = np.ndarray
+NUMBERS = (int, float, complex, np.number)
+VALUES = frozenset({int, float, complex, str, bytes, bool, type(None)})
+STRONG = types.MethodType, types.ModuleType, types.BuiltinFunctionType, np.ufunc
+"""Kinds of objects that are made anew at each look-up, or live as long as their module."""
+
+plain = object.__getattribute__
+
+
+class Fact(NamedTuple):
+    """Something that was read, and what it was.
+
+    Attributes
+    ----------
+    kind : str
+        The way in which it was read, a key of `FORMS`.
+    owner, key, value : object
+        What it was read from, by which name or index, and what there was; `EMPTY` is nothing.
+    words : str
+        The same for people.
+    """
+
+    kind: str
+    owner: Any
+    key: Any
+    value: Any
+    words: str
+
+
+def is_value(x: Any) -> bool:
+    """Tell if an object is compared by its value."""
+    return type(x) in VALUES or (isinstance(x, np.generic) and type(x).__module__ == "numpy")
+
+
+def same(now: Any, before: Any) -> bool:
+    """Tell if an object is the one of before, or a number or text of its value."""
+    if now is before:
+        return True
+    if type(now) is not type(before):
+        return False
+    if is_value(before):
+        if isinstance(before, NUMBERS):
+            return repr(now) == repr(before)  # zeros have signs
+        return bool(now == before)
+    if type(before) is tuple and len(now) == len(before):
+        return all(map(same, now, before))
+    return False
+
+
+def same_items(now: Iterable, before: tuple) -> bool:
+    """Tell if the items of a container are those of before."""
+    found = tuple(now)
+    return len(found) == len(before) and (
+        all(map(is_, found, before)) or all(map(same, found, before))
+    )
+
+
+def same_pairs(now: dict, before: tuple) -> bool:
+    """Tell if a dict has the keys of before in their order, and their values."""
+    keys, values = before
+    return same_items(dict.keys(now), keys) and same_items(dict.values(now), values)
+
+
+def digest(x: ndarray) -> int:
+    """Return a number that changes where the contents of an array do."""
+    # Along an axis that is broadcast all is alike, and would be copied.
+    x = x[tuple([slice(None if step else 1) for step in x.strides])]
+    return zlib.crc32(x.tobytes() if not x.flags.c_contiguous else x.data.cast("B"))
+
+
+def form_of_array(x: ndarray) -> tuple:
+    return x.shape, x.dtype, x.strides, x.flags.writeable
+
+
+def contents_of_array(x: ndarray) -> Any:
+    """Return what an array has, in little memory."""
+    if x.dtype.hasobject:
+        return tuple(x.flat)
+    return x.tobytes() if x.nbytes <= 256 else digest(x)
+
+
+def same_contents(x: ndarray, before: Any) -> bool:
+    now = contents_of_array(x)
+    return same_items(now, before) if type(before) is tuple else bool(now == before)
+
+
+def slot_of(descriptor: Any, x: Any) -> Any:
+    """Return what an object has in a slot."""
+    try:
+        return descriptor.__get__(x, type(x))
+    except AttributeError:
+        return EMPTY
+
+
+def function_facts(func: types.FunctionType, code: types.CodeType | None = None) -> tuple:
+    """Return what a call of a function depends on besides its names."""
+    given = func.__kwdefaults__ or {}
+    return code or func.__code__, func.__defaults__ or (), tuple(given), tuple(given.values())
+
+
+def same_function(func: types.FunctionType, before: tuple) -> bool:
+    code, defaults, names, values = before
+    given = func.__kwdefaults__
+    return (
+        (func.__code__ is code or (tells(func.__code__) and original(func) is code))
+        and same_items(func.__defaults__ or (), defaults)
+        and ((not given and not names) or same_items(given or (), names))
+        and (not values or same_items((given or {}).values(), values))
+    )
+
+
+SETTINGS: Any = getattr(getattr(umath, "_extobj_contextvar", None), "get", lambda default: True)
+"""Return None where no settings of `numpy.errstate` hold."""
+
+
+def settings() -> Any:
+    """Return the settings of `numpy.errstate`."""
+    return None if SETTINGS(None) is None else tuple(np.geterr().values())
+
+
+FORMS: dict[str, str] = {
+    "entry": "{o}[{k}]",
+    "attribute": "{d}[{k}]",
+    "of class": "{d}[{k}]",
+    "type": "type({o})",
+    "order": "{o}.__mro__",
+    "index": "{o}[{k}]",
+    "slot": "slot_of({k}, {o})",
+    "cell": "contents({o})",
+    "referent": "{o}()",
+}
+"""How a fact is read: of `o`, the owner; of `d`, its dict; by `k`, the key."""
+
+TESTS: dict[str, str] = {
+    "items": "same_items({o}, {v})",
+    "pairs": "same_pairs({o}, {v})",
+    "class": "same_pairs({d}.copy(), {v})",
+    "function": "same_function({o}, {v})",
+    "form": "form_of_array({o}) == {v}",
+    "contents": "same_contents({o}, {v})",
+    "settings": "settings() == {v}",
+}
+"""Facts that are checked by a call."""
+
+
+class Writer:
+    """The source of the function that checks some facts."""
+
+    def __init__(self, facts: list[Fact]):
+        self.space: dict[str, Any] = {
+            "same": same, "same_items": same_items, "same_pairs": same_pairs, "contents": contents,
+            "same_function": same_function, "same_contents": same_contents, "slot_of": slot_of,
+            "form_of_array": form_of_array, "plain": plain, "settings": settings,
+        }  # fmt: skip
+        self.names: dict[int, str] = {}
+        self.dicts: dict[int, str] = {}
+        self.lines: list[tuple[int, str]] = []
+        self.absent: dict[str, list[Any]] = {}
+        for i, fact in enumerate(facts):
+            self.write(i, fact)
+
+    def write(self, i: int, fact: Fact) -> None:
+        kind, owner, key, value, _ = fact
+        o = self.held(i, owner)
+        d = self.dict_of(i, owner, o) if kind in ("attribute", "of class", "class") else ""
+        if kind in TESTS:
+            if kind == "class":
+                value = tuple(value), tuple(value.values())
+            self.space[f"v{i}"] = value
+            self.lines.append(
+                (i, f"if not {TESTS[kind].format(o=o, d=d, v=f'v{i}')}: return False")
+            )
+            return
+        if value is EMPTY and kind in ("entry", "attribute", "of class"):
+            where = d or o
+            known = self.absent.get(where)
+            if known is None:
+                known = self.absent[where] = []
+                name = f"n{i}"
+                self.space[name] = known
+                self.lines.append((i, f"if not {where}.keys().isdisjoint({name}): return False"))
+            known.append(key)
+            return
+        k = repr(key) if type(key) in (int, str) else f"k{i}"
+        if k == f"k{i}":
+            self.space[k] = key
+        now = FORMS[kind].format(o=o, d=d, k=k)
+        self.lines.append((i, f"if {self.differs(i, now, value)}: return False"))
+
+    def differs(self, i: int, now: str, value: Any) -> str:
+        """Return the source of the question whether a value is another one."""
+        if is_value(value) or type(value) is tuple:
+            self.space[f"v{i}"] = value
+            if value is None or type(value) is bool:
+                return f"{now} is not {value}"
+            return f"(n := {now}) is not v{i} and not same(n, v{i})"
+        if weak(value) is None:
+            self.space[f"v{i}"] = value
+            return f"{now} is not v{i}"
+        name = self.held(i, value)
+        return f"{now} is not {name}"
+
+    def held(self, i: int, x: Any) -> str:
+        """Return the name of an object in the function."""
+        known = self.names.get(id(x))
+        if known is not None:
+            return known
+        name = self.names[id(x)] = f"x{len(self.names)}"
+        link = weak(x)
+        if link is None:
+            self.space[name] = x
+        else:
+            self.space[f"w{name}"] = link
+            self.lines.append((i, f"if ({name} := w{name}()) is None: return False"))
+        return name
+
+    def dict_of(self, i: int, x: Any, name: str) -> str:
+        """Return the name of the dict of an object."""
+        known = self.dicts.get(id(x))
+        if known is not None:
+            return known
+        found = self.dicts[id(x)] = f"d{name}"
+        if isinstance(x, type):
+            self.space[found] = x.__dict__  # which is that of the class, whatever happens to it
+        else:
+            self.lines.append((i, f"{found} = plain({name}, '__dict__')"))
+        return found
+
+    def function(self, failing: bool = False) -> Callable:
+        """Return the check; or one that returns which fact has failed."""
+        body = "".join([
+            f"        {line.replace('return False', f'return {i}') if failing else line}\n"
+            for i, line in self.lines
+        ])  # fmt: skip
+        errors = "KeyError, IndexError, ValueError, AttributeError, TypeError"
+        source = f"def unchanged():\n    try:\n{body or '        pass'}\n    except ({errors}):\n"
+        source += f"        return {'-1' if failing else 'False'}\n    return True\n"
+        space = dict(self.space)
+        exec(source, space)
+        return space["unchanged"]
+
+
+def weak(x: Any) -> Any:
+    """Return a weak link to an object, or None where Python has none, or nobody else holds it."""
+    if isinstance(x, STRONG):
+        return None
+    try:
+        return ref(x)
+    except TypeError:
+        return None
+
+
+class Guards:
+    """The facts of a program, which are held as the check needs them.
+
+    Attributes
+    ----------
+    unchanged : callable
+        Tells if all facts hold.
+    words : list of str
+        The facts for people.
+    """
+
+    def __init__(self, facts: list[Fact]):
+        writer = Writer(facts)
+        self.unchanged = writer.function()
+        self.failing = writer.function(failing=True)
+        self.words = [fact.words for fact in facts]
+
+    def changed(self) -> str:
+        """Return which fact no longer holds, in words."""
+        found = self.failing()
+        return self.words[found] if type(found) is int else "something that the function reads"
+
+
+@functools.lru_cache(4096)
+def names_of(code: types.CodeType) -> tuple[str, ...]:
+    """Return the globals that code looks up."""
+    loads = "LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"
+    return tuple({i.argval for i in dis.get_instructions(code) if i.opname in loads})

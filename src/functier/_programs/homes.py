@@ -1,0 +1,94 @@
+"""Where code lies: a library whose functions are taken as they are, or code that is followed.
+
+NOTE [where a file lies]
+    A module may have any name: one of a user may be called ``signal``. So the folder of its file
+    decides. Code that no file has, as that of `exec`, is followed.
+"""
+
+import functools
+import os
+import sys
+import sysconfig
+from types import CodeType
+from typing import Any
+
+import numpy
+import optree
+
+LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
+PURE = frozenset(
+    "_weakrefset abc ast bisect colorsys contextlib copy copyreg dataclasses dis enum fractions "
+    "heapq inspect json keyword linecache logging numbers operator re reprlib statistics string "
+    "textwrap threading token tokenize traceback typing unittest warnings weakref".split()
+)
+"""Modules of Python's library whose functions depend on their arguments, or are for people."""
+
+SITE = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+STANDARD = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+
+
+@functools.cache
+def folders() -> tuple[str, ...]:
+    """Return the folders of the libraries."""
+    loaded = [os.path.dirname(module.__file__ or "") for module in (numpy, optree)]
+    loaded.append(os.path.dirname(os.path.dirname(__file__)))
+    beside = [os.path.join(site, name) for site in SITE for name in LIBRARIES]
+    return tuple({f"{path}{os.sep}" for path in (*loaded, *beside)})
+
+
+@functools.lru_cache(4096)
+def home_of(path: str) -> str:
+    """Return "library", "standard" or "user" for the file of some code."""
+    if path.startswith(("<frozen", "<__array_function__")) or path.startswith(folders()):
+        return "library"
+    if path.startswith("<"):
+        return "user"
+    inside = [path.startswith(f"{site}{os.sep}") for site in SITE]
+    if not any(inside):
+        for root in STANDARD:
+            if path.startswith(f"{root}{os.sep}"):
+                name = path[len(root) + 1 :].removesuffix(".py").partition(os.sep)[0]
+                return "library" if name in PURE else "standard"
+    return "user"
+
+
+def home_of_code(code: CodeType, names: dict) -> str:
+    """Return the home of code that runs with these globals."""
+    path = code.co_filename
+    if path.startswith("<") and not path.startswith("<frozen"):
+        if "_tuple_new" in names:  # the constructor of a named tuple
+            return "library"
+        module = sys.modules.get(names.get("__name__", ""))
+        if module is not None and vars(module) is names:
+            path = getattr(module, "__file__", None) or path
+    return home_of(path)
+
+
+def is_followed(code: CodeType) -> bool:
+    """Tell if what code reads is watched: that of users, and of Python's library with a state."""
+    return home_of(code.co_filename) != "library"
+
+
+@functools.lru_cache(4096)
+def home_of_class(kind: Any) -> str:
+    """Return the home of a class, or "C" for one that cannot be changed."""
+    if not kind.__flags__ & HEAP or kind.__flags__ & FIXED:
+        return "C"
+    name = kind.__dict__.get("__module__")
+    module = sys.modules.get(name) if type(name) is str else None
+    path = getattr(module, "__file__", None)
+    return home_of(path) if type(path) is str else "user"
+
+
+def is_of_user(kind: type) -> bool:
+    """Tell if the attributes of a class may change: it is made by Python code of no library."""
+    return home_of_class(kind) not in ("C", "library")
+
+
+def is_of_library(kind: type) -> bool:
+    """Tell if a class is made by Python code of a library."""
+    return home_of_class(kind) == "library"
+
+
+HEAP, FIXED = 1 << 9, 1 << 8
+"""The flags of classes that are made at run time, and of those that cannot be changed."""

@@ -1,0 +1,132 @@
+"""Whole numbers of Python's among the arguments: which are inputs of a program.
+
+NOTE [whole numbers]
+    A whole number among the arguments is part of the first program, as it may be a size, an axis or
+    a power. Where a later call has another one, it is an input of the programs from then on, until
+    a trace has asked for the number itself. As an input it is an operand of operators and ufuncs,
+    and weak, as Python's numbers are. All else asks for its value, which is an answer then.
+"""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import UFUNC_OF
+from .._core.tensor import Tensor
+from .dependencies import Watch
+from .graph import Guard
+from .program import Program
+
+EXACT = "__index__", "int", "round"
+"""Questions whose answer is the number itself."""
+
+QUESTIONS = frozenset({"type", "isinstance", "__class__", "int", "Integral"})
+"""Names by which code asks for the type of a value; the last two also stand in ``case int():``."""
+
+OPERANDS = {np.where: 3, np.reshape: 1}
+"""Functions that are neither operators nor ufuncs: how many of their arguments are operands."""
+
+OURS = __name__.partition(".")[0], "numpy"
+
+
+class WholeNumbers:
+    """What is known of the whole numbers among the arguments: see NOTE [whole numbers]."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, dict[int, Any]] = {}
+
+    def inputs(self, leaves: Sequence[Any], structure: Any) -> set[int]:
+        """Return the places of those that are inputs of the next program."""
+        numbers = [i for i, x in enumerate(leaves) if type(x) is int]
+        found: set[int] = set()
+        if numbers:
+            known = self.known.setdefault(structure, {})
+            for i in numbers:
+                before = known.setdefault(i, leaves[i])
+                if before is not Asked and before != leaves[i]:
+                    known[i] = Varies
+                    if fits(leaves[i]):
+                        found.add(i)
+        return found
+
+    def note(self, numbers: set[int], structure: Any, program: Program) -> None:
+        """Note which of these inputs are part of the program that was traced for them."""
+        if numbers:
+            graph: Any = program._graph
+            whole = {guard.node for guard in graph.guards if guard.how in EXACT}
+            places = [i for i, form in enumerate(program._forms) if form is not None]
+            free = {i for i, node in zip(places, graph.inputs) if node not in whole}
+            self.known[structure] |= dict.fromkeys(numbers - free, Asked)
+
+
+class Varies:
+    """Stands for a number that has had several values."""
+
+
+class Asked:
+    """Stands for a number that is part of each program."""
+
+
+def fits(x: int) -> bool:
+    """Tell if an int is one of NumPy's, which all that machine code and arrays take."""
+    return -(2**63) <= x < 2**63
+
+
+def asks_for_type(watch: Watch) -> bool:
+    """Tell if code that a trace has entered may ask if a value is an `int`, which no tensor is.
+
+    Where it names a way to ask, whole numbers stay part of the program.
+    """
+    for code in watch.codes:
+        home = watch.seen[id(code)].get("__name__", "").partition(".")[0]
+        if home not in OURS and not QUESTIONS.isdisjoint(code.co_names):
+            return True
+    return False
+
+
+def settled(level: Any, func: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Return the arguments of a call with the whole numbers by which its result has its form.
+
+    These are sizes, axes and other parameters. The form of a power depends on the sign of the
+    exponent, and that of an array of a number on its size, where it is no input.
+    """
+    count = len(args) if isinstance(func, np.ufunc) and not kwargs else OPERANDS.get(func, 0)
+    if func in UFUNC_OF:
+        if func is operator.pow and all([kind_of(level, x) is int for x in args]):
+            args = asked(level, args)
+    elif count and all([kind_of(level, x) is int for x in args[:count]]):
+        args = tuple([
+            x if i < count and type(x) is level.cls and x._extra.func is None else asked(level, x)
+            for i, x in enumerate(args)
+        ])  # fmt: skip
+    else:
+        args = args[:count] + asked(level, args[count:])
+        kwargs = asked(level, kwargs)
+    return args, kwargs
+
+
+def kind_of(level: Any, x: Any) -> type:
+    """Return the type of a value, or of the value of a tensor."""
+    return type(x._value) if type(x) is level.cls else type(x)
+
+
+def asked(level: Any, x: Any) -> Any:
+    """Return an argument with each whole number of Python's in it as itself, and guarded."""
+    kind = type(x)
+    if kind is level.cls:
+        return number(level, x) if type(x._value) is int else x
+    if kind is tuple or kind is list:
+        return kind([asked(level, part) for part in x])
+    if kind is dict:
+        return {name: asked(level, part) for name, part in x.items()}
+    if kind is slice:
+        return slice(*[asked(level, part) for part in (x.start, x.stop, x.step)])
+    return x
+
+
+def number(level: Any, x: Tensor) -> int:
+    """Return the value of a whole number, which the program is for."""
+    level.answers.append(Guard(x._extra, "__index__", x._value, level.where_now()))
+    return x._value

@@ -1,0 +1,88 @@
+"""Objects of Python: which cannot change, what they have inside, and which methods change them."""
+
+import collections
+import functools
+import operator
+import types
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from .guards import plain, slot_of
+
+ndarray = np.ndarray
+
+SEQUENCES = list, collections.deque, bytearray
+MAPPINGS = dict, collections.OrderedDict, collections.defaultdict
+FIXED = tuple, frozenset
+BOXES = (*SEQUENCES, *MAPPINGS, *FIXED, set)
+"""The exact containers."""
+
+IMMUTABLE = (
+    str, bytes, int, float, complex, type(None), type(...), type(NotImplemented), range, slice,
+    types.CodeType, BuiltinFunctionType, np.ufunc, np.dtype, np.generic, type(np.sum),
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
+    types.GetSetDescriptorType, types.MemberDescriptorType, types.ClassMethodDescriptorType,
+    types.GenericAlias, types.UnionType, operator.attrgetter, operator.itemgetter,
+    operator.methodcaller,
+)  # fmt: skip
+"""Types whose instances have no state that changes."""
+
+BARE = frozenset({
+    property, staticmethod, classmethod, types.MappingProxyType,
+    *map(type, ({}.keys(), {}.values(), {}.items())),
+})  # fmt: skip
+"""Types whose instances have no state besides what they give."""
+
+CHANGING = {
+    list: "append extend insert pop remove clear sort reverse __setitem__ __delitem__ __iadd__",
+    dict: "update pop popitem clear setdefault __setitem__ __delitem__ __ior__ move_to_end",
+    set: "add discard remove pop clear update difference_update intersection_update "
+    "symmetric_difference_update",
+    collections.deque: "append appendleft extend extendleft pop popleft remove clear rotate insert",
+    bytearray: "append extend insert pop remove clear reverse __setitem__",
+    ndarray: "sort fill put partition resize setflags setfield byteswap itemset __setitem__",
+}
+"""Methods that change their object."""
+
+
+def dict_of(x: Any) -> dict | None:
+    """Return the dict of an object; its own code does not run."""
+    try:
+        return plain(x, "__dict__")
+    except AttributeError:
+        return None
+
+
+def parts_of(x: Any) -> list[Any]:
+    """Return what an object has in its dict and in its slots."""
+    found = list((dict_of(x) or {}).values())
+    for kind in type(x).__mro__:
+        for each in kind.__dict__.values():
+            if type(each) is types.MemberDescriptorType:
+                found.append(slot_of(each, x))
+    return found
+
+
+def base_of(x: Any) -> type:
+    """Return the exact container that the class of an object extends."""
+    return next(kind for kind in BOXES if isinstance(x, kind))
+
+
+def functions_in(x: Any) -> list[FunctionType]:
+    """Return the functions behind what a class has for a name."""
+    if type(x) is FunctionType:
+        return [x]
+    if isinstance(x, property):
+        return [f for f in (x.fget, x.fset, x.fdel) if type(f) is FunctionType]
+    if isinstance(x, (staticmethod, classmethod)):
+        return functions_in(x.__func__)
+    if isinstance(x, (functools.cached_property, functools.partialmethod)):
+        return functions_in(x.func)
+    return []
+
+
+def changes(x: Any, name: str) -> bool:
+    """Tell if a method of an exact container or an array changes it."""
+    return any([isinstance(x, kind) and name in CHANGING[kind].split() for kind in CHANGING])

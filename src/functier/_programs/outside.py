@@ -1,0 +1,367 @@
+"""Objects that were there before a trace, and facts of them that a program depends on.
+
+NOTE [what was there before]
+    An object is one from outside if it was found by a global name, in a cell or a default, or by
+    a read of another one from outside. What the function makes by itself needs no check, since the
+    same program makes the same.
+"""
+
+import functools
+import gc
+from collections.abc import Callable, Iterable
+from types import CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._core.reached import EMPTY, contents
+from .._core.tensor import Tensor
+from .._mutation.array import Array
+from .arguments import node_of
+from .guards import (
+    TESTS,
+    Fact,
+    contents_of_array,
+    form_of_array,
+    function_facts,
+    is_value,
+    settings,
+)
+from .homes import is_followed, is_of_library, is_of_user
+from .objects import BARE, BOXES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
+from .rewritten import original
+
+ndarray = np.ndarray
+MOST = 10_000
+"""So many items of containers are looked at."""
+
+DRAWING = "numpy.random", "random", "functier.random"
+"""The modules of generators, whose draws a trace refuses, or makes anew."""
+
+
+class Unwatched(BaseException):
+    """The function reads, or changes, what cannot be watched: it has to run itself."""
+
+
+class Outside:
+    """The objects from outside that a trace has met, and the facts that it has read.
+
+    Parameters
+    ----------
+    prepare : function
+        Makes the code of a function tell what it reads.
+    keep : bool
+        Whether the trace goes on where something cannot be watched.
+
+    Attributes
+    ----------
+    outer : dict
+        The objects, by their numbers.
+    found : dict
+        The facts, by their kind, owner and key.
+    reason : str or None
+        What cannot be watched, if there is something.
+    """
+
+    def __init__(self, prepare: Callable, keep: bool = False):
+        self.prepare, self.keep = prepare, keep
+        self.outer: dict[int, Any] = {}
+        self.found: dict[tuple, Fact] = {}
+        self.open: dict[int, Any] = {}
+        self.reason: str | None = None
+        self.cls: type = Tensor  # of the tensors of the trace
+
+    def forget(self) -> None:
+        """Let go of the objects: guards hold what they need."""
+        self.outer.clear()
+        self.found.clear()
+        self.open.clear()
+
+    def unwatched(self, reason: str) -> None:
+        """End the trace, or note why later calls cannot be sure."""
+        self.reason = self.reason or reason
+        if not self.keep:
+            raise Unwatched(reason)
+
+    def fact(self, kind: str, owner: Any, key: Any, value: Any, words: str) -> Any:
+        """Note a fact unless it is known; its value is an object from outside."""
+        place = kind, id(owner), (type(key), key) if is_value(key) else id(key)
+        if place not in self.found:
+            self.found[place] = Fact(kind, owner, key, value, words)
+            if kind not in TESTS and kind != "type":
+                self.bring(value)
+        return value
+
+    def bring(self, x: Any) -> None:
+        """Note an object that was there before."""
+        if id(x) in self.outer or isinstance(x, IMMUTABLE) or x is EMPTY:
+            if not (type(x) not in (int, float, str) and is_of_user(type(x))):
+                return
+            if id(x) in self.outer:
+                return
+        if isinstance(x, Tensor) and type(x) is not Array:
+            return
+        self.outer[id(x)] = x
+        kind = type(x)
+        if kind is ndarray:
+            self.fact("form", x, "", form_of_array(x), f"the form of an array {x.shape}")
+        elif isinstance(x, type):
+            for each in x.__mro__:
+                self.outer[id(each)] = each
+        elif kind is CellType or kind is ModuleType or kind in BOXES:
+            return
+        else:
+            self.bring(kind)
+
+    def entry(self, space: dict, name: str, words: str) -> Any:
+        """Note what a dict has for a key."""
+        value = dict.get(space, name, EMPTY)
+        return self.fact("entry", space, name, value, words)
+
+    def given(self, before: Any, now: Any) -> None:
+        """Note what a pytree among the arguments has besides its leaves.
+
+        `now` is a copy of it, with tensors as leaves.
+        """
+        if now is before:
+            return self.bring(now)
+        if isinstance(now, Tensor):
+            return None
+        if isinstance(now, dict):
+            for key in now.keys() & before.keys():
+                self.given(before[key], now[key])
+        elif isinstance(now, (list, tuple)):
+            for x, y in zip(before, now):
+                self.given(x, y)
+        else:
+            self.bring(type(now))
+            self.open_class(type(now))
+            node, old = node_of(now), node_of(before)
+            if node is not None and old is not None:
+                return self.given(old.parts, node.parts)
+            had = dict_of(before) or {}
+            for name, x in (dict_of(now) or {}).items():
+                self.given(had.get(name), x)
+        return None
+
+    def enter(self, func: Any) -> None:
+        """Let a function tell what it reads; one from outside is a fact."""
+        if type(func) is not FunctionType:
+            return
+        if id(func) in self.outer:
+            code = original(func)
+            facts = function_facts(func, code)
+            known = ("function", id(func), "") in self.found
+            self.fact("function", func, "", facts, f"the function {func.__qualname__}")
+            if not known and is_followed(code):
+                for x in (*(func.__closure__ or ()), *facts[1], *facts[3]):
+                    self.bring(x)
+        if is_followed(func.__code__):
+            self.prepare(func)
+
+    def open_class(self, kind: type) -> None:
+        """Let the functions of a class of the user's tell what they read."""
+        if id(kind) in self.open:
+            return
+        self.open[id(kind)] = kind
+        for each in kind.__mro__:
+            if not is_of_user(each):
+                continue
+            for x in list(vars(each).values()):
+                for func in functions_in(x):
+                    self.call_later(func)
+
+    def open_tree(self, x: Any) -> None:
+        """Let the classes of a pytree's nodes tell what they read."""
+        waiting: list[Any] = [x]
+        seen: dict[int, Any] = {}
+        while waiting and len(seen) < MOST:
+            x = waiting.pop()
+            if id(x) not in seen and not isinstance(x, (ndarray, Tensor, type, *IMMUTABLE)):
+                seen[id(x)] = x
+                if isinstance(x, (list, tuple)):
+                    waiting += x
+                elif isinstance(x, dict):
+                    waiting += dict.values(x)
+                elif is_of_user(type(x)):
+                    self.open_class(type(x))
+                    waiting += parts_of(x)
+
+    def call_later(self, x: Any) -> None:
+        """Prepare a function that other code may call."""
+        if type(x) is FunctionType:
+            self.enter(x)
+        elif type(x) is MethodType:
+            self.enter(x.__func__)
+            self.open_class(x.__self__ if isinstance(x.__self__, type) else type(x.__self__))
+        elif type(x) is np.ufunc:
+            for inner in gc.get_referents(x):  # of numpy.frompyfunc
+                self.bring(inner)
+                self.call_later(inner)
+        elif type(x) is functools.partial:
+            self.partial(x)
+            self.call_later(x.func)
+        elif is_of_user(type(x)):
+            self.open_class(type(x))
+        elif is_of_library(type(x)) and id(x) not in self.open:
+            self.open[id(x)] = x
+            self.bring(x)
+            stands_for = getattr(type(x), "stands_for", None)
+            if stands_for:
+                self.call_later(getattr(x, stands_for))
+            else:
+                self.state(x)
+        wrapped = getattr(x, "__closure__", None) if type(x) is FunctionType else None
+        for cell in wrapped or ():
+            inner = contents(cell)
+            if callable(inner) and not is_followed(x.__code__) and inner is not x:
+                if id(x) in self.outer:
+                    self.bring(inner)
+                self.call_later(inner)
+
+    def order(self, kind: type) -> None:
+        if is_of_user(kind):
+            self.fact("order", kind, "", kind.__mro__, f"the bases of {kind.__name__}")
+
+    def lookup(self, kind: type, name: str) -> Any:
+        """Return what a class has for a name, which is a fact for each class on the way."""
+        self.order(kind)
+        for each in kind.__mro__:
+            found = each.__dict__.get(name, EMPTY)
+            if is_of_user(each):
+                self.fact("of class", each, name, found, f"{each.__name__}.{name}")
+            if found is not EMPTY:
+                return found
+        return EMPTY
+
+    def operator(self, x: Any) -> None:
+        """Note the class of an object that an operation asks by its methods."""
+        kind = type(x)
+        if not is_of_user(kind):
+            return self.state(x)
+        self.fact("type", x, "", kind, f"the class of a {kind.__name__}")
+        self.order(kind)
+        self.open_class(kind)
+        for each in kind.__mro__:
+            if is_of_user(each):
+                words = f"the methods of {each.__name__}"
+                self.fact("class", each, "", dict(each.__dict__), words)
+
+    def state(self, x: Any) -> None:
+        """End the trace for an object whose state Python does not show."""
+        kind = type(x)
+        if isinstance(x, (*IMMUTABLE, FunctionType, MethodType, ModuleType, type, Tensor)):
+            return
+        if kind in BARE or kind.__module__.startswith(DRAWING):
+            return  # draws are looked for at the end
+        if is_of_library(kind):
+            return self.deep(x, True)
+        name = (
+            kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        )
+        self.unwatched(f"it uses a {name}, whose state cannot be watched")
+
+    def whole_dict(self, x: Any, own: dict | None) -> None:
+        if own is not None:
+            pairs = tuple(own), tuple(own.values())
+            self.fact("pairs", own, "", pairs, f"the attributes of a {type(x).__name__}")
+            for value in own.values():
+                self.bring(value)
+
+    def take(self, x: Any, found: Any) -> None:
+        """Look at what a class has for a name."""
+        if found is EMPTY:
+            return
+        for func in functions_in(found):
+            self.bring(func)
+            self.enter(func)
+        if is_of_user(type(found)):
+            self.open_class(type(found))
+
+    def contents(self, x: Any) -> None:
+        """Note all items of a container; anything else is asked by its methods."""
+        if id(x) not in self.outer:
+            return
+        kind = type(x)
+        if kind is ndarray:
+            return self.array(x)
+        if kind is Array:
+            return self.unwatched("it reads an array of functier.numpy that was made outside")
+        if isinstance(x, BOXES):
+            if len(x) > MOST:
+                return self.unwatched(f"it reads a {kind.__name__} of {len(x)} items")
+            if isinstance(x, dict):
+                pairs = tuple(dict.keys(x)), tuple(dict.values(x))
+                self.fact("pairs", x, "", pairs, f"the items of a {kind.__name__}")
+                items: Iterable = pairs[1]
+            else:
+                items = tuple(x) if kind in BOXES else tuple(base_of(x).__iter__(x))  # type: ignore[attr-defined]
+                if not isinstance(x, FIXED):
+                    self.fact("items", x, "", items, f"the items of a {kind.__name__}")
+            for each in items:
+                self.bring(each)
+            if kind in BOXES:
+                return None
+        return self.operator(x)
+
+    def array(self, x: ndarray) -> None:
+        """Note the contents of an array."""
+        self.fact("contents", x, "", contents_of_array(x), f"the contents of an array {x.shape}")
+        self.fact("settings", self, "", settings(), "the settings of numpy.errstate")
+        if x.dtype.hasobject:
+            for each in x.flat:
+                self.bring(each)
+                self.open_class(type(each))
+
+    def arrays(self) -> list[ndarray]:
+        """Return the arrays from outside."""
+        return [x for x in self.outer.values() if type(x) is ndarray]
+
+    def array_inside(self, x: Any) -> None:
+        """Note the contents of the array from outside that an array is a view of."""
+        while type(x) is ndarray and id(x) not in self.outer:
+            x = x.base
+        self.array(x)
+
+    def is_outer_array(self, x: Any) -> bool:
+        """Tell if an array is a view of one from outside."""
+        while type(x) is ndarray:
+            if id(x) in self.outer:
+                return True
+            x = x.base
+        return False
+
+    def partial(self, x: functools.partial) -> None:
+        if id(x) not in self.outer:
+            return
+        self.bring(x.func)
+        self.bring(x.args)
+        self.bring(x.keywords)
+        self.contents(x.args)
+        self.contents(x.keywords)
+
+    def deep(self, x: Any, inside: bool = False) -> None:
+        """Note what is in a container, and in the containers in it; or in objects as well."""
+        waiting, seen = [x], {}
+        while waiting:
+            x = waiting.pop()
+            if id(x) in seen:
+                continue
+            seen[id(x)] = x
+            if len(seen) > MOST:
+                return self.unwatched("it reads a container of too many items")
+            if isinstance(x, FunctionType | MethodType):
+                self.call_later(x)
+                continue
+            if isinstance(x, type) and inside:
+                waiting += [f for y in x.__dict__.values() for f in functions_in(y)]
+            if isinstance(x, type | ModuleType):
+                continue
+            if id(x) in self.outer and not (inside and is_of_library(type(x))):
+                self.contents(x)
+            if isinstance(x, BOXES):
+                waiting += dict.values(x) if isinstance(x, dict) else x
+            elif inside and id(x) in self.outer and type(x) not in BARE:
+                self.whole_dict(x, dict_of(x))
+                waiting += parts_of(x)
+        return None

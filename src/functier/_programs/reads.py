@@ -1,0 +1,347 @@
+"""What a function reads of objects from outside, and what it does to them, as its code tells.
+
+NOTE [the value that was read first]
+    A program holds for what was there as it began. A function that changes it is not for a program:
+    at the first such statement the trace ends, before it is made, and the function itself runs.
+
+NOTE [code that nobody sees into]
+    A function in C, or of a library, may read all that it is given. So exact containers among its
+    arguments are taken with all they contain, and arrays with their contents. If an object has a
+    state that Python does not show, as a file has, the function itself runs.
+"""
+
+import collections
+import functools
+import itertools
+import operator
+import sys
+import types
+import weakref
+from collections.abc import Iterable
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._core.reached import EMPTY, contents
+from .._core.tensor import Tensor
+from .guards import slot_of
+from .homes import LIBRARIES, is_followed, is_of_user
+from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
+from .outside import Outside
+from .rewritten import original, tells
+
+ndarray = np.ndarray
+
+SHALLOW = frozenset({len, iter, enumerate, zip, list, tuple, reversed, isinstance, issubclass, type,
+                     callable, id, bool, print, repr, range, slice, dict, set, frozenset,
+                     itertools.chain, itertools.product, functools.partial})  # fmt: skip
+"""Builtins that look at a container, and not into its items."""
+
+LOGS = frozenset("debug info warning warn error exception critical log".split())
+STATELESS = frozenset(
+    "builtins math cmath _operator itertools _functools _collections _abc _bisect _heapq _sre "
+    "_weakref _struct _statistics _json _warnings _thread".split()
+)
+"""Modules in C whose functions have no state."""
+
+ASKING = frozenset("open input exec eval compile breakpoint start_new_thread".split())
+"""Functions of these modules that do not depend on their arguments alone."""
+
+ENTROPY = "urandom", "getrandbits"
+"""Functions that give the seed of a generator: a trace refuses its draws."""
+
+STATES = frozenset(
+    "geterr seterr geterrcall seterrcall getbufsize setbufsize get_printoptions set_printoptions "
+    "load loadtxt fromfile genfromtxt memmap array2string array_repr array_str".split()
+)
+"""Functions of NumPy that read a state, or a file."""
+
+FORM = frozenset("shape dtype ndim size itemsize nbytes strides T mT base flags".split())
+"""Attributes of an array that its form tells, or that give a view of it."""
+
+
+class Reads(Outside):
+    """The events of code that tells what it reads: see `observed`."""
+
+    def attribute(self, owner: Any, name: str) -> None:
+        kind = type(owner)
+        if kind is ModuleType or isinstance(owner, ModuleType):
+            if id(owner) in self.outer:
+                self.entry(vars(owner), name, f"{owner.__name__}.{name}")
+            return
+        if id(owner) not in self.outer:
+            if id(kind) in self.outer and is_of_user(kind):
+                self.open_class(kind)
+                self.take(owner, self.lookup(kind, name))
+            elif kind is super:
+                self.super_attribute(owner.__thisclass__, owner.__self__, name)
+            return
+        if isinstance(owner, type):
+            self.class_attribute(owner, name)
+        elif kind is FunctionType:
+            if name in ("__code__", "__defaults__", "__kwdefaults__", "__closure__"):
+                self.enter(owner)
+                self.bring(owner.__defaults__)
+                self.bring(owner.__kwdefaults__)
+                self.bring(owner.__closure__)
+            else:
+                self.entry(vars(owner), name, f"{owner.__qualname__}.{name}")
+        elif kind is ndarray:
+            if name not in FORM:
+                self.array(owner)
+        elif kind is MethodType:
+            self.bring(owner.__self__)
+            self.bring(owner.__func__)
+            self.attribute(owner.__func__, name)
+        elif kind is functools.partial:
+            self.partial(owner)
+        elif kind in BOXES:
+            self.contents(owner)
+        elif is_of_user(kind) or kind is types.SimpleNamespace:
+            self.instance_attribute(owner, name)
+        else:
+            self.state(owner)
+
+    def instance_attribute(self, x: Any, name: str) -> None:
+        kind = type(x)
+        self.fact("type", x, "", kind, f"the class of a {kind.__name__}")
+        self.open_class(kind)
+        found = self.lookup(kind, name)
+        if kind.__getattribute__ is not object.__getattribute__:
+            self.lookup(kind, "__getattribute__")
+        own = dict_of(x)
+        if name == "__dict__":
+            self.bring(own)
+            return self.whole_dict(x, own)
+        if isinstance(found, types.MemberDescriptorType):
+            self.fact("slot", x, found, slot_of(found, x), f"{kind.__name__}.{name}")
+            return None
+        if found is not EMPTY and hasattr(type(found), "__set__"):
+            return self.take(x, found)
+        if own is not None:
+            value = dict.get(own, name, EMPTY)
+            self.fact("attribute", x, name, value, f"{name} of a {kind.__name__}")
+            if value is not EMPTY:
+                return None
+        if found is EMPTY:
+            self.lookup(kind, "__getattr__")
+            if not is_of_user(kind.__mro__[0]):
+                self.state(x)
+        return self.take(x, found)
+
+    def class_attribute(self, owner: type, name: str) -> None:
+        meta = type(owner)
+        if is_of_user(meta):
+            self.open_class(meta)
+            self.lookup(meta, name)
+        if is_of_user(owner):
+            self.open_class(owner)
+            self.take(owner, self.lookup(owner, name))
+
+    def super_attribute(self, kind: type, owner: Any, name: str) -> None:
+        of = owner if isinstance(owner, type) else type(owner)
+        self.order(of)
+        self.open_class(of)
+        order = of.__mro__
+        for each in order[order.index(kind) + 1 :]:
+            found = each.__dict__.get(name, EMPTY)
+            if is_of_user(each):
+                self.fact("of class", each, name, found, f"{each.__name__}.{name}")
+            if found is not EMPTY:
+                return self.take(owner, found)
+
+    def cell(self, cell: CellType) -> None:
+        if id(cell) in self.outer:
+            self.fact("cell", cell, "", contents(cell), "a variable that the function closes over")
+
+    def item(self, owner: Any, key: Any) -> None:
+        if id(owner) not in self.outer:
+            return
+        kind = type(owner)
+        if kind in MAPPINGS:
+            if type(key) in (str, int, bytes, bool, type(None), float):
+                if kind is not collections.defaultdict or key in owner:
+                    words = f"the item {key!r} of a {kind.__name__}"
+                    self.fact("entry", owner, key, dict.get(owner, key, EMPTY), words)
+                    return
+                self.unwatched("it puts an item into a defaultdict")
+            self.contents(owner)
+        elif kind is tuple:
+            self.contents(owner)
+        elif kind is list and type(key) is int and -len(owner) <= key < len(owner):
+            self.fact("index", owner, key, owner[key], f"the item {key} of a list")
+        elif kind is ndarray:
+            self.array(owner)
+        else:
+            self.contents(owner)
+
+    def truth(self, x: Any) -> None:
+        self.contents(x)
+
+    def same(self, a: Any, b: Any) -> None:
+        """Look at ``a is b``: a tensor of the trace is never the array that it stands for."""
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Tensor) and x is not y and isinstance(y, (ndarray, Tensor)):
+                self.unwatched("it asks if an array is another one")
+
+    def operands(self, *values: Any) -> None:
+        tensors = any([isinstance(x, Tensor) for x in values])
+        for x in values:
+            if id(x) in self.outer and not (tensors and type(x) is ndarray and self.served(values)):
+                self.deep(x)
+
+    def served(self, values: Iterable) -> bool:
+        """Tell if the level of the trace takes part in an operation of some values itself."""
+        return all([type(x) is self.cls for x in values if isinstance(x, Tensor)])
+
+    def called(self, callee: Any, args: Any, kwargs: Any) -> None:
+        kind = type(callee)
+        given = (*args, *kwargs.values()) if kwargs else args
+        for x in given:
+            if callable(x):
+                self.call_later(x)
+        if kind is FunctionType:
+            self.enter(callee)
+            if not is_followed(original(callee)):
+                self.opaque(callee, given, shallow=False)
+        elif kind is MethodType:
+            if callee.__name__ in LOGS and type(callee.__self__).__module__ == "logging":
+                return
+            if id(callee) in self.outer:
+                self.bring(callee.__self__)
+                self.bring(callee.__func__)
+            self.called(callee.__func__, (callee.__self__, *args), kwargs)
+        elif kind is functools.partial:
+            self.partial(callee)
+            self.called(callee.func, (*callee.args, *args), callee.keywords | (kwargs or {}))
+        elif isinstance(callee, type):
+            self.made(callee, given)
+        elif isinstance(callee, IMMUTABLE) or kind.__module__.startswith("_cython"):
+            self.call_later(callee)
+            self.native(callee, given)
+        elif id(callee) in self.outer or id(kind) in self.outer:
+            if isinstance(callee, weakref.ref):
+                self.fact("referent", callee, "", callee(), "what a weak reference refers to")
+            elif is_of_user(kind):
+                self.operator(callee)
+            elif hasattr(kind, "stands_for"):
+                self.attribute(callee, kind.stands_for)
+                inner = getattr(callee, kind.stands_for)
+                self.bring(inner)
+                self.called(inner, args, kwargs)
+            else:
+                self.state(callee)
+                self.opaque(callee, given, shallow=False)
+
+    def made(self, kind: Any, given: tuple) -> None:
+        """Look at the call of a class."""
+        if is_of_user(kind):
+            self.open_class(kind)
+            if id(kind) in self.outer:
+                for name in ("__new__", "__init__"):
+                    self.take(kind, self.lookup(kind, name))
+            if is_of_user(type(kind)):
+                self.operator(kind)
+            return
+        if kind in (type, super):
+            for x in given:
+                if type(x) is self.cls and kind is type:
+                    self.unwatched("it asks for type(x), which is that of the trace")
+                if id(x) in self.outer and is_of_user(type(x)):
+                    self.fact("type", x, "", type(x), f"the class of a {type(x).__name__}")
+            return
+        self.opaque(kind, given, kind in SHALLOW)
+
+    def native(self, callee: Any, given: tuple) -> None:
+        """Look at the call of a function in C."""
+        name = getattr(callee, "__name__", "")
+        owner = getattr(callee, "__self__", None)
+        bound = owner is not None and not isinstance(owner, ModuleType)
+        if bound:
+            given = (owner, *given)
+        if given and id(given[0]) in self.outer and changes(given[0], name):
+            self.unwatched(f"it changes a {type(given[0]).__name__} by its method {name}")
+        if callee is __import__ and given and type(given[0]) is str:
+            return self.imports(given[0], given[3:4], *given[4:])
+        if callee in (getattr, hasattr) or name == "__getattribute__":
+            if len(given) > 1 and type(given[1]) is str:
+                return self.attribute(given[0], given[1])
+        elif callee in (setattr, delattr) or name in ("__setattr__", "__delattr__"):
+            if given and id(given[0]) in self.outer:
+                self.unwatched(f"it sets an attribute of a {type(given[0]).__name__}")
+        elif callee is vars and given:
+            self.bring(dict_of(given[0])) if id(given[0]) in self.outer else None
+            return self.whole_dict(given[0], dict_of(given[0]))
+        elif type(callee) is operator.attrgetter:
+            for path in callee.__reduce__()[1]:
+                x = given[0]
+                for part in path.split("."):
+                    self.attribute(x, part)
+                    x = getattr(x, part)
+            return
+        elif callee in (globals, locals, vars):
+            frame: Any = sys._getframe(1)
+            while not tells(frame.f_code):
+                frame = frame.f_back
+            self.bring(frame.f_globals)
+            return
+        module = getattr(callee, "__module__", None)
+        if bound:
+            if id(owner) in self.outer:
+                self.contents(owner)
+        elif callee in (next,) and given and id(given[0]) in self.outer:
+            self.state(given[0])
+        elif (
+            isinstance(callee, BuiltinFunctionType)
+            and name not in ENTROPY
+            and (
+                (module not in STATELESS and not (module or "").startswith(LIBRARIES))
+                or name in ASKING
+            )
+        ):
+            self.unwatched(f"it calls {module}.{name}, which depends on more than its arguments")
+        self.opaque(callee, given, callee in SHALLOW)
+
+    def opaque(self, callee: Any, given: Iterable, shallow: bool) -> None:
+        """Note all that a call may read of its arguments."""
+        name = getattr(callee, "__name__", "")
+        if name in STATES and (getattr(callee, "__module__", "") or "").startswith("numpy"):
+            self.unwatched(f"it calls numpy.{name}, which reads a state or a file")
+        given = tuple(given)
+        tensors = any([isinstance(x, Tensor) for x in given])
+        for x in given:
+            if id(x) in self.outer and not (tensors and type(x) is ndarray and self.served(given)):
+                self.contents(x) if shallow else self.deep(x, type(callee) is FunctionType)
+            elif type(x) in (list, tuple, dict) and not shallow:
+                self.deep(x, type(callee) is FunctionType)
+
+    def imports(self, name: str, fromlist: Any, level: int = 0) -> None:
+        module = sys.modules.get(name)
+        if not level and module is not None and not fromlist:
+            name = name.partition(".")[0]
+        if not level and name in sys.modules:
+            self.entry(sys.modules, name, f"the module {name}")
+
+    # ---- effects ----
+
+    def stores_attribute(self, owner: Any, name: str, value: Any = None) -> None:
+        if id(owner) in self.outer:
+            self.unwatched(f"it sets {name} of a {type(owner).__name__}")
+
+    def deletes_attribute(self, owner: Any, name: str) -> None:
+        self.stores_attribute(owner, name)
+
+    def stores_item(self, owner: Any, key: Any, value: Any = None) -> None:
+        if id(owner) in self.outer or (type(owner) is ndarray and self.is_outer_array(owner)):
+            self.unwatched(f"it writes to a {type(owner).__name__} that was made outside")
+
+    def deletes_item(self, owner: Any, key: Any) -> None:
+        self.stores_item(owner, key)
+
+    def stores_global(self, name: str) -> None:
+        self.unwatched(f"it assigns to the global {name}")
+
+    def stores_cell(self, cell: CellType, value: Any = None) -> None:
+        if id(cell) in self.outer:
+            self.unwatched("it assigns to a variable of a function around it")

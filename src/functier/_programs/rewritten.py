@@ -1,0 +1,123 @@
+"""Functions whose code tells what it reads, for as long as a trace lasts.
+
+NOTE [in place]
+    A function of the user's may be called by anybody, as by NumPy or `sorted`. So its code is
+    replaced where it stands, and put back at the end of the trace. Traces of several threads share
+    one replacement, which asks whose thread it runs in.
+"""
+
+import functools
+import threading
+from _thread import get_ident
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any
+from weakref import WeakValueDictionary
+
+from .observed import Events, observed
+
+LIVE: dict[int, Any] = {}
+"""The `Reads` of the trace of each thread."""
+
+SWAPPED: dict[int, list] = {}
+"""The functions with other code: the function, its own code, and how many traces need that."""
+
+SEEN: WeakValueDictionary[int, CodeType] = WeakValueDictionary()
+"""The codes that tell what they read, by their numbers."""
+
+LOCK = threading.RLock()
+
+
+class Teller(Events):
+    """The observer of all such code: it tells the trace of its thread."""
+
+
+def _forward(name: str) -> Callable:
+    def tell(self: Teller, *given: Any) -> None:
+        reads = LIVE.get(get_ident())
+        if reads is not None:
+            getattr(reads, name)(*given)
+
+    tell.__name__ = name
+    return tell
+
+
+def _of_known(name: str) -> Callable:
+    """Return the same for an event that means nothing for most objects."""
+
+    def tell(self: Teller, owner: Any, *given: Any) -> None:
+        reads = LIVE.get(get_ident())
+        if reads is not None:
+            outer = reads.outer
+            if id(owner) in outer or id(type(owner)) in outer or type(owner) is super:
+                getattr(reads, name)(owner, *given)
+
+    tell.__name__ = name
+    return tell
+
+
+QUIET = "attribute", "item", "contents", "truth", "cell", "stores_attribute", "deletes_attribute"
+for _name in [name for name in vars(Events) if name[0] != "_"]:
+    setattr(Teller, _name, (_of_known if _name in QUIET else _forward)(_name))
+TELLER = Teller()
+
+
+@functools.lru_cache(1024)
+def rewritten(code: CodeType, path: str) -> CodeType | None:
+    """Return code that tells what it reads, or None where that cannot be made."""
+    try:
+        made = observed(code, TELLER)
+    except NotImplementedError:
+        return None
+    waiting = [made]
+    while waiting:
+        found = waiting.pop()
+        SEEN[id(found)] = found
+        waiting += [x for x in found.co_consts if isinstance(x, CodeType)]
+    return made
+
+
+def tells(code: CodeType) -> bool:
+    """Tell if code tells what it reads."""
+    return SEEN.get(id(code)) is code
+
+
+def original(func: FunctionType) -> CodeType:
+    """Return the code that a function has outside of traces."""
+    row = SWAPPED.get(id(func))
+    return func.__code__ if row is None else row[1]
+
+
+class Swaps:
+    """The functions whose code a trace has replaced, until `restore`."""
+
+    def __init__(self) -> None:
+        self.functions: dict[int, FunctionType] = {}
+
+    def prepare(self, func: FunctionType) -> None:
+        """Let a function tell what it reads, if that can be done."""
+        if id(func) in self.functions:
+            return
+        with LOCK:
+            row = SWAPPED.get(id(func))
+            if row is None:
+                if tells(func.__code__):
+                    return  # such code has made it
+                made = rewritten(func.__code__, func.__code__.co_filename)
+                if made is None:
+                    return
+                SWAPPED[id(func)] = row = [func, func.__code__, 0]
+                func.__code__ = made
+            row[2] += 1
+            self.functions[id(func)] = func
+
+    def restore(self) -> None:
+        with LOCK:
+            for func in self.functions.values():
+                row = SWAPPED[id(func)]
+                row[2] -= 1
+                if not row[2]:
+                    if tells(func.__code__):  # else the user has given it another one
+                        func.__code__ = row[1]
+                    del SWAPPED[id(func)]
+            self.functions.clear()

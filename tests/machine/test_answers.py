@@ -1,0 +1,131 @@
+"""Python code chooses by values: machine code gives the answers that NumPy gives."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import functier as ft
+from functier._machine.elementary import ROUNDED
+from functier._machine.parts import division, exactness
+
+SHAPE = 6, 8
+
+
+def scattered(x):
+    y = ft.numpy.zeros(4)
+    np.add.at(y, np.array([0, 1, 1, 0, 3, 0, 1, 0]), x[0])
+    return y * y
+
+
+def written(x):
+    y = ft.numpy.zeros(8)
+    for row in x:
+        y[1:] += np.exp(row[:-1]) * y[:-1] + row[1:]
+    return y
+
+
+VALUES = {
+    "sum": np.sum,
+    "mean": lambda x: np.mean(x, axis=0),
+    "sum of a view": lambda x: np.sum((x * 2.0)[:, ::3], axis=0),
+    "sum of columns": lambda x: np.sum(x.T.copy() * 1.5, axis=1),
+    "sum of float32": lambda x: np.sum(x.astype("f4"), axis=1),
+    "product": lambda x: np.prod(x, axis=1),
+    "products": lambda x: x @ x.T,
+    "product of a view": lambda x: (x.repeat(9, 1) * 2.0)[:, ::3] @ x[:3].ravel(),
+    "of vectors": lambda x: x[0] @ x[1],
+    "exp": np.exp,
+    "sin of Python": lambda x: np.sin(x[0, 0]) * x,
+    "power": lambda x: np.abs(x) ** 1.7,
+    "third power": lambda x: x**3,
+    "tanh of a sum": lambda x: np.tanh(np.sum(x, axis=1) / 3.0) - x[:, 0],
+    "system": lambda x: np.linalg.solve(x[:, :6] + 8 * np.eye(6), x[:, 6]),
+    "determinant": lambda x: np.linalg.det(x[:, :6]),
+    "scattered": scattered,
+    "written": written,
+    "gradient": ft.grad(lambda x: np.sum(np.sin(x) * np.exp(x))),
+    "batch": lambda x: ft.vmap(lambda row: np.sum(np.cos(row)) * row)(x),
+}
+EXACT = {
+    "arithmetic": lambda x: (x * 0.1 + x / 3.0 - 0.7) * np.sqrt(np.abs(x)) + x**2,
+    "extrema": lambda x: np.max(np.abs(x * 0.3), axis=0) - np.min(x, axis=0),
+    "selected": lambda x: np.where(x > 0.1, x * 0.1, np.floor(x))[::2, 1:].T,
+}
+
+
+def choosing(value):
+    """A function that chooses by each bit of a value."""
+
+    def f(x, expected):
+        found = value(x)
+        return np.sum(np.tanh(x)) + (1.0 if np.all(found == expected) else 2.0)
+
+    return f
+
+
+def wrong(value, count=60, **options):
+    """How often another branch is taken; and the compiled function."""
+    f = choosing(value)
+    fast = ft.compile(f, backend="llvm", warm=True, **options)
+    generator, found = np.random.default_rng(0), 0
+    for k in range(count):
+        x = generator.normal(size=SHAPE)
+        expected = value(x)
+        if k % 3 == 2:
+            expected = np.nextafter(expected, np.inf)
+        found += not np.isclose(fast(x, expected), f(x, expected), rtol=1e-9)
+    return found, fast
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_answers_are_numpys(name):
+    found, fast = wrong(VALUES[name])
+
+    assert not found
+    assert fast._traced == 2
+    assert "compiled parts" in fast.explain()
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_functions_stay_machine_code(name):
+    found, fast = wrong(EXACT[name])
+
+    assert not found
+    assert "chosen by it" not in fast.explain()
+
+
+def test_fused_products_are_not_exact():
+    found, fast = wrong(EXACT["arithmetic"], fastmath=True)
+
+    assert not found
+    assert "in doubt by rounding in 3 calls" in fast.explain()
+
+
+def test_whole_numbers_and_keys_of_rounded_values():
+    x = np.random.default_rng(1).normal(size=SHAPE)
+
+    def f(x):
+        return x * (int(np.sum(x) * 1e15) % 7)
+
+    fast = ft.compile(f, backend="llvm", warm=True)
+    for _ in range(3):
+        np.testing.assert_array_equal(fast(x), f(x))
+    assert fast._traced == 1
+
+
+@pytest.mark.parametrize("name", ["sum", "exp", "products", "written", "sum of float32"])
+def test_machine_code_that_answers_is_found(name, monkeypatch):
+    monkeypatch.setattr(division, "rounded", lambda *given: set())
+
+    assert wrong(VALUES[name])[0]
+
+
+def test_memory_of_another_order_is_found(monkeypatch):
+    monkeypatch.setattr(exactness, "lies_alike", lambda form: True)
+
+    assert wrong(VALUES["product of a view"])[0]
+
+
+def test_rounded_functions_are_known_to_numpy():
+    assert all([isinstance(func, np.ufunc) for func in ROUNDED])
