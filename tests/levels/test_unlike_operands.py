@@ -71,7 +71,11 @@ def test_operands_that_no_number_equals(mode, name):
                 seen.append(answer)
                 return np.sum(x * 1.0)
 
-            result = MODES[mode](f, value)
+            try:
+                result = MODES[mode](f, value)
+            except ft.ConversionError:  # a fraction asks a float for its digits
+                assert mode == "trace" and isinstance(other, Fraction)
+                continue
             if seen and seen[0] is None:
                 assert wanted is None, (value, other)
             elif seen:

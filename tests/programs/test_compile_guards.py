@@ -491,8 +491,8 @@ def test_an_error_that_is_not_noted_is_found(monkeypatch):
 
 
 def test_a_form_that_is_not_checked_is_found(monkeypatch):
-    monkeypatch.setattr(entries, "key_orders", lambda tree: [])
-    monkeypatch.setattr("functier._programs.trace.key_orders", lambda tree: [])
+    monkeypatch.setattr(entries, "facts_of", lambda tree: ())
+    monkeypatch.setattr("functier._programs.trace.facts_of", lambda tree: ())
 
     with pytest.raises(AssertionError):
         check(over, (TREES[-4],), (TREES[-3],), (TREES[-2],), (TREES[-1],))

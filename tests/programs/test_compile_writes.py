@@ -145,3 +145,41 @@ def test_a_trace_and_other_transforms_write_nothing():
     ft.vmap(ft.compile(adds))(a[None], B[None])
     ft.grad(ft.compile(adds))(a, B)
     assert np.array_equal(a, A)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+@pytest.mark.parametrize("twice", [True, False])
+def test_an_array_that_is_given_twice_is_one(backend, twice):
+    """Traced with two arrays or with one, and called in the other way, in turn."""
+
+    def f(a, b, rest):
+        a += b
+        b[1:] *= rest["c"][:-1]
+        return a, b, a.sum()
+
+    compiled = ft.compile(f, backend=backend)
+    for _ in range(2):
+        for once in (twice, not twice):
+            given = []
+            for _ in range(2):
+                a, b = A.copy(), B.copy()
+                given.append((a, a, {"c": a}) if once else (a, b, {"c": A.copy()}))
+            found, wanted = compiled(*given[0]), f(*given[1])
+            assert (found[0] is found[1]) == once
+            for x, y in zip([*found, *given[0][:2]], [*wanted, *given[1][:2]]):
+                assert np.array_equal(x, y)
+    assert compiled._traced == 2
+
+
+def test_a_program_without_writes_takes_one_array_for_two():
+    compiled = ft.compile(lambda a, b: a * b, backend="numpy")
+    compiled(A, B)
+    assert np.array_equal(compiled(A, A), A * A)
+    assert compiled._traced == 1
+
+
+def test_arrays_that_were_one_and_are_two():
+    compiled = ft.compile(lambda a, b: a * b * (2.0 if a is b else 3.0), backend="numpy")
+    for _ in range(2):
+        assert np.array_equal(compiled(A, A), A * A * 2.0)
+        assert np.array_equal(compiled(A, B), A * B * 3.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._programs import compiled, integers, misses, recorder
+from functier._programs import integers, misses, recorder
 from nets.programs import difference
 from support import ours
 
@@ -116,7 +116,6 @@ def test_a_step_counter_is_an_input():
 @pytest.mark.parametrize("name, fault", [
     ("axis", (integers, "asked", lambda level, x: x)),
     ("float", (recorder, "number", lambda level, x: x._value)),
-    ("isinstance", (compiled, "asks_for_type", lambda watch: False)),
     ("power of two", (integers, "asked", lambda level, x: x)),
     ("computed", (integers, "asked", lambda level, x: x)),
 ])  # fmt: skip

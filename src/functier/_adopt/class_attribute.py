@@ -21,10 +21,10 @@ DISPATCHERS = id(vars(functools))
 """The namespace of `functools.singledispatch`, which asks for the class of an argument."""
 
 
-def _read(attribute: Any, x: Any, owner: Any = None) -> Any:
+def _read(attribute: Any, x: Any, owner: Any = None, names: dict | None = None) -> Any:
     if x is None:
         return attribute
-    namespace = id(sys._getframe(1).f_globals)
+    namespace = id(sys._getframe(1).f_globals if names is None else names)
     if namespace not in GLOBALS and namespace != DISPATCHERS:
         return type(x)
     return type_(x) if x.level.depth or type(x) is Array else type(x)

@@ -230,8 +230,10 @@ def _define_all() -> None:
 
     def of_memory(name: str) -> Callable:
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if name == "setflags" and self.level.depth and not args and kwargs == {"write": False}:
-                return  # a guard against writes, which a right program does not make
+            level = self.level
+            if name == "setflags" and level.depth and not args and kwargs == {"write": False}:
+                if not level.guards:  # a program would not set it
+                    return  # a guard against writes, which a right program does not make
             raise UnsupportedError(message_on_memory(self, f"{name}(...)", MEMORY[name]))
 
         _name(name, call)
@@ -300,6 +302,8 @@ class Flags:
         x: Any = self.tensor
         if name not in ORDERS:
             raise AttributeError(message_on_memory(x, f"flags.{name}", LAYOUT["flags"]))
+        if name == "writeable" and x.level.guards:
+            return x.level.is_writeable(x)
         window = x.level.window(x)
         broadcast = 0 in [s for s, n in zip(window.strides, window.shape) if n > 1]
         if name == "writeable":
@@ -313,7 +317,7 @@ class Flags:
         self[name] = value
 
     def __setitem__(self, key: str, value: bool) -> None:
-        if ORDERS.get(key.lower()) != "writeable" or value:
+        if ORDERS.get(key.lower()) != "writeable" or value or self.tensor.level.guards:
             raise UnsupportedError(message_on_memory(self.tensor, "flags", LAYOUT["flags"]))
         # a guard against writes, which a right program does not make
 

@@ -11,6 +11,7 @@ from .._core.pytree import flatten
 from .._core.tensor import Tensor
 from .._mutation.layouts import address, layout_of, positions_of
 from .._mutation.memory import Memory, PartView, View
+from .lineage import levels_of
 from .lying import example
 from .memory import meet, owner_of
 
@@ -36,9 +37,11 @@ def _reversed(window: ndarray) -> int:
 
 def check_arguments(level: Any, window: ndarray) -> None:
     """Raise where the elements of `window` are those of two arguments of the transform."""
-    if level.owners is None:
-        level.owners = Counter(id(owner_of(x)) for x in flatten(level.arguments)[0])
-    count = level.owners.get(id(owner_of(window)), 0)
+    owner = owner_of(window)
+    for outer in levels_of(level.cls)[1:]:
+        if outer.guards and owners_of(outer)[id(owner)]:
+            outer.asked.add("memory")
+    count = owners_of(level)[id(owner)]
     if not count or (count == 1 and level.split_from is None):
         return
     found = [
@@ -51,6 +54,13 @@ def check_arguments(level: Any, window: ndarray) -> None:
             "an array that was given twice, or as a view of another argument, cannot be written "
             "to, as the other one would not see it; pass a copy, a.copy(), for one of them",
         )
+
+
+def owners_of(level: Any) -> Counter:
+    """Return how many arguments of a level have the memory of an array, by its number."""
+    if level.owners is None:
+        level.owners = Counter(id(owner_of(x)) for x in flatten(level.arguments)[0])
+    return level.owners
 
 
 def _is_shared(sources: Sequence, i: int) -> bool:

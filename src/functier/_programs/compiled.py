@@ -22,6 +22,8 @@ from .._core.reached import reached_from
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._mutation.array import was_written
+from .arguments import opened
+from .bound import Bound, has_method, is_tree, reference_to
 from .entries import Mismatch, entry_of
 from .guards import Guards
 from .integers import WholeNumbers, asks_for_type
@@ -73,6 +75,7 @@ class Compiled:
         self._variants: tuple[Variant, ...] = ()
         self._changed = "something that the function reads"
         self._traced = 0
+        self._objects: dict[int, tuple[Callable, Compiled]] = {}
         self._misses, self._numbers = Misses(), WholeNumbers()
         self._odd = self._state  # or it has a debt; one test then tells that a call is a common one
 
@@ -99,16 +102,18 @@ class Compiled:
 
     def _first(self, args: tuple, kwargs: dict, frame: Any) -> Any:
         """Trace a call for whose arguments there is no program that holds."""
-        func = self._func
+        if args and self._is_method_of(args[0]):
+            return self._of(args[0])(*args[1:], **kwargs)
+        func = self._func.method() if type(self._func) is Bound else self._func
         label = f"compile({name_of_function(func)})"
-        leaves, structure = flatten((args, kwargs), label, "the arguments")
+        leaves, structure = flatten(opened((args, kwargs), label), label, "the arguments")
         if any([isinstance(x, Tensor) for x in leaves]):
             return func(*args, **kwargs)
         self._forget()
         # No lock is held here: the function may wait for a thread that calls this one.
         numbers = self._numbers.inputs(leaves, structure)
         try:
-            found = self._record(args, kwargs, frame, numbers)
+            found = self._record(func, args, kwargs, frame, numbers)
         except Unwatched as error:
             self._rest(str(error))
             return func(*args, **kwargs)
@@ -181,16 +186,18 @@ class Compiled:
 
         return entry
 
-    def _record(self, args: tuple, kwargs: dict, frame: Any, numbers: set[int]) -> Any:
+    def _record(
+        self, func: Callable, args: tuple, kwargs: dict, frame: Any, numbers: set[int]
+    ) -> Any:
         """Record a call, with these whole numbers as inputs if the function takes them so."""
         if numbers:
             try:
-                found = record(self._func, args, kwargs, frame, "compile", self._keeps, numbers)
+                found = record(func, args, kwargs, frame, "compile", self._keeps, numbers)
                 if not asks_for_type(found.watch):
                     return found
             except Exception:  # such as that of a function which takes Python's own numbers alone
                 pass
-        return record(self._func, args, kwargs, frame, "compile", self._keeps)
+        return record(func, args, kwargs, frame, "compile", self._keeps)
 
     def _forget(self) -> None:
         """Drop the programs whose dependencies have changed; raise where that is asked for."""
@@ -254,8 +261,11 @@ class Compiled:
         name = getattr(func, "__qualname__", "")
         if name and getattr(module, name, None) is self:
             return name  # a decorated function, by its name
-        return _compiled, (
-            func, self.backend, self.fastmath, self.on_change, self.threads, self.warm,
+        return _compiled, (func, *self._options())
+
+    def _options(self) -> tuple:
+        return (
+            self.backend, self.fastmath, self.on_change, self.threads, self.warm,
             self.on_unwatched,
         )  # fmt: skip
 
@@ -263,7 +273,27 @@ class Compiled:
         return self
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        if instance is None:
+            return self
+        if is_tree(instance):
+            return functools.partial(self, instance)
+        found: Any = functools.partial(self._of(instance))
+        found.__self__ = instance  # which `_of` holds weakly
+        return found
+
+    def _of(self, instance: Any) -> "Compiled":
+        """Return the function for an object, which is its first argument: the object is no leaf."""
+        known = self._objects.get(id(instance))
+        if known is not None and known[0]() is instance:
+            return known[1]
+        reference = reference_to(instance, self._objects)
+        made = Compiled(Bound(self.__wrapped__, reference), *self._options())
+        self._objects[id(instance)] = reference, made
+        return made
+
+    def _is_method_of(self, x: Any) -> bool:
+        """Tell if an object, the first argument, has this function as a method."""
+        return not self._state and has_method(x, self.__wrapped__, self)
 
 
 def has_state(func: Callable) -> bool:
@@ -372,6 +402,9 @@ def compile(  # torch.compile has this name
 
     Raises
     ------
+    TypeError
+        At a call, where an argument is an object that may change, such as a set or an instance of
+        a plain class. The message says what to write.
     ConversionError
         At a call, where the function makes a plain number of a value, as ``float(x)`` does.
     RandomnessError
@@ -397,8 +430,17 @@ def compile(  # torch.compile has this name
     other values. Where most calls would be traced, the plain function runs, and programs are tried
     again now and then.
 
-    Writes to arrays among the arguments are made at the end of each call. The arrays must not
-    overlap.
+    Arguments that are neither arrays nor floats are values that cannot change, and are compared by
+    type and contents; or functions, classes and modules, which are compared by identity. The
+    fields of dataclasses are arguments themselves. The object of a method is none: a method that
+    is decorated, or ``compile(obj.method)``, has programs for each object.
+
+    ``isinstance(x, np.ndarray)`` and ``isinstance(x, float)`` answer as in `func`, and texts such
+    as ``str(x)`` and ``f"{x:.2f}"`` are answers that are checked. A function that asks for
+    ``type(x)`` runs as it is.
+
+    Writes to arrays among the arguments are made at the end of each call. One array may be given
+    twice, and then has one program; other arrays that overlap cannot be written to.
 
     Inside another transform, or while a mode or a debugger of `functier` is on, the call runs
     `func` as it is. What the function does besides, such as printing, is done in the trace

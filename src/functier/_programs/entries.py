@@ -3,16 +3,21 @@
 An entry reads the leaves of dicts, lists and tuples by itself; other pytrees are flattened.
 """
 
+import functools
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 import numpy as np
+import optree
 from numpy._core import umath
 
+from .._core.key_orders import NAMESPACE
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value, unflatten
-from .._levels.memory import meet
-from .program import Program, key_orders
+from .._levels.memory import meet, meeting
+from .arguments import Node, facts_of, is_same, node_of, opened, slots_of, space_of
+from .program import Program
 from .replays import Changed, Replay, has_nan
 from .signature import slots, write_tree
 
@@ -63,12 +68,11 @@ def entry_of(
         leaf.count += 1  # type: ignore[attr-defined]
         lines.append(f"{own} = {path}")
         if not dynamic:
-            space[f"k{number}"], space[f"t{number}"] = x, type(x)
-            lines.append(
-                f"if {own} is not k{number} and "
-                f"(type({own}) is not t{number} or {own} != k{number}): raise Mismatch"
-            )
+            space[f"k{number}"], space["is_same"] = x, is_same
+            lines.append(f"if {own} is not k{number} and {differs(x, own, number)}: raise Mismatch")
             return
+        if "flags" in program.asked and type(x) is ndarray:
+            lines.append(f"if {own}.flags.writeable is not {x.flags.writeable}: raise Mismatch")
         if not checks:
             inputs.append(own)
             return
@@ -109,6 +113,12 @@ def entry_of(
                 read(part, f"{path}[{i}]")
         elif x is None:
             lines.append(f"if {path} is not None: raise Mismatch")
+        elif (node := None if is_value(x) else node_of(x)) is not None:
+            number = len(lines)
+            space[f"t{number}"] = kind
+            lines.append(f"if type({path}) is not t{number}: raise Mismatch")
+            for part, place in zip(node.parts, places_in(node, path, number, lines, space)):
+                read(part, place)
         else:
             leaf(x, path)
 
@@ -121,23 +131,35 @@ def entry_of(
             lines.append(f"{named[name]} = kwargs[{name!r}]")
             read(kwargs[name], named[name])
     else:
+        given: Any = (args, kwargs) if kwargs else args
+        whole = opened(given)
         tree = f"({', '.join(names)},)" if names else "()"
         space |= {
-            "flatten": flatten, "structure": program._structure, "key_orders": key_orders,
-            "orders": program._orders,
+            "flatten": flatten, "structure": program._structure, "facts_of": facts_of,
+            "facts": program._facts, "opened": opened,
         }  # fmt: skip
         lines += [
             f"tree = ({tree}, kwargs)" if kwargs else f"tree = {tree}",
+            *["tree = opened(tree)"] * (whole is not given),
             "leaves, given = flatten(tree, 'compile', 'the arguments')",
             "if given != structure: raise Mismatch",
         ]
-        if program._orders:
-            lines.append("if key_orders(tree) != orders: raise Mismatch")
-        whole = (args, kwargs) if kwargs else args
+        lines.append("if facts_of(given) != facts: raise Mismatch")
         for i, x in enumerate(flatten(whole, "compile", "the arguments")[0]):
             leaf(x, f"leaves[{i}]")
+    lines += [
+        f"if {owners[i]} is not {owners[k]}: raise Mismatch" for i, k in program.twins.items()
+    ]
     lines.append("if not unchanged(): raise Mismatch")
-    arrays = [own for own, form in zip(owners, program._forms) if form and form.kind is ndarray]
+    arrays = [
+        own for i, (own, form) in enumerate(zip(owners, program._forms))
+        if form and form.kind is ndarray and i not in program.twins
+    ]  # fmt: skip
+    if "memory" in program.asked:  # a transform inside writes to an array that it was given
+        leaves = flatten(opened((args, kwargs) if kwargs else args), "compile", "the arguments")[0]
+        space |= {"met": meeting([x for x in leaves if type(x) is ndarray]), "meeting": meeting}
+        every = [own for own, form in zip(owners, program._forms) if form and form.kind is ndarray]
+        lines.append(f"if meeting([{', '.join(every)}]) != met: raise Mismatch")
     for i in program.writes:
         space["meet"] = meet
         lines += [
@@ -187,7 +209,36 @@ def is_simple(x: Any) -> bool:
         return all([type(k) is str for k in x]) and all(map(is_simple, x.values()))
     if kind is tuple or kind is list:
         return all(map(is_simple, x))
-    return x is None or is_value(x) or isinstance(x, (str, int))
+    if x is None or is_value(x):
+        return True
+    node = node_of(x)
+    if node is not None:
+        return all(map(is_simple, node.parts))
+    return optree.tree_is_leaf(x, namespace=NAMESPACE)
+
+
+def differs(x: Any, own: str, number: int) -> str:
+    """Return the source of a test whether a static argument is not the value of the trace."""
+    if type(x) in (int, bool, str, bytes):
+        return f"(type({own}) is not {type(x).__name__} or {own} != k{number})"
+    return f"not is_same({own}, k{number})"
+
+
+def places_in(node: Node, path: str, number: int, lines: list[str], space: dict) -> list[str]:
+    """Return where the parts of an object are, after lines that look at which it has."""
+    if node.kind in (MethodType, functools.partial):
+        return [f"{path}.{name}" for name in node.names]
+    found = []
+    for i, name in enumerate(node.names[: node.slots]):
+        space[f"g{number}_{i}"] = slots_of(node.kind)[name].__get__
+        found.append(f"g{number}_{i}({path})")
+    rest = [*node.names[node.slots :]]
+    home = space_of(node.kind)
+    if home is not None:
+        space[f"g{number}"], space[f"n{number}"] = home.__get__, rest
+        lines.append(f"w{number} = g{number}({path})")
+        lines.append(f"if [*w{number}] != n{number}: raise Mismatch")
+    return found + [f"w{number}[{name!r}]" for name in rest]
 
 
 def result_of(program: Program, space: dict[str, Any]) -> str:

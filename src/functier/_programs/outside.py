@@ -17,6 +17,7 @@ import numpy as np
 from .._core.reached import EMPTY, contents
 from .._core.tensor import Tensor
 from .._mutation.array import Array
+from .arguments import node_of
 from .guards import (
     TESTS,
     Fact,
@@ -135,9 +136,12 @@ class Outside:
         else:
             self.bring(type(now))
             self.open_class(type(now))
-            old = dict_of(before) or {}
+            node, old = node_of(now), node_of(before)
+            if node is not None and old is not None:
+                return self.given(old.parts, node.parts)
+            had = dict_of(before) or {}
             for name, x in (dict_of(now) or {}).items():
-                self.given(old.get(name), x)
+                self.given(had.get(name), x)
         return None
 
     def enter(self, func: Any) -> None:

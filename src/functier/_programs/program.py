@@ -6,10 +6,10 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
-import optree
 
-from .._core.pytree import NAMESPACE, flatten, unflatten
+from .._core.pytree import flatten, unflatten
 from .._core.tensor import Tensor
+from .arguments import facts_of, is_same, opened
 from .costs import Cost, costs_of
 from .graph import Form, Graph
 from .pictures import Table, picture
@@ -42,12 +42,12 @@ class Program:
     def __init__(
         self, name: str, graph: Graph, structure: Any, leaves: Sequence[Any],
         dynamic: Sequence[bool], out_structure: Any, names: Sequence[str], roots: Sequence[str],
-        keywords: tuple[str, ...] = (), orders: Sequence[tuple] = (),
+        keywords: tuple[str, ...] = (), facts: tuple = (),
         captured: Sequence[tuple[ndarray, Any]] = (),
     ):  # fmt: skip
         self.name = name
         self.captured = [ref(x) for x, _ in captured]  # arrays that are read at each call
-        self._keywords, self._orders = keywords, list(orders)
+        self._keywords, self._facts = keywords, facts
         self._structure, self._out = structure, out_structure
         self._forms = [
             Form(np.shape(x), getattr(x, "dtype", None), None, type(x)) if on else None
@@ -67,6 +67,8 @@ class Program:
         self.writes: list[int] = []  # the leaves whose contents are the last results
         self.outside: list[Any] = []  # links to arrays that what is written must not meet
         self.same: dict[int, int] = {}  # the results that are such a leaf itself
+        self.twins: dict[int, int] = {}  # the arrays that were given twice, and where before
+        self.asked: set[str] = set()  # what the function has asked of its arguments
         self._checks = True  # False where `_run` looks at the forms of its arguments
 
     def _show(self) -> None:
@@ -117,8 +119,9 @@ class Program:
         """Tell if another program is for the same arguments and answers."""
         return (
             self._structure == other._structure and self._forms == other._forms
-            and self._keywords == other._keywords and self._orders == other._orders
-            and self._static == other._static and self._replay.is_like(other._replay)
+            and self._keywords == other._keywords and self._facts == other._facts
+            and self.twins == other.twins and all(map(is_same, self._static, other._static))
+            and self._replay.is_like(other._replay)
         )  # fmt: skip
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -142,14 +145,14 @@ class Program:
             Where Python code in the function would take another path.
         """
         label = f"the program of {self.name}"
-        given = (args, kwargs) if kwargs else args
+        given = opened((args, kwargs) if kwargs else args, label)
         leaves, structure = flatten(given, label, "the arguments")
         if tuple(kwargs) != self._keywords:
             raise TypeError(
                 f"{label}: the arguments by name are {list(kwargs)}, and were "
                 f"{list(self._keywords)}, in this order, when it was traced"
             )
-        if structure != self._structure or (self._orders and key_orders(given) != self._orders):
+        if structure != self._structure or facts_of(structure) != self._facts:
             raise TypeError(
                 f"{label}: the arguments have another structure than those that were traced; "
                 f"trace the function for these"
@@ -162,7 +165,7 @@ class Program:
                     f"of the function instead, functier.trace(functier.grad(f))"
                 )
             if form is None:
-                if type(x) is not type(static) or x != static:
+                if not is_same(x, static):
                     raise TypeError(
                         f"{label}: the argument {path} is {x!r}, and was {static!r} when it was "
                         f"traced; it is part of the program, so trace the function again"
@@ -241,16 +244,8 @@ class Program:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        self._facts = facts_of(self._structure)
         self._run = self._replay
-
-
-def key_orders(tree: Any) -> list[tuple]:
-    """Return the keys of all dicts in a pytree in their order, which a function may see."""
-    found = []
-    for x in optree.tree_leaves(tree, lambda x: isinstance(x, dict), namespace=NAMESPACE):
-        if isinstance(x, dict):
-            found += [tuple(x), *key_orders(tuple(x.values()))]
-    return found
 
 
 def describe(form: Form) -> str:

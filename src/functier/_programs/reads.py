@@ -252,6 +252,8 @@ class Reads(Outside):
             return
         if kind in (type, super):
             for x in given:
+                if type(x) is self.cls and kind is type:
+                    self.unwatched("it asks for type(x), which is that of the trace")
                 if id(x) in self.outer and is_of_user(type(x)):
                     self.fact("type", x, "", type(x), f"the class of a {type(x).__name__}")
             return

@@ -19,13 +19,13 @@ NOTE [the call as it is]
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._core.errors import LevelError, MutationError, RandomnessError
+from .._core.methods import methods_of
 from .._core.numpy_facts import SPELLED, UFUNC_OF, home_of
 from .._core.op import NO_VALUE, Call, Op
 from .._core.pytree import is_value, like
@@ -41,6 +41,7 @@ from .graph import Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import number, settled
 from .literals import COPIED, copy_of
+from .questions import ANSWERS, HERE, LIBRARIES, is_internal, is_writeable, text
 from .sharing import is_fresh
 from .stores import ProgramStore
 from .watching import enters_nothing, is_object, unwatched, watched
@@ -48,8 +49,6 @@ from .wholes import follow, whole
 
 ndarray = np.ndarray
 new = object.__new__
-HERE = __name__.partition(".")[0]
-LIBRARIES = "numpy", "scipy"
 
 OPERATORS = frozenset(UFUNC_OF)
 PYTHONS = {bool, int, float, complex}
@@ -80,6 +79,8 @@ class RecordLevel(Level):
     serves = False
     instead = "return it from the function"
     follow, whole = follow, whole
+    methods: ClassVar = {**methods_of({}), **ANSWERS}
+    text, is_writeable = text, is_writeable
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
@@ -89,6 +90,7 @@ class RecordLevel(Level):
         """Return tensors of the inputs."""
         self.nodes: list[Node] = []
         self.answers: list[Guard] = []
+        self.asked: set[str] = set()
         self.arrays: dict[int, tuple] = {}
         self.movable: dict[Node, list[Tensor]] = {}
         self.settings = np.geterr()
@@ -346,11 +348,10 @@ class RecordLevel(Level):
             name = how if isinstance(how, str) else how.__name__
             self.answers.append(Guard(x._extra, name, found, self.where_now()))
             return found
-        if type(x._value) is int:
-            if how is float or how is complex:
-                return how(number(self, x))
-            if how == "format":
-                return format(number(self, x), *args)
+        if how == "format":
+            return self.text(x, "format", *args)
+        if type(x._value) is int and (how is float or how is complex):
+            return how(number(self, x))
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
@@ -470,12 +471,6 @@ SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()} - {np.o
 
 
 TRACE = f"{HERE}._programs.trace"
-
-
-@lru_cache(4096)
-def is_internal(module: str) -> bool:
-    """Tell if a module is one of functier, or of the libraries that it calls."""
-    return module.partition(".")[0] in (HERE, *LIBRARIES)
 
 
 def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:

@@ -18,8 +18,18 @@ from .statements import line_at
 ndarray = np.ndarray
 
 
-CALLS = {"bool": "bool", "int": "int", "round": "round", "__index__": "int", "size": "np.size"}
+CALLS = {
+    "bool": "bool", "int": "int", "round": "round", "__index__": "int", "size": "np.size",
+    "str": "str", "repr": "repr",
+}  # fmt: skip
 """The functions whose answers are guarded, by the name of the answer."""
+
+
+def call_of(how: str, own: str) -> str | None:
+    """Return the source of the call that has given an answer, if it is one."""
+    if how.startswith("format"):
+        return f"format({own}, {how[7:]!r})"
+    return f"{CALLS[how]}({own})" if how in CALLS else None
 
 
 class Source:
@@ -155,8 +165,8 @@ class Source:
         lines: list[str] = []
         for number, guard in self.guards.get(node, ()):
             own, answer = self.names[node], guard.answer
-            if guard.how in CALLS:
-                test = f"{CALLS[guard.how]}({own}) != {answer!r}"
+            if (call := call_of(guard.how, own)) is not None:
+                test = f"{call} != {answer!r}"
             else:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
@@ -178,7 +188,7 @@ class Source:
     def asked(self, guard: Any) -> str:
         """Return what Python code has asked for, in words."""
         own, how = self.names[guard.node], guard.how
-        return f"{CALLS[how]}({own})" if how in CALLS else f"{own}, {how},"
+        return call_of(how, own) or f"{own}, {how},"
 
     def reason(self, guard: Any) -> str:
         """Return the text of the error for an answer that has changed."""

@@ -34,15 +34,16 @@ from .._core.zeros import MILD
 from .._levels.life import run
 from .._levels.memory import meet
 from .._mutation.array import settle, was_written
+from .arguments import check_static, closed, facts_of, is_same, opened
 from .dependencies import Watch
 from .graph import Node
 from .outside import Unwatched
 from .passes import optimized
-from .program import Program, key_orders
+from .program import Program
 from .recorder import RecordLevel
 from .replays import has_nan
 from .signature import title_of
-from .watching import is_object
+from .watching import watched
 
 DYNAMIC = float, complex
 
@@ -146,11 +147,11 @@ def record(
     """
     name = name_of_function(func)
     label = f"{transform}({name})"
-    given = (args, kwargs) if kwargs else args
+    given = opened((args, kwargs) if kwargs else args, label)
     leaves, structure = flatten(given, label, "the arguments")
     roots = roots_of(func, args, kwargs)
-    names = names_of_leaves(roots, args, kwargs)
-    for x, path in zip(leaves, names):
+    places = paths_of_leaves(roots, given, tuple(kwargs))
+    for x, path in zip(leaves, places):
         if isinstance(x, Tensor) and x.level.depth:
             if not x.level.live:
                 x.level.release(x, Tensor.level)  # which raises
@@ -169,28 +170,29 @@ def record(
             named=True,
         )
     dynamic = [is_dynamic(x) or i in numbers for i, x in enumerate(leaves)]
+    check_static(label, leaves, dynamic, places)
+    names = [re.sub(r"\W+", "_", path).strip("_") for path in places]
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
-    with Watch(func, *leaves, given=given, keep=keep) as watch:
+    with Watch(func, *leaves, given=(args, kwargs), keep=keep) as watch:
         level.note, level.reads = watch.noting, watch.reads
         if watch.reads is not None:
             watch.reads.cls = level.cls
-            if any([is_object(x) for x in leaves]):
-                watch.reads.unwatched("an argument is an array of objects")
         writes = transform == "compile"
-        static = tuple(kwargs), dynamic, writes, given
+        static = tuple(kwargs), dynamic, writes, (args, kwargs) if kwargs else args
         recorded = run(level, _record, (func, leaves, structure, *static))
-    graph, values, out, trusts, written, same = recorded
+    graph, values, out, trusts, written, same, twins, asked = recorded
     check_draws(label, watch, global_state() != before)
     outside = [] if watch.reads is None else watch.reads.arrays()
     if any([meet(leaves[i], x) for i in written for x in outside]):
         raise Unwatched("it writes to an argument that shares memory with an array that it reads")
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
-        roots, tuple(kwargs), key_orders(given), list(level.captured.values()),
+        roots, tuple(kwargs), facts_of(structure), list(level.captured.values()),
     )  # fmt: skip
     program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
     program.writes, program.same = written, same
+    program.twins, program.asked = twins, asked
     program.outside = [ref(x) for x in outside] if written else []
     return Record(program, values, watch, leaves)
 
@@ -233,20 +235,27 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     function's own, and what these arrays have at the end.
     """
     func, leaves, structure, keywords, dynamic, writes, original = given
+    sys.setprofile(None)  # what makes and flattens pytrees is no part of the function
     places = [i for i, on in enumerate(dynamic) if on]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
-    args = unflatten(structure, inner)
-    level.arguments = flatten(args, level, "the arguments")[0]
-    before = parts_of(args)[1]
+    twins = twins_in(leaves) if writes else {}
+    for i, first in twins.items():
+        inner[i] = inner[first]
+    args = closed(unflatten(structure, inner))
+    level.arguments = [
+        x for i, x in enumerate(flatten(opened(args), level, "the arguments")[0]) if i not in twins
+    ]  # fmt: skip
+    before = parts_of(opened(args))[1]
     if level.reads is not None:
         level.reads.given(original, args)
     if keywords:
-        result = func(*args[0], **{name: args[1][name] for name in keywords})
+        named = {name: args[1][name] for name in keywords}
+        result = watched(level, func, args[0], named)
     else:
-        result = func(*args)
-    written = [i for i in places if was_written(inner[i])] if writes else []
+        result = watched(level, func, args, {})
+    written = [i for i in places if was_written(inner[i]) and i not in twins] if writes else []
     own = {id(inner[i]): i for i in written}
     same = {k: own[id(y)] for k, y in enumerate(parts_of(result)[0]) if id(y) in own} if own else {}
     if written:
@@ -255,13 +264,24 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     check_unchanged(level, args, inner, before)
     check_result(level, outputs)
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
-    return level.graph(outputs), values, out, level.trusts, written, same
+    graph, asked = level.graph(outputs), level.asked
+    return graph, values, out, level.trusts, written, same, twins, asked
+
+
+def twins_in(leaves: list) -> dict[int, int]:
+    """Return the places of arrays that were given before, and where; they are one tensor."""
+    first: dict[int, int] = {}
+    found = {}
+    for i, x in enumerate(leaves):
+        if type(x) is np.ndarray and first.setdefault(id(x), i) != i:
+            found[i] = first[id(x)]
+    return found
 
 
 def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any) -> None:
     """Raise where the function has changed a container or a module among its arguments."""
-    found, now = parts_of(args)
-    if now != structure or any([x is not y for x, y in zip(found, leaves) if is_value(y)]):
+    found, now = parts_of(opened(args))
+    if now != structure or not all(map(is_same, found, leaves)):
         raise level.refusal(
             MutationError,
             "the function puts another value into a container or a module that it was given, which "
@@ -314,7 +334,8 @@ def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:
     return roots + sorted(kwargs)
 
 
-def names_of_leaves(roots: list[str], args: tuple, kwargs: dict) -> list[str]:
-    """Return a name for each leaf of the arguments: that of its parameter, and its path."""
-    given = zip(roots, (*args, *[kwargs[k] for k in sorted(kwargs)]))
-    return [re.sub(r"\W+", "_", path).strip("_") for name, x in given for path in paths(x, name)]
+def paths_of_leaves(roots: list[str], given: Any, keywords: tuple[str, ...]) -> list[str]:
+    """Return the path of each leaf of the arguments, from the name of its parameter on."""
+    args, named = given if keywords else (given, {})
+    values = *args, *[named[k] for k in sorted(keywords)]
+    return [path for name, x in zip(roots, values) for path in paths(x, name)]

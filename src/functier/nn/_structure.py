@@ -31,12 +31,14 @@ class Structure:
     """All of a module but its arrays; there is one for each module of the tree."""
 
     __slots__ = (
-        "arrays", "cls", "frozen", "kinds", "modules", "names", "places", "static", "whole"
+        "arrays", "cls", "facts", "frozen", "kinds", "modules", "names", "places", "static", "whole"
     )  # fmt: skip
     names: tuple[str, ...]  # of the outermost module's leaves
+    facts: Any  # what programs compare of it, once one has asked
 
     def __init__(self, module: Any, prefix: str, found: dict, names: list, forms: dict):
         forms[id(module)] = self
+        self.facts = None
         state = vars(module)
         self.cls, self.kinds, self.static = type(module), state.get("_kinds", {}), state.copy()
         self.static.pop("_frozen", None)
@@ -109,6 +111,16 @@ class Structure:
             and all(_is_equal(x, other.static[n]) for n, x in self.static.items())
             and self.modules == other.modules
         )
+
+    def __getstate__(self) -> tuple:
+        kept = [name for name in self.__slots__ if name != "facts" and hasattr(self, name)]
+        return None, {name: getattr(self, name) for name in kept}
+
+    def static_values(self) -> list[Any]:
+        """Return the names of the attributes that are not arrays, and what they have."""
+        names = [name for name in self.static if name not in OWN]
+        found = [*names, *[self.static[name] for name in names]]
+        return found + [x for _, form in self.modules for x in form.static_values()]
 
     def __hash__(self) -> int:
         return hash((self.cls, tuple(self.kinds)))

@@ -17,26 +17,15 @@ REASONS = {
     r"^MutationError: .*an array that was given twice, or as a view of another argument": (
         "a program does not know that the other one sees the write"
     ),
-    r"^ConversionError: .*format\(x\) would make a plain number of x": (
-        "a program could not follow the text"
+    r"^TypeError: .*: the argument d.* may change between two calls; ": (
+        "a static argument is a value, or is compared by identity"
     ),
 }
 
 ALL, BEHIND = "", "closure|global|method|self|module"
 OWN, FORM, COMPUTED = "method|self|module grad", "method|self|module", r"\w+ (value|machine)"
 
-KNOWN: dict[str, dict[str, str]] = {
-    "what is equal is taken for the same": {
-        "argument|module": "equal frozen set; object that lies; tuple of one that lies; "
-        "int or bool; number of NumPy; number with a unit; dead weak reference; writeable",
-    },
-    "arguments may share memory, or be one object": {
-        "argument grad": "memory of the argument",
-    },
-    "a value of the trace is another object than the argument": {
-        "argument|module": "is a float; type is float; is an array; text of it",
-    },
-}
+KNOWN: dict[str, dict[str, str]] = {}
 """Faults, with the names of the ways for each pattern of a place and a mode."""
 
 

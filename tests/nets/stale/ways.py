@@ -12,7 +12,7 @@ ARGUMENT, CLOSURE, GLOBAL, METHOD, SELF, MODULE = PLACES
 
 HEAD = """
 import builtins, collections, contextvars, dataclasses, functools, itertools, logging
-import math, operator, os, pathlib, random, sys, time, types, weakref
+import math, numbers, operator, os, pathlib, random, sys, time, types, weakref
 import numpy as np
 import functier as ft
 X, G, count, TIME, SINC = np.array([0.5, -1.0, 2.0]), 2.0, 0, time.time, np.sinc
@@ -61,10 +61,14 @@ class Speaks(Cfg):
     __str__ = lambda self: "s" * int(self.rate)
     __array__ = lambda self, dtype=None, copy=None: np.array([self.rate, 1.0, 1.0])
     __exit__ = lambda self, *error: None
+class Text(str):
+    rate = 2.0
 class Rate(float):
     pass
 Data = dataclasses.make_dataclass("Data", ["rate"])
 Frozen = dataclasses.make_dataclass("Frozen", ["rate"], frozen=True)
+Slotted = dataclasses.make_dataclass("Slotted", ["rate"], slots=True)
+Aux = ft.register_dataclass(dataclasses.make_dataclass("Aux", ["rate"]), [], ["rate"])
 Pair = collections.namedtuple("Pair", "rate other")
 class Scale(ft.nn.Module):
     def __init__(self):
@@ -91,6 +95,8 @@ def scaled(f):
     run = lambda: f() * run.factor
     run.factor = 2.0
     return run
+kind_of = functools.singledispatch(lambda v: 3.0)
+kind_of.register(float)(lambda v: 2.0)
 def file(text):
     (path := pathlib.Path(__file__ + ".txt")).write_text(text)
     return path
@@ -111,6 +117,14 @@ list :: [1.0, 2.0] :: d[1] :: d = [1.0, V]
 named tuple :: Pair(2.0, 1.0) :: d.rate :: d = d._replace(rate=V)
 slice :: slice(0, 2) :: x[d].sum() :: d = slice(1, 3) | d = slice(0, 2)
 data type :: np.dtype('f4') :: x.astype(d) * 1.1 :: d = np.dtype('f8') | d = np.dtype('f4')
+equal range :: range(2, 2) :: d.start :: d = range(3, 3) | d = range(2, 2)
+slice of truths :: slice(2, 0) :: 3.0 if d.start is True else d.start ::
+    d = slice(True, 0) | d = slice(1, 0)
+data type with notes :: np.dtype('f8', metadata={'a': 2.0}) :: d.metadata['a'] ::
+    d = np.dtype('f8', metadata={'a': V})
+key of a dict :: {1: 2.0} :: 3.0 if True is next(iter(d)) else 2.0 :: d = {True: 2.0} | d = {1: 2.0}
+aux of a node :: Aux(1) :: 3.0 if d.rate is True else 2.0 :: d = Aux(True) | d = Aux(1)
+text that is more :: Text('two') :: d.rate :: d = Text('two'); d.rate = V
 equal frozen set :: frozenset([1]) :: 3.0 if min(d) is True else 2.0 ::
     d = frozenset([True]) | d = frozenset([1])
 object :: Cfg(rate=2.0) :: d.rate :: d = Cfg(rate=V)
@@ -167,6 +181,11 @@ cached property :: Cached(hidden=2.0) :: d.rate :: d.hidden = V; vars(d).pop('ra
 __getattr__ :: Hidden(rate=2.0) :: d.rate :: d.given['rate'] = V
 data :: Data(2.0) :: d.rate :: d.rate = V
 frozen data, by force :: Frozen(2.0) :: d.rate :: object.__setattr__(d, 'rate', V)
+field of data :: Data({'a': [2.0]}) :: d.rate['a'][0] :: d.rate['a'][0] = V
+attribute that appears :: Data(2.0) :: getattr(d, 'own', 2.0) :: d.own = 3.0 | vars(d).pop('own', 0)
+data or other data :: Data(2.0) :: 2.0 if type(d) is Data else 3.0 ::
+    d = Frozen(2.0) | d = Data(2.0)
+data in slots :: Slotted(2.0) :: d.rate :: d.rate = V
 of a function :: closed(2.0) :: d.rate :: d.rate = V
 weak reference :: (lambda c: (c, weakref.ref(c)))(Cfg(rate=2.0)) :: d[1]().rate :: d[0].rate = V
 dead weak reference :: (lambda c: [c, weakref.ref(c)])(Cfg()) :: 3.0 if d[1]() is None else 2.0 ::
@@ -240,6 +259,7 @@ parameter :: Scale() :: x * d.weight :: d.weight[0] = V
 another parameter :: Scale() :: x * d.weight :: d.weight = ft.nn.Parameter([V, 5.0, 1.0])
 identity of two :: [X * 1, X * 1] :: 3.0 if d[0] is d[1] else 2.0 :: d[1] = d[0] | d[1] = X * 1
 the argument itself :: X * 1.0 :: 3.0 if x is d else 2.0 :: d = X | d = X * 1.0
+arrays that are one :: [X] * 2 :: d[1] :: d[1] = X * V | d[1] = d[0]
 memory of two :: [np.ones(2), np.ones(2)] ::
     old = d[0][0] * 1.0 // d[0][0] = 5.0 // r = d[1][0] * 1.0 // d[0][0] = old // r ::
     d[1] = d[0] | d[1] = np.ones(2)
@@ -261,6 +281,10 @@ global of an attribute :: Cfg(g=lambda: G) :: d.g() :: globals()['G'] = V
 function of a table :: {'g': two} :: d['g']() :: d['g'] = three | d['g'] = two
 partial :: functools.partial(same, 2.0) :: d() :: d = functools.partial(same, V)
 keyword of a partial :: functools.partial(same, v=2.0) :: d() :: d.keywords['v'] = V
+array of a partial :: functools.partial(same, np.array([2.0, 5.0, 1.0])) :: d() ::
+    d.args[0][0] = V
+method of data :: types.MethodType(read, Data(2.0)) :: d() :: d.__self__.rate = V
+method of another :: Cfg(rate=2.0).g :: d() :: d = Cfg(rate=V).g
 partial of an object :: functools.partial(read, Cfg(rate=2.0)) :: d() :: d.args[0].rate = V
 bound method :: Cfg(rate=2.0).g :: d() :: d.__self__.rate = V
 method of the class :: Kind() :: d.g() :: Base.g = lambda self: V
@@ -333,6 +357,12 @@ whole number as a float :: 2 :: math.sqrt(d) :: d = int(V) :: argument
 is a float :: 2.0 :: 2.0 if isinstance(d, float) else 3.0 :: d = np.float32(2) | d = 2.0
 type is float :: 2.0 :: 2.0 if type(d) is float else 3.0 :: d = np.float32(2) | d = 2.0
 is an array :: np.ones(3) :: 2.0 if isinstance(d, np.ndarray) else 3.0 :: d = [1.0] | d = np.ones(3)
+is a number :: 2.0 :: 2.0 if isinstance(d, numbers.Real) else 3.0 :: d = np.array(2.0) | d = 2.0
+dispatch on it :: 2.0 :: kind_of(d) :: d = np.float32(2) | d = 2.0
+class of a result :: 2.0 :: 2.0 if isinstance(d * 1.0, np.generic) else 3.0 ::
+    d = np.float32(2) | d = 2.0
+repr of an array :: np.ones(3) :: len(repr(d * 1.0)) :: d = np.array([1.0, 2.5, V])
+text by percent :: 2.0 :: 2.0 if '%.1f' % d == '2.0' else 3.0 :: d = V
 text of it :: 2.0 :: 2.0 if str(d) == '2.0' else 3.0 :: d = V
 format of it :: 2.0 :: 2.0 if f'{d:.1f}' == '2.0' else 3.0 :: d = V
 rounding :: np.array([0.6, 0.0, 0.0]) :: 2.0 if np.sum(d) == 0.6 else 3.0 ::

@@ -1,0 +1,62 @@
+"""Methods: a function with its object, which is no argument of its programs."""
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+import optree
+
+from .._core.key_orders import NAMESPACE
+from .._core.pytree import is_value
+
+
+class Bound:
+    """A function with an object as its first argument, to which it has a reference."""
+
+    def __init__(self, func: Callable, reference: Callable):
+        functools.update_wrapper(self, func, updated=())
+        self.func, self.reference = func, reference
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.func(self.reference(), *args, **kwargs)
+
+    def method(self) -> Callable:
+        return MethodType(self.func, self.reference())
+
+    def __reduce__(self) -> tuple:
+        return MethodType, (self.func, self.reference())
+
+
+def is_tree(x: Any) -> bool:
+    """Tell if an object is an argument as any other: an array, a number, or a node of pytrees."""
+    return is_value(x) or not optree.tree_is_leaf(x, namespace=NAMESPACE)
+
+
+def has_method(x: Any, func: Callable, made: Any) -> bool:
+    """Tell if the class of an object has a function, or what was made of it, as a method."""
+    if is_tree(x):
+        return False
+    inner = inspect.unwrap(func)
+    name = getattr(inner, "__name__", "")
+    found = [vars(base)[name] for base in type(x).__mro__ if name in vars(base)]
+    return bool(found) and (found[0] is inner or found[0] is made)
+
+
+def reference_to(x: Any, table: dict[int, tuple]) -> Callable:
+    """Return a function that returns an object; with the object its entry in a table goes.
+
+    The reference is weak, where the object has weak references.
+    """
+    key = id(x)
+
+    def forget(reference: Any) -> None:
+        if table.get(key, (None,))[0] is reference:
+            del table[key]
+
+    try:
+        return weakref.ref(x, forget)
+    except TypeError:  # it has slots alone
+        return lambda: x

@@ -1,0 +1,79 @@
+"""Questions about a value of a trace that Python does not ask by a call: its class, texts, flags.
+
+NOTE [as the plain function]
+    ``isinstance(x, np.ndarray)`` asks for ``type(x)``, and then for ``x.__class__``. The latter is
+    the class of the value, for all code but that of functier, NumPy and SciPy. A text is that of
+    the value, and a guard. Tensors of inner levels answer as they do without a trace.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .._core.adopted import GLOBALS, ClassAttribute
+from .._core.tensor import Tensor
+from .graph import Guard
+
+ndarray = np.ndarray
+HERE = __name__.partition(".")[0]
+LIBRARIES = "numpy", "scipy"
+KINDS = frozenset({ndarray, bool, int, float, complex, *np.sctypeDict.values()}) - {np.object_}
+
+
+class RecordedClass(ClassAttribute):
+    """The attribute ``__class__`` of the tensors of a trace."""
+
+    def __get__(self, x: Any, owner: Any = None) -> Any:
+        if x is None:
+            return self
+        names = sys._getframe(1).f_globals
+        adopted: Any = vars(ClassAttribute).get("__get__")
+        if adopted is not None and id(names) in GLOBALS:
+            return adopted(self, x, owner, names)
+        level = x.level
+        if not level.guards or is_internal(names.get("__name__", "")):  # or it has ended
+            return type(x)
+        kind = type(x._value)
+        return kind if kind in KINDS else type(x)
+
+
+def text_of(x: Any, how: str, *spec: str) -> str:
+    """Return a text of a tensor: the answer of its value, or a description."""
+    level = x.level
+    if level.guards:
+        return level.text(x, how, *spec)
+    return getattr(Tensor, f"__{how}__")(x, *spec)
+
+
+ANSWERS: dict[str, Any] = {
+    "__class__": RecordedClass(type, vars(object)["__class__"].__set__),
+    "__str__": lambda x: text_of(x, "str"),
+    "__repr__": lambda x: text_of(x, "repr"),
+    "__format__": lambda x, spec: text_of(x, "format", spec),
+}
+"""Methods of the tensors of a trace, and of those of inner levels."""
+
+
+def text(level: Any, x: Any, how: str, *spec: str) -> str:
+    """Return a text of a value, and note it."""
+    found = TEXTS[how](x._value, *spec)
+    level.answers.append(Guard(x._extra, " ".join([how, *spec]), found, level.where_now()))
+    return found
+
+
+TEXTS: dict[str, Callable] = {"str": str, "repr": repr, "format": format}
+
+
+def is_writeable(level: Any, x: Any) -> bool:
+    """Tell if a value may be written to: that of the arguments is looked at in each call."""
+    level.asked.add("flags")
+    return type(x._value) is ndarray and bool(x._value.flags.writeable)
+
+
+@lru_cache(4096)
+def is_internal(module: str) -> bool:
+    """Tell if a module is one of functier, or of the libraries that it calls."""
+    return module.partition(".")[0] in (HERE, *LIBRARIES)
