@@ -15,7 +15,7 @@ from types import FunctionType
 import numpy as np
 import pytest
 
-from functier._machine.parts import division
+from functier._machine import backend
 from functier._programs import (
     compiled,
     dependencies,
@@ -230,7 +230,7 @@ PLANTED = {
     ),
     "types of values": (NO_TYPES, "type is float", "argument"),
     "rounding of machine code": (
-        replaced(division, "rounded", lambda *given: set()), "rounding", "argument machine",
+        replaced(backend, "doubted", lambda graph, contract: graph), "rounding", "argument machine",
     ),
     "draws": (replaced(trace, "check_draws", lambda *given: None), "generator", "global"),
     "containers that are given": (

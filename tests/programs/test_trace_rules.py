@@ -25,7 +25,7 @@ libm.tgamma.restype, libm.tgamma.argtypes = ctypes.c_double, [ctypes.c_double]
 
 def in_c(func, x):
     """Call a function of numbers, of the type that code in C takes."""
-    if type(x) is not np.ndarray:
+    if isinstance(x, ft.Tensor):
         raise TypeError("an array, please")
     return np.reshape([func(v) for v in x.ravel().tolist()], x.shape)
 

@@ -246,8 +246,9 @@ def off(x):
 
 def test_no_dispatch():
     check(ft.vmap(off), *CALLS)
+    assert np.array_equal(ft.compile(off)(X), off(X))
     with pytest.raises(ft.LevelError, match="return x from the function"):
-        ft.compile(off)(X)
+        ft.trace(off)(X)
 
 
 def test_users_classes():
