@@ -33,6 +33,7 @@ from .._core.root import classes_in, dispatch_lists
 from .._core.table import OPS, find
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
+from .._levels.attributes import is_quantity
 from .._levels.level import Level
 from .._mutation.array import Array, settle
 from .._mutation.out import name_out
@@ -121,6 +122,8 @@ class RecordLevel(Level):
                 for i, v in enumerate(value)
             ]
             return like(value, parts)
+        if is_quantity(value):
+            self.forward_attributes()
         return self.tensor(value, node) if is_value(value) else value
 
     def symbol(self, x: Any) -> Any:
@@ -320,7 +323,8 @@ class RecordLevel(Level):
             if node in seen or node.func is None or is_fresh(node):
                 continue
             seen.add(node)
-            if node.func is np.imag and node.args and is_real(node.args[0].form):
+            source = node.args[0].form.dtype if node.func is np.imag and node.args else None
+            if source is not None and source.kind != "c":
                 raise ValueError(
                     f"{self}: assignment destination is read-only: the imaginary part of a real "
                     f"array; write y = x.copy() first"
@@ -480,7 +484,3 @@ def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> b
     except kind:
         return True
     return False
-
-
-def is_real(form: Any) -> bool:
-    return form.dtype is not None and form.dtype.kind != "c"
