@@ -15,6 +15,7 @@ import functier.numpy as fnp
 from functier._core.sharing import MEMORY
 from functier._levels import armed, lying, views
 from functier._mutation import copies
+from functier._programs import recorder
 from functier._programs.recorder import RecordLevel
 from nets.sharing.calls import GROUPS, NEVER
 from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
@@ -160,6 +161,10 @@ PLANTED = {
     "a program asks for no sizes": (
         lambda patch: patch.setattr(RecordLevel, "guard_sizes", lambda *given: None),
         "np.extract(a > 0.5, a)", "C", "trace",
+    ),
+    "a program calls a function that writes": (
+        lambda patch: patch.setattr(recorder, "is_followed", lambda *given: False),
+        "np.apply_along_axis(double, 0, a)", "F", "trace",
     ),
 }  # fmt: skip
 
