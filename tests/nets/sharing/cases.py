@@ -33,7 +33,7 @@ LAYOUTS = {
     "point": "b = x[:1, :1] * 1.0; a = b.reshape(())",
     "given": "b = a = x",
     "given-F": "b = a = x",
-    "plain": "b = a = np.zeros_like(x); b += C",
+    "plain": "b = a = np.zeros_like(x); b += C; b + x",
     "stepped": "b = x * 1.0; a = b[:, ::2]",
     "one": "b = a = x[:1, :1] * 1.0",
     "empty": "b = a = x[:0] * 1.0",
@@ -43,7 +43,7 @@ FEW = list(LAYOUTS)[:7]
 """The layouts for what makes new arrays, which do not show how the operand came to be."""
 RESULT = {
     "F": "r[...] = r * t", "transposed": "np.multiply(r, t, out=r)", "backward": "r += t",
-    "stepped": "r.flat[:] = t", "one": "r.fill(t)", "made": "r -= t * t",
+    "stepped": "r.flat[:] = t", "plain": "r *= 0.5", "one": "r.fill(t)", "made": "r -= t * t",
 }  # fmt: skip
 """The write to the result, which changes with the layout."""
 READ = dict.fromkeys(("F", "made", "stepped", "one"), "0.5 * ")
