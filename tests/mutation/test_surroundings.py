@@ -248,6 +248,10 @@ def test_numpy_require_gives_no_copy_that_is_lost():
         with pytest.raises(ft.MutationError, match=r"write functier.numpy.require\(x, ...\)"):
             np.require(a, None, ["C", "O"])
         np.require(a, None, "W")[...] = 1.0
+        b = x * 1.0
+        owned = fnp.require(b, None, "O")
+        with pytest.raises(ft.MutationError, match=r"numpy\.require at"):
+            b += owned
         assert np.require(a.reshape(3, 1)[:, [0, 0]].T, None, ["F", "W"]).flags.writeable
         r = fnp.require(a, None, "W")
         r *= x

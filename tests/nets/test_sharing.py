@@ -138,10 +138,6 @@ PLANTED = {
         lambda patch: patch.setattr(copies, "ref", lambda owner: lambda: None),
         "np.array(a, copy=None, ndmin=3)", "plain", "vmap",
     ),
-    "a copy is given out as an array that owns its memory": (
-        lambda patch: patch.setattr(copies, "check_request", lambda *given: None),
-        "np.require(a, None, 'O')", "C", "split",
-    ),
     "nobody looks whether a copy was written to": (
         lambda patch: patch.setattr(copies.Lent, "__del__", lambda self: None),
         "np.asarray(a)", "one", "split",

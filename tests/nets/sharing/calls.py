@@ -44,7 +44,7 @@ np.ravel(a); np.ravel(a, 'F'); np.ravel(a.T, 'F'); np.reshape(a, -1); np.reshape
 np.ascontiguousarray(a); np.ascontiguousarray(a[:, 0]); np.asfortranarray(a);
 np.asarray(a, order='C'); np.asarray(a, order='F'); np.array(a, copy=None, order='F');
 np.require(a, requirements=['F']); np.require(a, None, ['C', 'W']); np.require(a, float, 'W');
-np.require(a, None, 'O'); np.fft.fftn(a).real; np.ma.asarray(a).data
+np.fft.fftn(a).real; np.ma.asarray(a).data
 """
 COPY = """
 a * 1; a + 0; a / 1; a ** 1; -(-a); +a; abs(a); a % 2.0; divmod(a, 1.0)[1]; a @ np.eye(a.shape[-1]);
@@ -110,6 +110,9 @@ np.polynomial.polynomial.polyval2d(a[0], a[0], np.eye(2));
 np.polynomial.polynomial.polygrid2d(a[0], a[0], np.eye(2)); np.linspace(a[0], a[1], 3);
 np.geomspace(a[0], a[1], 3); np.logspace(a[0], a[1], 3); np.full(a.shape, a);
 np.full(a.shape, t, order='F'); np.full_like(a, t); np.zeros_like(a); np.ones_like(a);
+np.full_like(a, t, None, 'F'); np.zeros_like(a, order='F'); np.ones_like(a, order='C');
+filled(np.empty_like(a, order='A')); np.add(a, 1.0, order='F'); np.exp(a, order='C');
+np.einsum('...,...->...', a, a, order='F');
 np.zeros(a.shape); np.ones(a.shape, order='F'); np.eye(3); np.identity(3); filled(np.empty_like(a));
 filled(np.empty(a.shape)); np.arange(4.0); np.tri(3); np.fromiter(a.flat, float);
 np.fromfunction(lambda p: a[0] * p, (a.shape[-1],)); np.meshgrid(a[0], a[:, 0])[0];
