@@ -207,6 +207,10 @@ def test_a_write_to_a_plain_array_of_a_tensor_is_refused():
         with pytest.raises(ft.MutationError, match=r"made at .*py:\d+ was written to"):
             ft.vmap(f, branches="split")(np.ones((2, 3)))
 
+    assert ft.vmap(lambda x: arrays.append(np.asarray(x)) or x[0], branches="split")(XS).size
+    arrays.pop()[0] = 5.0  # when the level has ended
+    ft.vmap(np.sum, branches="split")(XS)
+
     def followed(x):
         y = x * 1.0
         a = np.array(y)

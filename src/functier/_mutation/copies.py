@@ -160,12 +160,12 @@ class Lent(Owner):
 
     def __init__(self, made: ndarray, value: ndarray, level: Any, line: str):
         super().__init__(made, False)
-        self.value, self.level, self.line = value, level, line
-        self.partners = level.partners  # which are others when the level has ended
+        self.value, self.line = value, line
+        self.level = level if level.depth else None
 
     def __del__(self) -> None:
         level = self.level
-        if level.partners is self.partners and self.window.tobytes() != self.value.tobytes():
+        if level is not None and level.live and self.window.tobytes() != self.value.tobytes():
             level.unanswered = level.refusal(
                 MutationError,
                 f"the plain array that numpy.asarray(x) made at {self.line} was written to, and x "
@@ -180,6 +180,7 @@ def check_lent(level: Any) -> None:
         owner = place()
         if isinstance(owner, Lent):
             owner.__del__()
+            owner.level = None  # it may outlive the level, and be written to then
     level.check_answered()
 
 
@@ -224,8 +225,8 @@ def lent(name: str, place: Any, made: ndarray, value: Any) -> ndarray:
     """Return `made`, a copy of `value` that stands for the memory of `place`."""
     check_request()
     level = AMBIENT.get().level
-    partners_of(place, level)
-    check_lent(level)
+    if level.depth:
+        level.check_answered()
     owner = Lent(made, value, level, asking_line())
     tie(name, place, owner)
     return np.asarray(owner)
