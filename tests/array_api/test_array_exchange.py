@@ -45,8 +45,8 @@ def test_an_array_made_inside_a_level_is_shown():
     def f(x):
         a = x.__array_namespace__().asarray([1.0, 2.0])
         b = np.from_dlpack(a)
-        with pytest.raises(ValueError, match="read-only"):
-            b[0] = 7.0
+        b[0] = 7.0
+        assert a[0] == 7.0
         a[0] = 1.5
         equal(b, np.array([1.5, 2.0]))
         with pytest.raises(ft.MutationError, match="in use and would not see it"):

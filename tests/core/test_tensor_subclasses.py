@@ -524,6 +524,11 @@ def test_code_that_asks_for_units_is_refused_or_right(units):
                 transform(f)(0.5)
     with pytest.raises(ft.ConversionError, match="magnitude"):
         ft.vmap(metres)(A * units.metre)
+    close(ft.trace(lambda x: metres(q * x))(2.0)(0.5), 500.0)
+    for f in (lambda x: metres(x * q), lambda x: metres(x * units.kilometre)):
+        with pytest.raises(ft.ConversionError, match=r"write q \* x for x \* q"):
+            ft.trace(f)(2.0)
+    assert ft.trace(lambda x: x * q)(2.0)(0.5) == 0.5 * q
 
 
 def test_a_pint_quantity_on_the_left_takes_the_level_in_and_that_does_not_go_unnoticed(units):

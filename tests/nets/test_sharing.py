@@ -14,7 +14,8 @@ import pytest
 import functier.numpy as fnp
 from functier._core.sharing import MEMORY
 from functier._levels import armed, lying, views
-from functier._mutation import copies
+from functier._mutation import array_level, copies
+from functier._programs import recorder
 from functier._programs.recorder import RecordLevel
 from nets.sharing.calls import GROUPS, NEVER
 from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
@@ -137,12 +138,16 @@ PLANTED = {
         lambda patch: patch.setattr(copies, "ref", lambda owner: lambda: None),
         "np.array(a, copy=None, ndmin=3)", "plain", "vmap",
     ),
-    "a copy of what cannot be written to is given out": (
-        lambda patch: patch.setattr(copies, "check_request", lambda *given: None),
-        "np.require(a, None, ['C', 'W'])", "C", "split",
+    "nobody looks whether a copy was written to": (
+        lambda patch: patch.setattr(copies.Lent, "__del__", lambda self: None),
+        "np.asarray(a)", "one", "split",
+    ),
+    "a memory that others can write to is not read again": (
+        lambda patch: patch.setattr(array_level, "expose", lambda view, dtype: view.window),
+        "np.asarray(a)", "plain", "vmap",
     ),
     "a converted array lies in rows": (
-        lambda patch: patch.setattr(copies, "laid_as", lambda window, value: +value),
+        lambda patch: patch.setattr(copies, "laid_as", lambda form, value: value.copy("C")),
         "np.asfortranarray(a)", "F", "split",
     ),
     "a group of examples lies in rows": (
@@ -160,6 +165,10 @@ PLANTED = {
     "a program asks for no sizes": (
         lambda patch: patch.setattr(RecordLevel, "guard_sizes", lambda *given: None),
         "np.extract(a > 0.5, a)", "C", "trace",
+    ),
+    "a program calls a function that writes": (
+        lambda patch: patch.setattr(recorder, "is_followed", lambda *given: False),
+        "np.apply_along_axis(double, 0, a)", "F", "trace",
     ),
 }  # fmt: skip
 

@@ -296,6 +296,10 @@ class Net:
                 both = np.isfinite([found, eager])
                 if not (np.isclose(found, eager, 1e-9, 1e-12) if both.all() else not both.any()):
                     self.groups[f"{mode} unlike eager", case.group].append(f"{case}: {found}")
+        run = lambda: ft.linearize(f, x, x)[1](one, zero)  # noqa: E731
+        found, verdict = self.judge(case, "recorded", run)  # which may not be finite without need
+        if verdict in ("wrong", "refused"):
+            self.groups[f"recorded {verdict}", case.group].append(f"{case}: {found}")
 
     def judge(self, case, mode, run, *args):
         try:

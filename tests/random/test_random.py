@@ -673,6 +673,7 @@ NUMPYS_DRAWS = {
     "a global": by_a_helper,
     "the global of a helper": lambda x: by_a_helper(x) * 2,
     "an old one": lambda x: x + OLD.normal(),
+    "a child": lambda x: x + NUMPYS.spawn(1)[0].normal(),
     "a closure": (lambda rng: lambda x: x + rng.normal())(np.random.default_rng(0)),
     "a default": lambda x, rng=NUMPYS: x + rng.normal(),
     "a partial": partial(lambda rng, x: x + rng.normal(), NUMPYS),

@@ -27,10 +27,13 @@ def test_row(expression, at, derivative):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         backward = ft.grad(f)(x)
-        forward = np.zeros_like(np.asarray(x))
+        forward, recorded = np.zeros_like(np.asarray(x)), np.zeros_like(np.asarray(x))
+        push = ft.linearize(f, x)[1]
         for i in np.ndindex(np.shape(x)):
             direction = np.zeros_like(np.asarray(x))
             direction[i] = 1.0
             forward[i] = ft.jvp(f, (x,), (direction[()],))[1]
+            recorded[i] = push(direction[()])
     np.testing.assert_allclose(backward, expected, rtol=1e-14)
     np.testing.assert_allclose(forward, expected, rtol=1e-14)
+    np.testing.assert_allclose(recorded, expected, rtol=1e-14)

@@ -261,3 +261,31 @@ def test_a_tangent_can_be_written_to():
     equal(a, np.array([99.0, 0.5, -2.0]))
     equal(b, np.array([1.0, 99.0, -2.0]))
     equal(c, np.array([[99.0, 0.5, -2.0], [1.0, 0.5, -2.0]]))
+
+
+@pytest.mark.filterwarnings("ignore:invalid")
+def test_powers_of_negative_floats_of_python_are_complex():
+    """As Python has them, with the derivative of the principal value."""
+    root = lambda x: x**0.5  # noqa: E731
+    for found in (ft.jvp(root, (-2.0,), (1.0,)), (root(-2.0), ft.linearize(root, -2.0)[1](1.0))):
+        assert np.allclose(found, (root(-2.0), 0.5 * (-2 + 0j) ** -0.5))
+    assert np.isclose(ft.grad(lambda x: np.imag(root(x)))(-2.0), -0.5 / np.sqrt(2.0))
+    assert np.isnan(ft.jvp(root, (np.float64(-2.0),), (1.0,))).all()  # as NumPy has it
+
+
+@pytest.mark.filterwarnings("ignore:(divide by zero|invalid)")
+@pytest.mark.parametrize("f", [np.log, np.log2, np.log10, np.reciprocal, lambda x: np.log1p(x - 1)])
+def test_infinite_slopes_of_floats_of_python(f):
+    slope = lambda x: ft.jvp(f, (x,), (1.0,))[1]  # noqa: E731
+    for g in slope, ft.grad(f), ft.compile(slope), ft.compile(ft.grad(f)):
+        assert np.isinf(g(0.0))
+
+
+def test_errors_of_python_s_division_stay():
+    for f, x, error in (
+        (lambda x: 1 / x, 0.0, ZeroDivisionError), (lambda x: x**2, 1e300, OverflowError),
+        (lambda x: x % 0.0, 1.0, ZeroDivisionError),
+    ):  # fmt: skip
+        for g in f, ft.grad(f), ft.jacfwd(f), ft.compile(f), ft.compile(ft.grad(f)):
+            with pytest.raises(error):
+                g(x)

@@ -121,7 +121,8 @@ def generators_of(func: Any) -> dict[int, tuple]:
 def state_of(generator: Any) -> Any:
     """Return the state of a generator of NumPy's, as something that is compared."""
     if hasattr(generator, "bit_generator"):
-        return repr(generator.bit_generator.state)
+        bits = generator.bit_generator  # a child of it is a draw, too
+        return repr(bits.state), getattr(bits.seed_seq, "n_children_spawned", 0)
     whole = generator.get_state(legacy=False)
     state = whole["state"]  # and a normal number may be left of the last two
     return state["pos"], state["key"].tobytes(), whole["has_gauss"], whole["gauss"]

@@ -81,3 +81,6 @@ ORDERS: dict[Function, tuple[str, int]] = {
 """The order in memory of a new array where what computes it here may give another one: rows, "C";
 that of an operand, "K"; or columns where the operand has these alone, "A". With the position of
 the operand. It decides whether a later reshape is a view."""
+
+ASKED = {np.zeros_like: 2, np.ones_like: 2, np.empty_like: 2, np.full_like: 3}
+"""The position of the order in memory that a call asks for, where it has one."""

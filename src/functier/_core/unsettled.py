@@ -25,10 +25,12 @@ def known_values(x: Any, noted: bool = False) -> Any:
 
 
 def is_trusted(x: Any) -> bool:
-    """Tell if values are finite, or not known; a program trusts that they stay finite."""
+    """Tell if values are finite; a program trusts that they stay so, and a level may not know."""
     known = x if type(x) is np.ndarray else known_values(x)
     if known is None:
-        return True
+        while not x.level.records:
+            x = x._value
+        return x.level.is_tame(x)
     finite = is_finite(known)
     if finite and known is not x:
         known_values(x, noted=True)

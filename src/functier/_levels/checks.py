@@ -161,6 +161,8 @@ def match(
                 f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
                 f"dtype {own}, but the value has dtype {dtype}; pass its real part"
             )
+        if type(tangent) is float:  # Python's own division by zero raises
+            tangent = np.float64(tangent)
         matched.append(tangent if own is dtype else cast(tangent, dtype))
     return matched
 

@@ -297,7 +297,7 @@ class Level:
                     break
             if op.body is not None:
                 args, kwargs = drop_labels(self, func, args, kwargs)
-                return views.note_made(op, args, op.body(*args, **kwargs))
+                return views.note_made(op, args, kwargs, op.body(*args, **kwargs))
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
                 return args[0]
             call = op.bind(args, kwargs)

@@ -13,6 +13,7 @@ from .._core.blocks import Entry, Exit, claim
 from .._core.errors import REPLACING, reveal
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
+from .._mutation.copies import check_lent
 from .level import ENDED, Escape, Level
 from .lineage import AMBIENT
 from .spares import give_back
@@ -30,6 +31,8 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
     try:
         AMBIENT.set(cls)
         result = body(level, given)
+        if level.partners:
+            check_lent(level)
         if level.unanswered is not None:
             level.check_answered()
     except REPLACING as error:

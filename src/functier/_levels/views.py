@@ -22,6 +22,7 @@ import numpy as np
 
 from .._core.numpy_facts import order_of
 from .._core.op import Op
+from .._core.sharing import ASKED
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
 from .._mutation.array import innermost, view_of, was_written
@@ -111,10 +112,12 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     return note_result(op, (x,), y)
 
 
-def note_made(op: Op, args: tuple, y: Any) -> Any:
+def note_made(op: Op, args: tuple, kwargs: dict, y: Any) -> Any:
     """Return the result of a body, as it lies in memory in NumPy, and an array or a number."""
     if op.order is not None and not (args and y is args[0]):
-        y = in_order(op.order, args, y)
+        place = ASKED.get(op.func, len(args))
+        asked = args[place] if place < len(args) else kwargs.get("order")
+        y = in_order((asked.upper(), 0) if asked else op.order, args, y)
     return note_box(y) if op.boxes else note_number(y, args)
 
 
@@ -125,8 +128,8 @@ def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
     if not isinstance(result, Tensor) or result.ndim < 2 or is_hidden(result):
         return result
     kind, place = order
-    columns = False
-    if kind != "C":
+    columns = kind == "F"
+    if kind in ("K", "A"):
         x = args[place] if place < len(args) else None
         if not isinstance(x, Tensor) or is_hidden(x):
             return result

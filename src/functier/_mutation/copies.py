@@ -9,7 +9,7 @@ copy, too, or shows the memory until a tensor is written to that.
 import functools
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from .._core.sharing import may_be_view
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .array import is_array
-from .layouts import laid_as, may_meet
-from .memory import Memory, View
+from .layouts import laid_as
+from .memory import CHOSEN, REGION, Memory, View
 
 ndarray = np.ndarray
 Partners = list[tuple[Any, str, str]]
@@ -138,7 +138,6 @@ def tie(func: Function | str, a: Any, y: Any) -> None:
 
 # ---- plain arrays that somebody asked for ----
 
-EXPOSED: WeakKeyDictionary[Memory, list] = WeakKeyDictionary()
 SHOWN = {"numpy.asarray": "numpy.asarray", "__dlpack__": "numpy.from_dlpack"}
 """The conversions whose result shares the memory of an array in NumPy, and who asks for them."""
 
@@ -146,66 +145,102 @@ SHOWN = {"numpy.asarray": "numpy.asarray", "__dlpack__": "numpy.from_dlpack"}
 class Owner:
     """The memory of an array that is exposed, which all views of that keep alive."""
 
-    def __init__(self, window: ndarray):
+    def __init__(self, window: ndarray, readonly: bool):
         self.window = window
         place, _ = window.__array_interface__["data"]
-        self.__array_interface__ = {**window.__array_interface__, "data": (place, True)}
+        self.__array_interface__ = {**window.__array_interface__, "data": (place, readonly)}
+
+
+class Lent(Owner):
+    """The memory of a copy of `value`, which stands for the memory of a tensor.
+
+    Writes to it would not come back, and are refused at the next chance: when the function asks for
+    another array, or returns. It is not read-only, as code in C either does not ask, or copies it.
+    """
+
+    def __init__(self, made: ndarray, value: ndarray, level: Any, line: str):
+        super().__init__(made, False)
+        self.value, self.line = value, line
+        self.level = level if level.depth else None
+
+    def __del__(self) -> None:
+        level = self.level
+        if level is not None and level.live and self.window.tobytes() != self.value.tobytes():
+            level.unanswered = level.refusal(
+                MutationError,
+                f"the plain array that numpy.asarray(x) made at {self.line} was written to, and x "
+                f"does not see it; write functier.numpy.asarray(x), or, for code in C, "
+                f"a = numpy.array(x) before it and x[...] = a after it",
+            )
+
+
+def check_lent(level: Any) -> None:
+    """Raise where a copy that stands for a tensor was written to, alive or not."""
+    for place, _ in level.partners.values():
+        owner = place()
+        if isinstance(owner, Lent):
+            owner.__del__()
+            owner.level = None  # it may outlive the level, and be written to then
+    level.check_answered()
 
 
 def expose(view: View, dtype: Any) -> ndarray:
-    """Return the memory of a plain view as an array that can be read, and noted."""
+    """Return the memory of a plain view as an array, and noted; writes to it are writes to that."""
     if dtype is not None and np.dtype(dtype) != view.dtype:
         return view.snapshot().astype(dtype)  # type: ignore[union-attr]
-    owner = Owner(view.window)
+    if CHOSEN.get() or view.memory.time < REGION.get():  # where not every write is one to that
+        value = view.snapshot()
+        return lent("numpy.asarray", view.memory, laid_as(view.window, value), value)
+    owner = Owner(view.window, view.readonly)
+    check_request()
+    alive = [other for other in view.memory.exposed if other() is not None]
+    view.memory.exposed = (*alive, ref(owner))
     shown = np.asarray(owner)
-    check_request(shown)
-    alive = [other for other in EXPOSED.get(view.memory, ()) if other() is not None]
-    EXPOSED[view.memory] = [*alive, ref(owner)]
     return shown if view.whole else shown.imag if view.imaginary else shown.real
 
 
 def check_exposed(memory: Memory) -> None:
     """Raise where somebody has a plain array of the memory, who would not see the write."""
-    shown = EXPOSED.get(memory)
-    if shown and any(owner() is not None for owner in shown):
+    if any([owner() is not None for owner in memory.exposed]):
         raise MutationError(
             "a tensor cannot be written to this array while numpy.asarray(a), a plain array of its "
             "memory, is in use and would not see it; write numpy.asarray(a).copy() there"
         )
-    EXPOSED.pop(memory, None)
+    memory.exposed = ()
 
 
 def lend(how: Any, x: Any, value: Any, *args: Any) -> Any:
     """Convert `value`, what `x` shows in each example; an array of it is a view of `x` in NumPy.
 
-    It lies in memory as that does, so that NumPy itself tells what is a copy. It cannot be written
-    to, as the write would not come back to `x`, and is tied to it.
+    It lies in memory as that does, so that NumPy itself tells what is a copy, and is tied to it.
     """
     if how not in SHOWN or not is_array(x):
         return convert_to(value.copy(), how, *args)
-    shown = laid_as(x.level.window(x), value)
-    found = convert_to(shown, how, *args)
-    if found is shown:
-        check_request(shown)
-        shown.flags.writeable = False
-        tie(SHOWN[how], x.level.place(x), shown.base)
-    return found
+    made = laid_as(x.level.window(x), value)
+    shown = convert_to(made, how, *args)
+    return lent(SHOWN[how], x.level.place(x), made, value) if shown is made else shown
 
 
-def check_request(shown: ndarray) -> None:
-    """Raise where `numpy.require` asks, and copies `shown`, as that cannot be written to."""
+def lent(name: str, place: Any, made: ndarray, value: Any) -> ndarray:
+    """Return `made`, a copy of `value` that stands for the memory of `place`."""
+    check_request()
+    level = AMBIENT.get().level
+    if level.depth:
+        level.check_answered()
+    owner = Lent(made, value, level, asking_line())
+    tie(name, place, owner)
+    return np.asarray(owner)
+
+
+def check_request() -> None:
+    """Raise where `numpy.require` asks for an array that owns its memory: it would copy ours."""
     inside = asking_frames()[1]
-    if not inside or inside[-1].f_code is not np.require.__code__ or not shown.size:
+    if not inside or inside[-1].f_code is not np.require.__code__:
         return
-    asked = inside[-1].f_locals
-    kept = np.array(shown, order=asked.get("order", "K"), copy=None) is shown
-    if not kept or {"W", "O"}.isdisjoint(asked["requirements"] or ()):
-        return
-    if may_meet(shown.shape, shown.strides, shown.itemsize):
-        return  # which cannot be written to in NumPy, too
-    level: Any = AMBIENT.get().level
-    text = (
-        "numpy.require(x, ...) would make a plain copy of x, which writes to x do not reach; write "
-        "functier.numpy.require(x, ...), or numpy.array(x) for a copy"
-    )
-    raise level.refusal(MutationError, text) if level.depth else MutationError(text)
+    if "O" in (inside[-1].f_locals["requirements"] or ()):
+        level: Any = AMBIENT.get().level
+        text = (
+            "numpy.require(x, ...) would make a plain copy of x, which writes to x do not reach; "
+            "write functier.numpy.require(x, ...), or numpy.array(x) for a copy"
+        )
+        raise level.refusal(MutationError, text) if level.depth else MutationError(text)

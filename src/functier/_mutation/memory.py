@@ -38,12 +38,13 @@ class Memory:
 
     `flat` is the memory as NumPy has it: views are views of it. Where the values are not plain
     it stands for their places alone. `home` is the class of the level that the memory was made
-    in, and `version` counts the writes. Where it is `closed`, elements and sums are arrays, too,
-    as in the array API standard, which has no scalars.
+    in, and `version` counts the writes. Of what is `exposed` there are plain arrays. Where it is
+    `closed`, elements and sums are arrays, too, as in the array API standard, which has no scalars.
     """
 
     __slots__ = (
-        "__weakref__", "closed", "dtype", "flat", "home", "start", "store", "time", "version",
+        "__weakref__", "closed", "dtype", "exposed", "flat", "home", "start", "store", "time",
+        "version",
     )  # fmt: skip
 
     def __init__(self, flat: ndarray, home: Any, store: Any = None):
@@ -52,6 +53,7 @@ class Memory:
         self.store = PlainStore(flat) if store is None else store
         self.dtype = self.store.dtype
         self.version, self.closed = 0, False
+        self.exposed: tuple = ()
         self.time = next(clock)
 
     @property
@@ -127,7 +129,7 @@ class View:
         memory = self.memory
         if REGION.get() >= 0:
             self.check_region()
-        if self.seen != memory.version:
+        if self.seen != memory.version or memory.exposed:  # and written to
             store = memory.store
             window = self.window
             if self.readonly or may_meet(window.shape, window.strides, window.itemsize):

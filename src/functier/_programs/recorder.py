@@ -26,13 +26,14 @@ import numpy as np
 
 from .._core.errors import LevelError, MutationError, RandomnessError
 from .._core.methods import methods_of
-from .._core.numpy_facts import SPELLED, UFUNC_OF, home_of
+from .._core.numpy_facts import SPELLED, UFUNC_OF
 from .._core.op import NO_VALUE, Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import classes_in, dispatch_lists
 from .._core.table import OPS, find
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
+from .._levels.attributes import is_quantity
 from .._levels.level import Level
 from .._mutation.array import Array, settle
 from .._mutation.out import name_out
@@ -41,10 +42,10 @@ from .graph import Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import number, settled
 from .literals import COPIED, copy_of
-from .questions import ANSWERS, HERE, LIBRARIES, is_internal, is_writeable, text
+from .questions import ANSWERS, HERE, is_internal, is_writeable, text
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .watching import enters_nothing, is_object, unwatched, watched
+from .watching import enters_nothing, is_followed, is_object, is_public, unwatched, watched
 from .wholes import follow, whole
 
 ndarray = np.ndarray
@@ -65,10 +66,6 @@ LENGTHS: dict[Function, slice] = {
     np.polydiv: ALL, np.union1d: ALL, np.intersect1d: ALL, np.setdiff1d: ALL, np.setxor1d: ALL,
 }  # fmt: skip
 """The operands whose values tell how many elements a function has that is made of others."""
-
-
-TEXTS = np.array_repr, np.array_str, np.array2string
-"""Functions whose results no program has."""
 
 
 class RecordLevel(Level):
@@ -121,6 +118,8 @@ class RecordLevel(Level):
                 for i, v in enumerate(value)
             ]
             return like(value, parts)
+        if is_quantity(value):
+            self.forward_attributes()
         return self.tensor(value, node) if is_value(value) else value
 
     def symbol(self, x: Any) -> Any:
@@ -270,7 +269,7 @@ class RecordLevel(Level):
                 return self.record(SPELLED[func], args, kwargs)
         if func is np.astype and type(self.concrete(args[0])) in PYTHONS:
             return self.record(np.asarray, args, {})  # which takes Python's numbers, too
-        if op.body is None or (self.is_public(func) and func not in TEXTS):
+        if op.body is None or (is_public(func) and not is_followed(func, args, kwargs)):
             if op.by_value:
                 self.guard_form(op, op.bind(args, kwargs))
             made = self.record(func, args, kwargs)
@@ -278,14 +277,6 @@ class RecordLevel(Level):
                 self.guard_sizes(made)
             return made
         return watched(self, op.body, args, kwargs)
-
-    def is_public(self, func: Any) -> bool:
-        """Tell if a function is one of a library, which a program may call."""
-        owner = getattr(func, "__self__", None)
-        if isinstance(owner, np.ufunc):
-            return bool(home_of(owner))
-        module = getattr(func, "__module__", None) or ""
-        return module.partition(".")[0] in LIBRARIES
 
     def apply(self, op: Op, call: Call) -> Value:
         raise LevelError(f"{op.name} has no call to record; call it before, and pass the result in")
@@ -320,7 +311,8 @@ class RecordLevel(Level):
             if node in seen or node.func is None or is_fresh(node):
                 continue
             seen.add(node)
-            if node.func is np.imag and node.args and is_real(node.args[0].form):
+            source = node.args[0].form.dtype if node.func is np.imag and node.args else None
+            if source is not None and source.kind != "c":
                 raise ValueError(
                     f"{self}: assignment destination is read-only: the imaginary part of a real "
                     f"array; write y = x.copy() first"
@@ -480,7 +472,3 @@ def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> b
     except kind:
         return True
     return False
-
-
-def is_real(form: Any) -> bool:
-    return form.dtype is not None and form.dtype.kind != "c"

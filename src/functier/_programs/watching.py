@@ -14,6 +14,12 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import home_of
+from .questions import LIBRARIES
+
+TEXTS = np.array_repr, np.array_str, np.array2string
+"""Functions whose results no program has."""
+VIEWING = np.apply_along_axis, np.apply_over_axes
+"""Functions that call another one with views of an array, which that may write to."""
 
 
 def unwatched(method: Callable) -> Callable:
@@ -51,6 +57,21 @@ def enters_nothing(func: Callable) -> bool:
     if isinstance(func, np.ufunc):
         return bool(home_of(func))
     return getattr(operator, getattr(func, "__name__", ""), None) is func
+
+
+def is_public(func: Any) -> bool:
+    """Tell if a function is one of a library, which a program may call."""
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return bool(home_of(owner))
+    module = getattr(func, "__module__", None) or ""
+    return module.partition(".")[0] in LIBRARIES
+
+
+def is_followed(func: Any, args: tuple, kwargs: dict) -> bool:
+    """Tell if a program has the parts of a call of a library, and not the call."""
+    given = args[0] if args else kwargs.get("func1d", kwargs.get("func"))
+    return func in TEXTS or (func in VIEWING and not is_public(given))
 
 
 def is_object(x: Any) -> bool:

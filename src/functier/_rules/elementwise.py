@@ -81,6 +81,8 @@ def _power_x(g: Value, x: Value, y: Value) -> Value:
             return g * (2 * x)
         if not y:
             return g * 0
+        if type(x) is float and x < 0 and math.isfinite(y) and y % 1:
+            x = x + 0j  # as Python's power is complex then
         # The operator has fast squares and roots, but is Python's own on a Python number, and
         # Python raises at 0 to a negative power.
         power = np.power if y < 1 or type(x) in (float, complex) else operator.pow

@@ -27,6 +27,7 @@ from .._core.pytree import is_value, like
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
+from .._core.unsettled import known_values
 from .._levels.fast_calls import FastCalls
 from .._levels.kept import owned
 from .._levels.level import Level
@@ -43,6 +44,12 @@ step_numbers = count()
 
 ALIKE: set[Callable] = {np.add, np.subtract, np.multiply, np.divide}
 """Ufuncs of two operands whose result has the form of the operands, where it is the same."""
+
+FACTORS: dict[Callable, Callable] = {
+    **dict.fromkeys((np.multiply, operator.mul), np.asarray),
+    **dict.fromkeys((np.divide, operator.truediv), lambda divisor: 1 / np.asarray(divisor)),
+}
+"""What a product makes of its constant operand."""
 
 
 class TraceLevel(Level):
@@ -129,6 +136,21 @@ class TraceLevel(Level):
             if type(call.operands[i]) is self.cls:
                 what = call.names[i]
                 self.unknown_value(f"{op.name}, the form of whose result depends on {what},")
+
+    def is_tame(self, x: Tensor) -> bool:
+        """Tell if the last product to a tangent has finite factors, as far as they are known."""
+        step: Any = x._extra
+        while step[1] is ONE:
+            step = step[3]
+        if step[1] is INPUT or step[2] not in FACTORS:
+            return True
+        given: Any = {LEFT: step[4:5], RIGHT: step[3:4], MANY: step[3]}.get(step[1], ())
+        for factor in map(known_values, given):
+            if isinstance(factor, (int, float, np.generic, ndarray)):
+                with np.errstate(all="ignore"):
+                    if not np.isfinite(FACTORS[step[2]](factor)).all():
+                        return False
+        return True
 
     # ---- leaving, and entering ----
 

@@ -28,6 +28,7 @@ from .._core.tensor import Tensor
 from .._levels.values import unwrap
 from .._levels.views import as_point, is_array
 from .._mutation.array import Array, array_holding, array_of
+from .._mutation.copies import tie
 from ..modes._asking import call_plain
 from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array
 from ._testing import call_with_values
@@ -135,6 +136,8 @@ def make_new_writable(result: Any, given: Any) -> Any:
             sources = []
             tree_map(lambda v: sources.append(v) if isinstance(v, ndarray) else None, given)
         base = value.base
+        while isinstance(base, ndarray) and base.base is not None:
+            base = base.base
         if not is_writable(value) or (base is not None and not isinstance(base, ndarray)):
             return value
         for source in sources:
@@ -175,7 +178,10 @@ def _convert_as(func: Callable, a: Any, args: tuple, kwargs: dict) -> Any:
     window = a.level.window(a)
     shown = func(window, None, *args, **kwargs)
     if not (shown is window or np.may_share_memory(shown, window)):
-        a = _copy(a, order_of(shown))
+        source, a = a, _copy(a, order_of(shown))
+        owned = np.copy(window, "K")
+        if func is np.require and func(owned, None, *args, **kwargs) is owned:
+            tie(func, source.level.place(source), a)  # which NumPy may have as one array
     return a if shown.shape == window.shape else np.reshape(a, shown.shape)
 
 

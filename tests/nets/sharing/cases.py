@@ -33,7 +33,7 @@ LAYOUTS = {
     "point": "b = x[:1, :1] * 1.0; a = b.reshape(())",
     "given": "b = a = x",
     "given-F": "b = a = x",
-    "plain": "b = a = np.zeros_like(x); b += C",
+    "plain": "b = a = np.zeros_like(x); b += C; b + x",
     "stepped": "b = x * 1.0; a = b[:, ::2]",
     "one": "b = a = x[:1, :1] * 1.0",
     "empty": "b = a = x[:0] * 1.0",
@@ -43,15 +43,18 @@ FEW = list(LAYOUTS)[:7]
 """The layouts for what makes new arrays, which do not show how the operand came to be."""
 RESULT = {
     "F": "r[...] = r * t", "transposed": "np.multiply(r, t, out=r)", "backward": "r += t",
-    "stepped": "r.flat[:] = t", "one": "r.fill(t)", "made": "r -= t * t",
+    "stepped": "r.flat[:] = t", "plain": "r *= 0.5", "one": "r.fill(t)", "made": "r -= t * t",
 }  # fmt: skip
 """The write to the result, which changes with the layout."""
+READ = dict.fromkeys(("F", "made", "stepped", "one"), "0.5 * ")
+"""How the arrays are read in the end: as they are, or by an operation that makes others."""
 WRITES = {
     "result": lambda layout: RESULT.get(layout, "r *= t"),
     "source": lambda layout: "b += t" if layout in ("C", "given") else "b *= t",
     "rows": lambda layout: "v = r.reshape(-1); u = r.T.reshape(-1); v *= t; u += t",
+    "none": lambda layout: "pass",
 }
-"""The writes; a reshape of rows or of columns is a view."""
+"""The writes; a reshape of rows or of columns is a view. The last one is for calls that write."""
 
 
 class Program(NamedTuple):
@@ -85,7 +88,9 @@ def source() -> str:
     for n, layout in enumerate(LAYOUTS):
         lines += [f"def layout_{n}(x):", f"    {LAYOUTS[layout]}", "    return b, a"]
         for write, text in WRITES.items():
-            out = "b, r" + ", v, u" * (write == "rows")
+            out = ", ".join(
+                [READ.get(layout, "") + y for y in ["b", "r", *"vu"[: 2 * (write == "rows")]]]
+            )
             lines += [f"def {write}_{n}(b, r, t):", f"    {text(layout)}", f"    return {out}"]
     return "\n".join(lines)
 
@@ -115,7 +120,7 @@ def function_of(module, program, scalar=False, name="f"):
     def f(x):
         t = x[1, 1]
         b, a = layout(x)
-        return write(b, call(a, x, t), t)
+        return *write(b, call(a, x, t), t), x[1:2] * 1.0
 
     made = (lambda x: sum(weighted(y) for y in f(x))) if scalar else f
     made.__name__ = made.__qualname__ = name

@@ -33,7 +33,8 @@ def programs() -> Iterator[tuple[str, Program]]:
     for group, calls in GROUPS.items():
         layouts: Iterable = {"copy": FEW, "ufunc": ("F", "transposed")}.get(group, LAYOUTS)
         for call, layout, write in itertools.product(calls, layouts, WRITES):
-            yield group, Program(call, layout, write)
+            if write != "none" or any(part in call for part in ("double", "out=a", "__i")):
+                yield group, Program(call, layout, write)
 
 
 def takes(turn: tuple[str, str], group: str, program: Program) -> bool:
@@ -62,7 +63,8 @@ def differ(found, wanted) -> str | None:
     found = [np.asarray(y) for y in found]
     if len(found) != len(wanted):
         return f"{len(found)} results, NumPy has {len(wanted)}"
-    for name, y, z in zip("brvu****", found, wanted):
+    for n, (y, z) in enumerate(zip(found, wanted)):
+        name = f"result {n}"  # b, r, others that are written to, x
         if y.shape != np.shape(z):
             return f"{name} has the shape {y.shape}, in NumPy {np.shape(z)}"
         if not (abs(y - z) <= 1e-5 + 1e-4 * abs(z)).all():

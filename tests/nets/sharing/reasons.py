@@ -16,13 +16,12 @@ REASONS = {
         "the bytes of a batch or of a pair are not those of an array"
     ),
     r"^DataDependentError": "the number of elements differs from example to example",
-    r"^ValueError: (assignment destination|output array|underlying array) is read-only$": (
+    r"^MutationError: .*the plain array that numpy.asarray\(x\) made at": (
         "an array that NumPy asked of a tensor is a copy, to which a write would be lost"
     ),
     r"assignment destination is read-only(; write|: .* gives one element several places)": (
         "one element has several places, and NumPy itself warns of such a write"
     ),
-    r"iterator write flag set is read-only": "so are the plain values of an `Array`",
     r"^ValueError: the program of .* differs from the trace": "a shape or an index depends on it",
     r"whose __add__ is another than NumPy's": "a class of arrays has operators of its own",
     r"^PicklingError|Unable to avoid copy": "a copy in a file, or of a number, is no view",
