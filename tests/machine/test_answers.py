@@ -44,6 +44,8 @@ VALUES = {
     "determinant": lambda x: np.linalg.det(x[:, :6]),
     "scattered": scattered,
     "written": written,
+    "chosen by a rounded value": lambda x: np.where(np.sum(x, axis=0) > x[0] * 3.1, x, -x) * 2.0,
+    "counted": lambda x: np.sum(np.sin(x) > np.sin(x[::-1])) * 1.5,
     "gradient": ft.grad(lambda x: np.sum(np.sin(x) * np.exp(x))),
     "batch": lambda x: ft.vmap(lambda row: np.sum(np.cos(row)) * row)(x),
 }

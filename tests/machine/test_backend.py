@@ -309,14 +309,10 @@ def test_code_that_ends_during_a_trace_is_not_a_dependency():
         return x + 1.0
 
     gc.collect()  # of other tests, whose finalisers would count
-    new = ft.compile(f, backend="llvm", warm=True)
+    new = ft.compile(f, backend="llvm", warm=True, on_unwatched="keep")
     new(X)
-    assert {text.split(":")[0].strip() for text in new.explain().splitlines()[1:]} == {
-        "compiled parts", "depends on",
-    }  # fmt: skip
-    assert [text for text in new.explain().splitlines() if "depends on" in text] == [
-        "    depends on: old of " + f.__qualname__
-    ]
+    found = [text for text in new.explain().splitlines() if "depends on" in text]
+    assert found and not [text for text in found if "llvm" in text or "numba" in text]
 
 
 @pytest.mark.parametrize("n", [4, 5, 8, 21, 200])

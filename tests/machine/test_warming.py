@@ -1,5 +1,6 @@
 """Machine code is made at the second call that a program is for, or at once with ``warm=True``."""
 
+import gc
 import pickle
 import threading
 
@@ -116,6 +117,15 @@ def test_several_threads_at_the_second_call(made):
     assert len(found) == 8
     np.testing.assert_allclose(found, [wave(X)] * 8, rtol=1e-14)
     assert len(fast.programs) == 1
+
+
+def test_a_program_with_a_captured_array_holds_when_its_trace_has_gone(made):
+    fast = ft.compile(ft.grad(lambda x: np.sum(np.tanh(X * x))))
+    for _ in range(6):
+        fast(X * 2.0)
+        gc.collect()
+
+    assert len(made) == fast._traced == 1
 
 
 def test_machine_code_that_is_made_for_each_trace_is_found(made, monkeypatch):

@@ -10,12 +10,11 @@ import random
 import re
 import sys
 from collections import Counter
-from types import CodeType, FunctionType
+from types import FunctionType
 
 import numpy as np
 import pytest
 
-import functier as ft
 from functier._machine.parts import division
 from functier._programs import (
     compiled,
@@ -33,6 +32,7 @@ from nets.stale.known import KNOWN, REASONS, fault_of
 from nets.stale.net import MODES, Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS
 from nets.verdicts import Verdicts
+from support import ours
 
 pytestmark = pytest.mark.usefixtures("quiet", "untouched")
 
@@ -114,15 +114,6 @@ def without(drops):
         )
 
     return plant
-
-
-def ours(func):
-    """Return a function of the tests as one of the package's: a trace sees into others."""
-    func.__code__ = func.__code__.replace(co_filename=ft.__file__, co_consts=tuple(
-        c.replace(co_filename=ft.__file__) if isinstance(c, CodeType) else c
-        for c in func.__code__.co_consts
-    ))  # fmt: skip
-    return func
 
 
 def unchecked(pattern, instead="False"):

@@ -17,6 +17,7 @@ from .._core.errors import MutationError
 from .._core.keywords import checks_keywords
 from .._core.observers import LEVELS
 from .._core.pytree import check_callable, flatten, name_of_function
+from .._core.reached import reached_from
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._mutation.array import was_written
@@ -117,7 +118,11 @@ class Compiled:
             return func(*args, **kwargs)
         self._numbers.note(numbers, structure, found.program)
         reads = found.watch.reads
-        guards = Guards([*reads.found.values()])
+        facts = [*reads.found.values()]
+        if reads.reason:  # what the function changes by itself is no reason to trace again
+            facts = [fact for fact in facts if Guards([fact]).unchanged()]
+        own = self._func.func if type(self._func) is Bound else func
+        guards = Guards(facts, reached_from([own]))
         if (reads.reason and not self._keeps) or not guards.unchanged():
             self._rest(reads.reason or f"it changes {guards.changed()}")
             return found.finish()
@@ -144,7 +149,7 @@ class Compiled:
         if resting:
             warnings.warn(
                 f"{label} was traced in most calls: {self._reason()}; the plain function runs, "
-                f" and programs are tried again now and then",
+                f"and programs are tried again now and then",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -363,7 +368,8 @@ def compile(  # torch.compile has this name
         The code that replays a program: ``"numpy"`` is generated Python code that calls NumPy, and
         ``"llvm"`` machine code, with NumPy calls for what it does not know. The latter needs
         llvmlite (``pip install functier[compile]``); results differ from NumPy's by rounding, and
-        there are no warnings of arithmetic. ``"auto"`` takes machine code where llvmlite is
+        there are no warnings of arithmetic. What Python code is told of values, as in ``x > 0``,
+        is what NumPy tells. ``"auto"`` takes machine code where llvmlite is
         installed.
     fastmath : bool
         Whether a product and a sum may be rounded once. The NumPy backend makes no use of it.

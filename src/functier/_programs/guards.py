@@ -83,8 +83,10 @@ def same_items(now: Iterable, before: tuple) -> bool:
 
 
 def same_pairs(now: dict, before: tuple) -> bool:
-    """Tell if a dict has the keys of before in their order, and their values."""
-    keys, values = before
+    """Tell if a dict has the keys of before in their order, and their values, but for some keys."""
+    keys, values, left_out = before
+    if left_out:
+        now = {key: value for key, value in now.items() if key not in left_out}
     return same_items(dict.keys(now), keys) and same_items(dict.values(now), values)
 
 
@@ -173,7 +175,8 @@ TESTS: dict[str, str] = {
 class Writer:
     """The source of the function that checks some facts."""
 
-    def __init__(self, facts: list[Fact]):
+    def __init__(self, facts: list[Fact], kept: Iterable[Any] = ()):
+        self.strong = {id(x) for x in kept}
         self.space: dict[str, Any] = {
             "same": same, "same_items": same_items, "same_pairs": same_pairs, "contents": contents,
             "same_function": same_function, "same_contents": same_contents, "slot_of": slot_of,
@@ -190,9 +193,14 @@ class Writer:
         kind, owner, key, value, _ = fact
         o = self.held(i, owner)
         d = self.dict_of(i, owner, o) if kind in ("attribute", "of class", "class") else ""
+        if kind == "function" and value[1:] == ((), (), ()):
+            self.space[f"v{i}"], self.space[f"w{i}"] = value, value[0]
+            plainly = f"{o}.__code__ is w{i} and {o}.__defaults__ is {o}.__kwdefaults__ is None"
+            self.lines.append((i, f"if not ({plainly} or same_function({o}, v{i})): return False"))
+            return
         if kind in TESTS:
             if kind == "class":
-                value = tuple(value), tuple(value.values())
+                value = tuple(value), tuple(value.values()), ()
             self.space[f"v{i}"] = value
             self.lines.append(
                 (i, f"if not {TESTS[kind].format(o=o, d=d, v=f'v{i}')}: return False")
@@ -233,7 +241,7 @@ class Writer:
         if known is not None:
             return known
         name = self.names[id(x)] = f"x{len(self.names)}"
-        link = weak(x)
+        link = None if id(x) in self.strong else weak(x)
         if link is None:
             self.space[name] = x
         else:
@@ -250,7 +258,9 @@ class Writer:
         if isinstance(x, type):
             self.space[found] = x.__dict__  # which is that of the class, whatever happens to it
         else:
-            self.lines.append((i, f"{found} = plain({name}, '__dict__')"))
+            own = type(x).__getattribute__ is object.__getattribute__ and has_plain_dict(type(x))
+            get = f"{name}.__dict__" if own else f"plain({name}, '__dict__')"
+            self.lines.append((i, f"{found} = {get}"))
         return found
 
     def function(self, failing: bool = False) -> Callable:
@@ -267,6 +277,12 @@ class Writer:
         return space["unchanged"]
 
 
+def has_plain_dict(kind: type) -> bool:
+    """Tell if the attribute ``__dict__`` of a class's objects is Python's own."""
+    found = [each.__dict__["__dict__"] for each in kind.__mro__ if "__dict__" in each.__dict__]
+    return all([type(x) is types.GetSetDescriptorType for x in found])
+
+
 def weak(x: Any) -> Any:
     """Return a weak link to an object, or None where Python has none, or nobody else holds it."""
     if isinstance(x, STRONG):
@@ -278,7 +294,7 @@ def weak(x: Any) -> Any:
 
 
 class Guards:
-    """The facts of a program, which are held as the check needs them.
+    """The facts of a program, which are held as the check needs them: those `kept` not weakly.
 
     Attributes
     ----------
@@ -288,8 +304,8 @@ class Guards:
         The facts for people.
     """
 
-    def __init__(self, facts: list[Fact]):
-        writer = Writer(facts)
+    def __init__(self, facts: list[Fact], kept: Iterable[Any] = ()):
+        writer = Writer(facts, kept)
         self.unchanged = writer.function()
         self.failing = writer.function(failing=True)
         self.words = [fact.words for fact in facts]

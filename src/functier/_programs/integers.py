@@ -19,6 +19,9 @@ from .dependencies import Watch
 from .graph import Guard
 from .program import Program
 
+MOST = 64
+"""The numbers of so many structures of arguments are known."""
+
 EXACT = "__index__", "int", "round"
 """Questions whose answer is the number itself."""
 
@@ -42,6 +45,8 @@ class WholeNumbers:
         numbers = [i for i, x in enumerate(leaves) if type(x) is int]
         found: set[int] = set()
         if numbers:
+            if len(self.known) > MOST:
+                self.known = {}
             known = self.known.setdefault(structure, {})
             for i in numbers:
                 before = known.setdefault(i, leaves[i])
@@ -58,7 +63,7 @@ class WholeNumbers:
             whole = {guard.node for guard in graph.guards if guard.how in EXACT}
             places = [i for i, form in enumerate(program._forms) if form is not None]
             free = {i for i, node in zip(places, graph.inputs) if node not in whole}
-            self.known[structure] |= dict.fromkeys(numbers - free, Asked)
+            self.known.setdefault(structure, {}).update(dict.fromkeys(numbers - free, Asked))
 
 
 class Varies:

@@ -15,6 +15,8 @@ from .graph import Form, Node
 from .spelling import operator_of
 
 ndarray = np.ndarray
+COPIED = 1 << 16
+"""Constants of up to so many bytes are copied."""
 SMALL = 20
 """Arrays of up to so many elements are written out."""
 
@@ -98,6 +100,19 @@ def same_bits(a: ndarray, b: ndarray) -> bool:
 
 def shape_text(shape: tuple[int, ...]) -> str:
     return str(shape[0]) if len(shape) == 1 else str(shape)
+
+
+def copy_of(x: ndarray) -> ndarray:
+    """Return a copy with the same strides, by which functions choose the order of a sum."""
+    if x.flags.c_contiguous or not x.size:
+        return x.copy()
+    low, high = np.lib.array_utils.byte_bounds(x)
+    if high - low > max(COPIED, 2 * x.nbytes):
+        return x.copy("K")
+    begin = x.__array_interface__["data"][0] - low
+    copied = np.ndarray(x.shape, x.dtype, bytearray(high - low), begin, x.strides)
+    copied[...] = x
+    return copied
 
 
 # ---- functions of functier, as text ----

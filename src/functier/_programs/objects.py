@@ -35,6 +35,9 @@ BARE = frozenset({
 })  # fmt: skip
 """Types whose instances have no state besides what they give."""
 
+CACHES = ("_structure",)
+"""Attributes that functier keeps on its objects, and makes anew where they do not fit."""
+
 CHANGING = {
     list: "append extend insert pop remove clear sort reverse __setitem__ __delitem__ __iadd__",
     dict: "update pop popitem clear setdefault __setitem__ __delitem__ __ior__ move_to_end",

@@ -28,7 +28,7 @@ from .guards import (
     settings,
 )
 from .homes import is_followed, is_of_library, is_of_user
-from .objects import BARE, BOXES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
+from .objects import BARE, BOXES, CACHES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
 from .rewritten import original
 
 ndarray = np.ndarray
@@ -263,9 +263,11 @@ class Outside:
 
     def whole_dict(self, x: Any, own: dict | None) -> None:
         if own is not None:
-            pairs = tuple(own), tuple(own.values())
+            caches = CACHES if any(map(is_of_library, type(x).__mro__)) else ()
+            found = {name: value for name, value in own.items() if name not in caches}
+            pairs = tuple(found), tuple(found.values()), caches
             self.fact("pairs", own, "", pairs, f"the attributes of a {type(x).__name__}")
-            for value in own.values():
+            for value in found.values():
                 self.bring(value)
 
     def take(self, x: Any, found: Any) -> None:
@@ -291,7 +293,7 @@ class Outside:
             if len(x) > MOST:
                 return self.unwatched(f"it reads a {kind.__name__} of {len(x)} items")
             if isinstance(x, dict):
-                pairs = tuple(dict.keys(x)), tuple(dict.values(x))
+                pairs = tuple(dict.keys(x)), tuple(dict.values(x)), ()
                 self.fact("pairs", x, "", pairs, f"the items of a {kind.__name__}")
                 items: Iterable = pairs[1]
             else:
@@ -307,7 +309,7 @@ class Outside:
     def array(self, x: ndarray) -> None:
         """Note the contents of an array."""
         self.fact("contents", x, "", contents_of_array(x), f"the contents of an array {x.shape}")
-        self.fact("settings", self, "", settings(), "the settings of numpy.errstate")
+        self.fact("settings", np.geterr, "", settings(), "the settings of numpy.errstate")
         if x.dtype.hasobject:
             for each in x.flat:
                 self.bring(each)
@@ -356,6 +358,10 @@ class Outside:
             if isinstance(x, type) and inside:
                 waiting += [f for y in x.__dict__.values() for f in functions_in(y)]
             if isinstance(x, type | ModuleType):
+                continue
+            stands_for = getattr(type(x), "stands_for", None)
+            if stands_for is not None and is_of_library(type(x)):
+                waiting.append(getattr(x, stands_for))
                 continue
             if id(x) in self.outer and not (inside and is_of_library(type(x))):
                 self.contents(x)

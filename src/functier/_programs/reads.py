@@ -26,12 +26,13 @@ import numpy as np
 from .._core.reached import EMPTY, contents
 from .._core.tensor import Tensor
 from .guards import slot_of
-from .homes import LIBRARIES, is_followed, is_of_user
+from .homes import LIBRARIES, home_of, is_followed, is_of_user
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
 from .outside import Outside
 from .rewritten import original, tells
 
 ndarray = np.ndarray
+HOME = "library"
 
 SHALLOW = frozenset({len, iter, enumerate, zip, list, tuple, reversed, isinstance, issubclass, type,
                      callable, id, bool, print, repr, range, slice, dict, set, frozenset,
@@ -68,6 +69,11 @@ class Reads(Outside):
         kind = type(owner)
         if kind is ModuleType or isinstance(owner, ModuleType):
             if id(owner) in self.outer:
+                if (
+                    name not in vars(owner)
+                    and home_of(getattr(owner, "__file__", "") or "") == "library"
+                ):
+                    getattr(owner, name, None)  # which may load it
                 self.entry(vars(owner), name, f"{owner.__name__}.{name}")
             return
         if id(owner) not in self.outer:

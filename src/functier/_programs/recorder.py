@@ -40,6 +40,7 @@ from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import number, settled
+from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, LIBRARIES, is_internal, is_writeable, text
 from .sharing import is_fresh
 from .stores import ProgramStore
@@ -48,8 +49,6 @@ from .wholes import follow, whole
 
 ndarray = np.ndarray
 new = object.__new__
-COPIED = 1 << 16
-"""Constants of up to so many bytes are copied."""
 
 OPERATORS = frozenset(UFUNC_OF)
 PYTHONS = {bool, int, float, complex}
@@ -481,19 +480,6 @@ def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> b
     except kind:
         return True
     return False
-
-
-def copy_of(x: ndarray) -> ndarray:
-    """Return a copy with the same strides, by which functions choose the order of a sum."""
-    if x.flags.c_contiguous or not x.size:
-        return x.copy()
-    low, high = np.lib.array_utils.byte_bounds(x)
-    if high - low > max(COPIED, 2 * x.nbytes):
-        return x.copy("K")
-    begin = x.__array_interface__["data"][0] - low
-    copied = np.ndarray(x.shape, x.dtype, bytearray(high - low), begin, x.strides)
-    copied[...] = x
-    return copied
 
 
 def is_real(form: Any) -> bool:

@@ -7,6 +7,7 @@ NOTE [in place]
 """
 
 import functools
+import os
 import threading
 from _thread import get_ident
 from collections.abc import Callable
@@ -26,6 +27,19 @@ SEEN: WeakValueDictionary[int, CodeType] = WeakValueDictionary()
 """The codes that tell what they read, by their numbers."""
 
 LOCK = threading.RLock()
+
+
+def _in_child() -> None:
+    """Put the code back that traces of other threads have replaced: these do not go on here."""
+    LOCK.release()
+    if get_ident() not in LIVE:
+        for func, code, _ in SWAPPED.values():
+            func.__code__ = code
+        SWAPPED.clear()
+
+
+if hasattr(os, "register_at_fork"):  # else a process that is forked while it is held would wait
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=_in_child)
 
 
 class Teller(Events):
