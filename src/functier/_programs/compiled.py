@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,8 +122,7 @@ class Compiled:
         facts = [*reads.found.values()]
         if reads.reason:  # what the function changes by itself is no reason to trace again
             facts = [fact for fact in facts if Guards([fact]).unchanged()]
-        own = self._func.func if type(self._func) is Bound else func
-        guards = Guards(facts, reached_from([own]))
+        guards = Guards(facts, [x for x in reached_from([func]) if type(x) is FunctionType])
         if (reads.reason and not self._keeps) or not guards.unchanged():
             self._rest(reads.reason or f"it changes {guards.changed()}")
             return found.finish()
