@@ -305,7 +305,7 @@ clock :: 0.0 :: 2.0 + (time.time() > 1e10) :: time.time = lambda: 2e10 | time.ti
 """
 
 AROUND = """
-environment :: os.environ.pop('USER_RATE', 0) :: float(os.environ.get('USER_RATE', 2)) ::
+environment :: [os.environ.pop('USER_RATE', 0)] and 0.0 :: float(os.environ.get('USER_RATE', 2)) ::
     os.environ['USER_RATE'] = '3' | os.environ.pop('USER_RATE', 0) :: global
 settings of errors :: 0.0 :: 3.0 if np.geterr()['under'] == 'warn' else 2.0 ::
     np.seterr(under='warn') | np.seterr(under='ignore') :: global
