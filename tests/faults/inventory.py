@@ -15,6 +15,7 @@ import argparse
 import ast
 import functools
 import json
+import math
 import os
 import random
 import subprocess
@@ -120,7 +121,11 @@ def describe(record: dict) -> str:
 
 
 def pytest(folder: Path, records: list[dict], args: list[str], limit: float) -> int:
-    """Run pytest with records planted or noted; return its exit code, or -1 at a time limit."""
+    """Run pytest with records planted or noted; return its exit code, negative at a limit.
+
+    The limit is in CPU seconds: on a busy machine each run would reach one of time. A run that
+    waits forever is stopped after ten times as long.
+    """
     spec = folder / "records.json"
     spec.write_text(json.dumps(records))
     arguments = folder / "arguments"
@@ -132,6 +137,7 @@ def pytest(folder: Path, records: list[dict], args: list[str], limit: float) -> 
         "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir(), "functier-faults")),
         "FAULTS": str(spec),
         "FAULTS_REACHED": str(folder),
+        "FAULTS_LIMIT": str(math.ceil(limit)),
     }
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile the whole package again
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "faults.reach"]
@@ -143,7 +149,7 @@ def pytest(folder: Path, records: list[dict], args: list[str], limit: float) -> 
                 env=env,
                 stdout=output,
                 stderr=output,
-                timeout=limit,
+                timeout=10 * limit,
             )
         except subprocess.TimeoutExpired:
             return -1

@@ -1,5 +1,6 @@
 """A plugin of pytest that writes down what each test reaches, costs, and whether it fails."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -7,6 +8,12 @@ import pytest
 import sitecustomize
 
 FOLDER = Path(os.environ["FAULTS_REACHED"])
+
+with contextlib.suppress(ImportError):  # Windows has none, and ends a run later
+    import resource
+
+    limit = int(os.environ["FAULTS_LIMIT"])
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
 
 
 def tell(line):

@@ -8,6 +8,7 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from rows import run_each
+from turns import in_turn
 
 X = np.array([0.7, -0.4, 1.2])
 T = np.array([1.0, 0.5, -2.0])
@@ -171,6 +172,7 @@ def derived_is_written(make, derive):
     return run
 
 
+WRITTEN = array_is_written, derived_is_written
 RUNS = {
     "vmap": lambda f: [y[1] for y in ft.vmap(f)(np.stack([X * 2.0, X]))],
     "vjp": lambda f: ft.vjp(f, X)[0],
@@ -179,9 +181,10 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("run", RUNS)
-@pytest.mark.parametrize("made", MADE)
-@pytest.mark.parametrize("how", [array_is_written, derived_is_written])
+@pytest.mark.parametrize(
+    ("how", "made", "run"),
+    in_turn([pytest.param(how, made) for how in WRITTEN for made in MADE], RUNS),
+)
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_what_shares_memory(how, made, run):
     """A view sees the write to the array, and the array that to a view; a copy sees neither."""

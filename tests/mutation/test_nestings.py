@@ -6,6 +6,7 @@ import pytest
 
 from differences import check
 from rows import run_each
+from turns import few
 from view_programs import INTO, THROUGH_VIEWS
 from write_programs import AT_INDEXES, WRITES, X
 
@@ -35,7 +36,7 @@ def test_a_program_that_writes_under_a_transform(table, names):
 
 
 @pytest.mark.parametrize("table", ["functions", "arrays"])
-@pytest.mark.parametrize("names", nestings(2), ids=" ".join)
+@pytest.mark.parametrize("names", few(nestings(2), 4), ids=" ".join)
 def test_a_program_that_writes_under_two_transforms(table, names):
     """Every pair of vmap, grad and jvp."""
     run_each(TABLES[table], lambda f: check(names, f, X))

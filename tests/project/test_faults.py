@@ -2,12 +2,14 @@
 
 import ast
 import functools
+import os
 
 import pytest
 
 from faults import inventory
 from faults.planting import planted
 from faults.sites import changes, statements
+from rooms import ROOMS
 
 SOURCE = '''
 """Text."""
@@ -35,6 +37,15 @@ def test_each_change_of_the_inventory_has_tests_or_a_reason():
     assert len({inventory.place(r) for r in records}) == inventory.SIZE
 
 
+def test_quick_tests_of_the_kernel_find_nearly_all_changes_in_it():
+    kernel = ROOMS["kernel"]
+    own = [r for r in inventory.read() if r["room"] in kernel.sources.split() and "tests" in r]
+    paths = tuple(f"{path}/" for path in kernel.paths.split())
+    found = [r for r in own if not r.get("slow") and any(t.startswith(paths) for t in r["tests"])]
+
+    assert len(found) >= 0.95 * len(own)
+
+
 def test_each_test_of_the_inventory_is_a_function_of_its_file():
     for test in {test for r in inventory.read() for test in r.get("tests", [])}:
         file, _, name = test.partition("[")[0].partition("::")
@@ -56,6 +67,15 @@ def test_tests_that_are_gone_or_that_fail_find_nothing(monkeypatch, tmp_path):
 
     assert list(inventory.passing([{"tests": names}])) == [here]
     assert [test for test, _, _ in inventory.written(tmp_path)] == ["b"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows counts no CPU seconds for it")
+def test_a_run_is_stopped_by_the_seconds_that_it_computes(monkeypatch, tmp_path):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    (tmp_path / "test_endless.py").write_text("while True:\n    pass\n")
+
+    code = inventory.pytest(tmp_path, [], ["-p", "no:xdist", str(tmp_path)], 1)
+    assert code < -1, "it took ten times as long"
 
 
 def test_statements_have_their_function_and_the_text_of_their_head():

@@ -86,6 +86,7 @@ def test_zeros_that_were_given_win():
     for jacobian in (ft.jacrev, ft.jacfwd):
         equal(jacobian(np.sqrt)(x), [[np.inf, 0.0], [0.0, 0.25]])
         equal(jacobian(lambda x: np.sqrt(np.flip(x)))(x), [[0.0, 0.25], [np.inf, 0.0]])
+        equal(jacobian(lambda x: np.sqrt(np.tile(x * x, 2))[2:])(x), [[0.0, 0.0], [0.0, 1.0]])
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

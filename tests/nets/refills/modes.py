@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import functier as ft
+from support import HANG
 
 from .cases import HELD, D, X
 
@@ -48,7 +49,7 @@ def block(f):
 
 def threads(f):
     """Two threads at once, in step at each call of the function."""
-    barrier, found = threading.Barrier(2, timeout=20), [None, None]
+    barrier, found = threading.Barrier(2, timeout=HANG), [None, None]
 
     def both(x):
         barrier.wait()
