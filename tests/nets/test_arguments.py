@@ -160,7 +160,13 @@ def wrong():
 def test_a_level_that_does_not_know_its_arguments(monkeypatch):
     monkeypatch.setattr(writes, "check_arguments", lambda level, window: None)
 
-    assert set(TRANSFORMS) - wrong() <= {"vmap of one", "split", "grad by a name", "checkpoint"}
+    assert set(TRANSFORMS) - wrong() <= {
+        "vmap of one",
+        "split",
+        "grad by a name",
+        "checkpoint",
+        "compile",
+    }
 
 
 def test_an_argument_that_takes_writes(monkeypatch):

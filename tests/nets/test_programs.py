@@ -6,6 +6,7 @@ import pytest
 from functier._core import sharing
 from functier._programs import liveness, passes, recorder
 from nets.programs import CALLS, net
+from support import ours
 
 pytestmark = pytest.mark.usefixtures("frozen_heap")
 
@@ -46,12 +47,12 @@ def test_an_answer_that_is_not_guarded(monkeypatch):
         self.answers.clear()
         return found
 
-    monkeypatch.setattr(recorder.RecordLevel, "convert", without)
+    monkeypatch.setattr(recorder.RecordLevel, "convert", ours(without))
     check_fault(*range(0, 60, 3))
 
 
 def test_a_mask_that_is_not_guarded(monkeypatch):
-    monkeypatch.setattr(recorder.RecordLevel, "guard", lambda self, x, how: None)
+    monkeypatch.setattr(recorder.RecordLevel, "guard", ours(lambda self, x, how: None))
     check_fault(*range(0, 60, 3))
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import RECORDS
+from .._core.adopted import RECORDS, SOURCES
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
 from .._core.frames import adopted_frame, asking_frames, is_own
@@ -73,7 +73,8 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     if not in_level(x):
         return form(x.view(kind)) if type(x) is np.ndarray and not spec else None
     codes = RECORDS[id(frame.f_globals)].codes  # adoption has changed names in them
-    code = codes.get(id(frame.f_code), (None, frame.f_code))[1]
+    own = SOURCES.get(frame.f_code, frame.f_code)
+    code = codes.get(id(own), (None, own))[1]
     level, known = x.level, has_source(frame, code)
     shown = known and _is_shown(frame)
     free = shown or x.dtype.kind not in "fc" or examples_of(x, False) is not None

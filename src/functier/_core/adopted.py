@@ -3,13 +3,18 @@
 import opcode
 import sys
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""
 
 RECORDS: dict[int, Any] = {}
 """The `Bindings` of adopted modules, by the numbers of their namespaces."""
+
+SOURCES: WeakKeyDictionary[CodeType, CodeType] = WeakKeyDictionary()
+"""The code that stands for another one while a trace lasts, and that other one."""
 
 METHODS: dict[str, Callable] = {}
 """Methods that return tensors to adopted code, where they would leave a level."""

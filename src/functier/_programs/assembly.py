@@ -68,7 +68,7 @@ def take_apart(code: CodeType) -> Listing:
 
     for opcode, size in set(zip(opcodes, map(sub, ends, own))):
         if _caches.setdefault(opcode, size - 1) != size - 1:
-            raise refusal(code, f"{dis.opname[opcode]} has {size - 1} CACHE")
+            raise unreadable(code, f"{dis.opname[opcode]} has {size - 1} CACHE")
     instructions: list[Instruction] = list(zip(opcodes, arguments, repeat(None)))
     numbers = {start: number for number, start in enumerate([*starts, len(units)])}
     try:
@@ -81,7 +81,7 @@ def take_apart(code: CodeType) -> Listing:
             for start, end, target, depth in _rows(code.co_exceptiontable)
         ]
     except KeyError as error:
-        raise refusal(code, f"no instruction begins at {error}") from None
+        raise unreadable(code, f"no instruction begins at {error}") from None
     places = list(code.co_positions())
     return Listing(instructions, [places[start] for start in starts], handlers)
 
@@ -102,7 +102,7 @@ def put_together(code: CodeType, listing: Listing, **changes: Any) -> CodeType:
             away = starts[target] - starts[number + 1]  # type: ignore[index]
             arguments[number] = argument = -away if opcode in BACKWARD else away
             if argument < 0:
-                raise refusal(code, "a jump goes the other way")
+                raise unreadable(code, "a jump goes the other way")
             needed = 1 + counts[number] + _long(argument)
             if sizes[number] < needed:
                 sizes[number], grown = needed, True
@@ -130,11 +130,11 @@ def put_together(code: CodeType, listing: Listing, **changes: Any) -> CodeType:
         **changes,
     )
     if take_apart(made) != listing:
-        raise refusal(code, "it is not what it should be when it is put together")
+        raise unreadable(code, "it is not what it should be when it is put together")
     return made
 
 
-def refusal(code: CodeType, why: str) -> NotImplementedError:
+def unreadable(code: CodeType, why: str) -> NotImplementedError:
     return NotImplementedError(f"the code of {code.co_qualname} cannot be rewritten: {why}")
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
-from .assembly import Instruction, Listing, opcodes, put_together, refusal, take_apart
+from .assembly import Instruction, Listing, opcodes, put_together, take_apart, unreadable
 from .stacks import EMPTY, EMPTY_ABOVE, OBJECT, stacks_of
 
 MISSING: Any = object()
@@ -217,7 +217,7 @@ def observed(code: CodeType, events: Events) -> CodeType:
     2
     """
     if not KNOWN:
-        raise refusal(code, "the instructions of this version of Python are unknown")
+        raise unreadable(code, "the instructions of this version of Python are unknown")
     return _Copy(code, events).made()
 
 
@@ -285,7 +285,7 @@ class _Copy:
         made = Listing(instructions, places, handlers)
         found = stacks_of(code, made)
         if [found[start] for start in starts[:-1]] != stacks:
-            raise refusal(code, "its stack is another one")
+            raise unreadable(code, "its stack is another one")
         size = code.co_stacksize + self.extra
         return put_together(code, made, co_consts=tuple(self.consts), co_stacksize=size)
 
@@ -316,13 +316,13 @@ class _Copy:
             elif opcode == CALL_KW:
                 before, constant, _ = instructions[number - 1]
                 if before != LOAD_CONST:
-                    raise refusal(self.code, "the names of arguments are not a constant")
+                    raise unreadable(self.code, "the names of arguments are not a constant")
                 found[number] = self.call(stack, argument, self.code.co_consts[constant], 1)
             elif opcode == CALL_EX:
                 found[number] = self.call_spread(stack, argument & 1)
             elif opcode in (KW_NAMES, PRECALL):
                 if instructions[number + 1][0] not in (PRECALL, CALL):
-                    raise refusal(self.code, "no call follows the names of arguments")
+                    raise unreadable(self.code, "no call follows the names of arguments")
         return found
 
     def call(self, stack: str, count: int, names: tuple, above: int) -> list[Instruction]:
@@ -342,7 +342,7 @@ class _Copy:
         args = 1 + named
         callee, empty = (args + 2, args + 1) if EMPTY_ABOVE else (args + 1, args + 2)
         if stack[-empty] != EMPTY:
-            raise refusal(self.code, "the function of a call with a star is not alone")
+            raise unreadable(self.code, "the function of a call with a star is not alone")
         spread = self.tell(stack, ("spreads", args))[:-1]  # the function that makes it
         spread += [*PLACE, (COPY, args + 2, None), *_call(1), (SWAP, args + 1, None)]
         spread += [(POP_TOP, 0, None)]
@@ -391,7 +391,7 @@ class _Copy:
     def copies(self, stack: str, places: Iterable[int], pushed: int) -> list[Instruction]:
         """Return copies of objects, when so many things lie on the stack above them."""
         if any(stack[-place:][:1] != OBJECT for place in places):
-            raise refusal(self.code, "what it reads is no object")
+            raise unreadable(self.code, "what it reads is no object")
         return [(COPY, place + above, None) for above, place in enumerate(places, pushed)]
 
     def number_of(self, value: Any) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from .._core.adopted import GLOBALS, ClassAttribute
 from .._core.tensor import Tensor
 from .graph import Guard
+from .homes import home_of
 
 ndarray = np.ndarray
 HERE = __name__.partition(".")[0]
@@ -43,9 +44,18 @@ class RecordedClass(ClassAttribute):
 def text_of(x: Any, how: str, *spec: str) -> str:
     """Return a text of a tensor: the answer of its value, or a description."""
     level = x.level
-    if level.guards:
+    if level.guards and not (GLOBALS and is_of_adopted(sys._getframe(2))):
         return level.text(x, how, *spec)
     return getattr(Tensor, f"__{how}__")(x, *spec)
+
+
+def is_of_adopted(frame: Any) -> bool:
+    """Tell if the code of the user's that has led to a frame is adopted."""
+    while frame is not None and id(frame.f_globals) not in GLOBALS:
+        if home_of(frame.f_code.co_filename) == "user":
+            return False
+        frame = frame.f_back
+    return frame is not None
 
 
 ANSWERS: dict[str, Any] = {

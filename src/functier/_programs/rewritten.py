@@ -15,6 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakValueDictionary
 
+from .._core.adopted import SOURCES
 from .observed import Events, observed
 
 LIVE: dict[int, Any] = {}
@@ -83,11 +84,13 @@ def rewritten(code: CodeType, path: str) -> CodeType | None:
         made = observed(code, TELLER)
     except NotImplementedError:
         return None
-    waiting = [made]
+    waiting = [(made, code)]
     while waiting:
-        found = waiting.pop()
+        found, before = waiting.pop()
         SEEN[id(found)] = found
-        waiting += [x for x in found.co_consts if isinstance(x, CodeType)]
+        SOURCES[found] = before
+        pairs = zip(found.co_consts, before.co_consts)
+        waiting += [(x, y) for x, y in pairs if isinstance(x, CodeType)]
     return made
 
 

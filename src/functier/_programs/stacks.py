@@ -9,7 +9,7 @@ import sys
 from functools import lru_cache
 from types import CodeType
 
-from .assembly import Handler, Instruction, Listing, opcodes, refusal
+from .assembly import Handler, Instruction, Listing, opcodes, unreadable
 
 OBJECT, EMPTY, UNKNOWN = "o", "-", "?"
 """A place holds an object, or none, or one of both. A stack is a string of these, the top last."""
@@ -51,7 +51,7 @@ def stacks_of(code: CodeType, listing: Listing) -> list[str | None]:
             row_here = handlers[at]
             if row_here is not None and row_here is not last:
                 if len(stack) < row_here.depth:
-                    raise refusal(code, "a handler keeps more than there is on the stack")
+                    raise unreadable(code, "a handler keeps more than there is on the stack")
                 kept = stack[: row_here.depth] + OBJECT * (1 + row_here.lasti)
                 waiting.append((row_here.target, kept))
             last = row_here
@@ -65,7 +65,7 @@ def stacks_of(code: CodeType, listing: Listing) -> list[str | None]:
             at += 1
         else:
             if found[at] != stack:
-                raise refusal(code, f"instruction {at} runs with two stacks")
+                raise unreadable(code, f"instruction {at} runs with two stacks")
     return found
 
 
