@@ -13,6 +13,7 @@ import functier as ft
 from functier._core.agreement import examples_of
 from functier._levels import conversions
 from rows import run_each
+from support import ours
 
 
 class Kind(Enum):
@@ -211,7 +212,7 @@ def refuses(check):
 
 
 def test_hashes_by_identity_are_found(monkeypatch):
-    monkeypatch.setattr(conversions, "hash_of", lambda level, x: object.__hash__(x))
+    monkeypatch.setattr(conversions, "hash_of", ours(lambda level, x: object.__hash__(x)))
     wrong = {"a number in a set", "a look-up", "a set", "a Counter", "fromkeys"}
     assert refuses(check_values) >= wrong
     assert refuses(check_programs) >= wrong
@@ -227,7 +228,7 @@ def test_hashes_that_a_program_does_not_check_are_found(monkeypatch):
     def unguarded(level, x):
         return hash(x._value)
 
-    monkeypatch.setattr(conversions, "hash_of", unguarded)
+    monkeypatch.setattr(conversions, "hash_of", ours(unguarded))
     assert refuses(check_programs) >= {"a number in a set", "a look-up"}
 
 
@@ -367,7 +368,7 @@ def test_what_the_message_of_a_batch_asks_for():
 
 @pytest.mark.parametrize("make", [kept_memo, kept_cache])
 @pytest.mark.parametrize("transform", [
-    ft.vmap, lambda f: ft.vmap(f, branches="split"), lambda f: lambda xs: ft.compile(f)(xs[0]),
+    ft.vmap, lambda f: ft.vmap(f, branches="split"),
     lambda f: lambda xs: ft.jacfwd(lambda c: ft.vmap(lambda v: f(v) * c)(xs))(1.0),
 ])  # fmt: skip
 def test_a_cache_that_is_kept_is_right_or_refused(make, transform):
@@ -384,6 +385,15 @@ def test_a_cache_that_is_kept_is_right_or_refused(make, transform):
     np.testing.assert_array_equal(transform(f)(SAME), wanted)
     with pytest.raises(REFUSED):
         ft.grad(f)(SAME[0])
+
+
+@pytest.mark.parametrize("make", [kept_memo, kept_cache])
+def test_a_compiled_function_leaves_a_cache_that_is_kept_to_the_function_itself(make):
+    f = make()
+    compiled = ft.compile(f)
+    for _ in range(3):
+        assert compiled(SAME[0]) == f(SAME[0]) == SAME[0, 0] ** 2 * SAME[0, 1]
+    assert not compiled.programs
 
 
 def test_constants_in_a_block_without_derivatives():

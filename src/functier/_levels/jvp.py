@@ -7,12 +7,14 @@ level, so a symbolic zero costs nothing.
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import getitem, matmul
+from operator import pow as power
 from textwrap import dedent
 from typing import Any
 
 import numpy as np
 
 from .._core.border import OBJECT, one_array, one_value, unexpected, without_derivative
+from .._core.errors import ConversionError
 from .._core.numpy_facts import FAST_PARTS, FLOAT, UFUNC_OF, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
@@ -214,6 +216,12 @@ class JvpLevel(Level):
 
     def steep(self, func: Function, args: tuple) -> Any:
         """Compute a call whose tangent is not finite, and all later ones, with where each moves."""
+        x = args[0]._value if type(args[0]) is self.cls else args[0]
+        if func is power and type(x) is float and x < 0:
+            raise self.refusal(
+                ConversionError,
+                "a power of a negative float of Python is complex; write (x + 0j) ** y",
+            )
         INFINITE.lay(self)
         return self.function(UFUNC_OF.get(func, func), args, {})
 

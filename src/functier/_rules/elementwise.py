@@ -81,7 +81,7 @@ def _power_x(g: Value, x: Value, y: Value) -> Value:
             return g * (2 * x)
         if not y:
             return g * 0
-        if type(x) is float and x < 0 and math.isfinite(y) and y % 1:
+        if type(x) is float and x < 0 and np.iscomplexobj(g):
             x = x + 0j  # as Python's power is complex then
         # The operator has fast squares and roots, but is Python's own on a Python number, and
         # Python raises at 0 to a negative power.
