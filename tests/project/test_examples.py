@@ -93,7 +93,8 @@ def test_digits(tmp_path):
     x, y = (part[: names["BATCH"]] for part in names["load"]()[:2])
     step, params = functier.value_and_grad(names["loss"]), names["init"](0)
     plain, compiled = (
-        calls_of(lambda way=way: way(params, x, y)) for way in (step, functier.compile(step))
+        calls_of(lambda way=way: way(params, x, y))
+        for way in (step, functier.compile(step, warm=True))
     )
     assert compiled < plain / 3
 
@@ -169,7 +170,8 @@ def test_compiled_simulation(tmp_path):
     eager = functier.grad(names["spread"], argnums=(0, 1))
     bodies = names["cluster"](names["SIZES"][0])
     plain, compiled = (
-        calls_of(lambda way=way: way(*bodies)) for way in (eager, functier.compile(eager))
+        calls_of(lambda way=way: way(*bodies))
+        for way in (eager, functier.compile(eager, warm=True))
     )
     assert compiled < 0.7 * plain
 

@@ -81,7 +81,10 @@ class Watch:
             return
         reads = self.reads
         if reads is not None and not told:
-            reads.unwatched(f"{code.co_qualname} runs, which cannot tell what it reads")
+            # Python's hook is no place to raise in: the trace goes on, and makes no program.
+            reads.reason = (
+                reads.reason or f"{code.co_qualname} runs, which cannot tell what it reads"
+            )
             return
         for name in names_of(code):
             value = names.get(name, EMPTY)
