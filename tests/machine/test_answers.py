@@ -67,7 +67,7 @@ def choosing(value):
 
 
 def wrong(value, count=60, **options):
-    """How often another branch is taken; and the compiled function."""
+    """Count how often another branch is taken; return the count and the compiled function."""
     f = choosing(value)
     fast = ft.compile(f, backend="llvm", warm=True, **options)
     generator, found = np.random.default_rng(0), 0

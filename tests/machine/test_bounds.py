@@ -75,7 +75,7 @@ def interpreted(graph, x, own, generator=None):
 
 
 def broken(value, count=30):
-    """How many values are farther from those of a run that rounds than their bounds."""
+    """Count the values that are farther from those of a run that rounds than their bounds."""
     generator, found, seen = np.random.default_rng(0), 0, set()
     for _ in range(count):
         x = generator.normal(size=(3, 4))

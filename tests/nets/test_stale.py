@@ -83,7 +83,7 @@ def test_calls_after_a_change(verdicts, full, tmp_path, record_property):
     record_property("net", f"changes: {text}")
     head = f"{len(found.mended)} cells are right or refused now: take them out of nets.stale.known"
     assert not found.mended, "\n".join([head, *found.mended[:20]])
-    found.counts.settle(0.3)  # an argument that may change is refused
+    found.counts.settle(0.1)  # an argument that may change is refused
     assert found.fitting == {*WAYS}, "the plain function is the same after some changes"
 
 

@@ -950,7 +950,7 @@ PLACE = [["PUSH_NULL", None], ["SWAP", 2]][: 1 if module.EMPTY_ABOVE else 2]
 
 
 def taken_apart_twice(code):
-    """What makes a code object put together from its own instructions another one."""
+    """Return the reason why a code object differs from one put together of its instructions."""
     made = assembly.put_together(code, assembly.take_apart(code))
     for name in ("code", "exceptiontable", "stacksize", "consts"):
         assert getattr(made, f"co_{name}") == getattr(code, f"co_{name}")

@@ -294,7 +294,7 @@ WRITTEN: dict[type, str] = {
     memoryview: "numpy.asarray(x), its array", float: "float(x)", complex: "complex(x)",
     int: "int(x)", str: "str(x)", bytes: "bytes(x)",
 }  # fmt: skip
-"""What to write for an object of a class, or of a subclass."""
+"""The remedy for an object of a class, or of a subclass."""
 
 
 def check_static(label: str, leaves: list[Any], dynamic: list[bool], paths: list[str]) -> None:

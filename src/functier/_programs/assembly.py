@@ -50,7 +50,7 @@ LINE_ALONE, LONG, NO_PLACE = 13, 14, 15
 """The kinds of rows of the table of lines that are written."""
 
 _caches: dict[int, int] = {}
-"""How many CACHE follow each opcode."""
+"""The number of CACHE that follow each opcode."""
 
 
 def take_apart(code: CodeType) -> Listing:

@@ -158,7 +158,7 @@ FORMS: dict[str, str] = {
     "cell": "contents({o})",
     "referent": "{o}()",
 }
-"""How a fact is read: of `o`, the owner; of `d`, its dict; by `k`, the key."""
+"""The source that reads a fact: of `o`, the owner; of `d`, its dict; by `k`, the key."""
 
 TESTS: dict[str, str] = {
     "items": "same_items({o}, {v})",

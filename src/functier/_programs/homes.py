@@ -1,4 +1,4 @@
-"""Where code lies: a library whose functions are taken as they are, or code that is followed.
+"""The home of code: a library whose functions are taken as they are, or code that is followed.
 
 NOTE [where a file lies]
     A module may have any name: one of a user may be called ``signal``. So the folder of its file

@@ -35,7 +35,7 @@ OURS = __name__.partition(".")[0], "numpy"
 
 
 class WholeNumbers:
-    """What is known of the whole numbers among the arguments: see NOTE [whole numbers]."""
+    """The whole numbers among the arguments, as far as known: see NOTE [whole numbers]."""
 
     def __init__(self) -> None:
         self.known: dict[Any, dict[int, Any]] = {}

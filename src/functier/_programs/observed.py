@@ -119,7 +119,7 @@ TOLD: dict[str, Told] = {
     "TO_BOOL": ("truth", 1),
     "FORMAT_WITH_SPEC": ("contents", 2),
 }
-"""What the instructions tell that always tell the same."""
+"""The events of instructions that always tell the same."""
 TOLD |= dict.fromkeys(
     (
         "GET_ITER", "GET_YIELD_FROM_ITER", "GET_AITER", "GET_AWAITABLE", "GET_LEN",
@@ -174,7 +174,7 @@ BY_ARGUMENT: dict[int, Callable[[int], list[Told]]] = {
     FORMAT_VALUE: lambda flags: [("contents", 2 if flags & 4 else 1)],
     INTRINSIC: lambda which: [("operands", 1)] * (which == POSITIVE),
 }  # fmt: skip
-"""What an instruction tells, where it depends on the argument."""
+"""The events of instructions, where they depend on the argument."""
 
 NULL: Instruction = (PUSH_NULL, 0, None)
 PLACE = [NULL] if EMPTY_ABOVE else [NULL, (SWAP, 2, None)]

@@ -1,4 +1,4 @@
-"""What a function reads of objects from outside, and what it does to them, as its code tells.
+"""Reads of objects from outside, and changes of them, as the code of a function tells them.
 
 NOTE [the value that was read first]
     A program holds for what was there as it began. A function that changes it is not for a program:

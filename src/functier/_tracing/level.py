@@ -49,7 +49,7 @@ FACTORS: dict[Callable, Callable] = {
     **dict.fromkeys((np.multiply, operator.mul), np.asarray),
     **dict.fromkeys((np.divide, operator.truediv), lambda divisor: 1 / np.asarray(divisor)),
 }
-"""What a product makes of its constant operand."""
+"""The result of a product, by its constant operand."""
 
 
 class TraceLevel(Level):

@@ -47,7 +47,7 @@ RESULT = {
 }  # fmt: skip
 """The write to the result, which changes with the layout."""
 READ = dict.fromkeys(("F", "made", "stepped", "one"), "0.5 * ")
-"""How the arrays are read in the end: as they are, or by an operation that makes others."""
+"""The reads of arrays in the end: as they are, or by an operation that makes others."""
 WRITES = {
     "result": lambda layout: RESULT.get(layout, "r *= t"),
     "source": lambda layout: "b += t" if layout in ("C", "given") else "b *= t",

@@ -25,7 +25,7 @@ ONE, FEW = 1.25 * EPS, 8 * EPS
 """The relative errors of one operation, and of a function."""
 
 TINY = 1e-300
-"""What numbers may lose that are nearly too small."""
+"""The loss of numbers that are nearly too small."""
 
 LARGE = 64**3
 """Products of so many multiplications are NumPy's: bounds would cost as much again."""

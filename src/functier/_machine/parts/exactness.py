@@ -1,4 +1,4 @@
-"""Which nodes the machine computes to the last bit, as NumPy does.
+"""The nodes that the machine computes to the last bit, as NumPy does.
 
 NOTE [answers]
     Python code has chosen by some values, and the program asks for these answers again. Machine
