@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import optree
-from numpy._core import umath
 
 from .._core.key_orders import NAMESPACE
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value, unflatten
 from .._levels.memory import meet, meeting
 from .arguments import Node, facts_of, is_same, node_of, opened, slots_of, space_of
+from .guards import SETTINGS
 from .program import Program
 from .replays import Changed, Replay, has_nan
 from .signature import slots, write_tree
@@ -31,10 +31,6 @@ class Mismatch(BaseException):
 NUMERIC = "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]
 PLAIN = frozenset({int, float, complex, *[np.dtype(char).type for char in NUMERIC]})
 """Types of numbers whose type says their form."""
-
-
-SETTINGS: Any = getattr(getattr(umath, "_extobj_contextvar", None), "get", lambda default: True)
-"""Return None where no settings of `numpy.errstate` hold."""
 
 
 def raises() -> bool:

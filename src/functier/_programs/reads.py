@@ -32,7 +32,6 @@ from .outside import Outside
 from .rewritten import original, tells
 
 ndarray = np.ndarray
-HOME = "library"
 
 SHALLOW = frozenset({len, iter, enumerate, zip, list, tuple, reversed, isinstance, issubclass, type,
                      callable, id, bool, print, repr, range, slice, dict, set, frozenset,
