@@ -122,7 +122,9 @@ class Compiled:
         facts = [*reads.found.values()]
         if reads.reason:  # what the function changes by itself is no reason to trace again
             facts = [fact for fact in facts if Guards([fact]).unchanged()]
-        guards = Guards(facts, [x for x in reached_from([func]) if type(x) is FunctionType])
+        kept = [x for x in reached_from([func]) if type(x) is FunctionType]
+        guards = Guards(facts, kept, found.captured)
+        found.program.read = guards.unchanged
         if (reads.reason and not self._keeps) or not guards.unchanged():
             self._rest(reads.reason or f"it changes {guards.changed()}")
             return found.finish()

@@ -146,7 +146,7 @@ def entry_of(
     lines += [
         f"if {owners[i]} is not {owners[k]}: raise Mismatch" for i, k in program.twins.items()
     ]
-    lines.append("if not unchanged(): raise Mismatch")
+    lines.append("if not (again := unchanged()): raise Mismatch")
     arrays = [
         own for i, (own, form) in enumerate(zip(owners, program._forms))
         if form and form.kind is ndarray and i not in program.twins
@@ -165,9 +165,7 @@ def entry_of(
             space[f"o{k}"] = link
             lines.append(f"if meet({owners[i]}, o{k}()): raise Mismatch")
         lines.append(f"if not {owners[i]}.flags.writeable: raise Mismatch")
-    for i, link in enumerate(program.captured):
-        space[f"w{i}"] = link
-        inputs.append(f"w{i}()")  # which is there, as its name still has it
+    inputs += [f"again[{i}]" for i in range(len(program.captured))]
     called = "run"
     if program._numpys is not None:  # machine code raises no errors of arithmetic
         space |= {"numpys": program._numpys, "settings": SETTINGS, "raises": raises}

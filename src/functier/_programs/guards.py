@@ -8,6 +8,11 @@ NOTE [guards run no code of the user's]
 NOTE [what is held]
     An object of the user's is held weakly where Python allows it. Where it has gone, the program
     no longer holds. Of the contents of a large array a number is kept.
+
+NOTE [arrays that are read again]
+    An array that was found by a name, an attribute or an item is the one that is there now, if it
+    has the form of before. All ways to it have to give one again. It is the same array as before
+    where something besides its form counts: its contents, or which array it is.
 """
 
 import dis
@@ -40,7 +45,8 @@ class Fact(NamedTuple):
     Attributes
     ----------
     kind : str
-        The way in which it was read, a key of `FORMS`.
+        The way in which it was read, a key of `FORMS` or `TESTS`; or "identity" of an array that
+        no other one stands for.
     owner, key, value : object
         What it was read from, by which name or index, and what there was; `EMPTY` is nothing.
     words : str
@@ -165,7 +171,7 @@ TESTS: dict[str, str] = {
     "pairs": "same_pairs({o}, {v})",
     "class": "same_pairs({d}.copy(), {v})",
     "function": "same_function({o}, {v})",
-    "form": "form_of_array({o}) == {v}",
+    "form": "({o}.shape, {o}.dtype, {o}.strides, {o}.flags.writeable) == {v}",
     "contents": "same_contents({o}, {v})",
     "settings": "settings() == {v}",
 }
@@ -175,12 +181,13 @@ TESTS: dict[str, str] = {
 class Writer:
     """The source of the function that checks some facts."""
 
-    def __init__(self, facts: list[Fact], kept: Iterable[Any] = ()):
+    def __init__(self, facts: list[Fact], kept: Iterable[Any], arrays: Iterable[ndarray]):
         self.strong = {id(x) for x in kept}
+        self.fixed = {id(x) for fact in facts for x in fixed_by(fact)}
         self.space: dict[str, Any] = {
             "same": same, "same_items": same_items, "same_pairs": same_pairs, "contents": contents,
             "same_function": same_function, "same_contents": same_contents, "slot_of": slot_of,
-            "form_of_array": form_of_array, "plain": plain, "settings": settings,
+            "plain": plain, "settings": settings, "ndarray": ndarray,
         }  # fmt: skip
         self.names: dict[int, str] = {}
         self.dicts: dict[int, str] = {}
@@ -188,9 +195,13 @@ class Writer:
         self.absent: dict[str, list[Any]] = {}
         for i, fact in enumerate(facts):
             self.write(i, fact)
+        found = [f"{self.names[id(x)]}, " for x in arrays]
+        self.result = f"({''.join(found)})" if found else "True"
 
     def write(self, i: int, fact: Fact) -> None:
         kind, owner, key, value, _ = fact
+        if kind == "identity":
+            return
         o = self.held(i, owner)
         d = self.dict_of(i, owner, o) if kind in ("attribute", "of class", "class") else ""
         if kind == "function" and value[1:] == ((), (), ()):
@@ -224,6 +235,9 @@ class Writer:
 
     def differs(self, i: int, now: str, value: Any) -> str:
         """Return the source of the question whether a value is another one."""
+        if type(value) is ndarray and id(value) not in self.fixed and id(value) not in self.names:
+            name = self.names[id(value)] = f"y{i}"
+            return f"type({name} := {now}) is not ndarray"
         if is_value(value) or type(value) is tuple:
             self.space[f"v{i}"] = value
             if value is None or type(value) is bool:
@@ -271,10 +285,23 @@ class Writer:
         ])  # fmt: skip
         errors = "KeyError, IndexError, ValueError, AttributeError, TypeError"
         source = f"def unchanged():\n    try:\n{body or '        pass'}\n    except ({errors}):\n"
-        source += f"        return {'-1' if failing else 'False'}\n    return True\n"
+        source += f"        return {'-1' if failing else 'False'}\n    return {self.result}\n"
         space = dict(self.space)
         exec(source, space)
         return space["unchanged"]
+
+
+def fixed_by(fact: Fact) -> Iterable[Any]:
+    """Return objects that have to be the same ones: see NOTE [arrays that are read again]."""
+    if fact.kind in ("contents", "identity"):
+        return (fact.owner,)
+    if fact.kind == "function":
+        return (*fact.value[1], *fact.value[3])
+    if fact.kind == "class":
+        return fact.value.values()
+    if fact.kind == "pairs":
+        return fact.value[1]
+    return fact.value if fact.kind == "items" else ()
 
 
 def has_plain_dict(kind: type) -> bool:
@@ -299,13 +326,15 @@ class Guards:
     Attributes
     ----------
     unchanged : callable
-        Tells if all facts hold.
+        Tells if all facts hold: it returns the `arrays` as they are now, or True without any.
     words : list of str
         The facts for people.
     """
 
-    def __init__(self, facts: list[Fact], kept: Iterable[Any] = ()):
-        writer = Writer(facts, kept)
+    def __init__(
+        self, facts: list[Fact], kept: Iterable[Any] = (), arrays: Iterable[ndarray] = ()
+    ):
+        writer = Writer(facts, kept, arrays)
         self.unchanged = writer.function()
         self.failing = writer.function(failing=True)
         self.words = [fact.words for fact in facts]

@@ -18,6 +18,7 @@ from .._core.reached import EMPTY, contents
 from .._core.tensor import Tensor
 from .._mutation.array import Array
 from .arguments import node_of
+from .captured import root_of
 from .guards import (
     TESTS,
     Fact,
@@ -69,13 +70,16 @@ class Outside:
         self.found: dict[tuple, Fact] = {}
         self.open: dict[int, Any] = {}
         self.reason: str | None = None
-        self.cls: type = Tensor  # of the tensors of the trace
+        self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
+        self.level: Any = None  # that of the trace
 
     def forget(self) -> None:
         """Let go of the objects: guards hold what they need."""
         self.outer.clear()
         self.found.clear()
         self.open.clear()
+        self.memories.clear()
+        self.level = None
 
     def unwatched(self, reason: str) -> None:
         """End the trace, or note why later calls cannot be sure."""
@@ -104,6 +108,7 @@ class Outside:
         self.outer[id(x)] = x
         kind = type(x)
         if kind is ndarray:
+            self.memories.setdefault(id(root_of(x)), []).append(x)
             self.fact("form", x, "", form_of_array(x), f"the form of an array {x.shape}")
         elif isinstance(x, type):
             for each in x.__mro__:
@@ -282,11 +287,11 @@ class Outside:
 
     def contents(self, x: Any) -> None:
         """Note all items of a container; anything else is asked by its methods."""
-        if id(x) not in self.outer:
-            return
         kind = type(x)
         if kind is ndarray:
             return self.array(x)
+        if id(x) not in self.outer:
+            return None
         if kind is Array:
             return self.unwatched("it reads an array of functier.numpy that was made outside")
         if isinstance(x, BOXES):
@@ -307,31 +312,28 @@ class Outside:
         return self.operator(x)
 
     def array(self, x: ndarray) -> None:
-        """Note the contents of an array."""
-        self.fact("contents", x, "", contents_of_array(x), f"the contents of an array {x.shape}")
-        self.fact("settings", np.geterr, "", settings(), "the settings of numpy.errstate")
-        if x.dtype.hasobject:
-            for each in x.flat:
-                self.bring(each)
-                self.open_class(type(each))
+        """Note the contents of an array from outside, or of those that a view is of."""
+        for each in self.those_of(x):
+            words = f"the contents of an array {each.shape}"
+            self.fact("contents", each, "", contents_of_array(each), words)
+            self.fact("settings", np.geterr, "", settings(), "the settings of numpy.errstate")
+            if each.dtype.hasobject:
+                for part in each.flat:
+                    self.bring(part)
+                    self.open_class(type(part))
+
+    def identity(self, x: ndarray) -> None:
+        """Note which arrays from outside there are, as another one would not do."""
+        for each in self.those_of(x):
+            self.fact("identity", each, "", None, f"which array {each.shape} it is")
 
     def arrays(self) -> list[ndarray]:
         """Return the arrays from outside."""
         return [x for x in self.outer.values() if type(x) is ndarray]
 
-    def array_inside(self, x: Any) -> None:
-        """Note the contents of the array from outside that an array is a view of."""
-        while type(x) is ndarray and id(x) not in self.outer:
-            x = x.base
-        self.array(x)
-
-    def is_outer_array(self, x: Any) -> bool:
-        """Tell if an array is a view of one from outside."""
-        while type(x) is ndarray:
-            if id(x) in self.outer:
-                return True
-            x = x.base
-        return False
+    def those_of(self, x: ndarray) -> list[ndarray]:
+        """Return the arrays from outside that an array is one of, or shares memory with."""
+        return [x] if id(x) in self.outer else self.memories.get(id(root_of(x)), [])
 
     def partial(self, x: functools.partial) -> None:
         if id(x) not in self.outer:
@@ -363,7 +365,7 @@ class Outside:
             if stands_for is not None and is_of_library(type(x)):
                 waiting.append(getattr(x, stands_for))
                 continue
-            if id(x) in self.outer and not (inside and is_of_library(type(x))):
+            if not (inside and is_of_library(type(x))):
                 self.contents(x)
             if isinstance(x, BOXES):
                 waiting += dict.values(x) if isinstance(x, dict) else x
