@@ -183,7 +183,7 @@ class Writer:
 
     def __init__(self, facts: list[Fact], kept: Iterable[Any], arrays: Iterable[ndarray]):
         self.strong = {id(x) for x in kept}
-        self.fixed = {id(x) for fact in facts for x in fixed_by(fact)}
+        self.fixed = {id(fact.owner) for fact in facts if fact.kind in ("contents", "identity")}
         self.space: dict[str, Any] = {
             "same": same, "same_items": same_items, "same_pairs": same_pairs, "contents": contents,
             "same_function": same_function, "same_contents": same_contents, "slot_of": slot_of,
@@ -291,19 +291,6 @@ class Writer:
         return space["unchanged"]
 
 
-def fixed_by(fact: Fact) -> Iterable[Any]:
-    """Return objects that have to be the same ones: see NOTE [arrays that are read again]."""
-    if fact.kind in ("contents", "identity"):
-        return (fact.owner,)
-    if fact.kind == "function":
-        return (*fact.value[1], *fact.value[3])
-    if fact.kind == "class":
-        return fact.value.values()
-    if fact.kind == "pairs":
-        return fact.value[1]
-    return fact.value if fact.kind == "items" else ()
-
-
 def has_plain_dict(kind: type) -> bool:
     """Tell if the attribute ``__dict__`` of a class's objects is Python's own."""
     found = [each.__dict__["__dict__"] for each in kind.__mro__ if "__dict__" in each.__dict__]
@@ -331,9 +318,7 @@ class Guards:
         The facts for people.
     """
 
-    def __init__(
-        self, facts: list[Fact], kept: Iterable[Any] = (), arrays: Iterable[ndarray] = ()
-    ):
+    def __init__(self, facts: list[Fact], kept: Iterable[Any] = (), arrays: Iterable[ndarray] = ()):
         writer = Writer(facts, kept, arrays)
         self.unchanged = writer.function()
         self.failing = writer.function(failing=True)

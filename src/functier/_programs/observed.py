@@ -163,7 +163,9 @@ AS_BOOL = 16 if sys.version_info >= (3, 13) else 0
 """The bit of COMPARE_OP that asks for the truth of the result."""
 
 KNOWN = (3, 11) <= sys.version_info < (3, 14) and sys.implementation.name == "cpython"
-_probe = compile("x.a(b)\nif x.c: +x\na, b = x", "", "exec")  # has the CACHE of all that is inserted
+_probe = compile(
+    "x.a(b)\nif x.c: +x\na, b = x", "", "exec"
+)  # has the CACHE of all that is inserted
 _found = take_apart(_probe).instructions if KNOWN else []
 POSITIVE = next((argument for opcode, argument, _ in _found if opcode == INTRINSIC), -1)
 """The number of the unary plus, from 3.12 on."""

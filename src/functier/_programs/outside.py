@@ -20,7 +20,7 @@ from .._mutation.array import Array
 from .arguments import node_of
 from .captured import root_of
 from .guards import (
-    TESTS,
+    FORMS,
     Fact,
     contents_of_array,
     form_of_array,
@@ -92,12 +92,14 @@ class Outside:
         place = kind, id(owner), (type(key), key) if is_value(key) else id(key)
         if place not in self.found:
             self.found[place] = Fact(kind, owner, key, value, words)
-            if kind not in TESTS and kind != "type":
-                self.bring(value)
+            if kind in FORMS and kind != "type":
+                self.bring(value, True)
         return value
 
-    def bring(self, x: Any) -> None:
-        """Note an object that was there before."""
+    def bring(self, x: Any, read: bool = False) -> None:
+        """Note an object that was there before; a fact reads it, or it is in another object."""
+        if type(x) is ndarray and not read:
+            self.fact("identity", x, "", None, f"which array {x.shape} it is")
         if id(x) in self.outer or isinstance(x, IMMUTABLE) or x is EMPTY:
             if not (type(x) not in (int, float, str) and is_of_user(type(x))):
                 return

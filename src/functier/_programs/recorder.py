@@ -171,14 +171,16 @@ class RecordLevel(Level):
         if x.dtype.kind not in "fc":
             return None
         for base in self.reads.those_of(x):
-            way = None if x is base else way_to(x, base)
-            if way is None and x is not base:
+            way = [] if x is base else way_to(x, base)
+            if way is None:
                 continue
             if id(base) not in self.captured:
                 node = Node(None, (), {}, form_of(base))
                 self.captured[id(base)] = base, self.tensor(base, node)
-            tensor = self.captured[id(base)][1]
-            return tensor if way is None else self.record(way[0], (tensor, way[1]), {})
+            tensor: Any = self.captured[id(base)][1]
+            for func, part in way:
+                tensor = self.record(func, (tensor, part), {})
+            return tensor
         return None
 
     def check_constants(self) -> None:
