@@ -135,9 +135,9 @@ class Compiled:
         if machine and self.warm:
             notes = machine_of(found.program, found.program._graph, self.fastmath, self.threads)
         cold = machine and not self.warm
-        entry = entry_of(found.program, args, kwargs, guards.unchanged, found.program._checks, cold)
+        entry = entry_of(found.program, args, kwargs, guards, found.program._checks, cold)
         if cold:
-            entry = self._cold(found.program, entry, guards.unchanged, notes)
+            entry = self._cold(found.program, entry, guards, notes)
         with LOCK:
             strides = [getattr(x, "strides", None) for x in leaves]
             others = [
@@ -170,16 +170,14 @@ class Compiled:
             self._misses.add(LIMIT)
             self._odd = True
 
-    def _cold(
-        self, program: Program, numpys: Callable, unchanged: Callable[[], bool], notes: list
-    ) -> Callable:
+    def _cold(self, program: Program, numpys: Callable, guards: Guards, notes: list) -> Callable:
         """Return an entry that makes machine code at the first call that the program is for."""
         graph: Any = program._graph
 
         def entry(*args: Any, **kwargs: Any) -> Any:
             result = numpys(*args, **kwargs)
             notes[:] = machine_of(program, graph, self.fastmath, self.threads)
-            warm = entry_of(program, args, kwargs, unchanged, program._checks)
+            warm = entry_of(program, args, kwargs, guards, program._checks)
             with LOCK:
                 self._variants = tuple([
                     v._replace(entry=warm) if v.program is program else v for v in self._variants

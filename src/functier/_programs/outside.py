@@ -28,7 +28,7 @@ from .guards import (
     is_value,
     settings,
 )
-from .homes import is_followed, is_of_library, is_of_user
+from .homes import HOME, is_followed, is_of_library, is_of_user
 from .objects import BARE, BOXES, CACHES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
 from .rewritten import original
 
@@ -72,6 +72,7 @@ class Outside:
         self.reason: str | None = None
         self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
         self.level: Any = None  # that of the trace
+        self.roots: set[int] = set()  # functions that get the arguments of the compiled one
 
     def forget(self) -> None:
         """Let go of the objects: guards hold what they need."""
@@ -151,15 +152,20 @@ class Outside:
                 self.given(had.get(name), x)
         return None
 
-    def enter(self, func: Any) -> None:
-        """Let a function tell what it reads; one from outside is a fact."""
-        if type(func) is not FunctionType:
+    def enter(self, func: Any, key: str = "") -> None:
+        """Let a function tell what it reads; one from outside is a fact.
+
+        Its key is "called" where all calls give it all arguments, and "all" where the function
+        itself asks for defaults.
+        """
+        if type(func) is not FunctionType or original(func).co_filename.startswith(HOME):
             return
         if id(func) in self.outer:
             code = original(func)
             facts = function_facts(func, code)
-            known = ("function", id(func), "") in self.found
-            self.fact("function", func, "", facts, f"the function {func.__qualname__}")
+            key = "called" if key == "" and id(func) in self.roots else key
+            known = ("function", id(func), (str, key)) in self.found
+            self.fact("function", func, key, facts, f"the function {func.__qualname__}")
             if not known and is_followed(code):
                 for x in (*(func.__closure__ or ()), *facts[1], *facts[3]):
                     self.bring(x)

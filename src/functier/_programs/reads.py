@@ -14,7 +14,6 @@ import collections
 import functools
 import itertools
 import operator
-import os
 import sys
 import types
 import weakref
@@ -28,7 +27,7 @@ from .._core.reached import EMPTY, contents, reached_from
 from .._core.tensor import Tensor
 from .captured import gives_view, is_view
 from .guards import slot_of
-from .homes import LIBRARIES, home_of, is_followed, is_of_user
+from .homes import HOME, LIBRARIES, home_of, is_followed, is_of_user
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
 from .outside import Outside
 from .rewritten import original, tells
@@ -67,7 +66,6 @@ ASK_FORM = frozenset({len, isinstance, callable, np.shape, np.ndim, np.size, np.
 """Functions that ask for no more of an array."""
 
 DISPATCHER = type(np.sum)
-HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 class Reads(Outside):
@@ -101,7 +99,7 @@ class Reads(Outside):
             self.class_attribute(owner, name)
         elif kind is FunctionType:
             if name in ("__code__", "__defaults__", "__kwdefaults__", "__closure__"):
-                self.enter(owner)
+                self.enter(owner, "all")
                 self.bring(owner.__defaults__)
                 self.bring(owner.__kwdefaults__)
                 self.bring(owner.__closure__)
