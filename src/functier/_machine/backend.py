@@ -210,7 +210,7 @@ class MachineProgram:
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
     ):
         division = Division(graph, contract)
-        bounded = doubted(graph, contract) if division.inexact() and trusts else None
+        bounded = doubted(graph, contract) if division.rounded and trusts else None
         self.bounded = bounded is not None
         if bounded is not None:
             graph, division = bounded, Division(bounded, contract, True)

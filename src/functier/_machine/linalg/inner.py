@@ -10,6 +10,7 @@ NOTE [to the last bit]
 import ctypes
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ def run(place: int, arrays: Sequence[np.ndarray], sizes: Sequence[int], steps: S
     Loop(place)(ctypes.addressof(pointers), ctypes.addressof(counts), ctypes.addressof(strides), 0)
 
 
-def layout(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> tuple[tuple, tuple]:
+def layout(a: Any, b: Any, out: Any) -> tuple[tuple, tuple]:
     """Return sizes and steps of a product of arrays, or of what has such a form."""
     (rows, down), (columns, across) = (1, 0), (1, 0)
     if len(a.shape) == 2:

@@ -66,8 +66,8 @@ def called(low: Lowering, kernel: Any, operands: list[Ref], form: Form) -> Ref:
 def product(low: Lowering, node: Node) -> Ref:
     a, b = [taken(low, x) for x in node.args]
     out = np.empty(node.form.shape)  # for its strides
-    forms = [x.form for x in node.args]
-    kernel = inner.call(np.matmul, ("%a", "%b", "%out"), *inner.layout(*forms, out))
+    layout = inner.layout(node.args[0].form, node.args[1].form, out)
+    kernel = inner.call(np.matmul, ("%a", "%b", "%out"), *layout)
     return called(low, kernel, [a, b], node.form)
 
 

@@ -148,22 +148,24 @@ class Division:
                     latest[node.args[0]] = node
         self.rounded: set[Node] = set()
         self.by_loops: set[Node] = set()
+        lost: set[Node] = set()
         if not bounded:
             self.rounded, self.by_loops = rounded(graph, self.before, contract)
         # The memories that are NumPy's.
-        self.numpys = {node.args[0] for node in self.rounded if is_effect(node)}
+        self.numpys: set[Node] = set()
         while True:
+            self.numpys |= {node.args[0] for node in self.rounded if is_effect(node)}
             try:
                 self.divide()
-                break
             except Spread as spread:
                 self.numpys.add(spread.args[0])
+                continue
+            lost |= self.by_loops - self.known.keys()  # operands lie in another order
+            if self.by_loops.isdisjoint(lost):
+                break
+            self.rounded, self.by_loops = rounded(graph, self.before, contract, lost)
         self.part_views()
         self.choose()
-
-    def inexact(self) -> bool:
-        """Tell if NumPy computes something because an answer depends on it."""
-        return bool(self.rounded) or not self.by_loops <= self.known.keys()
 
     def part_views(self) -> None:
         """Let NumPy make views of a result, where several results share its memory."""

@@ -9,6 +9,7 @@ NOTE [answers]
 """
 
 import operator
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,12 @@ SELECTING = frozenset({np.maximum, np.minimum, np.logical_and, np.logical_or})
 """Ufuncs whose reductions do not depend on the order."""
 
 
-def rounded(graph: Graph, before: dict[Node, Node], contract: bool) -> tuple[set[Node], set[Node]]:
+def rounded(
+    graph: Graph, before: dict[Node, Node], contract: bool, lost: Collection[Node] = ()
+) -> tuple[set[Node], set[Node]]:
     """Return the nodes that NumPy has to compute, and those for NumPy's loops: see NOTE [answers].
 
-    `before` has the effect that runs before another one.
+    `before` has the effect that runs before another one, and `lost` what no loop is for.
     """
     found: set[Node] = set()
     by_loops: set[Node] = set()
@@ -53,8 +56,9 @@ def rounded(graph: Graph, before: dict[Node, Node], contract: bool) -> tuple[set
             if node in before:
                 waiting.append(before[node])
             if not is_exact(node, contract):
-                (by_loops if can_be_exact(node) else found).add(node)
-    waiting = [*found, *by_loops]
+                by_loop = node not in lost and can_be_exact(node)
+                (by_loops if by_loop else found).add(node)
+    waiting = [*found]
     while waiting:
         for node in waiting.pop().parents():
             alike = node.func is None or lies_alike(node.form)
