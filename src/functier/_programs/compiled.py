@@ -422,8 +422,9 @@ def compile(  # torch.compile has this name
     number, and gets another answer; and where something that the function has read is another one:
     a global name, a closed-over variable, a default, an attribute of an object, a module or a
     class, an item of a list or a dict, or the code of a function. Captured arrays of floats are
-    read at each call, as arguments are. Where the contents of an array have decided something,
-    such as an index, they are compared.
+    read at each call, as arguments are, also where the name has another one of this form. Where the
+    contents of an array have decided something, such as an index, or plain NumPy has computed with
+    captured arrays alone, they are compared.
 
     A whole number among the arguments is part of the first program, as it may be a size or an axis.
     Once it has had two values it is an input, and Python code that asks for it is a check, as for

@@ -26,7 +26,7 @@ def can_be_exact(node: Node) -> bool:
         return False
     shapes = [x.form.shape for x in given]
     if node.func in SUMS or node.func is np.linalg.norm:
-        return len(node.args) == 1 and fits(given[0].form)
+        return len(node.args) == len(given) == 1 and fits(given[0].form)
     if node.func not in PRODUCTS or len(shapes) != 2 or len(node.args) != 2:
         return False
     dims = [len(shape) for shape in shapes]
@@ -88,10 +88,9 @@ def norm(low: Lowering, node: Node) -> Any:
     if not can_be_exact(node):
         raise Unknown("it has options, or takes no array of floats without gaps")
     x = taken(low, node.args[0])
-    sizes, steps = (1, 1, x.size, 1), (0, 0, 0, 0, 8, 8, 0, 0, 0)
-    found = called(
-        low, inner.call(np.matmul, ("%a", "%b", "%out"), sizes, steps), [x, x], node.form
-    )
+    layout = (1, 1, x.size, 1), (0, 0, 0, 0, 8, 8, 0, 0, 0)
+    kernel = inner.call(np.matmul, ("%a", "%b", "%out"), *layout)
+    found = called(low, kernel, [x, x], node.form)
     return low.element(np.sqrt, [found], (), FLOAT, (FLOAT,))
 
 
