@@ -24,7 +24,7 @@ import numpy as np
 
 from .._core.agreement import settle_masks
 from .._core.border import converted, one_value
-from .._core.errors import LevelError, MutationError
+from .._core.errors import LevelError
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import LEVELS
@@ -440,8 +440,7 @@ class Level:
             raise error
 
     check_shuffle, convert, has_text, index = check_shuffle, convert, has_text, index
-    place, window = place, window
-    repr, card = text_of, table_of
+    place, window, repr, card = place, window, text_of, table_of
 
     def where(self) -> str:
         """Return the file and line of the call or the ``with`` that made this level."""
