@@ -184,6 +184,17 @@ def test_arrays_are_let_go():
         compiled.programs[0](W)
 
 
+def test_arrays_of_a_module_that_is_compiled_are_arguments_alone():
+    """No fact is about them, and other weights need no trace."""
+    net = ft.nn.Sequential(ft.nn.Linear(3, 3), ft.nn.Tanh(), ft.nn.Linear(3, 3))
+    compiled = ft.compile(net, backend="numpy")
+    for factor in (1.0, 2.0, 3.0):
+        net[0].weight = ft.nn.Parameter(np.full((3, 3), factor))
+        np.testing.assert_array_equal(compiled(W), net(W))
+    assert compiled._traced == 1
+    assert "contents" not in compiled.explain()
+
+
 # ---- planted faults ----
 
 

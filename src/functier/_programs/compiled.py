@@ -303,7 +303,8 @@ def has_state(func: Callable) -> bool:
 
 
 def calling(func: Callable) -> Callable:
-    """Return a function that takes `func`, and its arguments."""
+    """Return a function that takes `func`, and its arguments: it does not hold `func`."""
+    name = name_of_function(func)
 
     def call(module: Callable, *args: Any, **kwargs: Any) -> Any:
         result = module(*args, **kwargs)
@@ -311,13 +312,13 @@ def calling(func: Callable) -> Callable:
             if isinstance(x, Tensor) and was_written(x):
                 raise x.level.refusal(
                     MutationError,
-                    f"{name_of_function(func)} writes to an array of the module, which later "
+                    f"{name} writes to an array of the module, which later "
                     f"calls of the program would not do; return the new value, and set it after "
                     f"the call",
                 )
         return result
 
-    call.__name__ = call.__qualname__ = name_of_function(func)
+    call.__name__ = call.__qualname__ = name
     return call
 
 
