@@ -15,7 +15,7 @@ NOTE [nothing large on a class]
     belong to instances; a level object has names, sizes and numbers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import getitem
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
@@ -407,6 +407,10 @@ class Level:
     def attribute(self, x: Tensor, name: str) -> Any:
         """Look up an attribute in the user's class inside `x`; methods get `x` as `self`."""
         return attribute_inside(self, x, name)
+
+    def note_lost(self, x: Any, y: Any, way: Callable) -> bool:
+        """Note that `y` is a copy here of a view of `x`; see `views`."""
+        return views.note_lost(self, x, y, way)
 
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)

@@ -16,12 +16,10 @@ from weakref import ref
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.op import Op
 from .._core.sharing import LAID
 from .._core.tensor import Tensor
 from .._core.types import Shape
 from .._mutation.array import innermost, view_of, was_written
-from .._mutation.copies import tie
 from .._mutation.layouts import model_layout
 from .memory import owner_of
 
@@ -68,7 +66,7 @@ def window(level: Any, x: Any) -> ndarray:
     if was_written(x):
         return view_of(x).window
     steps = steps_in_numpy(x)
-    return example(x) if steps is None else _model(x, steps)
+    return example(x) if steps is None else model(x, steps)
 
 
 def place(level: Any, x: Any) -> Any:
@@ -76,9 +74,12 @@ def place(level: Any, x: Any) -> Any:
     return view_of(x).memory if was_written(x) else owner_of(example(x))
 
 
-def _model(x: Any, steps: Sequence[int]) -> ndarray:
+def model(x: Any, steps: Sequence[int]) -> ndarray:
+    """Return an array that lies in memory as an example of `x` with these strides."""
     found = example(x)
-    return model_layout(np.lib.stride_tricks.as_strided(found, found.shape, steps), found.dtype)
+    made = model_layout(np.lib.stride_tricks.as_strided(found, found.shape, steps), found.dtype)
+    made.flags.writeable = found.flags.writeable
+    return made
 
 
 def steps_in_numpy(x: Any) -> list[int] | None:
@@ -173,24 +174,3 @@ def _pairs(forms: list, find: Callable, given: tuple) -> list[tuple[int, int]]:
         return []
     here = forms[0][1][-len(shape) :]
     return sorted([(here[axis], there[axis]) for axis in long], reverse=True)
-
-
-def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
-    """Return `y`, a reshape of `x`: a copy, or noted as a view, where it is one in NumPy alone."""
-    value = x._value
-    if type(value) is ndarray and not level.laid:
-        strides, k = value.strides, level.k
-        if value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
-            if min(strides) >= 0:
-                return y
-    steps = None if is_hidden(x) else steps_in_numpy(x)
-    if steps is None:
-        return y
-    form = _model(x, steps)
-    view = np.may_share_memory(op.func(form, **given), form)
-    if view == (owner_of(x) is owner_of(y)):
-        return y
-    if not view:
-        return np.copy(y)
-    tie(op.func, level.place(x), y)
-    return y

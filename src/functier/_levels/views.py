@@ -15,6 +15,7 @@ NOTE [a row is noted where it is read]
 """
 
 import gc
+from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
@@ -27,9 +28,12 @@ from .._core.tensor import Tensor
 from .._core.types import Index, Shape
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
+from .._mutation.copies import taking, tie
+from .._mutation.layouts import address
+from .._mutation.memory import View
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
-from .lying import as_in_numpy, example, is_hidden
+from .lying import example, is_hidden, model, steps_in_numpy, values_of
 from .memory import meet, owner_of
 
 ndarray = np.ndarray
@@ -97,7 +101,7 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
-    if op.views == "either" and (level.laid or level.batches):
+    if op.views == "either" and (level.batches or level.laid or type(x._value) is not ndarray):
         y = as_in_numpy(level, op, x, y, given)
     if op.order is not None:
         y = in_order(op.order, (x,), y)
@@ -110,6 +114,31 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     if op.func is np.copy and "order" not in given:  # unlike the method, which gives an order
         return note_box(y)
     return note_result(op, (x,), y)
+
+
+def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
+    """Return `y`, a reshape of `x`: a copy, or noted as a view, where it is one in NumPy alone."""
+    value = x._value
+    if type(value) is not ndarray and is_hidden(x):
+        return y
+    if not level.laid:
+        value, k = (value, level.k) if type(value) is ndarray else values_of(x)
+        strides = value.strides
+        if not k or value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
+            if min(strides, default=0) >= 0:
+                return y
+    steps = steps_in_numpy(x)
+    if steps is None:
+        return y
+    form = model(x, steps)
+    view = np.may_share_memory(op.func(form, **given), form)
+    if view == (owner_of(x) is owner_of(y)):
+        return y
+    if not view:
+        return np.copy(y)
+    if not note_lost(level, x, y, taking(op.func, (form,), given, form, 0)):
+        tie(op.func, level.place(x), y)
+    return y
 
 
 def note_made(op: Op, args: tuple, kwargs: dict, y: Any) -> Any:
@@ -206,15 +235,16 @@ def as_point(x: Any) -> Any:
 
 
 class Row(ref):
-    """A reference to the array that owns the memory of a row; the row is ``source[index]``.
+    """A reference to the array that owns the memory of a copy, which is a view in NumPy.
 
-    `layout` is the shape and the strides of the copy, where that is a view of its owner.
+    It is ``source[way]``, or `way` takes its view from that of the source. `layout` is the shape
+    and the strides of the copy, where that is a view of its owner.
     """
 
-    __slots__ = ("index", "key", "layout", "rows", "source")
+    __slots__ = ("key", "layout", "rows", "source", "way")
 
     source: Any
-    index: tuple
+    way: tuple | Callable[[View], View | None]
     key: int
     rows: dict[int, "Row"]
     layout: tuple[Shape, tuple[int, ...]] | None
@@ -269,23 +299,38 @@ def _note_view(x: Any, parts: tuple, y: Any, value: ndarray) -> Any:
     return y
 
 
-def _note_row(x: Any, parts: tuple, y: Any, owner: Any, layout: Any) -> None:
-    """Note that `y`, whose memory is that of `owner`, is ``x[parts]``."""
+def note_lost(level: Any, x: Any, y: Any, way: Callable[[View], View | None]) -> bool:
+    """Note that `y` is a copy here of what is a view of `x` in NumPy; False where that cannot be."""
+    if type(x) is not level.cls or type(y) is not level.cls or was_written(x) or was_written(y):
+        return False
+    value, owner = innermost(y), owner_of(y)
+    if owner is None or owner.dtype != innermost(x).dtype or value.dtype != owner.dtype:
+        return False
+    if address(value) != address(owner) or id(owner) in (level.rows or ()):
+        return False
+    _note_row(x, way, y, owner, (value.shape, value.strides))
+    return True
+
+
+def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> None:
+    """Note that `y`, whose memory is that of `owner`, is a row of `x`; see `Row`."""
     level = y.level
     rows = level.rows
     if rows is None:
         rows = level.rows = {}
     key = id(owner)
     rows[key] = row = Row(owner, _forget)
-    row.source, row.index, row.key, row.rows, row.layout = x, parts, key, rows, layout
+    row.source, row.way, row.key, row.rows, row.layout = x, way, key, rows, layout
     if level.taken is not None:
         level.taken.setdefault(key, []).append(ref(y))
 
 
-def numbers_of(row: Row, owner: Any) -> tuple | None:
-    """Return the parts of the index of a row that is a view in NumPy; None for one that is none."""
+def is_row(row: Row, owner: Any) -> bool:
+    """Tell if a row is a view in NumPy, and its copy has the memory of `owner`."""
     found: Any = row()
-    return numbers_in(row.index) if found is owner and found.size else None
+    if found is not owner or not found.size:
+        return False
+    return callable(row.way) or numbers_in(row.way) is not None
 
 
 def _is_point(part: Any) -> bool:

@@ -32,7 +32,7 @@ from .lineage import levels_of
 from .lying import example
 from .memory import owner_of
 from .origin import home_of
-from .views import Row, find_alive, is_array, numbers_of
+from .views import Row, find_alive, is_array, is_row
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -140,7 +140,7 @@ def _source_of(level: Any, x: Any) -> Any:
     while True:
         owner: Any = owner_of(x)
         row = level.rows.get(id(owner))
-        if row is None or numbers_of(row, owner) is None:
+        if row is None or not is_row(row, owner):
             return x
         if type(row.source) is not level.cls:
             raise level.refusal(
@@ -164,7 +164,7 @@ def _plan_rows(level: Any, memory: Memory, plan: dict[int, tuple[Any, View]]) ->
             owner = row()
             if key in done or owner is None or id(row.source) not in plan:
                 continue
-            if numbers_of(row, owner) is None:
+            if not is_row(row, owner):
                 continue
             more = True
             done.append(key)
@@ -177,7 +177,7 @@ def _plan_rows(level: Any, memory: Memory, plan: dict[int, tuple[Any, View]]) ->
 
 def _views_of_row(level: Any, row: Row, owner: ndarray, source: View) -> Iterator[tuple]:
     """Return the tensors that are views of the copy of a row, with the views that they become."""
-    shifted: Any = shifted_item(source, row.index)
+    shifted: Any = row.way(source) if callable(row.way) else shifted_item(source, row.way)
     form = shifted.window
     layout = (owner.shape, owner.strides) if row.layout is None else row.layout
     whole: ndarray = np.lib.stride_tricks.as_strided(owner, *layout)
@@ -204,7 +204,7 @@ def _has_rows(level: Any, memory: Memory) -> bool:
         for row in list((inner.rows or {}).values()):
             source, owner = row.source, row()
             if owner is not None and was_written(source) and view_of(source).memory is memory:
-                if numbers_of(row, owner) is not None:
+                if is_row(row, owner):
                     return True
     return False
 

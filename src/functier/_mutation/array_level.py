@@ -151,7 +151,8 @@ class ArrayLevel(RootLevel):
                             return close(new) if closed else new
                         layout = layout_of(value, memory.start)
                         shown = window_of(memory.flat, layout)
-                        shown.flags.writeable = func not in READ_ONLY and not view.readonly
+                        may_write = kwargs.get("writeable", func not in READ_ONLY)
+                        shown.flags.writeable = may_write and not view.readonly
                         return on_view(View(memory, shown))
                 new = make_writable(value)
                 return close(new) if closed else new
@@ -190,6 +191,9 @@ class ArrayLevel(RootLevel):
 
     def place(self, x: Any) -> Memory:
         return view_of(x).memory
+
+    def note_lost(self, x: Any, y: Any, way: Callable) -> bool:
+        return False  # what is a view of it is none of a tensor
 
     def snapshot(self, x: Any) -> Any:
         return view_of(x).snapshot()

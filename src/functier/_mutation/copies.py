@@ -22,11 +22,12 @@ from .._core.root import convert_to, tree_map
 from .._core.sharing import may_be_view
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
-from .array import is_array
+from .array import innermost, is_array, was_written
 from .layouts import laid_as
 from .memory import CHOSEN, REGION, Memory, View
 
 ndarray = np.ndarray
+OPERAND = object()
 Partners = list[tuple[Any, str, str]]
 """Each a weak reference, the name of the function, and the file and line of its call."""
 
@@ -118,12 +119,43 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     tree_map(results.append, func(*models, **kwargs))
     found: list[Any] = []
     tree_map(found.append, result)
-    for y, shown in zip(found, results):
+    for at, (y, shown) in enumerate(zip(found, results)):
+        if not (isinstance(y, Tensor) and isinstance(shown, ndarray)):
+            continue
         for x, window in sources:
-            if not (isinstance(y, Tensor) and isinstance(shown, ndarray)):
-                continue
             if hasattr(y.level, "place") and np.may_share_memory(shown, window):
-                tie(func, x.level.place(x), y)
+                if x.level.place(x) is y.level.place(y):
+                    allow_writes(y, shown)
+                elif y.level.note_lost(x, y, taking(func, models, kwargs, window, at)):
+                    break
+                else:
+                    tie(func, x.level.place(x), y)
+
+
+def taking(func: Function, models: tuple, kwargs: dict, own: ndarray, at: int) -> Callable:
+    """Return how to take the view that a function gives as its result with the number `at`.
+
+    It is given the view of the operand for which `own` is in `models`.
+    """
+    models = tree_map(lambda value: OPERAND if value is own else value, models)
+
+    def take(view: View) -> View | None:
+        window = view.window.view(np.int8) if view.window.dtype == bool else view.window
+        results: list[Any] = []
+        tree_map(results.append, func(
+            *tree_map(lambda value: window if value is OPERAND else value, models), **kwargs
+        ))  # fmt: skip
+        shown = results[at]
+        return view.at(shown.view(view.window.dtype)) if np.may_share_memory(shown, window) else None
+
+    return take
+
+
+def allow_writes(y: Any, shown: ndarray) -> None:
+    """Let a view be written to where NumPy's, `shown`, can be."""
+    value = None if was_written(y) else innermost(y)
+    if type(value) is ndarray and not value.flags.writeable:
+        value.flags.writeable = shown.flags.writeable
 
 
 def tie(func: Function | str, a: Any, y: Any) -> None:
