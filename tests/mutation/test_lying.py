@@ -72,8 +72,7 @@ def outcomes(runs=tuple(RUNS)):
 
 def test_writes_to_reshaped_contractions():
     count = outcomes()
-    assert not count["wrong"]
-    assert count["right"] > 5 * count["refused"] > 0, count
+    assert count["right"] > 400 and not count["refused"] + count["wrong"], count
 
 
 @pytest.mark.parametrize("part", ["_pairs", "_steps_apart"])

@@ -9,7 +9,7 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.pytree import flatten
 from .._core.tensor import Tensor
-from .._mutation.layouts import address, layout_of, positions_of
+from .._mutation.layouts import address, layout_of, positions_of, window_of
 from .._mutation.memory import Memory, PartView, View
 from .lineage import levels_of
 from .lying import example
@@ -111,8 +111,8 @@ def view_in(
             int(found[(*origin[:d], 1, *origin[d + 1 :])] - found[origin]) if n > 1 else 0
             for d, n in enumerate(found.shape)
         ]
-        shown = ndarray(found.shape, bool, memory.flat, int(found[origin]), steps)
+        shown = window_of(memory.flat, (int(found[origin]), found.shape, tuple(steps)))
     else:
-        shown = np.empty(found.shape, bool)
+        shown = np.empty(found.shape, memory.flat.dtype)
     shown.flags.writeable = window.flags.writeable or not whole.flags.writeable
     return PartView(memory, shown, rest > 0) if part else View(memory, shown)

@@ -45,10 +45,10 @@ from .attributes import attribute_inside, foreign, forward_attribute
 from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
-from .lying import place, window
+from .lying import place
 from .operands import LISTS, answer_special, array_of, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
-from .views import WRITERS, note_item
+from .views import WRITERS, note_item, window
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]

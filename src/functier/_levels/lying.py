@@ -61,14 +61,6 @@ def is_hidden(x: Any) -> bool:
     return False
 
 
-def window(level: Any, x: Any) -> ndarray:
-    """Return an array that lies in memory as NumPy's does: an example of `x`, where that does."""
-    if was_written(x):
-        return view_of(x).window
-    steps = steps_in_numpy(x)
-    return example(x) if steps is None else model(x, steps)
-
-
 def place(level: Any, x: Any) -> Any:
     """Return what the memory of `x` belongs to."""
     return view_of(x).memory if was_written(x) else owner_of(example(x))

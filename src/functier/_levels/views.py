@@ -29,10 +29,11 @@ from .._core.types import Index, Shape
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
 from .._mutation.copies import taking, tie
-from .._mutation.layouts import address
-from .._mutation.memory import View
+from .._mutation.layouts import address, model_layout
+from .._mutation.memory import Memory, View
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
+from .aliases import view_in
 from .lying import example, is_hidden, model, steps_in_numpy, values_of
 from .memory import meet, owner_of
 
@@ -101,7 +102,9 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
-    if op.views == "either" and (level.batches or level.laid or type(x._value) is not ndarray):
+    if op.views == "either" and (
+        level.batches or level.laid or level.rows or type(x._value) is not ndarray
+    ):
         y = as_in_numpy(level, op, x, y, given)
     if op.order is not None:
         y = in_order(op.order, (x,), y)
@@ -116,21 +119,51 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     return note_result(op, (x,), y)
 
 
+def window(level: Any, x: Any) -> ndarray:
+    """Return an array that lies in memory as NumPy's does: an example of `x`, where that does."""
+    if was_written(x):
+        return view_of(x).window
+    form = _form_in_numpy(level, x)
+    return example(x) if form is None else form
+
+
+def _form_in_numpy(level: Any, x: Any) -> ndarray | None:
+    """Return an array that lies as NumPy's does; None where an example of `x` does."""
+    if level.rows:
+        owner = owner_of(x)
+        row = level.rows.get(id(owner))
+        if row is not None and is_row(row, owner):
+            return _form_of_row(level, x, row, owner)
+    steps = steps_in_numpy(x)
+    return None if steps is None else model(x, steps)
+
+
+def _form_of_row(level: Any, x: Any, row: "Row", owner: Any) -> ndarray:
+    """Return the window that NumPy has for `x`, whose memory is that of a row's copy."""
+    form = model_layout(type(row.source).level.window(row.source), owner.dtype)
+    memory = Memory(form if form.base is None else form.base, level.cls)
+    if callable(row.way):
+        shown: Any = row.way(View(memory, form)).window
+    else:
+        shown = form[tuple([0 if isinstance(part, Tensor) else part for part in row.way])]
+    found = view_in(level, memory, example(x), copy_of_row(row, owner, shown.ndim), shown)
+    return shown[..., :0].reshape(x.shape) if found is None else found.window
+
+
 def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
     """Return `y`, a reshape of `x`: a copy, or noted as a view, where it is one in NumPy alone."""
     value = x._value
     if type(value) is not ndarray and is_hidden(x):
         return y
-    if not level.laid:
+    if not level.laid and not level.rows:
         value, k = (value, level.k) if type(value) is ndarray else values_of(x)
         strides = value.strides
         if not k or value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
             if min(strides, default=0) >= 0:
                 return y
-    steps = steps_in_numpy(x)
-    if steps is None:
+    form = _form_in_numpy(level, x)
+    if form is None:
         return y
-    form = model(x, steps)
     view = np.may_share_memory(op.func(form, **given), form)
     if view == (owner_of(x) is owner_of(y)):
         return y
@@ -300,7 +333,7 @@ def _note_view(x: Any, parts: tuple, y: Any, value: ndarray) -> Any:
 
 
 def note_lost(level: Any, x: Any, y: Any, way: Callable[[View], View | None]) -> bool:
-    """Note that `y` is a copy here of what is a view of `x` in NumPy; False where that cannot be."""
+    """Note that `y` is a copy of what is a view of `x` in NumPy; False where that cannot be."""
     if type(x) is not level.cls or type(y) is not level.cls or was_written(x) or was_written(y):
         return False
     value, owner = innermost(y), owner_of(y)
@@ -323,6 +356,13 @@ def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> None:
     row.source, row.way, row.key, row.rows, row.layout = x, way, key, rows, layout
     if level.taken is not None:
         level.taken.setdefault(key, []).append(ref(y))
+
+
+def copy_of_row(row: Row, owner: ndarray, ndim: int) -> ndarray:
+    """Return an example of the copy of a row, whose memory is that of `owner`."""
+    layout = (owner.shape, owner.strides) if row.layout is None else row.layout
+    whole: ndarray = np.lib.stride_tricks.as_strided(owner, *layout)
+    return whole[(0,) * (whole.ndim - ndim) + (...,)]
 
 
 def is_row(row: Row, owner: Any) -> bool:

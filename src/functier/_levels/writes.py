@@ -32,7 +32,7 @@ from .lineage import levels_of
 from .lying import example
 from .memory import owner_of
 from .origin import home_of
-from .views import Row, find_alive, is_array, is_row
+from .views import Row, copy_of_row, find_alive, is_array, is_row
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -113,7 +113,7 @@ def _begin(level: Any, x: Any) -> View:
         )
     check_arguments(level, whole)
     check_partners(owner)
-    form = model_layout(level.window(tensors[base]))
+    form = model_layout(level.window(tensors[base]), dtype_of(tensors[base]))
     flat = form if form.base is None else form.base
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)
@@ -179,9 +179,7 @@ def _views_of_row(level: Any, row: Row, owner: ndarray, source: View) -> Iterato
     """Return the tensors that are views of the copy of a row, with the views that they become."""
     shifted: Any = row.way(source) if callable(row.way) else shifted_item(source, row.way)
     form = shifted.window
-    layout = (owner.shape, owner.strides) if row.layout is None else row.layout
-    whole: ndarray = np.lib.stride_tricks.as_strided(owner, *layout)
-    whole = whole[(0,) * (whole.ndim - form.ndim) + (...,)]
+    whole = copy_of_row(row, owner, form.ndim)
     alive = {id(t): t for r in level.taken.get(id(owner), ()) if (t := r()) is not None}
     for t in alive.values():
         if was_written(t) or not hasattr(t, "_value") or not is_array(t):

@@ -116,7 +116,8 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     if not sources:
         return
     results: list[Any] = []
-    tree_map(results.append, func(*models, **kwargs))
+    call = func_on(func, args)
+    tree_map(results.append, call(*models, **kwargs))
     found: list[Any] = []
     tree_map(found.append, result)
     for at, (y, shown) in enumerate(zip(found, results)):
@@ -126,7 +127,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
             if hasattr(y.level, "place") and np.may_share_memory(shown, window):
                 if x.level.place(x) is y.level.place(y):
                     allow_writes(y, shown)
-                elif y.level.note_lost(x, y, taking(func, models, kwargs, window, at)):
+                elif y.level.note_lost(x, y, taking(call, models, kwargs, window, at)):
                     break
                 else:
                     tie(func, x.level.place(x), y)
@@ -145,10 +146,36 @@ def taking(func: Function, models: tuple, kwargs: dict, own: ndarray, at: int) -
         tree_map(results.append, func(
             *tree_map(lambda value: window if value is OPERAND else value, models), **kwargs
         ))  # fmt: skip
-        shown = results[at]
-        return view.at(shown.view(view.window.dtype)) if np.may_share_memory(shown, window) else None
+        if not np.may_share_memory(results[at], window):
+            return None
+        return view.at(results[at].view(view.window.dtype))
 
     return take
+
+
+def func_on(func: Function, args: tuple) -> Callable:
+    """Return the function of windows of a memory that gives the views which `func` gives of `args`.
+
+    It is `func`, except that strides are in bytes, of which a window has others.
+    """
+    if func is not np.lib.stride_tricks.as_strided:
+        return func
+    seen = args[0].strides
+
+    def strided(
+        x: ndarray, shape: Any = None, strides: Any = None, subok: bool = False, **options: bool
+    ) -> ndarray:
+        ratios = {own / s for own, s, n in zip(x.strides, seen, x.shape) if n > 1 and s}
+        steps = [s * max(ratios, default=1) for s in (seen if strides is None else strides)]
+        if len(ratios) > 1 or any([step % 1 for step in steps]):
+            raise MutationError(
+                "numpy.lib.stride_tricks.as_strided gives a view of an array that lies in memory "
+                "in another way here; write numpy.lib.stride_tricks.sliding_window_view, or "
+                "as_strided(x.copy(), ...)"
+            )
+        return func(x, shape, [int(step) for step in steps], **options)
+
+    return strided
 
 
 def allow_writes(y: Any, shown: ndarray) -> None:

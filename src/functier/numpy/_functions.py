@@ -179,10 +179,15 @@ def _convert_as(func: Callable, a: Any, args: tuple, kwargs: dict) -> Any:
     shown = func(window, None, *args, **kwargs)
     if not (shown is window or np.may_share_memory(shown, window)):
         source, a = a, _copy(a, order_of(shown))
-        owned = np.copy(window, "K")
-        if func is np.require and func(owned, None, *args, **kwargs) is owned:
+        if func is np.require and _owning(window, *args, **kwargs):
             tie(func, source.level.place(source), a)  # which NumPy may have as one array
     return a if shown.shape == window.shape else np.reshape(a, shown.shape)
+
+
+def _owning(window: np.ndarray, requirements: Any = None, **options: Any) -> bool:
+    """Tell if `numpy.require` copies an array only because it does not own its memory."""
+    rest = [r for r in requirements or () if r.upper() not in ("O", "OWNDATA")]
+    return np.may_share_memory(np.require(window, None, rest, **options), window)
 
 
 def _copy(a: Tensor, *args: Any, **kwargs: Any) -> Tensor:
