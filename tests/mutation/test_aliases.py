@@ -111,9 +111,7 @@ DERIVED = {
     "meshgrid without a copy": lambda y: np.meshgrid(y, [0.0], copy=False)[0],
     "einsum of one": lambda y: np.einsum("i->i", y),
     "einsum of a diagonal": lambda y: np.einsum("iij->ij", y[None, None]),
-    "sliding_window_view": lambda y: np.lib.stride_tricks.sliding_window_view(
-        y, 2, writeable=True
-    ),
+    "sliding_window_view": lambda y: np.lib.stride_tricks.sliding_window_view(y, 2, writeable=True),
     "as_strided": lambda y: fnp.lib.stride_tricks.as_strided(y),
 }
 READ_ONLY = {

@@ -59,6 +59,7 @@ from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level
+from .orders import product_in_order
 from .raised import raise_of_examples
 from .stores import BatchStore
 
@@ -103,7 +104,14 @@ class BatchLevel(Level):
 
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
-        fast = FastCalls(kind, align=align, stretch=stretch, ndarray=ndarray, EVERYTHING=EVERYTHING)
+        fast = FastCalls(
+            kind,
+            align=align,
+            stretch=stretch,
+            ndarray=ndarray,
+            EVERYTHING=EVERYTHING,
+            product_in_order=product_in_order,
+        )
         makers = {
             1: fast.unary("func", "try: y._value = func(x._value)\n" + AGAIN + "unary(func, x)"),
             2: fast.binary("func", BINARY),
@@ -481,11 +489,16 @@ BINARY = {
     "result": f"try: z._value = func(x, y)\n{AGAIN}binary(func, a, b)",
 }
 
+IN_ORDER = """
+z._value = ans
+if type(ans) is not ndarray or not ans.flags.c_contiguous or ans.ndim > level.k + 2:
+    z = product_in_order(a, b, z)
+"""
 PRODUCT = {
     "both": "ans = rule(level.k, a._value, b._value)",
     "left": "ans = rule(level.k, a._value, level.lift(b))",
     "right": "ans = rule(level.k, level.lift(a), b._value)",
-    "result": "z._value = ans",
+    "result": IN_ORDER,
 }
 
 GETITEM = """

@@ -313,6 +313,8 @@ class Level:
                             return dispatch_lists(func, args, kwargs)
                         return func(*args, **kwargs)
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
+            if op.order is not None and cls.level.batches:
+                result = views.in_order(op.order, op.func, args, kwargs, result)
             return views.note_result(op, args, result) if op.boxes or op.views else result
         except LevelError as error:
             raise self.name_error(error) from None

@@ -21,9 +21,7 @@ from weakref import ref
 
 import numpy as np
 
-from .._core.numpy_facts import order_of
 from .._core.op import Op
-from .._core.sharing import ASKED
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
 from .._mutation.array import innermost, view_of, was_written
@@ -36,6 +34,7 @@ from .._mutation.shifts import note_box as note_whole
 from .aliases import view_in
 from .lying import example, is_hidden, model, steps_in_numpy, values_of
 from .memory import meet, owner_of
+from .orders import in_order, made_in_order
 
 ndarray = np.ndarray
 WRITERS: set[tuple[int, str]] = set()
@@ -107,7 +106,7 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     ):
         y = as_in_numpy(level, op, x, y, given)
     if op.order is not None:
-        y = in_order(op.order, (x,), y)
+        y = in_order(op.order, op.func, (x,), given, y)
         if not op.views and not op.boxes:
             return y
     if not x.ndim and type(y) is type(x) and y.ndim and not is_array(x):
@@ -177,30 +176,8 @@ def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
 def note_made(op: Op, args: tuple, kwargs: dict, y: Any) -> Any:
     """Return the result of a body, as it lies in memory in NumPy, and an array or a number."""
     if op.order is not None and not (args and y is args[0]):
-        place = ASKED.get(op.func, len(args))
-        asked = args[place] if place < len(args) else kwargs.get("order")
-        y = in_order((asked.upper(), 0) if asked else op.order, args, y)
+        y = made_in_order(op, args, kwargs, y)
     return note_box(y) if op.boxes else note_number(y, args)
-
-
-def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
-    """Return a new array, or several, as NumPy's lie in memory; see `_core.sharing.ORDERS`."""
-    if type(result) in (tuple, list):
-        return type(result)([in_order(order, args, y) for y in result])
-    if not isinstance(result, Tensor) or result.ndim < 2 or is_hidden(result):
-        return result
-    kind, place = order
-    columns = kind == "F"
-    if kind in ("K", "A"):
-        x = args[place] if place < len(args) else None
-        if not isinstance(x, Tensor) or is_hidden(x):
-            return result
-        window = x.level.window(x)
-        columns = order_of(np.empty_like(window) if kind == "K" else window) == "F"
-    flags = (view_of(result).window if was_written(result) else example(result)).flags
-    if flags.f_contiguous if columns else flags.c_contiguous:
-        return result
-    return np.copy(result, "F" if columns else "C")  # type: ignore[call-overload]
 
 
 def note_box(y: Any) -> Any:

@@ -108,7 +108,7 @@ def view_function(func: Callable, args: tuple, kwargs: dict, compute: Callable[[
             if np.may_share_memory(value, view.memory.flat) or not np.size(value):
                 window = value.view(view.window.dtype)
                 return found.append(wrap(view.at(window)))
-        kept = isinstance(value, np.generic) or not is_writable(value)
+        kept = isinstance(value, np.generic) or 0 in value.strides or not is_writable(value)
         return found.append(None if kept else order_of(value))
 
     def choose(value: Any) -> Any:
