@@ -5,7 +5,7 @@ NOTE [another order than NumPy's]
     one here: the examples of a batch lie among each other where a rule computes them so, and a
     result of `numpy.einsum` has the order of the products that it is made of. A copy in the right
     order would take long, and hardly anybody asks. So who asks gets NumPy's order. A reshape that
-    is a view here alone is copied; of one that is a view in NumPy alone a write is refused.
+    is a view here alone is copied; one that is a view in NumPy alone is noted with its source.
 """
 
 from collections.abc import Callable, Sequence

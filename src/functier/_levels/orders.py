@@ -106,9 +106,9 @@ def _axes_by_model(func: Function, args: tuple, kwargs: dict, rows: range | None
 
 def _lies_by(x: Any, axes: Axes) -> bool:
     """Tell if the elements of `x` lie in a row, with these axes from the outermost on."""
-    form = view_of(x).window if was_written(x) else example(x)
-    steps = None if was_written(x) else steps_in_numpy(x)
-    steps = form.strides if steps is None else steps
+    written = was_written(x)
+    form = view_of(x).window if written else example(x)
+    steps: Sequence[int] = (None if written else steps_in_numpy(x)) or form.strides
     step = form.itemsize
     for axis in reversed(axes):
         if form.shape[axis] != 1 and steps[axis] != step:

@@ -12,6 +12,8 @@ NOTE [a row is noted where it is read]
     memory, by which all views of the copy are found, and the tensor and the index that it was read
     with, which live as long as it does: NumPy's view has its base, too. The first write to one
     of them makes views of all, as it does of other views of the memory; see `_mutation.shifts`.
+    So it is with other copies of what NumPy has as a view, as windows, and a reshape of examples
+    that lie among each other: NumPy's own function then takes their views from that of the source.
 """
 
 import gc
@@ -142,7 +144,7 @@ def _form_of_row(level: Any, x: Any, row: "Row", owner: Any) -> ndarray:
     form = model_layout(type(row.source).level.window(row.source), owner.dtype)
     memory = Memory(form if form.base is None else form.base, level.cls)
     if callable(row.way):
-        shown: Any = row.way(View(memory, form)).window
+        shown: Any = row.way(View(memory, form)).window  # type: ignore[union-attr]  # it is one
     else:
         shown = form[tuple([0 if isinstance(part, Tensor) else part for part in row.way])]
     found = view_in(level, memory, example(x), copy_of_row(row, owner, shown.ndim), shown)

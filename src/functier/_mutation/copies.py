@@ -1,9 +1,10 @@
-"""Copies that NumPy has as views: neither may be written to while the other one is alive.
+"""Copies that NumPy has as views: they become views, or neither may be written to.
 
-A few functions (`numpy.einsum` of one operand, `numpy.diag` of a matrix, `numpy.ix_`,
-`sliding_window_view`, `as_strided`) give a view in NumPy and are computed as a copy here. A write
-to the one would not be seen by the other. A plain array that somebody asks of a tensor is such a
-copy, too, or shows the memory until a tensor is written to that.
+A few functions (`numpy.ix_`, `sliding_window_view`, `as_strided`) give a view in NumPy and are
+computed as a copy here. A level notes it with its source, if it can, and both become views at the
+first write. Else a write to the one while the other is alive is refused, as that would not see it.
+A plain array that somebody asks of a tensor is such a copy, too, or shows the memory until a
+tensor is written to that.
 """
 
 import functools
