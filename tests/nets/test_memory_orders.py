@@ -134,10 +134,10 @@ def test_orders_of_results(verdicts):
 
 PLANTED = {
     "a copy of rows": ("indexing.take-", "functier._rules.indexing.lies_in_row"),
-    "products that lie as they come": ("contraction.matmul-", "functier._levels.orders._lies_by"),
+    "products that lie as they come": ("contraction.matmul-", "functier._levels.lying._lies_by"),
     "bodies whose results lie as they come": (
         "contraction.inner-",
-        "functier._levels.orders._lies_by",
+        "functier._levels.lying._lies_by",
     ),
 }
 

@@ -59,7 +59,7 @@ from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level
-from .orders import product_in_order
+from .lying import product_in_order
 from .raised import raise_of_examples
 from .stores import BatchStore
 

@@ -45,7 +45,7 @@ from .attributes import attribute_inside, foreign, forward_attribute
 from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
-from .lying import place
+from .lying import in_order, place
 from .operands import LISTS, answer_special, array_of, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item, window
@@ -314,7 +314,7 @@ class Level:
                         return func(*args, **kwargs)
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
             if op.order is not None and cls.level.batches:
-                result = views.in_order(op.order, op.func, args, kwargs, result)
+                result = in_order(op.order, op.func, args, kwargs, result)
             return views.note_result(op, args, result) if op.boxes or op.views else result
         except LevelError as error:
             raise self.name_error(error) from None

@@ -34,9 +34,16 @@ from .._mutation.memory import Memory, View
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
 from .aliases import view_in
-from .lying import example, is_hidden, model, steps_in_numpy, values_of
+from .lying import (
+    example,
+    in_order,
+    is_hidden,
+    made_in_order,
+    model,
+    steps_in_numpy,
+    values_of,
+)
 from .memory import meet, owner_of
-from .orders import in_order, made_in_order
 
 ndarray = np.ndarray
 WRITERS: set[tuple[int, str]] = set()
