@@ -75,6 +75,7 @@ class BatchLevel(Level):
 
     batches, differentiates, records, guards = True, None, False, False
     store = BatchStore
+    settle_product = staticmethod(product_in_order)
 
     randomness: Randomness = "error"  # the effect of a draw of `functier.random`
     axis_name: Hashable = None  # the name for collectives
@@ -104,14 +105,7 @@ class BatchLevel(Level):
 
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
-        fast = FastCalls(
-            kind,
-            align=align,
-            stretch=stretch,
-            ndarray=ndarray,
-            EVERYTHING=EVERYTHING,
-            product_in_order=product_in_order,
-        )
+        fast = FastCalls(kind, align=align, stretch=stretch, ndarray=ndarray, EVERYTHING=EVERYTHING)
         makers = {
             1: fast.unary("func", "try: y._value = func(x._value)\n" + AGAIN + "unary(func, x)"),
             2: fast.binary("func", BINARY),
@@ -489,16 +483,12 @@ BINARY = {
     "result": f"try: z._value = func(x, y)\n{AGAIN}binary(func, a, b)",
 }
 
-IN_ORDER = """
-z._value = ans
-if type(ans) is not ndarray or not ans.flags.c_contiguous or ans.ndim > level.k + 2:
-    z = product_in_order(a, b, z)
-"""
 PRODUCT = {
     "both": "ans = rule(level.k, a._value, b._value)",
     "left": "ans = rule(level.k, a._value, level.lift(b))",
     "right": "ans = rule(level.k, level.lift(a), b._value)",
-    "result": IN_ORDER,
+    "result": "z._value = ans\nif type(ans) is not ndarray or not ans.flags.c_contiguous or "
+    "ans.ndim > level.k + 2: z = level.settle_product(a, b, z)",
 }
 
 GETITEM = """

@@ -15,7 +15,7 @@ NOTE [nothing large on a class]
     belong to instances; a level object has names, sizes and numbers.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import getitem
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
@@ -45,7 +45,7 @@ from .attributes import attribute_inside, foreign, forward_attribute
 from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
-from .lying import in_order, place
+from .lying import place
 from .operands import LISTS, answer_special, array_of, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item, window
@@ -313,9 +313,7 @@ class Level:
                             return dispatch_lists(func, args, kwargs)
                         return func(*args, **kwargs)
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
-            if op.order is not None and cls.level.batches:
-                result = in_order(op.order, op.func, args, kwargs, result)
-            return views.note_result(op, args, result) if op.boxes or op.views else result
+            return views.note_result(op, args, result, kwargs)
         except LevelError as error:
             raise self.name_error(error) from None
 
@@ -409,10 +407,6 @@ class Level:
     def attribute(self, x: Tensor, name: str) -> Any:
         """Look up an attribute in the user's class inside `x`; methods get `x` as `self`."""
         return attribute_inside(self, x, name)
-
-    def note_lost(self, x: Any, y: Any, way: Callable) -> bool:
-        """Note that `y` is a copy here of a view of `x`; see `views`."""
-        return views.note_lost(self, x, y, way)
 
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)

@@ -28,7 +28,7 @@ from .._core.tensor import Tensor
 from .._core.types import Index, Shape
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
-from .._mutation.copies import taking, tie
+from .._mutation.copies import LOST, taking, tie
 from .._mutation.layouts import address, model_layout
 from .._mutation.memory import Memory, View
 from .._mutation.shifts import BOXES, numbers_in
@@ -231,8 +231,15 @@ def note_number(y: Any, args: tuple) -> Any:
     return y
 
 
-def note_result(op: Op, args: tuple, y: Any) -> Any:
-    """Note a whole number that is an array in NumPy, as the first operand is; return it."""
+def note_result(op: Op, args: tuple, y: Any, options: dict | None = None) -> Any:
+    """Note a whole number that is an array in NumPy, as the first operand is; return it.
+
+    A result of a batch, computed with some options, comes as it lies in memory in NumPy.
+    """
+    if not (op.boxes or op.views or op.order):
+        return y
+    if op.order and options is not None and isinstance(y, Tensor) and y.level.batches:
+        y = in_order(op.order, op.func, args, options, y)
     x = args[0] if args else None
     if op.boxes or id(x) in BOXES or (isinstance(x, Tensor) and not x.ndim and is_array(x)):
         note_box(y)
@@ -320,7 +327,7 @@ def _note_view(x: Any, parts: tuple, y: Any, value: ndarray) -> Any:
 
 def note_lost(level: Any, x: Any, y: Any, way: Callable[[View], View | None]) -> bool:
     """Note that `y` is a copy of what is a view of `x` in NumPy; False where that cannot be."""
-    if type(x) is not level.cls or type(y) is not level.cls or was_written(x) or was_written(y):
+    if not type(x) is type(y) is getattr(level, "cls", None) or was_written(x) or was_written(y):
         return False
     value, owner = innermost(y), owner_of(y)
     if owner is None or owner.dtype != innermost(x).dtype or value.dtype != owner.dtype:
@@ -329,6 +336,9 @@ def note_lost(level: Any, x: Any, y: Any, way: Callable[[View], View | None]) ->
         return False
     _note_row(x, way, y, owner, (value.shape, value.strides))
     return True
+
+
+LOST.append(note_lost)
 
 
 def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> None:

@@ -194,9 +194,6 @@ class ArrayLevel(RootLevel):
     def place(self, x: Any) -> Memory:
         return view_of(x).memory
 
-    def note_lost(self, x: Any, y: Any, way: Callable) -> bool:
-        return False  # what is a view of it is none of a tensor
-
     def snapshot(self, x: Any) -> Any:
         return view_of(x).snapshot()
 

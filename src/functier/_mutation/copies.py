@@ -29,6 +29,8 @@ from .memory import CHOSEN, REGION, Memory, View
 
 ndarray = np.ndarray
 OPERAND = object()
+LOST: list[Callable] = []
+"""The function that notes a copy which becomes a view at a write; `_levels.views` has it."""
 Partners = list[tuple[Any, str, str]]
 """Each a weak reference, the name of the function, and the file and line of its call."""
 
@@ -128,7 +130,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
             if hasattr(y.level, "place") and np.may_share_memory(shown, window):
                 if x.level.place(x) is y.level.place(y):
                     allow_writes(y, shown)
-                elif y.level.note_lost(x, y, taking(call, models, kwargs, window, at)):
+                elif LOST[0](y.level, x, y, taking(call, models, kwargs, window, at)):
                     break
                 else:
                     tie(func, x.level.place(x), y)
