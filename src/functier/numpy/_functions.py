@@ -249,6 +249,13 @@ ON_LIKE: set[Callable] = {
 """Those that NumPy dispatches on ``like=`` only."""
 
 
+def _exchange(func: Callable, x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """`numpy.from_dlpack`, whose result shares memory with a tensor as that of `asarray` does."""
+    if not isinstance(x, Tensor):
+        return func(x, device=device, copy=copy)
+    return _convert(np.asarray, x, device=device, copy=copy)
+
+
 def _with_number(func: Callable, n: Any, *args: Any, **kwargs: Any) -> Any:
     """`numpy.fft.fftfreq` and its kin, which ask for the class of `n`."""
     return func(operator.index(n) if isinstance(n, Tensor) else n, *args, **kwargs)
@@ -270,6 +277,7 @@ INSIDE: dict[Callable, Callable] = {
         )
     },
     np.copy: _copy_as_array,
+    np.from_dlpack: _exchange,
     np.fromiter: _from_iterable,
     np.asarray_chkfinite: _as_finite,
     np.isscalar: _is_scalar,
