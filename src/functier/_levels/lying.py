@@ -97,7 +97,7 @@ def _steps_apart(shape: Shape, strides: Shape, axes: int) -> list[int] | None:
     return [s // prod([n for step, n in among if step < abs(s)]) for s in steps]
 
 
-def _moved(step: int, pairs: list[tuple[int, int]]) -> int:
+def moved(step: int, pairs: list[tuple[int, int]]) -> int:
     """Return a stride in another order of axes, by pairs of strides here and there."""
     rest, total = abs(step), 0
     for here, there in pairs:
@@ -148,7 +148,7 @@ def _noted_steps(level: Any, value: ndarray) -> list[int] | None:
     if pairs is None:
         pairs = _pairs(*note[2:])
         level.laid[id(owner)] = note[0], pairs
-    return [_moved(s, pairs) for s in value.strides] if pairs else None
+    return [moved(s, pairs) for s in value.strides] if pairs else None
 
 
 def _pairs(forms: list, find: Callable, given: tuple) -> list[tuple[int, int]]:
@@ -191,6 +191,9 @@ def in_order(order: tuple[str, int], func: Function, args: tuple, kwargs: dict, 
     if not isinstance(result, Tensor) or result.ndim < 2 or is_hidden(result):
         return result
     kind, place = order
+    if kind in ("C", "R") and _is_in_rows(result):
+        if kind == "C" or (not kwargs and all(map(_is_in_rows, args))):
+            return result
     rows = range(result.ndim)
     axes: Axes | None = rows[::-1] if kind == "F" else rows
     if kind in ("M", "R"):
@@ -200,12 +203,23 @@ def in_order(order: tuple[str, int], func: Function, args: tuple, kwargs: dict, 
     return result if axes is None or _lies_by(result, axes) else _copy_by(result, axes)
 
 
+def _is_in_rows(x: Any) -> bool:
+    """Tell if all examples of an array lie in rows, one after the other."""
+    value = innermost(x)
+    return type(value) is not ndarray or value.flags.c_contiguous
+
+
 def product_in_order(a: Any, b: Any, z: Any) -> Any:
-    """Return the product of matrices `z` as it lies in NumPy."""
-    value = innermost(z)
-    if type(value) is ndarray and value.flags.c_contiguous and z.ndim < 3:
-        return z
-    return in_order(("R", 0), np.matmul, (a, b), {}, z)
+    """Return the product of matrices `z` as it lies in NumPy: in rows, but for stacks of stacks."""
+    value, k = z._value, z.level.k
+    ndim = value.ndim - k
+    stacks = ndim > 3 or (ndim == 3 and 1 in (np.ndim(a), np.ndim(b)))
+    if stacks or type(value) is not ndarray:
+        return in_order(("R" if stacks else "C", 0), np.matmul, (a, b), {}, z)
+    steps, shape = value.strides[k:], value.shape[k:]
+    if any([step < inner * n for step, inner, n in zip(steps, steps[1:], shape[1:])]):
+        z._value = np.ascontiguousarray(value)
+    return z
 
 
 def _axes_of(x: Any, kind: str, rows: range) -> Axes | None:

@@ -29,17 +29,16 @@ from .._core.types import Index, Shape
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
 from .._mutation.copies import LOST, taking, tie
-from .._mutation.layouts import address, model_layout
-from .._mutation.memory import Memory, View
+from .._mutation.layouts import address
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
-from .aliases import view_in
 from .lying import (
     example,
     in_order,
     is_hidden,
     made_in_order,
     model,
+    moved,
     steps_in_numpy,
     values_of,
 )
@@ -141,21 +140,22 @@ def _form_in_numpy(level: Any, x: Any) -> ndarray | None:
         owner = owner_of(x)
         row = level.rows.get(id(owner))
         if row is not None and is_row(row, owner):
-            return _form_of_row(level, x, row, owner)
+            return model(x, _steps_of_row(x, row, owner))
     steps = steps_in_numpy(x)
     return None if steps is None else model(x, steps)
 
 
-def _form_of_row(level: Any, x: Any, row: "Row", owner: Any) -> ndarray:
-    """Return the window that NumPy has for `x`, whose memory is that of a row's copy."""
-    form = model_layout(type(row.source).level.window(row.source), owner.dtype)
-    memory = Memory(form if form.base is None else form.base, level.cls)
-    if callable(row.way):
-        shown: Any = row.way(View(memory, form)).window  # type: ignore[union-attr]  # it is one
-    else:
-        shown = form[tuple([0 if isinstance(part, Tensor) else part for part in row.way])]
-    found = view_in(level, memory, example(x), copy_of_row(row, owner, shown.ndim), shown)
-    return shown[..., :0].reshape(x.shape) if found is None else found.window
+def _steps_of_row(x: Any, row: "Row", owner: Any) -> list[int]:
+    """Return the strides that NumPy has for `x`, whose memory is that of a row's copy."""
+    there = row.steps
+    if there is None:
+        index: Any = tuple([0 if isinstance(part, Tensor) else part for part in row.way])
+        there = type(row.source).level.window(row.source)[index].strides
+    whole = copy_of_row(row, owner, len(there))
+    pairs = [(a, b) for a, b, n in zip(whole.strides, there, whole.shape) if n > 1 and a]
+    own = example(x)
+    pairs.sort(reverse=True)
+    return [moved(s, pairs) if n > 1 else 0 for s, n in zip(own.strides, own.shape)]
 
 
 def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
@@ -172,12 +172,13 @@ def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
     form = _form_in_numpy(level, x)
     if form is None:
         return y
-    view = np.may_share_memory(op.func(form, **given), form)
+    shown = op.func(form, **given)
+    view = np.may_share_memory(shown, form)
     if view == (owner_of(x) is owner_of(y)):
         return y
     if not view:
         return np.copy(y)
-    if not note_lost(level, x, y, taking(op.func, (form,), given, form, 0)):
+    if not note_lost(level, x, y, taking(op.func, (form,), given, form, 0), shown.strides):
         tie(op.func, level.place(x), y)
     return y
 
@@ -263,14 +264,15 @@ def as_point(x: Any) -> Any:
 class Row(ref):
     """A reference to the array that owns the memory of a copy, which is a view in NumPy.
 
-    It is ``source[way]``, or `way` takes its view from that of the source. `layout` is the shape
-    and the strides of the copy, where that is a view of its owner.
+    It is ``source[way]``, or `way` takes its view from that of the source, with `steps`. `layout`
+    is the shape and the strides of the copy, where that is a view of its owner.
     """
 
-    __slots__ = ("key", "layout", "rows", "source", "way")
+    __slots__ = ("key", "layout", "rows", "source", "steps", "way")
 
     source: Any
-    way: tuple | Callable[[View], View | None]
+    way: Any  # tuple | Callable[[View], View | None]
+    steps: tuple[int, ...] | None
     key: int
     rows: dict[int, "Row"]
     layout: tuple[Shape, tuple[int, ...]] | None
@@ -325,8 +327,11 @@ def _note_view(x: Any, parts: tuple, y: Any, value: ndarray) -> Any:
     return y
 
 
-def note_lost(level: Any, x: Any, y: Any, way: Callable[[View], View | None]) -> bool:
-    """Note that `y` is a copy of what is a view of `x` in NumPy; False where that cannot be."""
+def note_lost(level: Any, x: Any, y: Any, way: Callable, steps: tuple[int, ...]) -> bool:
+    """Note that `y` is a copy of what is a view of `x` in NumPy, with strides of `steps` bytes.
+
+    False where that cannot be.
+    """
     if not type(x) is type(y) is getattr(level, "cls", None) or was_written(x) or was_written(y):
         return False
     value, owner = innermost(y), owner_of(y)
@@ -334,14 +339,14 @@ def note_lost(level: Any, x: Any, y: Any, way: Callable[[View], View | None]) ->
         return False
     if address(value) != address(owner) or id(owner) in (level.rows or ()):
         return False
-    _note_row(x, way, y, owner, (value.shape, value.strides))
+    _note_row(x, way, y, owner, (value.shape, value.strides)).steps = steps
     return True
 
 
 LOST.append(note_lost)
 
 
-def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> None:
+def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> Row:
     """Note that `y`, whose memory is that of `owner`, is a row of `x`; see `Row`."""
     level = y.level
     rows = level.rows
@@ -350,8 +355,10 @@ def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> None:
     key = id(owner)
     rows[key] = row = Row(owner, _forget)
     row.source, row.way, row.key, row.rows, row.layout = x, way, key, rows, layout
+    row.steps = None
     if level.taken is not None:
         level.taken.setdefault(key, []).append(ref(y))
+    return row
 
 
 def copy_of_row(row: Row, owner: ndarray, ndim: int) -> ndarray:

@@ -130,7 +130,9 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
             if hasattr(y.level, "place") and np.may_share_memory(shown, window):
                 if x.level.place(x) is y.level.place(y):
                     allow_writes(y, shown)
-                elif LOST[0](y.level, x, y, taking(call, models, kwargs, window, at)):
+                elif LOST[0](
+                    y.level, x, y, taking(call, models, kwargs, window, at), shown.strides
+                ):
                     break
                 else:
                     tie(func, x.level.place(x), y)
