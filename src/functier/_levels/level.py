@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.agreement import settle_masks
-from .._core.border import converted, one_value
+from .._core.border import one_value
 from .._core.errors import LevelError, MutationError
 from .._core.hints import calls_shuffle
 from .._core.methods import PROPERTIES, methods_of
@@ -46,7 +46,14 @@ from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
 from .lying import place, window
-from .operands import LISTS, answer_special, array_of, check_static, drop_labels, stack_lists
+from .operands import (
+    LISTS,
+    answer_special,
+    check_static,
+    drop_labels,
+    operate_by_ufunc,
+    stack_lists,
+)
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item
 
@@ -234,8 +241,7 @@ class Level:
             return func(*beside_tensors((a, b), {})[0])
         if (answer := answer_special(func, a, b)) is not None:
             return answer
-        a, b = [array_of(v) if type(v) in (list, tuple) else converted(v) for v in (a, b)]
-        return self.function(UFUNC_OF.get(func, func), (a, b), {})
+        return operate_by_ufunc(self, func, a, b)
 
     def getitem(self, x: Tensor, index: Index) -> Value:
         index = inside_index(index) if OVER_TENSORS else index
