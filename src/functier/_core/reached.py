@@ -1,8 +1,6 @@
-"""The objects that a function reaches by closures, defaults and attributes, and generators there.
+"""The objects that a function is made of: what it wraps, closes over, and names as globals.
 
-NOTE [what is not looked for]
-    A generator that is made in the function, or that is in a container or behind two attributes,
-    is not found. No code of the user's runs.
+No code of the user's runs.
 """
 
 import functools
@@ -33,8 +31,8 @@ def is_known(module: ModuleType) -> bool:
     return module.__name__.partition(".")[0] in KNOWN
 
 
-def reached_from(roots: Iterable[Any], by_names: bool = False) -> Iterator[Any]:
-    """Return some objects, and what they are made of, wrap, or close over; or name as a global."""
+def reached_from(roots: Iterable[Any]) -> Iterator[Any]:
+    """Return some objects, and what they are made of, wrap, or close over."""
     waiting = list(roots)
     seen: dict[int, Any] = {}
     while waiting:
@@ -47,8 +45,6 @@ def reached_from(roots: Iterable[Any], by_names: bool = False) -> Iterator[Any]:
             waiting += map(contents, x.__closure__ or ())
             waiting += defaults_of(x)
             waiting.append(getattr(x, "__wrapped__", None))
-            if by_names:
-                waiting += globals_of(x)
         elif isinstance(x, functools.partial):
             waiting += [x.func, *x.args, *x.keywords.values()]
         elif isinstance(x, MethodType):
@@ -89,40 +85,3 @@ def contents(cell: CellType) -> Any:
 def defaults_of(func: FunctionType) -> tuple:
     given = func.__kwdefaults__ or {}
     return (*(func.__defaults__ or ()), *given.values())
-
-
-# ---- generators ----
-
-
-def note_generators(x: Any, found: dict[int, tuple]) -> None:
-    """Note the state of a generator of NumPy's, or of one in an attribute of an object."""
-    module: Any = sys.modules.get("numpy.random")
-    if module is None:
-        return
-    for each in (x, *attributes_of(x)):
-        if type(each) in (module.Generator, module.RandomState):
-            found.setdefault(id(each), (each, state_of(each)))
-
-
-def moved(found: dict[int, tuple]) -> list[Any]:
-    """Return the generators of NumPy's that have drawn since they were noted."""
-    return [x for x, before in found.values() if state_of(x) != before]
-
-
-def generators_of(func: Any) -> dict[int, tuple]:
-    """Return the global generator, and those that `func` reaches, also by the names of globals."""
-    module: Any = sys.modules.get("numpy.random")
-    found: dict[int, tuple] = {}
-    for x in () if module is None else reached_from((func, module.mtrand._rand), by_names=True):
-        note_generators(x, found)
-    return found
-
-
-def state_of(generator: Any) -> Any:
-    """Return the state of a generator of NumPy's, as something that is compared."""
-    if hasattr(generator, "bit_generator"):
-        bits = generator.bit_generator  # a child of it is a draw, too
-        return repr(bits.state), getattr(bits.seed_seq, "n_children_spawned", 0)
-    whole = generator.get_state(legacy=False)
-    state = whole["state"]  # and a normal number may be left of the last two
-    return state["pos"], state["key"].tobytes(), whole["has_gauss"], whole["gauss"]

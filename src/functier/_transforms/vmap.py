@@ -12,7 +12,7 @@ import numpy as np
 from .._chunks.chunk import Chunk
 from .._chunks.compute import check_chunking, check_count, in_chunks, pieces_of
 from .._chunks.join import Join, leaf_dims
-from .._chunks.streams import check_unmoved, find_generators
+from .._chunks.streams import call_heard, check_unmoved, find_generators
 from .._core.keywords import checks_keywords
 from .._core.pytree import (
     check_callable,
@@ -256,7 +256,7 @@ def _whole(mapping: _Mapping) -> Function:
         fix_unmapped(inner, level.split_from, dims)
         if structure is not None:
             inner = unflatten(structure, inner)
-        out = func(*inner, **kwargs)
+        out = call_heard(level, func, inner, kwargs) if watched else func(*inner, **kwargs)
         if generators:
             check_unmoved(level, generators, args, kwargs)
         if leading and (type(out) is level.cls or type(out) is ndarray):
