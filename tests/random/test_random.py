@@ -742,6 +742,14 @@ def taken(generator, x):
     return x + default_rng(generator).normal()
 
 
+def test_a_seed_draws_the_same_for_each_example_as_in_a_loop():
+    f = lambda x: x + np.random.default_rng(0).normal() + random.Random(0).random()  # noqa: E731
+    equal(ft.vmap(f, randomness="different")(np.zeros(4)), np.full(4, f(0.0)))
+    rng = np.random.default_rng(0)
+    g = lambda x: x + copy.deepcopy(rng).normal()  # noqa: E731
+    equal(ft.vmap(g, randomness="different")(np.zeros(4)), np.full(4, g(0.0)))
+
+
 @pytest.mark.parametrize("most", [3, 10_000])
 def test_among_too_many_objects_all_that_exist_are_looked_at(most, monkeypatch):
     monkeypatch.setattr(generators, "MOST", most)
