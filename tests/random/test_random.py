@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._chunks import streams
-from functier._core import generators
+from functier._core import reached
 from functier._levels import spares as _spares
 from functier.random import Generator, default_rng
 from rows import each
@@ -752,7 +752,7 @@ def test_a_seed_draws_the_same_for_each_example_as_in_a_loop():
 
 @pytest.mark.parametrize("most", [3, 10_000])
 def test_among_too_many_objects_all_that_exist_are_looked_at(most, monkeypatch):
-    monkeypatch.setattr(generators, "MOST", most)
+    monkeypatch.setattr(reached, "MOST", most)
     monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
     table, own = [[{"rng": np.random.default_rng(0)}]], default_rng(0)
     with pytest.raises(ft.RandomnessError, match="the function drew from it"):
@@ -769,7 +769,7 @@ def test_among_too_many_objects_all_that_exist_are_looked_at(most, monkeypatch):
 def test_a_draw_that_is_not_seen_is_found(fault, monkeypatch):
     f = NUMPYS_DRAWS["no seed" if fault == "heard" else "in a dict"]
     place, name, blind = {
-        "reached": (generators.gc, "get_referents", lambda x: []),
+        "reached": (reached.gc, "get_referents", lambda x: []),
         "heard": (streams, "hears_requests", lambda found: lambda *given: None),
         "told": (streams, "_is_shared", lambda generator: True),
     }[fault]

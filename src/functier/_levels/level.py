@@ -45,14 +45,7 @@ from .conversions import check_shuffle, convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
 from .lying import place, window
-from .operands import (
-    LISTS,
-    answer_special,
-    check_static,
-    drop_labels,
-    operate_by_ufunc,
-    stack_lists,
-)
+from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item
 
@@ -240,7 +233,7 @@ class Level:
             return func(*beside_tensors((a, b), {})[0])
         if (answer := answer_special(func, a, b)) is not None:
             return answer
-        return operate_by_ufunc(self, func, a, b)
+        return by_ufunc(self, func, a, b)
 
     def getitem(self, x: Tensor, index: Index) -> Value:
         index = inside_index(index) if OVER_TENSORS else index

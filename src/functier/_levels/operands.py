@@ -133,7 +133,7 @@ def _bare(x: Any) -> Any:
     return x
 
 
-def operate_by_ufunc(level: Any, func: Callable, a: Any, b: Any) -> Value:
+def by_ufunc(level: Any, func: Callable, a: Any, b: Any) -> Value:
     """Compute an operator by its ufunc; of Python's numbers the value, or error, is Python's."""
     x, y = _bare(a), _bare(b)
     plain = None

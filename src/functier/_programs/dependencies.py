@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.generators import Hearing, moved, note_generators
-from .._core.reached import EMPTY, reached_from
+from .._core.reached import EMPTY, Hearing, moved, note_generators, reached_from
 from .guards import names_of
 from .homes import home_of_code
 from .reads import Reads

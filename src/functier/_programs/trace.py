@@ -16,7 +16,6 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.border import check_leaf
 from .._core.errors import LevelError, MutationError, RandomnessError
-from .._core.generators import of_modules, state_of
 from .._core.keywords import checks_keywords
 from .._core.pytree import (
     check_callable,
@@ -27,6 +26,7 @@ from .._core.pytree import (
     paths,
     unflatten,
 )  # fmt: skip
+from .._core.reached import of_modules, state_of
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave

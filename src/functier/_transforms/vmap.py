@@ -89,10 +89,9 @@ def vmap(
         The position of the batch axis in each result; None for a result that does not vary.
     randomness : {"error", "different", "same"}
         What a draw from a `functier.random` generator in `func` does: raise an error, return
-        different numbers for each example, or return the same numbers for all. A draw from a
-        NumPy generator is the same for all examples: one among the arguments raises an error,
-        except with "same". So does one that `func` reaches, or makes without a seed, where "error"
-        or "different" is written.
+        different numbers for each example, or return the same numbers for all. Other generators
+        draw the same for all: one among the arguments raises an error, except with "same"; so does
+        one that `func` reaches, or does not seed, where "error" or "different" is written.
     chunk_size : int, optional
         The number of examples to compute at once. It limits the memory for the intermediate
         values of `func`. The results are those of the whole batch, up to rounding.

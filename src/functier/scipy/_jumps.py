@@ -17,8 +17,8 @@ import numpy as np
 
 from .._control.masks import bare
 from .._core.errors import LevelError, UnsupportedError
-from .._core.generators import Hearing
 from .._core.numpy_facts import name_of
+from .._core.reached import Hearing
 from .._core.tensor import Tensor, canonical
 from .._transforms.stop_gradient import stop_gradient
 from ..modes import TensorFunctionMode
