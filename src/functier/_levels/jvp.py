@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._core.border import OBJECT, one_array, one_value, unexpected, without_derivative
-from .._core.errors import ConversionError
-from .._core.numpy_facts import FAST_PARTS, FLOAT, UFUNC_OF, dtype_of, shape_of
+from .._core.numpy_facts import FAST_PARTS, FLOAT, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
 from .._core.rule import negated
@@ -47,6 +46,7 @@ from .moves import (
     through,
     with_kinks,
 )
+from .operands import check_real
 from .states import Layer
 from .stores import JvpStore
 
@@ -92,7 +92,7 @@ class JvpLevel(Level):
             kind, negated=negated, fit_tangent=fit_tangent, ndarray=ndarray, float64=float64,
             FLOAT=FLOAT, NUMBERS=NUMBERS, OBJECT=OBJECT, without_derivative=without_derivative,
             chosen=chosen, either_later=either_later, kinked=kinked, rough=rough, getitem=getitem,
-            through=through, is_trusted=is_trusted,
+            through=through, is_trusted=is_trusted, check_real=check_real,
         )  # fmt: skip
         makers = {  # by the number of facts, of which each operand has three, and by their kind
             (3, False): fast.unary("func, rule, pick, _", UNARY),
@@ -101,6 +101,7 @@ class JvpLevel(Level):
             (6, None): fast.binary("func, rule, pick, _, rule2, pick2, __", KINK_BINARY),
             (6, False): fast.binary("func, rule, pick, _, rule2, pick2, __", BINARY),
             (6, True): fast.binary("func, rule, pick, _, rule2, pick2, __", STEEP_BINARY),
+            (6, power): fast.binary("func, rule, pick, _, rule2, pick2, __", POWER),
         }
         select = fast.binary("func, rule, pick, _, rule2, pick2, __", SELECTION)
         calls = {}
@@ -108,7 +109,7 @@ class JvpLevel(Level):
             if len(row) in (3, 6) and func not in (getitem, matmul):
                 kind_here = kind_of(row[0])
                 selects = kind_here in SPREADING and len(row) == 6
-                how = None if kind_here == "kink" else func in STEEP
+                how = None if kind_here == "kink" else func if func is power else func in STEEP
                 make = select if selects else makers[len(row), how]
                 calls[func] = make(func, *row)
         product = fast.product("func", PRODUCT)
@@ -216,14 +217,8 @@ class JvpLevel(Level):
 
     def steep(self, func: Function, args: tuple) -> Any:
         """Compute a call whose tangent is not finite, and all later ones, with where each moves."""
-        x = args[0]._value if type(args[0]) is self.cls else args[0]
-        if func is power and type(x) is float and x < 0:
-            raise self.refusal(
-                ConversionError,
-                "a power of a negative float of Python is complex; write (x + 0j) ** y",
-            )
         INFINITE.lay(self)
-        return self.function(UFUNC_OF.get(func, func), args, {})
+        return (self.binary if args[1:] else self.unary)(func, *args)
 
     def outputs(self, ans: Value, tangent: Value, linear: bool = False, moves: Any = None) -> Value:
         """Return the tensor, or tensors, of a result that has a tangent."""
@@ -425,6 +420,13 @@ if not is_trusted(tangent):
     """,
 }  # fmt: skip
 """The calls of functions whose derivative may be infinite."""
+
+POWER = {
+    **STEEP_BINARY,
+    "both": BINARY["both"].replace("tangent", "check_real(level, ans, value, y); tangent", 1),
+    "left": BINARY["left"].replace("tangent", "check_real(level, ans, value, b); tangent", 1),
+}
+"""The calls of the operator of powers."""
 
 SELECTION = {
     **BINARY,

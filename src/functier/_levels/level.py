@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.agreement import settle_masks
-from .._core.border import converted, one_value
+from .._core.border import one_value
 from .._core.errors import LevelError
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
@@ -45,7 +45,7 @@ from .conversions import check_shuffle, convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
 from .lying import place
-from .operands import LISTS, answer_special, array_of, check_static, drop_labels, stack_lists
+from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item, window
 
@@ -233,8 +233,7 @@ class Level:
             return func(*beside_tensors((a, b), {})[0])
         if (answer := answer_special(func, a, b)) is not None:
             return answer
-        a, b = [array_of(v) if type(v) in (list, tuple) else converted(v) for v in (a, b)]
-        return self.function(UFUNC_OF.get(func, func), (a, b), {})
+        return by_ufunc(self, func, a, b)
 
     def getitem(self, x: Tensor, index: Index) -> Value:
         index = inside_index(index) if OVER_TENSORS else index

@@ -8,15 +8,13 @@ NOTE [code that nobody has prepared]
 
 import gc
 import random
-import sys
 from _thread import get_ident
-from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from .._core.reached import EMPTY, moved, note_generators, reached_from
+from .._core.reached import EMPTY, Hearing, moved, note_generators, reached_from
 from .guards import names_of
 from .homes import home_of_code
 from .reads import Reads
@@ -118,34 +116,19 @@ class Watch:
         for call in gc.callbacks:
             if isinstance(call, FunctionType):
                 self.seen[id(call.__code__)] = call.__globals__
-        before: Any = sys.getprofile()
-        self.before = before
-        note: Callable = self.note
-        if hasattr(before, "disable"):  # one in C, which goes on later
-            before.disable()
-        elif before is not None:
-
-            def note(frame: Any, event: str, argument: Any) -> None:
-                self.note(frame, event, argument)
-                before(frame, event, argument)
-
-        self.noting = note
         try:
             self.begin()
         except BaseException:
             self.swaps.restore()
             raise
-        sys.setprofile(note)
+        self.hearing = Hearing(self.note)
+        self.noting = self.hearing.__enter__()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         LIVE.pop(get_ident(), None)
         self.swaps.restore()
-        if hasattr(self.before, "disable"):
-            sys.setprofile(None)
-            self.before.enable()
-        else:
-            sys.setprofile(self.before)
+        self.hearing.__exit__()
 
 
 def is_in_import(frame: Any) -> bool:

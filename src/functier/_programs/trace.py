@@ -26,7 +26,7 @@ from .._core.pytree import (
     paths,
     unflatten,
 )  # fmt: skip
-from .._core.reached import state_of
+from .._core.reached import of_modules, state_of
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
@@ -318,10 +318,7 @@ def has_parts(x: Any) -> bool:
 
 def global_state() -> Any:
     """Return the places in the streams of the global generators of NumPy and of Python."""
-    own: Any = sys.modules.get("random")
-    theirs: Any = sys.modules.get("numpy.random")
-    place = None if theirs is None else state_of(theirs.mtrand._rand)
-    return None if own is None else own.getstate(), place
+    return list(map(state_of, of_modules()))
 
 
 def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:
