@@ -232,6 +232,13 @@ PLANTED = {
     "rounding of machine code": (
         replaced(backend, "doubted", lambda graph, contract: graph), "rounding", "argument machine",
     ),
+    "writes that a trace takes back": (
+        replaced(outside.Outside, "take_back", lambda self: None), "global beside a list", "global",
+    ),
+    "ends that are caught": (
+        replaced(outside.Outside, "dead", property(lambda self: False, lambda self, on: None)),
+        "write that is caught", "closure",
+    ),
     "draws": (replaced(trace, "check_draws", lambda *given: None), "generator", "global"),
     "containers that are given": (
         replaced(trace, "check_unchanged", lambda *given: None), "memo", "argument",

@@ -264,7 +264,7 @@ def cells(x):
     return inner()
 
 
-@case(tells=["stores_global 'written'", "called globals () {}", "stores_global 'written'"])
+@case(tells=["stores_global 'written' 3", "called globals () {}", "stores_global 'written'"])
 def global_names():
     global written
     written = 3

@@ -195,6 +195,7 @@ class Compiled:
                 found = record(func, args, kwargs, frame, "compile", self._keeps, numbers)
                 if not asks_for_type(found.watch):
                     return found
+                found.watch.reads.take_back()
             except Exception:  # such as that of a function which takes Python's own numbers alone
                 pass
         return record(func, args, kwargs, frame, "compile", self._keeps)

@@ -174,18 +174,20 @@ def record(
     names = [re.sub(r"\W+", "_", path).strip("_") for path in places]
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
-    with Watch(func, *leaves, given=(args, kwargs), keep=keep) as watch:
+    with Watch(func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers)) as watch:
         level.note, level.reads = watch.noting, watch.reads
         if watch.reads is not None:
             watch.reads.cls = level.cls
         writes = transform == "compile"
         static = tuple(kwargs), dynamic, writes, (args, kwargs) if kwargs else args
         recorded = run(level, _record, (func, leaves, structure, *static))
-    graph, values, out, trusts, written, same, twins, asked = recorded
-    check_draws(label, watch, global_state() != before)
-    outside = [] if watch.reads is None else watch.reads.arrays()
-    if any([meet(leaves[i], x) for i in written for x in outside]):
-        raise Unwatched("it writes to an argument that shares memory with an array that it reads")
+        graph, values, out, trusts, written, same, twins, asked = recorded
+        check_draws(label, watch, global_state() != before)
+        outside = [] if watch.reads is None else watch.reads.arrays()
+        if any([meet(leaves[i], x) for i in written for x in outside]):
+            raise Unwatched(
+                "it writes to an argument that shares memory with an array that it reads"
+            )
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), facts_of(structure), list(level.captured.values()),
