@@ -10,8 +10,8 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def test_threads_that_call_and_one_that_changes(full, record_property):
-    found = net(1, rounds=40, calls=300) if full else net(1)
-    for number in range(40 if full else 3):
+    found = net(1, rounds=40, calls=300) if full else net(1, rounds=8, calls=40)
+    for number in range(40 if full else 2):
         found.run(number)
     record_property("net", found.summary())
     found.counts.settle()

@@ -27,6 +27,7 @@ from .._core.pytree import (
     unflatten,
 )  # fmt: skip
 from .._core.reached import state_of
+from .._core.subclasses import OVER_TENSORS
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
@@ -294,10 +295,13 @@ def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any)
 def check_result(level: RecordLevel, outputs: list) -> None:
     """Raise where the function returns an object that may have values of the trace inside."""
     for y in outputs:
-        if is_value(y) or isinstance(y, (Tensor, type, Enum, ModuleType)):
+        over = type(y) in OVER_TENSORS
+        if over and level.reads is not None:
+            level.reads.unwatched(f"it returns an array of the class {type(y).__name__}")
+        if (is_value(y) and not over) or isinstance(y, (Tensor, type, Enum, ModuleType)):
             continue
         inside = getattr(y, "__closure__", None) if isinstance(y, FunctionType) else has_parts(y)
-        if inside or isinstance(y, (Iterator, Awaitable, MethodType, functools.partial)):
+        if over or inside or isinstance(y, (Iterator, Awaitable, MethodType, functools.partial)):
             raise level.refusal(
                 LevelError,
                 f"the function returns a {type(y).__name__}, whose values would be those of the "
