@@ -3,6 +3,9 @@
 NOTE [the value that was read first]
     A program holds for what was there as it began. A function that changes it is not for a program:
     at the first such statement the trace ends, before it is made, and the function itself runs.
+    A global that is set to a value for a while, and put back, is no change. What it was before is a
+    fact, and what runs in between reads what the function has set. Where the trace ends early, the
+    global is put back; and where code of the user's catches that, the function runs again.
 
 NOTE [code that nobody sees into]
     A function in C, or of a library, may read all that it is given. So exact containers among its
