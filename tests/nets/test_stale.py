@@ -163,6 +163,7 @@ def both(*plants):
     return lambda patch: [plant(patch) for plant in plants]
 
 
+NEVER = property(lambda self: False, lambda self, value: None)
 NO_TYPES = replaced(reads.Reads, "made", lambda self, kind, given: None)
 PLANTED = {
     "missing names": (
@@ -236,7 +237,7 @@ PLANTED = {
         replaced(outside.Outside, "take_back", lambda self: None), "global beside a list", "global",
     ),
     "ends that are caught": (
-        replaced(outside.Outside, "dead", property(lambda self: False, lambda self, on: None)),
+        lambda patch: patch.setattr(outside.Outside, "dead", NEVER, raising=False),
         "write that is caught", "closure",
     ),
     "draws": (replaced(trace, "check_draws", lambda *given: None), "generator", "global"),
