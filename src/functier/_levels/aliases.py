@@ -9,6 +9,7 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.pytree import flatten
 from .._core.tensor import Tensor
+from .._mutation.array import innermost
 from .._mutation.layouts import address, layout_of, positions_of, window_of
 from .._mutation.memory import Memory, PartView, View
 from .lineage import levels_of
@@ -67,7 +68,8 @@ def _is_shared(sources: Sequence, i: int) -> bool:
     """Tell if one of several arrays shares memory with another one."""
     if i >= len(sources):
         return False
-    return any([j != i and meet(sources[i], x) for j, x in enumerate(sources)])
+    own = innermost(sources[i])
+    return any([j != i and meet(own, innermost(x)) for j, x in enumerate(sources)])
 
 
 def view_in(

@@ -14,11 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from .._core.errors import LevelError, NoRuleError, UnsupportedError
 from .._core.reached import EMPTY, Hearing, moved, note_generators, reached_from
 from .guards import names_of
 from .homes import home_of_code
+from .outside import Unwatched
 from .reads import Reads
 from .rewritten import LIVE, Swaps, tells
+
+REFUSALS = LevelError, NoRuleError, UnsupportedError
+"""Errors of a trace, which are none of the function's."""
 
 FRESH_ENTROPY = random.SystemRandom.getrandbits.__code__
 """Python code that NumPy calls for the seed of a generator that has none."""
@@ -35,6 +40,8 @@ class Watch:
         The arguments.
     keep : bool or None
         See `Reads`; None for a trace that is not called again, where nothing is noted.
+    tries : bool
+        Whether another trace follows if this one fails.
 
     Attributes
     ----------
@@ -44,13 +51,15 @@ class Watch:
         The function that Python calls, so that others can switch it off for a while.
     """
 
-    def __init__(self, *roots: Any, given: Any = (), keep: bool | None = None) -> None:
+    def __init__(
+        self, *roots: Any, given: Any = (), keep: bool | None = None, tries: bool = False
+    ) -> None:
         self.seen: dict[int, Any] = {}
         self.codes: list[CodeType] = []
         self.generators: dict[int, tuple] = {}
         self.entropy = False
         self.swaps = Swaps()
-        self.roots, self.given = roots, given
+        self.roots, self.given, self.tries = roots, given, tries
         self.reads = None if keep is None else Reads(self.swaps.prepare, keep)
         for x in reached_from(roots):
             note_generators(x, self.generators)
@@ -125,10 +134,19 @@ class Watch:
         self.noting = self.hearing.__enter__()
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         LIVE.pop(get_ident(), None)
         self.swaps.restore()
         self.hearing.__exit__()
+        reads = self.reads
+        if reads is None:
+            return
+        if reads.dead or isinstance(error, REFUSALS) or (error is not None and self.tries):
+            reads.take_back()
+        if reads.dead and (error is None or isinstance(error, Exception)):  # it was caught
+            raise Unwatched(reads.reason) from None
+        if error is None:
+            reads.settle()
 
 
 def is_in_import(frame: Any) -> bool:

@@ -27,6 +27,7 @@ from .._core.pytree import (
     unflatten,
 )  # fmt: skip
 from .._core.reached import of_modules, state_of
+from .._core.subclasses import OVER_TENSORS
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
@@ -174,18 +175,20 @@ def record(
     names = [re.sub(r"\W+", "_", path).strip("_") for path in places]
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
-    with Watch(func, *leaves, given=(args, kwargs), keep=keep) as watch:
+    with Watch(func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers)) as watch:
         level.note, level.reads = watch.noting, watch.reads
         if watch.reads is not None:
             watch.reads.cls = level.cls
         writes = transform == "compile"
         static = tuple(kwargs), dynamic, writes, (args, kwargs) if kwargs else args
         recorded = run(level, _record, (func, leaves, structure, *static))
-    graph, values, out, trusts, written, same, twins, asked = recorded
-    check_draws(label, watch, global_state() != before)
-    outside = [] if watch.reads is None else watch.reads.arrays()
-    if any([meet(leaves[i], x) for i in written for x in outside]):
-        raise Unwatched("it writes to an argument that shares memory with an array that it reads")
+        graph, values, out, trusts, written, same, twins, asked = recorded
+        check_draws(label, watch, global_state() != before)
+        outside = [] if watch.reads is None else watch.reads.arrays()
+        if any([meet(leaves[i], x) for i in written for x in outside]):
+            raise Unwatched(
+                "it writes to an argument that shares memory with an array that it reads"
+            )
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), facts_of(structure), list(level.captured.values()),
@@ -292,10 +295,13 @@ def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any)
 def check_result(level: RecordLevel, outputs: list) -> None:
     """Raise where the function returns an object that may have values of the trace inside."""
     for y in outputs:
-        if is_value(y) or isinstance(y, (Tensor, type, Enum, ModuleType)):
+        over = type(y) in OVER_TENSORS
+        if over and level.reads is not None:
+            level.reads.unwatched(f"it returns an array of the class {type(y).__name__}")
+        if (is_value(y) and not over) or isinstance(y, (Tensor, type, Enum, ModuleType)):
             continue
         inside = getattr(y, "__closure__", None) if isinstance(y, FunctionType) else has_parts(y)
-        if inside or isinstance(y, (Iterator, Awaitable, MethodType, functools.partial)):
+        if over or inside or isinstance(y, (Iterator, Awaitable, MethodType, functools.partial)):
             raise level.refusal(
                 LevelError,
                 f"the function returns a {type(y).__name__}, whose values would be those of the "
