@@ -7,6 +7,8 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 from functier._machine.elementary import ROUNDED
+from functier._machine.linalg import inner
+from functier._machine.lowering.nodes import Lowering
 from functier._machine.parts import division, exactness
 
 SHAPE = 6, 8
@@ -34,7 +36,11 @@ VALUES = {
     "product": lambda x: np.prod(x, axis=1),
     "products": lambda x: x @ x.T,
     "product of a view": lambda x: (x.repeat(9, 1) * 2.0)[:, ::3] @ x[:3].ravel(),
+    "product of views": lambda x: (x.repeat(9, 1) * 2.0)[None, :, ::3] @ x[:3].ravel(),
     "of vectors": lambda x: x[0] @ x[1],
+    "with a vector": lambda x: (x * 1.1) @ x[0] + (x[1] @ x.T) * 2.0,
+    "of columns": lambda x: np.dot(x[:, 1], x[:, 2]) * np.sum(x * 3.0) + np.mean(x[0] / 3.0),
+    "norm": lambda x: np.linalg.norm(x[0] * 1.1) * np.linalg.norm(x),
     "exp": np.exp,
     "sin of Python": lambda x: np.sin(x[0, 0]) * x,
     "power": lambda x: np.abs(x) ** 1.7,
@@ -118,15 +124,73 @@ def test_whole_numbers_and_keys_of_rounded_values():
 
 @pytest.mark.parametrize("name", ["sum", "exp", "products", "written", "sum of float32"])
 def test_machine_code_that_answers_is_found(name, monkeypatch):
-    monkeypatch.setattr(division, "rounded", lambda *given: set())
+    monkeypatch.setattr(division, "rounded", lambda *given: (set(), set()))
 
     assert wrong(VALUES[name])[0]
+
+
+@pytest.mark.parametrize("name", [
+    "products", "product of a view", "of vectors", "with a vector", "of columns", "norm",
+])  # fmt: skip
+def test_products_and_sums_are_those_of_numpys_loops(name):
+    found, fast = wrong(VALUES[name])
+
+    assert not found
+    assert "chosen by it" not in fast.explain()
+    assert "in doubt" not in fast.explain()
+
+
+def test_iterations_that_end_by_a_norm_are_one_part():
+    """They give NumPy's bits, of arrays in all orders."""
+
+    def solve(a, b):
+        x, r = np.zeros_like(b), b - a @ np.zeros_like(b)
+        p, before = r, r @ r
+        for _ in range(20):
+            moved = a @ p
+            x, r = x + before / (p @ moved) * p, r - before / (p @ moved) * moved
+            if np.linalg.norm(r) < 1e-8:
+                break
+            p, before = r + np.sum(r * r) / before * p, np.sum(r * r)
+        return x
+
+    generator = np.random.default_rng(0)
+    for n in (2, 5, 9, 33):
+        a = generator.normal(size=(n, n))
+        a, b = a @ a.T + n * np.eye(n), generator.normal(size=n)
+        for other in (a, np.asfortranarray(a), np.hstack([a, a])[:, :n]):
+            fast = ft.compile(solve, backend="llvm", warm=True)
+            for _ in range(2):
+                np.testing.assert_array_equal(fast(other, b), solve(other, b))
+            assert "compiled parts: 1\n" in fast.explain()
+            assert "in doubt" not in fast.explain()
+
+
+def test_loops_that_are_not_called_are_found(monkeypatch):
+    def others(low, node):
+        return Lowering.rule_for(low, node)(low, node)
+
+    monkeypatch.setattr(division, "exact", others)
+    assert wrong(VALUES["with a vector"])[0]
+
+
+def test_where_loops_are_unknown_answers_are_numpys(monkeypatch):
+    monkeypatch.setattr(inner, "SYMBOLS", {np.matmul: "a", np.add: "b"})
+    monkeypatch.setattr(inner, "loop_of", lambda func: 0)
+    inner.addresses.cache_clear()
+    try:
+        assert not inner.addresses()
+        assert not wrong(VALUES["with a vector"])[0]
+    finally:
+        monkeypatch.undo()
+        inner.addresses.cache_clear()
+    assert inner.addresses()
 
 
 def test_memory_of_another_order_is_found(monkeypatch):
     monkeypatch.setattr(exactness, "lies_alike", lambda form: True)
 
-    assert wrong(VALUES["product of a view"])[0]
+    assert wrong(VALUES["product of views"])[0]
 
 
 def test_rounded_functions_are_known_to_numpy():

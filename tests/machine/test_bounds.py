@@ -152,11 +152,15 @@ def test_answers_that_are_far_stay_machine_code(name):
     assert "chosen by it" not in fast.explain()
 
 
+def rough(x):
+    return np.sum(np.exp(x))
+
+
 def test_an_answer_in_doubt_is_numpys_and_said():
-    f = choosing(np.sum)
+    f = choosing(rough)
     fast = ft.compile(f, backend="llvm", warm=True)
     x = np.random.default_rng(0).normal(size=(6, 8))
-    far, near = np.sum(x) + 1.0, np.sum(x)
+    far, near = rough(x) + 1.0, rough(x)
     for expected in (far, near, far, near, far):
         assert np.isclose(fast(x, expected), f(x, expected))
 
@@ -165,11 +169,11 @@ def test_an_answer_in_doubt_is_numpys_and_said():
 
 
 def test_doubts_in_a_row_leave_answers_to_numpy():
-    f = choosing(np.sum)
+    f = choosing(rough)
     fast = ft.compile(f, backend="llvm", warm=True)
     for seed in range(8):
         x = np.random.default_rng(seed).normal(size=(6, 8))
-        assert fast(x, np.sum(x)) == pytest.approx(f(x, np.sum(x)))
+        assert fast(x, rough(x)) == pytest.approx(f(x, rough(x)))
 
     assert "in doubt by rounding in 3 calls" in fast.explain()
     assert fast._traced == 1

@@ -109,7 +109,7 @@ def without(drops):
 
     def plant(patch):
         real = compiled.Guards
-        some = ours(lambda facts, kept=(): real([x for x in facts if not drops(x)], kept))
+        some = ours(lambda facts, *rest: real([x for x in facts if not drops(x)], *rest))
         patch.setattr(compiled, "Guards", some)
 
     return plant

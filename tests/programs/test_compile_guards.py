@@ -179,7 +179,7 @@ GLOBALS = {
     "int and bool": ("c = 1", "f = lambda x: x * 2.0 if c is True else x", "c = True"),
     "text": ("c = 'ij->ji'", "f = lambda x: np.einsum(c, x[:, None])", "c = 'ij->ij'"),
     "none": ("c = None", "f = lambda x: x if c is None else c * x", "c = 2.0"),
-    "array": ("c = np.ones(3)", "f = lambda x: c * x", "c = np.zeros(3)"),
+    "array": ("c = np.ones(3)", "f = lambda x: c * x", "c = np.zeros((2, 3))"),
     "shape": ("c = np.ones(4)", "f = lambda x: np.sum(c) * c.ndim * x", "c.shape = 2, 2"),
     "tuple": ("c = (1.0, 2.0)", "f = lambda x: c[1] * x", "c = (1.0, 3.0)"),
     "list": ("c = [1.0, 2.0]", "f = lambda x: c[1] * x", "c = [1.0, 3.0]"),
@@ -269,7 +269,7 @@ def test_cells():
 
     def change_array():
         nonlocal d
-        d = np.zeros(3)
+        d = np.zeros((2, 3))
 
     check_change(f, change_number, X)
     check_change(f, change_array, X)

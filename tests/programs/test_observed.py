@@ -900,16 +900,24 @@ def codes(code):
             yield from codes(x)
 
 
+def named_call(every, after):
+    """Tell if the names of arguments, and a call, come next."""
+    rest = [x for x in every if x.offset > after.offset and x.opname != "EXTENDED_ARG"]
+    return after.opname == "LOAD_CONST" and rest[0].opname == "CALL_KW"
+
+
 def without_calls(code):
     """The instructions of `dis` and their places in the source, without the calls of events.
 
     The value of a jump is the number of the instruction that it goes to.
     """
-    found, at, inside = [], [], False
-    for each in dis.get_instructions(code):
+    found, at, inside, last = [], [], False, ""
+    every = [*dis.get_instructions(code)]
+    for each, after in zip(every, [*every[1:], None]):
         told = getattr(each.argval, "__self__", None)
         if each.opname == "LOAD_CONST" and isinstance(told, (Events, module._Calls)):
-            inside = True
+            replaces = each.argval.__name__ in ("operates", "changes", "calls", "calls_spread")
+            inside, last = True, "UNPACK_SEQUENCE" if replaces else "POP_TOP"
             if not module.EMPTY_ABOVE:
                 found.pop()
                 at.pop()
@@ -917,7 +925,9 @@ def without_calls(code):
             value = each.argval.co_name if hasattr(each.argval, "co_name") else each.argval
             found.append([each.opname, value, each.positions, each.opcode in dis.hasjrel])
             at.append(each.offset)
-        inside = inside and each.opname != "POP_TOP"
+        named = each.opname == last == "UNPACK_SEQUENCE" and named_call(every, after)
+        last = "LOAD_CONST" if inside and named else last
+        inside = inside and (each.opname != last or named)
     for each in found:
         if each[3]:
             each[1] = bisect.bisect_left(at, each[1])

@@ -12,7 +12,7 @@ from .._programs.program import Program
 from .._programs.replays import Changed, Replay
 from .calls import builtin
 from .compiler import engine
-from .linalg import blas
+from .linalg import blas, inner
 from .lowering import effects, places, products, reductions, systems, views
 from .lowering.steps import Place, strides_out
 from .parts.arena import laid_out
@@ -167,7 +167,7 @@ def function_of(
         tuple(forms), tuple([output.form for output in part.outputs]), text.arena, text.is_long()
     )
     fallback = Fallback(part)
-    symbols = {**blas.addresses(), **text.symbols}
+    symbols = {**blas.addresses(), **inner.addresses(), **text.symbols}
     found = builtin.make_builtin(text.text, signature, fallback, symbols)
     if direct:
         return found, fallback
@@ -209,10 +209,11 @@ class MachineProgram:
     def __init__(
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
     ):
-        bounded = doubted(graph, contract) if graph.guards and trusts else None
+        division = Division(graph, contract)
+        bounded = doubted(graph, contract) if division.rounded and trusts else None
         self.bounded = bounded is not None
-        graph = bounded or graph
-        division = Division(graph, contract, self.bounded)
+        if bounded is not None:
+            graph, division = bounded, Division(bounded, contract, True)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes

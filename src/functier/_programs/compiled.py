@@ -122,7 +122,9 @@ class Compiled:
         facts = [*reads.found.values()]
         if reads.reason:  # what the function changes by itself is no reason to trace again
             facts = [fact for fact in facts if Guards([fact]).unchanged()]
-        guards = Guards(facts, [x for x in reached_from([func]) if type(x) is FunctionType])
+        kept = [x for x in reached_from([func]) if type(x) is FunctionType]
+        guards = Guards(facts, kept, found.captured)
+        found.program.read = guards.unchanged
         if (reads.reason and not self._keeps) or not guards.unchanged():
             self._rest(reads.reason or f"it changes {guards.changed()}")
             return found.finish()
@@ -133,9 +135,9 @@ class Compiled:
         if machine and self.warm:
             notes = machine_of(found.program, found.program._graph, self.fastmath, self.threads)
         cold = machine and not self.warm
-        entry = entry_of(found.program, args, kwargs, guards.unchanged, found.program._checks, cold)
+        entry = entry_of(found.program, args, kwargs, guards, found.program._checks, cold)
         if cold:
-            entry = self._cold(found.program, entry, guards.unchanged, notes)
+            entry = self._cold(found.program, entry, guards, notes)
         with LOCK:
             strides = [getattr(x, "strides", None) for x in leaves]
             others = [
@@ -168,16 +170,14 @@ class Compiled:
             self._misses.add(LIMIT)
             self._odd = True
 
-    def _cold(
-        self, program: Program, numpys: Callable, unchanged: Callable[[], bool], notes: list
-    ) -> Callable:
+    def _cold(self, program: Program, numpys: Callable, guards: Guards, notes: list) -> Callable:
         """Return an entry that makes machine code at the first call that the program is for."""
         graph: Any = program._graph
 
         def entry(*args: Any, **kwargs: Any) -> Any:
             result = numpys(*args, **kwargs)
             notes[:] = machine_of(program, graph, self.fastmath, self.threads)
-            warm = entry_of(program, args, kwargs, unchanged, program._checks)
+            warm = entry_of(program, args, kwargs, guards, program._checks)
             with LOCK:
                 self._variants = tuple([
                     v._replace(entry=warm) if v.program is program else v for v in self._variants
@@ -424,8 +424,9 @@ def compile(  # torch.compile has this name
     number, and gets another answer; and where something that the function has read is another one:
     a global name, a closed-over variable, a default, an attribute of an object, a module or a
     class, an item of a list or a dict, or the code of a function. Captured arrays of floats are
-    read at each call, as arguments are. Where the contents of an array have decided something,
-    such as an index, they are compared.
+    read at each call, as arguments are, also where the name has another one of this form. Where the
+    contents of an array have decided something, such as an index, or plain NumPy has computed with
+    captured arrays alone, they are compared.
 
     A whole number among the arguments is part of the first program, as it may be a size or an axis.
     Once it has had two values it is an input, and Python code that asks for it is a check, as for

@@ -9,15 +9,16 @@ NOTE [code that nobody has prepared]
 import gc
 import random
 from _thread import get_ident
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
-from .._core.reached import EMPTY, Hearing, moved, note_generators, reached_from
+from .._core.reached import EMPTY, Hearing, contents, moved, note_generators, reached_from
 from .guards import names_of
-from .homes import home_of_code
+from .homes import HOME, home_of_code
 from .outside import Unwatched
 from .reads import Reads
 from .rewritten import LIVE, Swaps, tells
@@ -113,6 +114,7 @@ class Watch:
         reads = self.reads
         if reads is None:
             return
+        reads.roots = {id(x) for x in called_by(self.roots[0])}
         for x in reached_from(self.roots):
             if not isinstance(x, (np.ndarray, np.generic)):  # those are inputs
                 reads.bring(x)
@@ -147,6 +149,15 @@ class Watch:
             raise Unwatched(reads.reason) from None
         if error is None:
             reads.settle()
+
+
+def called_by(func: Any) -> Iterator[FunctionType]:
+    """Return the function that is called: it, or those that wrappers of functier call."""
+    if type(func) is FunctionType:
+        yield func
+        if func.__code__.co_filename.startswith(HOME):
+            for cell in func.__closure__ or ():
+                yield from called_by(contents(cell))
 
 
 def is_in_import(frame: Any) -> bool:

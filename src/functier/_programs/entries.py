@@ -16,7 +16,7 @@ from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value, unflatten
 from .._levels.memory import meet, meeting
 from .arguments import Node, facts_of, is_same, node_of, opened, slots_of, space_of
-from .guards import SETTINGS
+from .guards import SETTINGS, Guards
 from .program import Program
 from .replays import Changed, Replay, has_nan
 from .signature import slots, write_tree
@@ -39,7 +39,7 @@ def raises() -> bool:
 
 
 def entry_of(
-    program: Program, args: tuple, kwargs: dict, unchanged: Callable[[], bool],
+    program: Program, args: tuple, kwargs: dict, guards: Guards,
     checks: bool = True, cold: bool = False,
 ) -> Callable:  # fmt: skip
     """Return the entry of a program for arguments of the structure of these.
@@ -50,7 +50,7 @@ def entry_of(
     run = program._run
     space: dict[str, Any] = {
         "run": run.function if type(run) is Replay and not cold else run, "ndarray": ndarray,
-        "Mismatch": Mismatch, "Changed": Changed, "unchanged": unchanged, "dtype_of": dtype_of,
+        "Mismatch": Mismatch, "Changed": Changed, "dtype_of": dtype_of, **guards.writer.space,
     }  # fmt: skip
     lines: list[str] = []
     inputs: list[str] = []
@@ -146,7 +146,7 @@ def entry_of(
     lines += [
         f"if {owners[i]} is not {owners[k]}: raise Mismatch" for i, k in program.twins.items()
     ]
-    lines.append("if not unchanged(): raise Mismatch")
+    lines += guards.writer.inside(checks)
     arrays = [
         own for i, (own, form) in enumerate(zip(owners, program._forms))
         if form and form.kind is ndarray and i not in program.twins
@@ -165,14 +165,12 @@ def entry_of(
             space[f"o{k}"] = link
             lines.append(f"if meet({owners[i]}, o{k}()): raise Mismatch")
         lines.append(f"if not {owners[i]}.flags.writeable: raise Mismatch")
-    for i, link in enumerate(program.captured):
-        space[f"w{i}"] = link
-        inputs.append(f"w{i}()")  # which is there, as its name still has it
+    inputs += guards.writer.arrays
     called = "run"
     if program._numpys is not None:  # machine code raises no errors of arithmetic
         space |= {"numpys": program._numpys, "settings": SETTINGS, "raises": raises}
     if not checks:
-        space["checked"] = entry_of(program, args, kwargs, unchanged)
+        space["checked"] = entry_of(program, args, kwargs, guards)
         given = ", ".join([*names, "**kwargs"] if kwargs else names)
         lines.insert(0, f"if settings(None) is not None and raises(): return checked({given})")
     elif program._numpys is not None:

@@ -8,6 +8,11 @@ NOTE [guards run no code of the user's]
 NOTE [what is held]
     An object of the user's is held weakly where Python allows it. Where it has gone, the program
     no longer holds. Of the contents of a large array a number is kept.
+
+NOTE [arrays that are read again]
+    An array that was found by a name, an attribute or an item is the one that is there now, if it
+    has the form of before. All ways to it have to give one again. It is the same array as before
+    where something besides its form counts: its contents, or which array it is.
 """
 
 import dis
@@ -40,7 +45,8 @@ class Fact(NamedTuple):
     Attributes
     ----------
     kind : str
-        The way in which it was read, a key of `FORMS`.
+        The way in which it was read, a key of `FORMS` or `TESTS`; or "identity" of an array that
+        no other one stands for.
     owner, key, value : object
         What it was read from, by which name or index, and what there was; `EMPTY` is nothing.
     words : str
@@ -131,11 +137,15 @@ def same_function(func: types.FunctionType, before: tuple) -> bool:
     code, defaults, names, values = before
     given = func.__kwdefaults__
     return (
-        (func.__code__ is code or (tells(func.__code__) and original(func) is code))
+        same_code(func, code)
         and same_items(func.__defaults__ or (), defaults)
         and ((not given and not names) or same_items(given or (), names))
         and (not values or same_items((given or {}).values(), values))
     )
+
+
+def same_code(func: types.FunctionType, code: types.CodeType) -> bool:
+    return func.__code__ is code or (tells(func.__code__) and original(func) is code)
 
 
 SETTINGS: Any = getattr(getattr(umath, "_extobj_contextvar", None), "get", lambda default: True)
@@ -154,84 +164,109 @@ FORMS: dict[str, str] = {
     "type": "type({o})",
     "order": "{o}.__mro__",
     "index": "{o}[{k}]",
-    "slot": "slot_of({k}, {o})",
-    "cell": "contents({o})",
+    "slot": "_slot_of({k}, {o})",
+    "cell": "_contents({o})",
     "referent": "{o}()",
 }
 """The source that reads a fact: of `o`, the owner; of `d`, its dict; by `k`, the key."""
 
 TESTS: dict[str, str] = {
-    "items": "same_items({o}, {v})",
-    "pairs": "same_pairs({o}, {v})",
-    "class": "same_pairs({d}.copy(), {v})",
-    "function": "same_function({o}, {v})",
-    "form": "form_of_array({o}) == {v}",
-    "contents": "same_contents({o}, {v})",
-    "settings": "settings() == {v}",
+    "items": "_same_items({o}, {v})",
+    "pairs": "_same_pairs({o}, {v})",
+    "class": "_same_pairs({d}.copy(), {v})",
+    "function": "_same_function({o}, {v})",
+    "form": "({o}.shape, {o}.dtype, {o}.strides, {o}.flags.writeable) == {v}",
+    "contents": "_same_contents({o}, {v})",
+    "settings": "_settings() == {v}",
 }
 """Facts that are checked by a call."""
 
 
 class Writer:
-    """The source of the function that checks some facts."""
+    """The source of the check of some facts, whose names begin with an underscore."""
 
-    def __init__(self, facts: list[Fact], kept: Iterable[Any] = ()):
+    def __init__(self, facts: list[Fact], kept: Iterable[Any], arrays: Iterable[ndarray]):
         self.strong = {id(x) for x in kept}
+        self.fixed = {id(fact.owner) for fact in facts if fact.kind in ("contents", "identity")}
         self.space: dict[str, Any] = {
             "same": same, "same_items": same_items, "same_pairs": same_pairs, "contents": contents,
             "same_function": same_function, "same_contents": same_contents, "slot_of": slot_of,
-            "form_of_array": form_of_array, "plain": plain, "settings": settings,
+            "plain": plain, "settings": settings, "same_code": same_code, "ndarray": ndarray,
         }  # fmt: skip
+        self.space = {f"_{name}": x for name, x in self.space.items()}
         self.names: dict[int, str] = {}
         self.dicts: dict[int, str] = {}
         self.lines: list[tuple[int, str]] = []
+        self.forms: set[str] = set()  # lines that look at the form of an array that is read again
         self.absent: dict[str, list[Any]] = {}
         for i, fact in enumerate(facts):
             self.write(i, fact)
+        self.arrays = [self.names[id(x)] for x in arrays]
 
     def write(self, i: int, fact: Fact) -> None:
         kind, owner, key, value, _ = fact
-        o = self.held(i, owner)
+        if kind == "identity":
+            return
+        o = "" if kind == "settings" else self.held(i, owner)
         d = self.dict_of(i, owner, o) if kind in ("attribute", "of class", "class") else ""
         if kind == "function" and value[1:] == ((), (), ()):
-            self.space[f"v{i}"], self.space[f"w{i}"] = value, value[0]
-            plainly = f"{o}.__code__ is w{i} and {o}.__defaults__ is {o}.__kwdefaults__ is None"
-            self.lines.append((i, f"if not ({plainly} or same_function({o}, v{i})): return False"))
+            self.unless(i, self.plain_function(i, o, key, value[0]))
             return
         if kind in TESTS:
             if kind == "class":
                 value = tuple(value), tuple(value.values()), ()
-            self.space[f"v{i}"] = value
-            self.lines.append(
-                (i, f"if not {TESTS[kind].format(o=o, d=d, v=f'v{i}')}: return False")
-            )
+            self.space[f"_v{i}"] = value
+            line = self.unless(i, TESTS[kind].format(o=o, d=d, v=f"_v{i}"))
+            if kind == "form" and o[:2] == "_y":
+                self.forms.add(line)
             return
         if value is EMPTY and kind in ("entry", "attribute", "of class"):
             where = d or o
             known = self.absent.get(where)
             if known is None:
                 known = self.absent[where] = []
-                name = f"n{i}"
+                name = f"_n{i}"
                 self.space[name] = known
-                self.lines.append((i, f"if not {where}.keys().isdisjoint({name}): return False"))
+                self.unless(i, f"{where}.keys().isdisjoint({name})")
             known.append(key)
             return
-        k = repr(key) if type(key) in (int, str) else f"k{i}"
-        if k == f"k{i}":
+        k = repr(key) if type(key) in (int, str) else f"_k{i}"
+        if k == f"_k{i}":
             self.space[k] = key
         now = FORMS[kind].format(o=o, d=d, k=k)
         self.lines.append((i, f"if {self.differs(i, now, value)}: return False"))
 
+    def unless(self, i: int, test: str) -> str:
+        """Add a line that ends the check where a test fails."""
+        line = f"if not ({test}): return False"
+        self.lines.append((i, line))
+        return line
+
+    def plain_function(self, i: int, o: str, key: str, code: types.CodeType) -> str:
+        """Return the test for a function without defaults, which matter for some calls alone."""
+        self.space[f"_v{i}"], self.space[f"_c{i}"] = (code, (), (), ()), code
+        if key == "called":
+            return f"{o}.__code__ is _c{i} or _same_code({o}, _c{i})"
+        parts = [f"{o}.__code__ is _c{i}"]
+        parts += [f"{o}.__defaults__ is None"] * (key == "all" or code.co_argcount > 0)
+        parts += [f"{o}.__kwdefaults__ is None"] * (key == "all" or code.co_kwonlyargcount > 0)
+        return f"{' and '.join(parts)} or _same_function({o}, _v{i})"
+
     def differs(self, i: int, now: str, value: Any) -> str:
         """Return the source of the question whether a value is another one."""
+        if type(value) is ndarray and id(value) not in self.fixed and id(value) not in self.names:
+            name = self.names[id(value)] = f"_y{i}"
+            self.forms.add(f"if type({name}) is not _ndarray: return False")
+            self.lines.append((i, f"{name} = {now}"))
+            return f"type({name}) is not _ndarray"
         if is_value(value) or type(value) is tuple:
-            self.space[f"v{i}"] = value
+            self.space[f"_v{i}"] = value
             if value is None or type(value) is bool:
                 return f"{now} is not {value}"
-            return f"(n := {now}) is not v{i} and not same(n, v{i})"
+            return f"(_n := {now}) is not _v{i} and not _same(_n, _v{i})"
         if weak(value) is None:
-            self.space[f"v{i}"] = value
-            return f"{now} is not v{i}"
+            self.space[f"_v{i}"] = value
+            return f"{now} is not _v{i}"
         name = self.held(i, value)
         return f"{now} is not {name}"
 
@@ -240,13 +275,13 @@ class Writer:
         known = self.names.get(id(x))
         if known is not None:
             return known
-        name = self.names[id(x)] = f"x{len(self.names)}"
+        name = self.names[id(x)] = f"_x{len(self.names)}"
         link = None if id(x) in self.strong else weak(x)
         if link is None:
             self.space[name] = x
         else:
-            self.space[f"w{name}"] = link
-            self.lines.append((i, f"if ({name} := w{name}()) is None: return False"))
+            self.space[f"_w{name}"] = link
+            self.lines.append((i, f"if ({name} := _w{name}()) is None: return False"))
         return name
 
     def dict_of(self, i: int, x: Any, name: str) -> str:
@@ -254,12 +289,12 @@ class Writer:
         known = self.dicts.get(id(x))
         if known is not None:
             return known
-        found = self.dicts[id(x)] = f"d{name}"
+        found = self.dicts[id(x)] = f"_d{name}"
         if isinstance(x, type):
             self.space[found] = x.__dict__  # which is that of the class, whatever happens to it
         else:
             own = type(x).__getattribute__ is object.__getattribute__ and has_plain_dict(type(x))
-            get = f"{name}.__dict__" if own else f"plain({name}, '__dict__')"
+            get = f"{name}.__dict__" if own else f"_plain({name}, '__dict__')"
             self.lines.append((i, f"{found} = {get}"))
         return found
 
@@ -269,12 +304,23 @@ class Writer:
             f"        {line.replace('return False', f'return {i}') if failing else line}\n"
             for i, line in self.lines
         ])  # fmt: skip
+        result = f"({', '.join(self.arrays)},)" if self.arrays else "True"
         errors = "KeyError, IndexError, ValueError, AttributeError, TypeError"
         source = f"def unchanged():\n    try:\n{body or '        pass'}\n    except ({errors}):\n"
-        source += f"        return {'-1' if failing else 'False'}\n    return True\n"
+        source += f"        return {'-1' if failing else 'False'}\n    return {result}\n"
         space = dict(self.space)
         exec(source, space)
         return space["unchanged"]
+
+    def inside(self, forms: bool) -> list[str]:
+        """Return the lines for another function, which raise Mismatch, or an error.
+
+        Without `forms` they do not look at those of arrays that are read again.
+        """
+        return [
+            line.replace("return False", "raise Mismatch")
+            for _, line in self.lines if forms or line not in self.forms
+        ]  # fmt: skip
 
 
 def has_plain_dict(kind: type) -> bool:
@@ -299,21 +345,23 @@ class Guards:
     Attributes
     ----------
     unchanged : callable
-        Tells if all facts hold.
+        Tells if all facts hold: it returns the `arrays` as they are now, or True without any.
+    writer : Writer
+        The source.
     words : list of str
         The facts for people.
     """
 
-    def __init__(self, facts: list[Fact], kept: Iterable[Any] = ()):
-        writer = Writer(facts, kept)
-        self.unchanged = writer.function()
-        self.failing = writer.function(failing=True)
+    def __init__(self, facts: list[Fact], kept: Iterable[Any] = (), arrays: Iterable[ndarray] = ()):
+        self.writer = Writer(facts, kept, arrays)
+        self.unchanged = self.writer.function()
         self.words = [fact.words for fact in facts]
 
     def changed(self) -> str:
         """Return which fact no longer holds, in words."""
-        found = self.failing()
-        return self.words[found] if type(found) is int else "something that the function reads"
+        found = self.writer.function(failing=True)()
+        known = type(found) is int and found >= 0
+        return self.words[found] if known else "something that the function reads"
 
 
 @functools.lru_cache(4096)

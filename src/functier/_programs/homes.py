@@ -23,6 +23,9 @@ PURE = frozenset(
 )
 """Modules of Python's library whose functions depend on their arguments, or are for people."""
 
+HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
+"""The folder of functier."""
+
 SITE = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
 STANDARD = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
 
@@ -31,9 +34,8 @@ STANDARD = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
 def folders() -> tuple[str, ...]:
     """Return the folders of the libraries."""
     loaded = [os.path.dirname(module.__file__ or "") for module in (numpy, optree)]
-    loaded.append(os.path.dirname(os.path.dirname(__file__)))
     beside = [os.path.join(site, name) for site in SITE for name in LIBRARIES]
-    return tuple({f"{path}{os.sep}" for path in (*loaded, *beside)})
+    return tuple({HOME, *[f"{path}{os.sep}" for path in (*loaded, *beside)]})
 
 
 @functools.lru_cache(4096)

@@ -8,6 +8,10 @@ NOTE [observed code]
     load of a method becomes the load of an attribute, so that the function of each call is an
     object; a comparison that is its own truth test (3.13) becomes two instructions; and the
     arguments of `f(*x)` become a tuple before the call.
+
+NOTE [others in their place]
+    `operands` and `called` may return operands and arguments that the instruction is to have.
+    So they are taken off the stack, and what the call returns is put there.
 """
 
 import dis
@@ -42,8 +46,11 @@ class Events:
     def item(self, owner: Any, key: Any) -> None:
         """``owner[key]``, also with a slice."""
 
-    def operands(self, *values: Any) -> None:
-        """The operands of an operator or comparison, and what a set or dict will hash."""
+    def operands(self, *values: Any) -> tuple | None:
+        """The operands of an operator or comparison, and what a set or dict will hash.
+
+        An operator that makes a new value may get other operands: those that are returned.
+        """
 
     def same(self, a: Any, b: Any) -> None:
         """``a is b``."""
@@ -54,8 +61,11 @@ class Events:
     def contents(self, value: Any) -> None:
         """All of a value may be read: it is iterated, matched, formatted, entered or awaited."""
 
-    def called(self, callee: Any, args: Any, kwargs: dict[str, Any]) -> None:
-        """``callee(*args, **kwargs)``. `args` is a tuple, or what cannot become one."""
+    def called(self, callee: Any, args: Any, kwargs: dict[str, Any]) -> tuple | None:
+        """``callee(*args, **kwargs)``. `args` is a tuple, or what cannot become one.
+
+        The call may get others, which are returned: a tuple as long, and a dict of these names.
+        """
 
     def stores_attribute(self, owner: Any, name: str, value: Any) -> None:
         """``owner.name = value``."""
@@ -96,11 +106,11 @@ TOLD: dict[str, Told] = {
     "LOAD_FROM_DICT_OR_DEREF": ("cell", CELL),
     "BINARY_SUBSCR": ("item", 2, 1),
     "BINARY_SLICE": ("item", 3, SLICE),
-    "COMPARE_OP": ("operands", 2, 1),
+    "COMPARE_OP": ("operates", 2, 1),
     "CONTAINS_OP": ("operands", 2, 1),
-    "UNARY_NEGATIVE": ("operands", 1),
-    "UNARY_POSITIVE": ("operands", 1),
-    "UNARY_INVERT": ("operands", 1),
+    "UNARY_NEGATIVE": ("operates", 1),
+    "UNARY_POSITIVE": ("operates", 1),
+    "UNARY_INVERT": ("operates", 1),
     "SET_ADD": ("operands", 1),
     "MAP_ADD": ("operands", 2),
     "IS_OP": ("same", 2, 1),
@@ -135,8 +145,9 @@ for _name in dis.opmap:
     elif ("_IF_" in _name or _name == "UNARY_NOT") and sys.version_info < (3, 13):
         TOLD[_name] = "truth", 1  # from 3.13 on they get a bool, from TO_BOOL
 
-COPY, SWAP, POP_TOP, PUSH_NULL, LOAD_CONST, BUILD_SLICE, BUILD_TUPLE, BUILD_DICT = opcodes(
-    "COPY SWAP POP_TOP PUSH_NULL LOAD_CONST BUILD_SLICE BUILD_TUPLE BUILD_CONST_KEY_MAP"
+COPY, SWAP, POP_TOP, PUSH_NULL, LOAD_CONST, BUILD_SLICE, BUILD_TUPLE, BUILD_DICT, UNPACK = opcodes(
+    "COPY SWAP POP_TOP PUSH_NULL LOAD_CONST BUILD_SLICE BUILD_TUPLE BUILD_CONST_KEY_MAP "
+    "UNPACK_SEQUENCE"
 )
 LOAD_ATTR, LOAD_METHOD, LOAD_SUPER, COMPARE_OP, TO_BOOL = opcodes(
     "LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR COMPARE_OP TO_BOOL"
@@ -152,7 +163,9 @@ AS_BOOL = 16 if sys.version_info >= (3, 13) else 0
 """The bit of COMPARE_OP that asks for the truth of the result."""
 
 KNOWN = (3, 11) <= sys.version_info < (3, 14) and sys.implementation.name == "cpython"
-_probe = compile("x.a(b)\nif x.c: +x", "", "exec")  # has the CACHE of all that is inserted
+_probe = compile(
+    "x.a(b)\nif x.c: +x\na, b = x", "", "exec"
+)  # has the CACHE of all that is inserted
 _found = take_apart(_probe).instructions if KNOWN else []
 POSITIVE = next((argument for opcode, argument, _ in _found if opcode == INTRINSIC), -1)
 """The number of the unary plus, from 3.12 on."""
@@ -163,8 +176,8 @@ IN_PLACE = 13
 
 BY_ARGUMENT: dict[int, Callable[[int], list[Told]]] = {
     dis.opmap["BINARY_OP"]: lambda operator: [
-        ("operands", 2, 1), *[("stores_item", 2, None, 1)] * (operator >= IN_PLACE)
-    ],
+        ("operates", 2, 1)
+    ] if operator < IN_PLACE else [("stores_item", 2, None, 1), ("changes", 2, 1)],
     dis.opmap["BUILD_SET"]: lambda n: [("operands", *range(n, 0, -1))] * (n > 0),
     dis.opmap["BUILD_MAP"]: lambda n: [("operands", *range(2 * n, 0, -2))] * (n > 0),
     dis.opmap["RAISE_VARARGS"]: lambda n: [("raises", *range(n, 0, -1))] * (n > 0),
@@ -172,7 +185,7 @@ BY_ARGUMENT: dict[int, Callable[[int], list[Told]]] = {
         *[("attribute", 2, "__match_args__")] * (n > 0), ("contents", 3)
     ],
     FORMAT_VALUE: lambda flags: [("contents", 2 if flags & 4 else 1)],
-    INTRINSIC: lambda which: [("operands", 1)] * (which == POSITIVE),
+    INTRINSIC: lambda which: [("operates", 1)] * (which == POSITIVE),
 }  # fmt: skip
 """The events of instructions, where they depend on the argument."""
 
@@ -231,6 +244,22 @@ class _Calls:
         if callee is not super:
             raise NotImplementedError("the name super is not Python's, so what it reads is unknown")
         self.events.super_attribute(kind, owner, name)
+
+    # These return what stands on the stack then, the top first.
+
+    def operates(self, *values: Any) -> Any:
+        return (self.events.operands(*values) or values)[::-1]
+
+    def changes(self, owner: Any, value: Any) -> Any:
+        return (self.events.operands(owner, value) or (owner, value))[1], owner
+
+    def calls(self, callee: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        args, kwargs = self.events.called(callee, args, kwargs) or (args, kwargs)
+        return (*args, *kwargs.values())[::-1]
+
+    def calls_spread(self, callee: Any, args: Any, *named: Any) -> Any:
+        found = self.events.called(callee, args, *named or ({},)) or (args, *named)
+        return found[: 1 + len(named)][::-1]
 
     def leaves(self, leave: Any, error: BaseException) -> None:
         self.events.called(leave, (type(error), error, error.__traceback__), {})
@@ -335,7 +364,12 @@ class _Copy:
         named = len(names) + above
         args = tuple(range(top, named, -1))
         kwargs = dict(zip(names, range(named, above, -1)))
-        return self.tell(stack, ("called", callee, args, kwargs))
+        if not top - above:
+            return self.tell(stack, ("called", callee, args, kwargs))
+        told = self.tell(stack, ("calls", callee, args, kwargs), replaces=top)
+        if above:
+            told[-1:] = [(UNPACK, top - above, None), (LOAD_CONST, self.number_of(names), None)]
+        return told
 
     def call_spread(self, stack: str, named: int) -> list[Instruction]:
         """Make a tuple of the arguments after a star, and tell a call with it."""
@@ -346,7 +380,8 @@ class _Copy:
         spread = self.tell(stack, ("spreads", args))[:-1]  # the function that makes it
         spread += [*PLACE, (COPY, args + 2, None), *_call(1), (SWAP, args + 1, None)]
         spread += [(POP_TOP, 0, None)]
-        return spread + self.tell(stack, ("called", callee, args, 1 if named else {}))
+        told = "calls_spread", callee, args, *[1] * named
+        return spread + self.tell(stack, told, replaces=args)
 
     def plain(self, instruction: Instruction, stack: str | None) -> list[Instruction]:
         """Return what stands for an instruction: mostly itself."""
@@ -362,9 +397,15 @@ class _Copy:
 
     # ---- one call ----
 
-    def tell(self, stack: str, told: Told, name: str = "", cell: int = -1) -> list[Instruction]:
-        """Return the call of a method, with copies of what is on the stack."""
+    def tell(
+        self, stack: str, told: Told, name: str = "", cell: int = -1, replaces: int = 0
+    ) -> list[Instruction]:
+        """Return the call of a method, with copies of what is on the stack.
+
+        What it returns is dropped, or stands instead of so many objects on top of the stack.
+        """
         event, *parts = told
+        replaces = len(parts) if event in ("operates", "changes") else replaces
         own = self.calls if hasattr(self.calls, event) else self.events
         function = (LOAD_CONST, self.number_of(getattr(own, event)), None)
         made: list[Instruction] = [function, NULL] if EMPTY_ABOVE else [NULL, function]
@@ -386,7 +427,10 @@ class _Copy:
             else:
                 made.append((LOAD_CONST, self.number_of(name if part == NAME else part), None))
         self.extra = max(self.extra, len(made))
-        return [*made, *_call(len(parts)), (POP_TOP, 0, None)]
+        made += _call(len(parts))
+        if not replaces:
+            return [*made, (POP_TOP, 0, None)]
+        return [*made, *[(SWAP, 2, None), (POP_TOP, 0, None)] * replaces, (UNPACK, replaces, None)]
 
     def copies(self, stack: str, places: Iterable[int], pushed: int) -> list[Instruction]:
         """Return copies of objects, when so many things lie on the stack above them."""

@@ -18,8 +18,9 @@ from .._core.reached import EMPTY, contents
 from .._core.tensor import Tensor
 from .._mutation.array import Array
 from .arguments import node_of
+from .captured import root_of
 from .guards import (
-    TESTS,
+    FORMS,
     Fact,
     contents_of_array,
     form_of_array,
@@ -28,7 +29,7 @@ from .guards import (
     same,
     settings,
 )
-from .homes import is_followed, is_of_library, is_of_user
+from .homes import HOME, is_followed, is_of_library, is_of_user
 from .objects import BARE, BOXES, CACHES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
 from .rewritten import original
 
@@ -74,13 +75,17 @@ class Outside:
         self.written: dict[tuple[int, str], tuple[dict, str, Any, str]] = {}
         self.reason: str | None = None
         self.dead = False
-        self.cls: type = Tensor  # of the tensors of the trace
+        self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
+        self.level: Any = None  # that of the trace
+        self.roots: set[int] = set()  # functions that get the arguments of the compiled one
 
     def forget(self) -> None:
         """Let go of the objects: guards hold what they need."""
         self.outer.clear()
         self.found.clear()
         self.open.clear()
+        self.memories.clear()
+        self.level = None
 
     def unwatched(self, reason: str) -> None:
         """End the trace, or note why later calls cannot be sure."""
@@ -94,12 +99,14 @@ class Outside:
         place = kind, id(owner), (type(key), key) if is_value(key) else id(key)
         if place not in self.found:
             self.found[place] = Fact(kind, owner, key, value, words)
-            if kind not in TESTS and kind != "type":
-                self.bring(value)
+            if kind in FORMS and kind != "type":
+                self.bring(value, True)
         return value
 
-    def bring(self, x: Any) -> None:
-        """Note an object that was there before."""
+    def bring(self, x: Any, read: bool = False) -> None:
+        """Note an object that was there before; a fact reads it, or it is in another object."""
+        if type(x) is ndarray and not read:
+            self.fact("identity", x, "", None, f"which array {x.shape} it is")
         if id(x) in self.outer or isinstance(x, IMMUTABLE) or x is EMPTY:
             if not (type(x) not in (int, float, str) and is_of_user(type(x))):
                 return
@@ -110,6 +117,7 @@ class Outside:
         self.outer[id(x)] = x
         kind = type(x)
         if kind is ndarray:
+            self.memories.setdefault(id(root_of(x)), []).append(x)
             self.fact("form", x, "", form_of_array(x), f"the form of an array {x.shape}")
         elif isinstance(x, type):
             for each in x.__mro__:
@@ -174,15 +182,20 @@ class Outside:
                 self.given(had.get(name), x)
         return None
 
-    def enter(self, func: Any) -> None:
-        """Let a function tell what it reads; one from outside is a fact."""
-        if type(func) is not FunctionType:
+    def enter(self, func: Any, key: str = "") -> None:
+        """Let a function tell what it reads; one from outside is a fact.
+
+        Its key is "called" where all calls give it all arguments, and "all" where the function
+        itself asks for defaults.
+        """
+        if type(func) is not FunctionType or original(func).co_filename.startswith(HOME):
             return
         if id(func) in self.outer:
             code = original(func)
             facts = function_facts(func, code)
-            known = ("function", id(func), "") in self.found
-            self.fact("function", func, "", facts, f"the function {func.__qualname__}")
+            key = "called" if key == "" and id(func) in self.roots else key
+            known = ("function", id(func), (str, key)) in self.found
+            self.fact("function", func, key, facts, f"the function {func.__qualname__}")
             if not known and is_followed(code):
                 for x in (*(func.__closure__ or ()), *facts[1], *facts[3]):
                     self.bring(x)
@@ -312,11 +325,11 @@ class Outside:
 
     def contents(self, x: Any) -> None:
         """Note all items of a container; anything else is asked by its methods."""
-        if id(x) not in self.outer:
-            return
         kind = type(x)
         if kind is ndarray:
             return self.array(x)
+        if id(x) not in self.outer:
+            return None
         if kind is Array:
             return self.unwatched("it reads an array of functier.numpy that was made outside")
         if isinstance(x, BOXES):
@@ -337,31 +350,28 @@ class Outside:
         return self.operator(x)
 
     def array(self, x: ndarray) -> None:
-        """Note the contents of an array."""
-        self.fact("contents", x, "", contents_of_array(x), f"the contents of an array {x.shape}")
-        self.fact("settings", np.geterr, "", settings(), "the settings of numpy.errstate")
-        if x.dtype.hasobject:
-            for each in x.flat:
-                self.bring(each)
-                self.open_class(type(each))
+        """Note the contents of an array from outside, or of those that a view is of."""
+        for each in self.those_of(x):
+            words = f"the contents of an array {each.shape}"
+            self.fact("contents", each, "", contents_of_array(each), words)
+            self.fact("settings", np.geterr, "", settings(), "the settings of numpy.errstate")
+            if each.dtype.hasobject:
+                for part in each.flat:
+                    self.bring(part)
+                    self.open_class(type(part))
+
+    def identity(self, x: ndarray) -> None:
+        """Note which arrays from outside there are, as another one would not do."""
+        for each in self.those_of(x):
+            self.fact("identity", each, "", None, f"which array {each.shape} it is")
 
     def arrays(self) -> list[ndarray]:
         """Return the arrays from outside."""
         return [x for x in self.outer.values() if type(x) is ndarray]
 
-    def array_inside(self, x: Any) -> None:
-        """Note the contents of the array from outside that an array is a view of."""
-        while type(x) is ndarray and id(x) not in self.outer:
-            x = x.base
-        self.array(x)
-
-    def is_outer_array(self, x: Any) -> bool:
-        """Tell if an array is a view of one from outside."""
-        while type(x) is ndarray:
-            if id(x) in self.outer:
-                return True
-            x = x.base
-        return False
+    def those_of(self, x: ndarray) -> list[ndarray]:
+        """Return the arrays from outside that an array is one of, or shares memory with."""
+        return [x] if id(x) in self.outer else self.memories.get(id(root_of(x)), [])
 
     def partial(self, x: functools.partial) -> None:
         if id(x) not in self.outer:
@@ -393,7 +403,7 @@ class Outside:
             if stands_for is not None and is_of_library(type(x)):
                 waiting.append(getattr(x, stands_for))
                 continue
-            if id(x) in self.outer and not (inside and is_of_library(type(x))):
+            if not (inside and is_of_library(type(x))):
                 self.contents(x)
             if isinstance(x, BOXES):
                 waiting += dict.values(x) if isinstance(x, dict) else x

@@ -43,10 +43,11 @@ class Program:
         self, name: str, graph: Graph, structure: Any, leaves: Sequence[Any],
         dynamic: Sequence[bool], out_structure: Any, names: Sequence[str], roots: Sequence[str],
         keywords: tuple[str, ...] = (), facts: tuple = (),
-        captured: Sequence[tuple[ndarray, Any]] = (),
+        captured: Sequence[ndarray] = (),
     ):  # fmt: skip
         self.name = name
-        self.captured = [ref(x) for x, _ in captured]  # arrays that are read at each call
+        self.captured = [ref(x) for x in captured]  # arrays that are read at each call
+        self.read: Any = None  # which returns those of a call
         self._keywords, self._facts = keywords, facts
         self._structure, self._out = structure, out_structure
         self._forms = [
@@ -178,8 +179,14 @@ class Program:
                     f"when it was traced; trace the function for it"
                 )
             inputs.append(x)
+        again = self.read() if self.captured else ()
+        if again is False:
+            raise ValueError(
+                f"{label}: something that the function reads besides its arguments has changed; "
+                f"call the compiled function, or trace it again"
+            )
         try:
-            results = self._run(*inputs, *[link() for link in self.captured])
+            results = self._run(*inputs, *again)
         except Changed as changed:
             raise ValueError(
                 f"{label}: {self._guards[changed.args[0]]}, differs from the trace, where Python "

@@ -26,10 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core.reached import EMPTY, contents
+from .._core.reached import EMPTY, contents, reached_from
 from .._core.tensor import Tensor
+from .captured import gives_view, is_view
 from .guards import slot_of
-from .homes import LIBRARIES, home_of, is_followed, is_of_user
+from .homes import HOME, LIBRARIES, home_of, is_followed, is_of_user
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
 from .observed import MISSING
 from .outside import Outside
@@ -61,8 +62,14 @@ STATES = frozenset(
 )
 """Functions of NumPy that read a state, or a file."""
 
-FORM = frozenset("shape dtype ndim size itemsize nbytes strides T mT base flags".split())
+FORM = frozenset("shape dtype ndim size itemsize nbytes strides T mT".split())
 """Attributes of an array that its form tells, or that give a view of it."""
+
+ASK_FORM = frozenset({len, isinstance, callable, np.shape, np.ndim, np.size, np.iscomplexobj,
+                      np.isrealobj, np.zeros_like, np.ones_like, np.empty_like})  # fmt: skip
+"""Functions that ask for no more of an array."""
+
+DISPATCHER = type(np.sum)
 
 
 def frame_of_code() -> Any:
@@ -87,6 +94,12 @@ class Reads(Outside):
                     getattr(owner, name, None)  # which may load it
                 self.entry(vars(owner), name, f"{owner.__name__}.{name}")
             return
+        if kind is ndarray:
+            if name in ("base", "flags"):
+                self.identity(owner)
+            elif name not in FORM and not gives_view(owner, name):
+                self.array(owner)
+            return
         if id(owner) not in self.outer:
             if id(kind) in self.outer and is_of_user(kind):
                 self.open_class(kind)
@@ -98,15 +111,12 @@ class Reads(Outside):
             self.class_attribute(owner, name)
         elif kind is FunctionType:
             if name in ("__code__", "__defaults__", "__kwdefaults__", "__closure__"):
-                self.enter(owner)
+                self.enter(owner, "all")
                 self.bring(owner.__defaults__)
                 self.bring(owner.__kwdefaults__)
                 self.bring(owner.__closure__)
             else:
                 self.entry(vars(owner), name, f"{owner.__qualname__}.{name}")
-        elif kind is ndarray:
-            if name not in FORM:
-                self.array(owner)
         elif kind is MethodType:
             self.bring(owner.__self__)
             self.bring(owner.__func__)
@@ -173,9 +183,13 @@ class Reads(Outside):
             self.fact("cell", cell, "", contents(cell), "a variable that the function closes over")
 
     def item(self, owner: Any, key: Any) -> None:
+        kind = type(owner)
+        if kind is ndarray:
+            if self.those_of(owner) and not is_view(owner, key):
+                self.array(owner)
+            return
         if id(owner) not in self.outer:
             return
-        kind = type(owner)
         if kind in MAPPINGS:
             if type(key) in (str, int, bytes, bool, type(None), float):
                 if kind is not collections.defaultdict or key in owner:
@@ -188,8 +202,6 @@ class Reads(Outside):
             self.contents(owner)
         elif kind is list and type(key) is int and -len(owner) <= key < len(owner):
             self.fact("index", owner, key, owner[key], f"the item {key} of a list")
-        elif kind is ndarray:
-            self.array(owner)
         else:
             self.contents(owner)
 
@@ -201,18 +213,44 @@ class Reads(Outside):
         for x, y in ((a, b), (b, a)):
             if isinstance(x, Tensor) and x is not y and isinstance(y, (ndarray, Tensor)):
                 self.unwatched("it asks if an array is another one")
+            if type(x) is type(y) is ndarray:
+                self.identity(x)
 
-    def operands(self, *values: Any) -> None:
-        tensors = any([isinstance(x, Tensor) for x in values])
+    def operands(self, *values: Any) -> tuple:
+        if any([isinstance(x, Tensor) for x in values]):
+            values = tuple(map(self.lifted, values))
         for x in values:
-            if id(x) in self.outer and not (tensors and type(x) is ndarray and self.served(values)):
+            if type(x) is ndarray or id(x) in self.outer:
                 self.deep(x)
+        return values
+
+    def lifted(self, x: Any) -> Any:
+        """Return a tensor of the trace for an array of floats from outside, also in a new box."""
+        kind = type(x)
+        if kind is ndarray and self.those_of(x):
+            found = self.level.lift(x)
+            return x if found is None else found
+        if kind in (list, tuple, dict) and id(x) not in self.outer:
+            items = x.values() if kind is dict else x
+            found = [self.lifted(y) for y in items]
+            if not all(map(operator.is_, found, items)):
+                return dict(zip(x, found)) if kind is dict else kind(found)
+        return x
 
     def served(self, values: Iterable) -> bool:
         """Tell if the level of the trace takes part in an operation of some values itself."""
-        return all([type(x) is self.cls for x in values if isinstance(x, Tensor)])
+        return all([type(x) is self.level.cls for x in values if isinstance(x, Tensor)])
 
-    def called(self, callee: Any, args: Any, kwargs: Any) -> None:
+    def called(self, callee: Any, args: Any, kwargs: Any) -> tuple:
+        if type(args) is tuple and type(kwargs) is dict and takes_tensors(callee):
+            if holds_tensor([callee, args, *kwargs.values()]):
+                args = tuple(map(self.lifted, args))
+                kwargs = {name: self.lifted(x) for name, x in kwargs.items()}
+        self.calls(callee, args, kwargs)
+        return args, kwargs
+
+    def calls(self, callee: Any, args: Any, kwargs: Any) -> None:
+        """Look at a call."""
         kind = type(callee)
         given = (*args, *kwargs.values()) if kwargs else args
         for x in given:
@@ -228,10 +266,10 @@ class Reads(Outside):
             if id(callee) in self.outer:
                 self.bring(callee.__self__)
                 self.bring(callee.__func__)
-            self.called(callee.__func__, (callee.__self__, *args), kwargs)
+            self.calls(callee.__func__, (callee.__self__, *args), kwargs)
         elif kind is functools.partial:
             self.partial(callee)
-            self.called(callee.func, (*callee.args, *args), callee.keywords | (kwargs or {}))
+            self.calls(callee.func, (*callee.args, *args), callee.keywords | (kwargs or {}))
         elif isinstance(callee, type):
             self.made(callee, given)
         elif isinstance(callee, IMMUTABLE) or kind.__module__.startswith("_cython"):
@@ -246,7 +284,7 @@ class Reads(Outside):
                 self.attribute(callee, kind.stands_for)
                 inner = getattr(callee, kind.stands_for)
                 self.bring(inner)
-                self.called(inner, args, kwargs)
+                self.calls(inner, args, kwargs)
             else:
                 self.state(callee)
                 self.opaque(callee, given, shallow=False)
@@ -263,7 +301,7 @@ class Reads(Outside):
             return
         if kind in (type, super):
             for x in given:
-                if type(x) is self.cls and kind is type:
+                if type(x) is self.level.cls and kind is type:
                     self.unwatched("it asks for type(x), which is that of the trace")
                 if id(x) in self.outer and is_of_user(type(x)):
                     self.fact("type", x, "", type(x), f"the class of a {type(x).__name__}")
@@ -277,7 +315,7 @@ class Reads(Outside):
         bound = owner is not None and not isinstance(owner, ModuleType)
         if bound:
             given = (owner, *given)
-        if given and id(given[0]) in self.outer and changes(given[0], name):
+        if given and self.is_outside(given[0]) and changes(given[0], name):
             self.unwatched(f"it changes a {type(given[0]).__name__} by its method {name}")
         if callee is __import__ and given and type(given[0]) is str:
             return self.imports(given[0], given[3:4], *given[4:])
@@ -301,9 +339,10 @@ class Reads(Outside):
             self.bring(frame_of_code().f_globals)
             return
         module = getattr(callee, "__module__", None)
-        if bound:
-            if id(owner) in self.outer:
-                self.contents(owner)
+        if bound and type(owner) is ndarray and gives_view(owner, name):
+            given = given[1:]
+        elif bound:
+            self.contents(owner)
         elif callee in (next,) and given and id(given[0]) in self.outer:
             self.state(given[0])
         elif (
@@ -325,7 +364,10 @@ class Reads(Outside):
         given = tuple(given)
         tensors = any([isinstance(x, Tensor) for x in given])
         for x in given:
-            if id(x) in self.outer and not (tensors and type(x) is ndarray and self.served(given)):
+            if type(x) is ndarray:
+                if callee not in ASK_FORM and not (tensors and self.served(given)):
+                    self.array(x)
+            elif id(x) in self.outer:
                 self.contents(x) if shallow else self.deep(x, type(callee) is FunctionType)
             elif type(x) in (list, tuple, dict) and not shallow:
                 self.deep(x, type(callee) is FunctionType)
@@ -339,6 +381,10 @@ class Reads(Outside):
 
     # ---- effects ----
 
+    def is_outside(self, x: Any) -> bool:
+        """Tell if an object is one from outside, or an array that shares memory with one."""
+        return id(x) in self.outer or (type(x) is ndarray and bool(self.those_of(x)))
+
     def stores_attribute(self, owner: Any, name: str, value: Any = MISSING) -> None:
         if id(owner) in self.outer:
             what = f"it sets {name} of a {type(owner).__name__}"
@@ -351,7 +397,7 @@ class Reads(Outside):
         self.stores_attribute(owner, name)
 
     def stores_item(self, owner: Any, key: Any, value: Any = None) -> None:
-        if id(owner) in self.outer or (type(owner) is ndarray and self.is_outer_array(owner)):
+        if self.is_outside(owner):
             self.unwatched(f"it writes to a {type(owner).__name__} that was made outside")
 
     def deletes_item(self, owner: Any, key: Any) -> None:
@@ -363,3 +409,18 @@ class Reads(Outside):
     def stores_cell(self, cell: CellType, value: Any = None) -> None:
         if id(cell) in self.outer:
             self.unwatched("it assigns to a variable of a function around it")
+
+
+def takes_tensors(callee: Any) -> bool:
+    """Tell if a function is one of NumPy that dispatches, or one of functier."""
+    kind = type(callee)
+    if kind is BuiltinFunctionType:
+        return isinstance(callee.__self__, np.ufunc)
+    if kind is FunctionType:
+        return original(callee).co_filename.startswith(HOME)
+    return kind is np.ufunc or kind is DISPATCHER
+
+
+def holds_tensor(x: Iterable) -> bool:
+    """Tell if there is a tensor among some objects, or in what functions close over."""
+    return any([isinstance(y, Tensor) for y in reached_from(x)])

@@ -37,6 +37,7 @@ from .._levels.attributes import is_quantity
 from .._levels.level import Level
 from .._mutation.array import Array, settle
 from .._mutation.out import name_out
+from .captured import way_to
 from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of, mark_first
 from .guards import digest
@@ -92,7 +93,7 @@ class RecordLevel(Level):
         self.settings = np.geterr()
         self.sources: dict[int, Any] = {}
         self.streams: dict[int, Node] = {}
-        self.captured: dict[int, tuple[ndarray, Node]] = {}
+        self.captured: dict[int, tuple[ndarray, Tensor]] = {}
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -142,12 +143,11 @@ class RecordLevel(Level):
         """
         if x.dtype.hasobject:
             return x
-        if self.reads is not None and self.reads.is_outer_array(x):
-            if id(x) in self.reads.outer and x.dtype.kind in "fc":
-                if id(x) not in self.captured:
-                    self.captured[id(x)] = x, Node(None, (), {}, form_of(x))
-                return self.captured[id(x)][1]
-            self.reads.array_inside(x)
+        if self.reads is not None and self.reads.those_of(x):
+            tensor = self.lift(x)
+            if tensor is not None:
+                return tensor._extra
+            self.reads.array(x)
         found = self.arrays.get(id(x))
         if x.nbytes > COPIED:
             if found is None:
@@ -158,6 +158,27 @@ class RecordLevel(Level):
         copied = copy_of(x)
         self.arrays[id(x)] = x, copied, 0  # with `x`, whose id no other array gets then
         return copied
+
+    @unwatched
+    def lift(self, x: ndarray) -> Any:
+        """Return a tensor for an array of floats from outside, or for a view of one.
+
+        None is for an array of anything else, and for views that have no simple way.
+        """
+        if x.dtype.kind not in "fc":
+            return None
+        for base in self.reads.those_of(x):
+            way = [] if x is base else way_to(x, base)
+            if way is None:
+                continue
+            if id(base) not in self.captured:
+                node = Node(None, (), {}, form_of(base))
+                self.captured[id(base)] = base, self.tensor(base, node)
+            tensor: Any = self.captured[id(base)][1]
+            for func, part in way:
+                tensor = self.record(func, (tensor, part), {})
+            return tensor
+        return None
 
     def check_constants(self) -> None:
         """Raise where a large plain array was written to after it had been used."""
@@ -438,7 +459,7 @@ class RecordLevel(Level):
         mark_first(self.nodes)
         self.check_constants()
         returned = [self.returned(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
-        extra = [node for _, node in self.captured.values()]
+        extra = [x._extra for _, x in self.captured.values()]
         inputs, nodes = (
             [*self.inputs, *extra],
             [*self.inputs, *extra, *self.nodes[len(self.inputs) :]],

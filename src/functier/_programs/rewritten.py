@@ -15,8 +15,12 @@ from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from .._core.adopted import SOURCES
 from .observed import Events, observed
+
+ndarray = np.ndarray
 
 LIVE: dict[int, Any] = {}
 """The `Reads` of the trace of each thread."""
@@ -48,10 +52,9 @@ class Teller(Events):
 
 
 def _forward(name: str) -> Callable:
-    def tell(self: Teller, *given: Any) -> None:
+    def tell(self: Teller, *given: Any) -> Any:
         reads = LIVE.get(get_ident())
-        if reads is not None:
-            getattr(reads, name)(*given)
+        return None if reads is None else getattr(reads, name)(*given)
 
     tell.__name__ = name
     return tell
@@ -64,7 +67,8 @@ def _of_known(name: str) -> Callable:
         reads = LIVE.get(get_ident())
         if reads is not None:
             outer = reads.outer
-            if id(owner) in outer or id(type(owner)) in outer or type(owner) is super:
+            kind = type(owner)
+            if id(owner) in outer or id(kind) in outer or kind is super or kind is ndarray:
                 getattr(reads, name)(owner, *given)
 
     tell.__name__ = name

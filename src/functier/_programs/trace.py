@@ -121,6 +121,7 @@ class Record(NamedTuple):
     values: Any
     watch: Watch
     leaves: list
+    captured: list
 
     def finish(self) -> Any:
         """Return the result of the call that was traced, after its writes to the arguments."""
@@ -178,7 +179,7 @@ def record(
     with Watch(func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers)) as watch:
         level.note, level.reads = watch.noting, watch.reads
         if watch.reads is not None:
-            watch.reads.cls = level.cls
+            watch.reads.level = level
         writes = transform == "compile"
         static = tuple(kwargs), dynamic, writes, (args, kwargs) if kwargs else args
         recorded = run(level, _record, (func, leaves, structure, *static))
@@ -189,15 +190,18 @@ def record(
             raise Unwatched(
                 "it writes to an argument that shares memory with an array that it reads"
             )
+    captured = [x for x, _ in level.captured.values()]
+    for x in captured if written else ():
+        level.reads.identity(x)  # as it is known which memory the writes do not meet
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
-        roots, tuple(kwargs), facts_of(structure), list(level.captured.values()),
+        roots, tuple(kwargs), facts_of(structure), captured,
     )  # fmt: skip
     program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
     program.writes, program.same = written, same
     program.twins, program.asked = twins, asked
     program.outside = [ref(x) for x in outside] if written else []
-    return Record(program, values, watch, leaves)
+    return Record(program, values, watch, leaves, captured)
 
 
 def is_mild(node: Node) -> bool:
@@ -264,6 +268,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     if written:
         result = result, [inner[i] for i in written]
     outputs, out = flatten(settle(result), level, "the result")
+    if any([was_written(x) for _, x in level.captured.values()]):
+        level.reads.unwatched("it writes to an array that was made outside")
     check_unchanged(level, args, inner, before)
     check_result(level, outputs)
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]

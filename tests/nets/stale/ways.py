@@ -237,6 +237,10 @@ array :: np.array([2.0, 5.0, 1.0]) :: d :: d = np.array([V, 5.0, 1.0])
 refilled :: np.array([2.0, 5.0, 1.0]) :: d :: d[0] = V
 large refilled :: np.full(9999, 2.0) :: d[4000:].sum() :: d[5000] = V
 large refilled, used :: np.full(9999, 2.0) :: (d * x[0])[5000] :: d[5000] = V
+another array in a product :: np.ones((3, 3)) :: x @ d + d.T[0] * x :: d = np.full((3, 3), V)
+product that is refilled :: np.ones((3, 3)) :: np.sum(d[1:] * x, axis=0) + x :: d[1] = V
+view that is summed :: np.ones((3, 3)) :: d.T.sum() * x :: d[1] = V
+which array it is :: [X, X] :: x * 2.0 if d[0] is d[1] else x * 3.0 :: d[1] = X * 1.0 | d[1] = X
 its source refilled :: np.array([[2.0, 5.0, 1.0]])[0] :: d :: d.base[0, 0] = V
 as an index :: np.array([0, 1]) :: x[d].sum() :: d[1] = 2 | d[1] = 1
 as a shape :: np.array([2]) :: np.ones(d).sum() :: d[0] = V

@@ -11,6 +11,7 @@ NOTE [what has no steps]
 """
 
 import operator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from ..._programs.graph import Form, Graph, Guard, Node, nodes_in, replace
 from ..._programs.sharing import gives_view
 from ..._programs.stores import READS, memory_of
+from ..lowering.exact import exact
 from ..lowering.nodes import Lowering
 from ..lowering.steps import Literal, Ref, Step, Unknown, strides_out
 from .exactness import rounded
@@ -50,6 +52,9 @@ class Stage(Lowering):
         self.nodes: list[Node] = []
         self.outputs: list[Output] = []
         self.writers: list[Step] = []
+
+    def rule_for(self, node: Node) -> Callable:
+        return exact if node in self.division.by_loops else super().rule_for(node)
 
     def input(self, node: Node) -> Ref:
         found = super().input(node)
@@ -141,15 +146,24 @@ class Division:
                     self.before[node] = latest[node.args[0]]
                 if node.func not in READS:
                     latest[node.args[0]] = node
-        self.rounded = set() if bounded else rounded(graph, self.before, contract)
+        self.rounded: set[Node] = set()
+        self.by_loops: set[Node] = set()
+        lost: set[Node] = set()
+        if not bounded:
+            self.rounded, self.by_loops = rounded(graph, self.before, contract)
         # The memories that are NumPy's.
-        self.numpys = {node.args[0] for node in self.rounded if is_effect(node)}
+        self.numpys: set[Node] = set()
         while True:
+            self.numpys |= {node.args[0] for node in self.rounded if is_effect(node)}
             try:
                 self.divide()
-                break
             except Spread as spread:
                 self.numpys.add(spread.args[0])
+                continue
+            lost |= self.by_loops - self.known.keys()  # operands lie in another order
+            if self.by_loops.isdisjoint(lost):
+                break
+            self.rounded, self.by_loops = rounded(graph, self.before, contract, lost)
         self.part_views()
         self.choose()
 

@@ -3,11 +3,13 @@
 NOTE [answers]
     Python code has chosen by some values, and the program asks for these answers again. Machine
     code rounds some functions in another way than NumPy, so an answer could differ from that of the
-    function. What an answer depends on is therefore the machine's only where that is exact. NumPy
-    computes the rest, of operands that lie in memory as they do in the function.
+    function. What an answer depends on is therefore the machine's only where that is exact. It
+    calls NumPy's own loops for products and sums. NumPy computes the rest, of operands that lie in
+    memory as they do in the function.
 """
 
 import operator
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from ..._programs.graph import Form, Graph, Node
 from ..._programs.sharing import gives_view
 from ..._rules import indexing
 from ..elementary import ROUNDED
+from ..lowering.exact import can_be_exact
 from ..lowering.nodes import power
 from ..lowering.reductions import REDUCERS
 from ..lowering.steps import strides_out
@@ -33,12 +36,15 @@ SELECTING = frozenset({np.maximum, np.minimum, np.logical_and, np.logical_or})
 """Ufuncs whose reductions do not depend on the order."""
 
 
-def rounded(graph: Graph, before: dict[Node, Node], contract: bool) -> set[Node]:
-    """Return the nodes that NumPy has to compute: see NOTE [answers].
+def rounded(
+    graph: Graph, before: dict[Node, Node], contract: bool, lost: Collection[Node] = ()
+) -> tuple[set[Node], set[Node]]:
+    """Return the nodes that NumPy has to compute, and those for NumPy's loops: see NOTE [answers].
 
-    `before` has the effect that runs before another one.
+    `before` has the effect that runs before another one, and `lost` what no loop is for.
     """
     found: set[Node] = set()
+    by_loops: set[Node] = set()
     seen: set[Node] = set()
     looked: set[Node] = set()
     waiting = [guard.node for guard in graph.guards]
@@ -50,17 +56,18 @@ def rounded(graph: Graph, before: dict[Node, Node], contract: bool) -> set[Node]
             if node in before:
                 waiting.append(before[node])
             if not is_exact(node, contract):
-                found.add(node)
+                by_loop = node not in lost and can_be_exact(node)
+                (by_loops if by_loop else found).add(node)
     waiting = [*found]
     while waiting:
         for node in waiting.pop().parents():
-            alike = lies_alike(node.form)
+            alike = node.func is None or lies_alike(node.form)
             if not alike:
                 found.add(node)
             if (not alike or gives_view(node.func)) and node not in looked:
                 looked.add(node)
                 waiting.append(node)
-    return found
+    return found, by_loops - found
 
 
 def lies_alike(form: Any) -> bool:

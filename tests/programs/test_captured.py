@@ -1,0 +1,212 @@
+"""Arrays that a compiled function finds outside: they are read at each call, as arguments are."""
+
+import gc
+import types
+import weakref
+
+import numpy as np
+import pytest
+
+import functier as ft
+from functier._programs import guards, recorder
+
+W = np.array([1.0, -2.0, 0.5])
+HEAD = """
+import numpy as np, functier as ft
+rng = np.random.default_rng(0)
+def new(*shape): return rng.normal(size=shape)
+"""
+
+
+def module(text):
+    """Return a module with this source."""
+    made = types.ModuleType("user_module")
+    exec(text, vars(made))
+    return made
+
+
+PLACES = {
+    "global": ("X = new(4, 3)", "X", "global X; X = new(4, 3)"),
+    "attribute": ("class M: pass\nm = M(); m.X = new(4, 3)", "m.X", "m.X = new(4, 3)"),
+    "slot": (
+        "class M: __slots__ = ('X',)\nm = M(); m.X = new(4, 3)", "m.X", "m.X = new(4, 3)",
+    ),
+    "class": ("class M: X = new(4, 3)", "M.X", "M.X = new(4, 3)"),
+    "dict": ("d = {'X': new(4, 3)}", "d['X']", "d['X'] = new(4, 3)"),
+    "list": ("d = [new(4, 3)]", "d[-1]", "d[-1] = new(4, 3)"),
+    "complex": ("X = new(4, 3) * 1j", "X", "global X; X = new(4, 3) + 1j"),
+}  # fmt: skip
+TRANSFORMS = {
+    "": "{f}",
+    "grad": "ft.grad({f})",
+    "jvp": "lambda w: ft.jvp({f}, (w,), (w,))",
+    "hessian": "ft.hessian({f})",
+    "vmap of grad": "lambda w: ft.vmap(ft.grad({f}))(np.stack([w, 2 * w]))",
+    "grad of vmap": "ft.grad(lambda w: np.sum(ft.vmap({f})(np.stack([w, 2 * w]))))",
+}
+USES = {
+    "product": "{X} @ w",
+    "operand": "{X} * w + w / {X} - {X}",
+    "function": "np.dot({X}, w) + np.maximum({X}, w)[:, 0]",
+    "list": "np.stack([{X}[0], w])",
+    "einsum": "np.einsum('ij,j->i', {X}, w)",
+    "outer": "np.add.outer({X}, w)",
+    "row": "{X}[1] * w",
+    "part": "{X}[1:3].T * w[0] + {X}.T[:, 2:] * w[1]",
+    "column": "{X}[:, 1] * w[0]",
+    "transposed": "{X}.T @ ({X} @ w)",
+    "reshaped": "{X}.reshape(3, 4)[1] * w[0] + {X}.ravel()[4:8] * w[1]",
+    "form": "np.zeros_like({X}) + w + {X}.shape[0] * len({X})",
+    "inner vmap": "ft.vmap(lambda x: np.sum(x * w))({X})",
+    "inner grad": "ft.grad(lambda v, x: np.sum((x @ v) ** 2))(w, {X})",
+}
+
+
+def run(user, changes, traces=1):
+    """Call after each change; return the compiled function."""
+    compiled = ft.compile(user.f, backend="numpy")
+    for change in (None, *changes, *changes):
+        if change is not None:
+            exec(f"def change():\n {change}\nchange()", vars(user))
+        found, wanted = compiled(W), user.f(W)
+        np.testing.assert_allclose(found, wanted, 1e-13)  # the last bits are those of BLAS
+        assert type(found) is type(wanted)
+    assert compiled._traced == traces, compiled.explain()
+    return compiled
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("place", PLACES)
+def test_places(place, transform):
+    make, name, other = PLACES[place]
+    f = TRANSFORMS[transform].format(f=f"(lambda w: np.sum(abs({name} @ w - 2) ** 2))")
+    run(module(f"{HEAD}{make}\nf = {f}"), [other, f"{name}[1] *= 2.0"])
+
+
+@pytest.mark.parametrize("transform", ["", "grad"])
+@pytest.mark.parametrize("use", USES)
+def test_uses(use, transform):
+    make, name, other = PLACES["global"]
+    body = f"np.sum(({USES[use].format(X=name)}) ** 2)"
+    f = TRANSFORMS[transform].format(f=f"(lambda w: {body})")
+    run(module(f"{HEAD}{make}\nf = {f}"), [other, "X[1] += 1.0"])
+
+
+def test_a_cell():
+    def model(X):
+        def change(Y):
+            nonlocal X
+            X = Y
+
+        return ft.grad(lambda w: np.sum((X @ w) ** 2)), change
+
+    f, change = model(np.ones((4, 3)))
+    compiled = ft.compile(f)
+    for X in (np.ones((4, 3)), np.eye(4, 3)):
+        change(X)
+        np.testing.assert_allclose(compiled(W), f(W))
+    assert compiled._traced == 1
+
+
+CHANGES = {
+    "another shape": ("X * w", "global X; X = new(len(X) + 1, 3)"),
+    "another dtype": ("X * w", "global X; X = X.astype('f4' if X.dtype == float else 'f8')"),
+    "another order": (
+        "np.sum(X * w)", "global X; X = X.copy('F' if X.flags.c_contiguous else 'C')",
+    ),
+    "no array": ("X * w", "global X; X = 2.0 if type(X) is np.ndarray else new(4, 3)"),
+    "what was one": ("X * w + Y", "global Y; Y = X if Y is not X else new(4, 3)"),
+    "which one it is": ("X * w * (X is Y)", "global Y; Y = X if Y is not X else new(4, 3)"),
+    "by id": ("X * w * (id(X) == id(Y))", "global Y; Y = X if Y is not X else new(4, 3)"),
+    "base": ("X * w * (V.base is X)", "global V; V = X[0] if V.base is not X else new(3)"),
+    "truth": ("X * w if X[0, 0] > 0 else w", "X[:] = -X"),
+    "product of two": ("(Y @ Y.T) @ X * w", "Y[0] += 1.0"),
+    "method of a view": ("w * X.T.sum()", "X[0, 0] += 1.0"),
+    "number of a view": ("w * X.T[0, 0]", "X[0, 0] += 1.0"),
+    "float of a view": ("w * float(X[0:2].T[0, 0])", "X[0, 0] += 1.0"),
+    "view of a part": ("w * Z.T.sum()", "Z[:] += 1.0"),
+    "in a tuple": ("w * X + T[0]", "global X; X = T[0] if X is not T[0] else new(4, 3)"),
+    "in a partial": ("w * X + P()", "global X; X = T[0] if X is not T[0] else new(4, 3)"),
+    "a default": ("w * X + w * G()", "global X; X = T[0] if X is not T[0] else new(4, 3)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("transform", ["", "grad"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes(name, transform):
+    """They decide something: the function is traced again, or another program is right."""
+    body, change = CHANGES[name]
+    f = TRANSFORMS[transform].format(f=f"(lambda w: np.sum({body}))")
+    make = "X = Y = new(4, 3); V = X[0]; T = (X,); Z = new(8, 3)[::2]\n"
+    make += "import functools; P = functools.partial(lambda x: x, X); G = lambda x=X: x"
+    user = module(f"{HEAD}{make}\nf = {f}")
+    compiled = ft.compile(user.f, backend="numpy")
+    for _ in range(4):
+        np.testing.assert_array_equal(compiled(W), user.f(W))
+        exec(f"def change():\n {change}\nchange()", vars(user))
+    assert compiled._traced > 1
+
+
+WRITES = {
+    "out": "np.add(w[0], 1.0, out=X)",
+    "copyto": "np.copyto(X, 2.0 * np.ones(3))",
+    "item of a view": "X.T[0, 0] += 1.0",
+    "fill of a view": "X[0].fill(X[0, 0] + 1.0)",
+    "diagonal": "np.fill_diagonal(X, X[0, 0] + 1.0)",
+    "in place": "Y = X; Y += 1.0",
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes(name):
+    """A function that writes to such an array runs itself: the caller's array has the value."""
+    text = f"{HEAD}X = new(4, 3)\ndef f(w):\n {WRITES[name]}\n return np.sum(X * w)"
+    plain, user = module(text), module(text)
+    compiled = ft.compile(user.f)
+    for _ in range(4):
+        assert compiled(W) == plain.f(W)
+        np.testing.assert_array_equal(user.X, plain.X)
+
+
+def test_arrays_are_let_go():
+    user = module(f"{HEAD}X = new(4, 3)\nf = ft.grad(lambda w: np.sum((X @ w) ** 2))")
+    compiled = ft.compile(user.f, backend="numpy")
+    compiled(W)
+    gone = weakref.ref(user.X)
+    user.X = np.ones((4, 3))
+    gc.collect()
+    assert gone() is None
+    np.testing.assert_array_equal(compiled(W), user.f(W))
+    assert compiled._traced == 1
+    np.testing.assert_array_equal(compiled.programs[0](W), user.f(W))
+    user.X = None
+    with pytest.raises(ValueError, match="has changed; call the compiled function"):
+        compiled.programs[0](W)
+
+
+# ---- planted faults ----
+
+
+def test_a_second_way_that_is_not_compared_is_found(monkeypatch):
+    real = guards.Writer.differs
+
+    def differs(self, i, now, value):
+        return "False" if id(value) in self.names else real(self, i, now, value)
+
+    monkeypatch.setattr(guards.Writer, "differs", differs)
+    with pytest.raises(AssertionError):
+        test_changes("what was one", "")
+
+
+def test_arrays_that_are_not_fixed_are_found(monkeypatch):
+    fixed = property(lambda self: (), lambda *given: None)
+    monkeypatch.setattr(guards.Writer, "fixed", fixed, raising=False)
+    for name in ("which one it is", "in a tuple", "in a partial"):
+        with pytest.raises(AssertionError):
+            test_changes(name, "")
+
+
+def test_a_wrong_view_is_found(monkeypatch):
+    monkeypatch.setattr(recorder, "way_to", lambda x, base: [(np.reshape, x.shape)])
+    with pytest.raises((AssertionError, ValueError)):
+        test_uses("transposed", "")
