@@ -180,16 +180,19 @@ def given_arrays(cls: type, given: Iterable) -> list:
         if kind is cls or kind in FIXED:
             continue
         if kind is tuple or kind is list:
-            found += given_arrays(cls, x)
+            if not FIXED.issuperset(map(type, x)):
+                found += given_arrays(cls, x)
         else:
             found.append(x)
     return found
 
 
-def is_shape(x: tuple) -> bool:
-    for v in x:
-        if type(v) is not int:
-            return False
+def is_fixed(x: Sequence) -> bool:
+    """Tell if a tuple, or a list, has plain values and tuples of these alone, as shapes do."""
+    if not FIXED.issuperset(map(type, x)):
+        for v in x:
+            if type(v) not in FIXED and not (type(v) is tuple and is_fixed(v)):
+                return False
     return True
 
 
@@ -214,8 +217,8 @@ class Keeping:
             kind = type(x)
             if kind is ndarray:
                 x = self.array(x)
-            elif kind not in PLAIN and not (kind is tuple and is_shape(x)):
-                x = _Walk(self).value(x)
+            elif kind not in PLAIN and not (kind is tuple and is_fixed(x)):
+                x = x[:] if kind is list and is_fixed(x) else _Walk(self).value(x)
             kept.append(x)
         if self.found:
             edges += [(parent, compare, (one,), None) for one in self.found]
