@@ -21,7 +21,7 @@ from .._core.sharing import is_fresh
 from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .cotangents import add, fit, pull
-from .second_look import is_large, look_again, note_large
+from .second_look import is_large, look_again, may_be_large, note_large
 from .tape import Node
 
 ndarray = np.ndarray
@@ -89,12 +89,16 @@ def _along_chain(
     while node is not None:
         here, parent, rule, saved, fix, rest = node
         g = grads.pop(here)
-        big = type(g) is ndarray and g.size > BIG
+        kind = type(g)
+        if kind is ndarray:
+            big = wide = g.size > BIG
+        else:
+            big, wide = False, kind is not float64 and may_be_large(g)
         mine, alone = big and here in ours, rest is None
         node = None
         while True:
             fresh = False
-            if fix is None:
+            if not fix:
                 if big:
                     c, fresh = _pull_large(rule, g, saved, mine and rest is None, mine and alone)
                     mine = mine and c is not g
@@ -114,17 +118,15 @@ def _along_chain(
                     c = None if c is None else fit(c, fix[0], fix[1])
             if c is not None:
                 key = parent[0]
-                kind = type(c)
-                if (
-                    kind is not float64
-                    and fix is None
-                    and (c.size > BIG if kind is ndarray else is_large(c))
-                ):
+                if fix:
+                    if moves:  # nothing is noted of this one: all of the sum moves
+                        moves.pop(key, None)
+                elif (wide or fix is None) and is_large(c):
                     roots.clear()
                     more = key in grads
                     c = note_large(moves, here, rule, g, c, saved, alone, parent, floor, more)
                 if key in grads:
-                    if big or (kind is ndarray and c.size > BIG):
+                    if big or (type(c) is ndarray and c.size > BIG):
                         grads[key] = _add(grads[key], c, key in ours, fresh)
                         ours.add(key)
                     else:
@@ -140,7 +142,7 @@ def _along_chain(
                             waiting[key] = parent
                             heappush(queue, -key)
             if rest is None:
-                if moves and big:
+                if wide and moves:
                     moves.pop(here, None)
                 break
             parent, rule, saved, fix, rest = rest

@@ -98,7 +98,7 @@ class GradLevel(Level):
             if rule is None:
                 raise no_rule(str(self), op, call.names[i])
             fix = fix_for(ans, values[i], rule.holomorphic)
-            if fix is None and "dtype" in call.given:  # the other operands may be wider
+            if not fix and "dtype" in call.given:  # the other operands may be wider
                 fix = (shape_of(values[i]), dtype_of(values[i]), False)
             if joint is None:
                 fn, saved = rule.fn, rule.save(ans, call, values, i)
@@ -284,7 +284,7 @@ value = x._value
 ans = func(value)
 kind = type(ans)
 if kind is type(value) and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
-    fix = None
+    fix = False
 else:
     fix = fix_for(ans, value, holomorphic)
 y._value = ans
@@ -297,10 +297,10 @@ BINARY = {
         x, y = a._value, b._value
         ans = func(x, y)
         saved = pick2(ans, x, y) if pick2 else ()
-        fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+        fix = False if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
         rest = b._extra, rule2, saved, fix, None
         saved = pick(ans, x, y) if pick else ()
-        fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+        fix = False if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
         node = next(node_numbers), a._extra, rule, saved, fix, rest
     """,
     "left": """
@@ -311,7 +311,7 @@ BINARY = {
                 return keep_large(level, func, ans, a, b, rule, pick, holomorphic, True)
             b = b.copy()
         saved = pick(ans, x, b) if pick else ()
-        fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+        fix = False if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
         node = next(node_numbers), a._extra, rule, saved, fix, None
     """,
     "right": """
@@ -322,7 +322,7 @@ BINARY = {
                 return keep_large(level, func, ans, b, a, rule2, pick2, holomorphic2, False)
             a = a.copy()
         saved = pick2(ans, a, y) if pick2 else ()
-        fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+        fix = False if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
         node = next(node_numbers), b._extra, rule2, saved, fix, None
     """,
     "left_inner": """

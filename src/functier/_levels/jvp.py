@@ -343,7 +343,7 @@ INFINITE = Layer("Infinite", -1, _mixin)
 
 def fit_tangent(tangent: Value, ans: Value) -> Value:
     """Give a tangent the shape and dtype of its primal."""
-    if fix_for(ans, tangent, False) is None:
+    if not fix_for(ans, tangent, False):
         return tangent
     return fit(tangent, shape_of(ans), dtype_of(ans))
 

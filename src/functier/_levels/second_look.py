@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, dtype_of, shape_of
+from .._core.numpy_facts import BIG, SCALARS, dtype_of, shape_of
 from .._core.rule import negated, times, unchanged
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
@@ -47,13 +47,17 @@ NOTED: dict[int, dict[int, Moves]] = {}
 pass that runs in such a rule starts from them."""
 
 
+def may_be_large(g: Any) -> bool:
+    """Tell if a cotangent that is no plain array is large, or has several that may be."""
+    return type(g) not in SCALARS and (isinstance(g, (tuple, list)) or is_large(g))
+
+
 def is_large(c: Any) -> bool:
-    """Tell if the array in a tensor is large."""
+    """Tell if an array, or that in a tensor, is large."""
     while type(c) is not ndarray:
-        try:
-            c = c._value
-        except AttributeError:  # a number, or the array of a subclass
+        if not isinstance(c, Tensor):
             return isinstance(c, ndarray) and c.size > BIG
+        c = c._value
     return c.size > BIG
 
 
@@ -156,7 +160,7 @@ def _pull(
     g, moves = given
     if moves is not None and type(moves) is not tuple and are_settled(np.logical_not(moves)):
         return None, None  # the rule need not run
-    around = fix is not None and fix[2]  # see `pull`
+    around = fix and fix[2]  # see `pull`
     if kind_of(rule) and not isinstance(g, tuple):
         c, moves = follow(rule, np.conjugate(g) if around else g, moves, saved, alone)
         c = np.conjugate(c) if around and c is not None else c
@@ -225,7 +229,7 @@ def _probing() -> Callable:
     ) -> Looked:
         g, moves = given
         kind = kind_of(rule) if not isinstance(g, tuple) and dtype_of(g).kind == "f" else None
-        if fix is not None and fix[2]:
+        if fix and fix[2]:
             return pull(rule, g, saved, fix), None
         if kind == "kink":  # zero there, and yet not flat
             saved = as_ones(saved)
@@ -245,7 +249,7 @@ def _probing() -> Callable:
 
 def _fit(c: Value, moves: Moves, fix: Any) -> Looked:
     """Give a cotangent, and where it moves, the form of the operand."""
-    if fix is None or c is None:
+    if not fix or c is None:
         return c, moves
     if moves is not None:
         moves = np.not_equal(fit(moves * 1.0, fix[0], np.dtype(float)), 0)
