@@ -44,16 +44,21 @@ def backward(
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
     moves: dict[int, Any] = {}  # where large cotangents move: see `note_large`
-    for root, g in roots:
-        key = root[0]
-        if key in grads:
-            grads[key] = add(grads[key], g)
-            continue
-        grads[key] = g
-        if root[1] is not None:
-            waiting[key] = root
-            heappush(queue, -key)
-        del root
+    if len(roots) == 1:  # most passes: no queue is needed to begin with
+        grads[roots[0][0][0]] = roots[0][1]
+        if roots[0][0][1] is not None:
+            _along_chain(roots[0][0], grads, ours, waiting, queue, floor, roots, moves)
+    else:
+        for root, g in roots:
+            key = root[0]
+            if key in grads:
+                grads[key] = add(grads[key], g)
+                continue
+            grads[key] = g
+            if root[1] is not None:
+                waiting[key] = root
+                heappush(queue, -key)
+            del root
     while queue:
         _along_chain(
             waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, roots, moves

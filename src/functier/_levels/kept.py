@@ -24,6 +24,7 @@ import linecache
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from math import prod
 from operator import itemgetter, matmul
 from types import FrameType
@@ -64,7 +65,7 @@ def alias_of(x: Any) -> Any:
         return x
     y: Any = new(cls)
     y._value = x._value
-    if hasattr(x, "_extra"):
+    if not cls.level.kind.batches and hasattr(x, "_extra"):
         y._extra, y._moves = x._extra, getattr(x, "_moves", None)
     y._kept = True
     return y
@@ -188,12 +189,11 @@ def given_arrays(cls: type, given: Iterable) -> list:
 
 
 def is_fixed(x: Sequence) -> bool:
-    """Tell if a tuple, or a list, has plain values and tuples of these alone, as shapes do."""
-    if not FIXED.issuperset(map(type, x)):
-        for v in x:
-            if type(v) not in FIXED and not (type(v) is tuple and is_fixed(v)):
-                return False
-    return True
+    """Tell if a tuple, or a list, has plain values alone, as a shape does, or tuples of these."""
+    kinds = {*map(type, x)}
+    return kinds <= FIXED or (
+        kinds == {tuple} and FIXED.issuperset(map(type, chain.from_iterable(x)))
+    )
 
 
 class Keeping:

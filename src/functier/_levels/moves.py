@@ -155,13 +155,9 @@ def either_later(a: Any, b: Any) -> Any:
         return a
     if a is None or b is None:
         return with_kinks(None, kinks_of(a, b))
-    depth = 1
-    for moves in (a, b):  # as `later` does, with less work
-        if type(moves) is Later:
-            if moves.depth >= depth:
-                depth = moves.depth + 1
-            if moves.kinks:
-                return later(_either_now, (a, b))
+    if type(a) is not Later or type(b) is not Later or a.kinks or b.kinks:
+        return later(_either_now, (a, b))
+    depth = 1 + (a.depth if a.depth > b.depth else b.depth)  # as `later` does, with less work
     return Later(_either_now, ((a, b),), depth) if depth <= DEPTH else None
 
 

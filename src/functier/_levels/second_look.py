@@ -42,6 +42,9 @@ ndarray = np.ndarray
 SAFE = {unchanged, negated, times}
 """Rules whose results are finite where their operands are."""
 
+WITHOUT_ARRAY: set[type] = {*SCALARS}
+"""The types of cotangents that are no arrays; `grad_store` adds its own."""
+
 NOTED: dict[int, dict[int, Moves]] = {}
 """By threads, the cotangents of the rules that second looks run, by identity: where they move. A
 pass that runs in such a rule starts from them."""
@@ -49,7 +52,13 @@ pass that runs in such a rule starts from them."""
 
 def may_be_large(g: Any) -> bool:
     """Tell if a cotangent that is no plain array is large, or has several that may be."""
-    return type(g) not in SCALARS and (isinstance(g, (tuple, list)) or is_large(g))
+    if type(g) in WITHOUT_ARRAY:
+        return False
+    while type(g) is not ndarray:
+        if not isinstance(g, Tensor):
+            return isinstance(g, (tuple, list, ndarray))
+        g = g._value
+    return g.size > BIG
 
 
 def is_large(c: Any) -> bool:
