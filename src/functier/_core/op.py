@@ -66,8 +66,8 @@ class Op:
 
     __slots__ = (
         "_direct", "arrays", "bind_args", "body", "boxes", "by_value", "constant", "dispatches",
-        "family", "foreign", "func", "joint", "jvp", "kernel", "lead", "order", "out_place", "params",
-        "single", "special", "variadic", "views", "vjp", "vmap",
+        "family", "foreign", "func", "joint", "jvp", "kernel", "lead", "order", "out_place",
+        "params", "single", "special", "variadic", "views", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(

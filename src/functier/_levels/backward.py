@@ -60,9 +60,7 @@ def backward(
                 heappush(queue, -key)
             del root
     while queue:
-        _along_chain(
-            waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, roots, moves
-        )
+        _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, roots, moves)
     found, finite = [], True
     for leaf in inputs:
         c = grads.get(leaf[0])

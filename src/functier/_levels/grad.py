@@ -264,7 +264,7 @@ def _keep_large(
     value: Any = x._value
     other, kept = keep(other, level, func, (ans, value))
     saved = pick(ans, value, other) if first else pick(ans, other, value)
-    edges = [(x._extra, rule, saved, fix_for(ans, value, holomorphic))]
+    edges: list[tuple] = [(x._extra, rule, saved, fix_for(ans, value, holomorphic))]
     if kept is not None:
         edges.insert(0, (x._extra, compare, (kept,), None))
     y = new(level.cls)
@@ -345,9 +345,7 @@ value = x._value
 if type(value) is float or type(value) is complex:
     return level.getitem(x, index)
 y._value = value[index]
-for part in parts:
-    if type(part) is ndarray:
-        index = keep_index(index)
-        break
+if ndarray in map(type, parts):
+    index = keep_index(index)
 y._extra = next(node_numbers), x._extra, rule, (shape_of(value), index), None, None
 """

@@ -73,10 +73,10 @@ class JvpLevel(Level):
         found = []
         for x, t in zip(leaves, directions):
             t = self.lower(t)
-            if type(t) is ndarray:  # of a short one a list is the fastest answer
-                all_of_it = t.all() if t.ndim != 1 or t.size > 9 else all(t.tolist())
+            if type(t) is ndarray and t.ndim == 1 and t.size < 10:  # a list is faster
+                all_of_it = all(t.tolist())
             else:
-                all_of_it = type(t) is float64 and t
+                all_of_it = type(t) in (ndarray, float64) and bool(t.all())
             moves = None if all_of_it else Later(np.not_equal, (t, 0))
             found.append(self.pair(x if type(x) is ndarray else self.lower(x), t, moves))
         return found

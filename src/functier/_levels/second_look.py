@@ -42,7 +42,7 @@ ndarray = np.ndarray
 SAFE = {unchanged, negated, times}
 """Rules whose results are finite where their operands are."""
 
-WITHOUT_ARRAY: set[type] = {*SCALARS}
+WITHOUT_ARRAY: set[Any] = {*SCALARS}
 """The types of cotangents that are no arrays; `grad_store` adds its own."""
 
 NOTED: dict[int, dict[int, Moves]] = {}

@@ -244,8 +244,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     for i, first in twins.items():
         inner[i] = inner[first]
     args = closed(unflatten(structure, inner))
-    own = flatten(opened(args), level, "the arguments")[0]
-    level.arguments = [[x for i, x in enumerate(own) if i not in twins], None, None]
+    opened_leaves = flatten(opened(args), level, "the arguments")[0]
+    level.arguments = [[x for i, x in enumerate(opened_leaves) if i not in twins], None, None]
     before = parts_of(opened(args))[1]
     if level.reads is not None:
         level.reads.given(original, args)

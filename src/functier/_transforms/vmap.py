@@ -253,10 +253,9 @@ def _whole(mapping: _Mapping) -> Function:
         seen = watched or kwargs or structure is not None
         generators = find_generators(given, watched) if seen else ()
         inner = level.insert(leaves, dims, args)
-        sources = mapping.split_from or leaves
-        level.arguments = [(inner, kwargs), sources, None]
+        level.arguments = [(inner, kwargs), mapping.split_from or leaves, None]
         if None in dims:
-            fix_unmapped(inner, sources, dims)
+            fix_unmapped(inner, level.arguments[1], dims)
         if structure is not None:
             inner = unflatten(structure, inner)
         out = func(*inner, **kwargs)
@@ -361,10 +360,8 @@ def _in_groups(mapping: _Mapping) -> Function:
             del frame
 
             def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
-                given = {
-                    **(attributes or {"randomness": UNSAID, "axis_name": None}),
-                    "size": len(examples), "made": made, "branches": token,
-                }  # fmt: skip
+                given = {**(attributes or {"randomness": UNSAID, "axis_name": None})}
+                given |= {"size": len(examples), "made": made, "branches": token}
                 parts = list(leaves)
                 if len(examples) < size:
                     parts = [
