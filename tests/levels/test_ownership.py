@@ -110,15 +110,13 @@ def test_programs_give_what_they_give_without_writing(f, monkeypatch):
     np.testing.assert_array_equal(before, (x, y))
 
 
-@pytest.mark.parametrize("read", [lambda x: x[2:], np.sum, lambda x: np.sin(x)[2:]])
+@pytest.mark.parametrize("read", [lambda x: x[2:], lambda x: np.sin(x)[2:], np.max])
 @pytest.mark.parametrize("other", [np.sum, lambda x: np.sum(x * x[1:2] + x)])
 def test_an_element_moves_if_any_part_of_its_cotangent_does(read, other, everything_is_large):
-    for f in (
-        lambda z: other(np.sqrt(z)) + np.sum(read(np.sqrt(z))),
-        lambda z: (lambda x: other(x) + np.sum(read(x)))(np.sqrt(z)),
-        lambda z: (lambda x: np.sum(read(x)) + other(x))(np.sqrt(z)),
-    ):
-        assert ft.grad(f)(np.array([1.0, 0.0, 1.0]))[1] == np.inf
+    for f in (lambda x: other(x) + np.sum(read(x)), lambda x: np.sum(read(x)) + other(x)):
+        with np.errstate(all="ignore"):
+            g = ft.grad(lambda z, f=f: f(np.sqrt(z)))(np.array([1.0, 0.0, 4.0]))
+        assert g[1] == np.inf
 
 
 # ---- arrays that rules of a user's return ----
