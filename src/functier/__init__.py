@@ -54,6 +54,7 @@ if _typing.TYPE_CHECKING:
     from . import ops as ops
     from . import optim as optim
     from . import overrides as overrides
+    from . import protocol as protocol
     from . import random as random
     from . import scipy as scipy
     from . import testing as testing
@@ -103,7 +104,7 @@ if _typing.TYPE_CHECKING:
 
 _MODULES = (
     "debug", "errors", "modes", "nn", "numpy", "ops", "optim", "overrides",
-    "random", "scipy", "testing",
+    "protocol", "random", "scipy", "testing",
 )  # fmt: skip
 _NAMES = {
     "_adopt.adoption": "adopt",

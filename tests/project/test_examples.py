@@ -38,7 +38,9 @@ EXAMPLES = {
     "ode_adjoint.py": ["ode_adjoint.png"],
     "ode_sensitivity.py": ["sensitivity.png"],
     "option_risk.py": ["option_risk.png"],
+    "package_rules.py": [],
     "read_your_gradient.py": [],
+    "single_precision.py": [],
     "spline_fit.py": ["spline_fit.png"],
     "subclasses.py": [],
 }
@@ -337,6 +339,25 @@ def test_compiled_code(tmp_path):
     assert len(off) == 4 and max(off) < 1e-13, out
     assert len(re.findall(r"^  .* ok$", out, re.MULTILINE)) == 6, out
     assert "third derivatives    third derivatives of the energy are not written" in out
+
+
+def test_package_rules(tmp_path):
+    """A package outside has rules, and no name but those of the protocol."""
+    out = run_example("package_rules.py", tmp_path)
+    if out.startswith("skipped"):
+        pytest.skip(out.strip())
+    assert (
+        "first derivatives   [-0.96402758 -0.76159416  0.          0.76159416  0.96402758]" in out
+    )
+    assert numbers(r"largest difference .* (\S+)$", out, 1)[0] < 1e-14
+
+
+def test_single_precision(tmp_path):
+    """A kind of level outside, around and inside a batch."""
+    out = run_example("single_precision.py", tmp_path)
+    short, careful = numbers(r"^  mean of .* (\S+)$", out, 2)
+    assert short > 5 and careful < 2
+    assert "-900, 0  [0.  2.9 6. ]" in out
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from .._core.ambient import AMBIENT
 from .._core.root import classes_in
 from .._core.subclasses import inside
 from .._core.tensor import Tensor
-from .._levels.lineage import levels_of
+from .._levels.lineage import inward, levels_of
 from .._levels.views import is_array
 from .._mutation.array import Array
 from .._mutation.array import settle as snapshot_of
@@ -55,11 +55,7 @@ def is_finite(x: Any) -> bool:
 
 def is_batched(x: Any) -> bool:
     """Tell if a level of vmap is among those of `x`."""
-    while isinstance(x, Tensor) and x.level.depth:
-        if x.level.kind.batches:
-            return True
-        x = x._value if x.level.kind.guards else x.level.elem(x)
-    return False
+    return any(part.level.kind.batches for part in inward(x) if part.level.depth)
 
 
 def plain_values(x: Any) -> Any:
@@ -98,10 +94,9 @@ def noted(x: Any, python: bool) -> Any:
     """Return a number as one of Python's, or as one of NumPy's."""
     if python and in_level(x):
         note_python()
-    if not in_level(x) or not x.level.batches or isinstance(x._value, Tensor):
+    if not in_level(x) or not x.level.batches or isinstance(x.parts()[0], Tensor):
         return x
-    y: Any = object.__new__(type(x))
-    y._value = x._value
+    y: Any = type(x).join(*x.parts())
     key = id(y)
     _NOTED[key] = ref(y, lambda _: _NOTED.pop(key, None)), python
     return y
@@ -133,10 +128,10 @@ def class_of(x: Any) -> type:
     A number of Python's is one where no batch made it NumPy's.
     """
     found = type(likeness(x))
-    while isinstance(x, Tensor) and type(x) is not Array:
-        if x.level.kind.batches or x.level.records:
+    for part in inward(x):
+        if type(part) is Array or part.level.kind.batches or part.level.records:
             return found
-        x = x._value
+        x, *_ = part.parts()
     return type(x) if type(x) in (bool, int, float, complex) else found
 
 

@@ -21,14 +21,14 @@ from .._core.blocks import block
 from .._core.border import check_objects
 from .._core.errors import MutationError
 from .._core.keywords import checks_keywords
-from .._core.numpy_facts import SCALARS, shape_of
+from .._core.numpy_facts import SCALARS
 from .._core.pytree import check_callable, flatten, name_of_function, unflatten
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Scalar, Shape, Value
 from .._levels.backward import backward
 from .._levels.kept import join_edges
-from .._levels.lineage import AMBIENT
+from .._levels.lineage import AMBIENT, inward
 from .._levels.states import resume
 from .._levels.tape import Given, Node, find_reached, node_numbers
 from .._mutation.array import was_written
@@ -128,12 +128,12 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
             return func(*given)
 
     for cls, tensors in find_ends(label, out, start).items():
-        boundary = list(find_reached([y._extra for y in tensors], start).values())
+        boundary = list(find_reached([y.parts()[1] for y in tensors], start).values())
         rerun = Rerun(
             label, run_again, ambient, cls,
             [(node[0], None) for node in boundary],  # the numbers suffice
-            [shape_of(y._value) for y in tensors],
-            [Sample.of(y._value) for y in tensors],
+            [y.shape for y in tensors],
+            [Sample.of(y.elem()) for y in tensors],
         )  # fmt: skip
         rule, saved = functools.partial(_pull, rerun), (Given(given),)
         nodes = join_edges(boundary, rule, len(tensors), saved, cls.level, label)
@@ -169,10 +169,10 @@ class Sample(NamedTuple):
     @classmethod
     def of(cls, x: Value) -> "Sample | None":
         """Return the sample of a result, or None where its numbers are not known."""
-        while isinstance(x, Tensor):
-            if x.level.records:
+        for part in inward(x):
+            if part.level.records:
                 return None  # its numbers are known later
-            x = x._value
+            x, *_ = part.parts()
         if type(x) is not np.ndarray and type(x) not in SCALARS:
             return None
         x = np.asarray(x)
@@ -212,7 +212,7 @@ class Rerun(NamedTuple):
 
 def _are_close(samples: list[Sample | None], tensors: list[Tensor]) -> bool:
     """Return True where the values of tensors agree with samples of the first run."""
-    return all(s is None or s.is_close(Sample.of(y._value)) for s, y in zip(samples, tensors))
+    return all(s is None or s.is_close(Sample.of(y.elem())) for s, y in zip(samples, tensors))
 
 
 def find_ends(label: str, out: PyTree, start: int) -> dict[type[Tensor], list[Tensor]]:
@@ -225,7 +225,7 @@ def find_ends(label: str, out: PyTree, start: int) -> dict[type[Tensor], list[Te
         check_objects(label, "the result", leaf)
         for x in walk(leaf):
             if x.level.differentiates == "reverse":
-                node = x._extra
+                _, node = x.parts()
                 if node[0] > start and node[1] is not None:
                     found.setdefault(type(x), {})[id(x)] = x
     return {cls: list(tensors.values()) for cls, tensors in found.items()}
@@ -238,9 +238,7 @@ def walk(x: Value) -> Iterator[Tensor]:
         x = waiting.pop()
         if isinstance(x, Tensor):
             yield x
-            waiting.append(x._value)
-            if hasattr(x, "_extra"):  # the tangent of a jvp level; a node is not a tensor
-                waiting.append(x._extra)
+            waiting += x.parts()  # also the tangent of a jvp level; a node is not a tensor
 
 
 def _pull(rerun: Rerun, cotangents: tuple, given: tuple) -> list:
@@ -251,10 +249,10 @@ def _pull(rerun: Rerun, cotangents: tuple, given: tuple) -> list:
         with resume(rerun.ambient):
             start = next(node_numbers)
             tensors = find_ends(label, rerun.call(given), start).get(rerun.cls, [])
-            if [shape_of(y._value) for y in tensors] != forms:
+            if [y.shape for y in tensors] != forms:
                 raise RuntimeError(
                     f"{label}: the function ran again for the backward pass and returned results "
-                    f"of the shapes {[shape_of(y._value) for y in tensors]}, but {forms} the "
+                    f"of the shapes {[y.shape for y in tensors]}, but {forms} the "
                     f"first time; let it depend on its arguments only"
                 )
             if not _are_close(rerun.samples, tensors):
@@ -264,7 +262,7 @@ def _pull(rerun: Rerun, cotangents: tuple, given: tuple) -> list:
                     f"of functier.random, or an array that it closes over was written to; pass "
                     f"such an array as an argument"
                 )
-            roots = [(y._extra, g) for y, g in zip(tensors, cotangents) if g is not None]
+            roots = [(y.parts()[1], g) for y, g in zip(tensors, cotangents) if g is not None]
             del tensors
         return backward(roots, rerun.boundary, start)  # where the cotangents' levels are ambient
 

@@ -77,13 +77,13 @@ def _go_down(
             f"use its result there",
         )
     if axis.cls not in [part.cls for part in level.group()]:
-        return level.wrap(record.func(x._value, axis, at + level.k))
+        return level.wrap(record.func(x.parts()[0], axis, at + level.k))
     if axis.chunk is not None and axis.chunk.count > 1:
         raise ValueError(
             f"{axis}: a collective over {axis.axis_name!r} needs all examples, but a chunk has "
             f"only some of them; leave chunk_size out, or combine the results after the call"
         )
-    return level.wrap(here(x._value, axis.k - 1, level.k))
+    return level.wrap(here(x.parts()[0], axis.k - 1, level.k))
 
 
 def _sum(x: Value, axis: BatchLevel, at: int = 0) -> Value:

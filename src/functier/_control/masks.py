@@ -148,7 +148,7 @@ def bare(x: Value) -> tuple[Value, list[type[Tensor]]]:
         level = x.level
         if level.batches and level.live:
             axes = _classes(level) + axes
-            x = x._value
+            (x,) = x.parts()
         elif level.records:
             level.unknown_value("a choice or a loop")
         else:
@@ -170,9 +170,9 @@ def _differs(x: Value, donor: Donor) -> bool:
     while isinstance(x, Tensor) and not _is_plain(x):
         level = x.level
         if level.batches and level.live:
-            if any(cls in donor and n > 1 for cls, n in zip(_classes(level), x._value.shape)):
+            (x,) = x.parts()
+            if any(cls in donor and n > 1 for cls, n in zip(_classes(level), x.shape)):
                 return True
-            x = x._value
         else:
             if any(issubclass(type(x), cls) for cls in donor):
                 return True
@@ -191,14 +191,14 @@ def _go_out(x: Tensor) -> Value:
     For a value that is known later these are zeros, which suffices for a donor: the
     operations on such values are linear.
     """
-    return x._value if x.level.records else _known(x)
+    return x.parts()[0] if x.level.records else _known(x)
 
 
 def _known(x: Tensor) -> Value:
     """Return the value one level out; a level that notes answers notes it as one."""
     if x.level.guards and x.level.live:
         x.level.guard(x, "which a choice or a loop has asked for")  # type: ignore[attr-defined]
-        return x._value
+        return x.parts()[0]
     return x.level.elem(x)
 
 
@@ -209,13 +209,11 @@ def _donate(x: Value, donor: Donor) -> Value:
     level = x.level
     if not (level.batches and level.live):
         return _donate(_go_out(x), donor)
-    value, index = _donate(x._value, donor), []
+    value, index = _donate(x.parts()[0], donor), []
     for cls, n in zip(_classes(level), value.shape):
         i = donor.get(cls) if n > 1 else None
         index.append(slice(None) if i is None else slice(i, i + 1))
-    y = object.__new__(level.cls)
-    y._value = value[tuple(index)]
-    return y
+    return level.cls.join(value[tuple(index)])
 
 
 # ---- arguments ----

@@ -47,7 +47,6 @@ from .._transforms.grad import vjp
 from .._transforms.stop_gradient import without_derivatives
 from .._transforms.vmap import vmap
 
-new = object.__new__
 Func = Callable[[PyTree], PyTree]
 Solver = Callable[[Func, PyTree], Any]
 
@@ -313,7 +312,9 @@ def _attach(
             return linear_function()
 
     if level.differentiates == "forward":
-        right = [batches.rise(r._extra if type(r) is level.cls else zeros(r)) for r in residuals]
+        right = [
+            batches.rise(r.parts()[1] if type(r) is level.cls else zeros(r)) for r in residuals
+        ]
         tangents = map(batches.sink, solve(solvers, make(linearize_f), right))
         pairs = [level.pair(v, fit_tangent(cast(t, v), v)) for v, t in zip(values, tangents)]
         return unflatten(structure, [batches.rise(y) for y in pairs])
@@ -339,12 +340,9 @@ def _attach(
         return [fit(cast(found[i], values[i]), *forms[i]) for i in places]
 
     tracked = []
-    for value, node in zip(
-        values, join_edges([residuals[i]._extra for i in places], pull, len(values))
-    ):
-        y = new(level.cls)
-        y._value, y._extra = value, node
-        tracked.append(batches.rise(y))
+    parents = [residuals[i].parts()[1] for i in places]
+    for value, node in zip(values, join_edges(parents, pull, len(values))):
+        tracked.append(batches.rise(level.cls.join(value, node)))
     return unflatten(structure, tracked)
 
 
@@ -433,9 +431,7 @@ class _Batches:
     def rise(self, value: Value) -> Value:
         """Return a value with batch axes in front as a tensor of these levels."""
         for cls, _ in reversed(self.groups):
-            y = new(cls)
-            y._value = value
-            value = y
+            value = cls.join(value)
         return value
 
     def inside(

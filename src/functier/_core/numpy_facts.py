@@ -152,9 +152,13 @@ def sum_to(value: Value, shape: Shape) -> Value:
     return np.reshape(value, shape_of(value)[extra:]) if extra > 0 else value
 
 
+HOMES = ["numpy", "scipy.special._ufuncs"]
+"""The modules that have ufuncs under their names."""
+
+
 def home_of(ufunc: np.ufunc) -> str:
     """Return the module that has a ufunc under its name; the ufunc itself does not know it."""
-    for module in ("numpy", "scipy.special._ufuncs"):
+    for module in HOMES:
         if getattr(sys.modules.get(module), ufunc.__name__, None) is ufunc:
             return module.removesuffix("._ufuncs")
     return ""

@@ -25,6 +25,8 @@ class Op:
     ----------
     func : callable
         The NumPy function; a rule calls it to go one level down.
+    name : str
+        The name of the operation in messages.
     params : tuple of str
         NumPy's parameter names, in order.
     arrays : tuple of str
@@ -193,8 +195,18 @@ def _rules(rules: dict[str, Any], arrays: tuple[str, ...]) -> dict[str, Rule]:
 class Call:
     """One call of an operation: its operands in a row, its parameters by name.
 
-    Where `direct` is true, the operands are the leading positional arguments and `given` has
-    the other parameters; else `given` has all parameters.
+    Attributes
+    ----------
+    op : Op
+        The operation.
+    operands : list
+        The values of the operands.
+    names : tuple of str
+        The parameter of each operand.
+    given : dict
+        The other parameters; all parameters where `direct` is false.
+    direct : bool
+        Whether the operands are the leading positional arguments.
     """
 
     __slots__ = ("direct", "given", "names", "op", "operands", "shapes")

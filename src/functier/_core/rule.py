@@ -26,8 +26,13 @@ FORMS: dict[str, Any] = {
 class Rule:
     """A derivative rule, with the names of the values that it needs.
 
-    ``holomorphic`` marks a rule that multiplies by a complex-linear factor: the engine
-    then conjugates around it where complex numbers are involved.
+    Attributes
+    ----------
+    fn : callable
+        The rule: a function of the (co)tangent and of these values.
+    holomorphic : bool
+        Whether it multiplies by a complex-linear factor: the engine then conjugates around it
+        where complex numbers are involved.
     """
 
     __slots__ = ("_direct", "_plan", "defaults", "fn", "holomorphic", "needs", "pick")

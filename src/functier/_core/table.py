@@ -1,13 +1,14 @@
 """The table of operations, which the rules fill and the levels read."""
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from .errors import NoRuleError, UnsupportedError
-from .numpy_facts import name_of
+from .numpy_facts import HOMES, name_of
 from .op import Op
 from .types import Function, Value
 
@@ -65,6 +66,22 @@ def load(module: str | None = None) -> None:
             PENDING.pop(key, None)
 
 
+@cache
+def packages() -> list[str]:
+    """Return the names of the installed packages that bring rules, and note where these are.
+
+    An entry point of the group ``functier.rules`` has the name of a package and the module that
+    declares rules for its functions. To look for them takes a while, so this is done where a
+    function has no record yet.
+    """
+    from importlib.metadata import entry_points
+
+    entries = entry_points(group=f"{PACKAGE}.rules")
+    PENDING.update({entry.name: entry.value for entry in entries})
+    HOMES.extend([entry.name for entry in entries])
+    return [entry.name for entry in entries]
+
+
 def later(name: str) -> Any:
     """Return a module of a later room, by its name in the package."""
     return import_module(f"{PACKAGE}.{name}")
@@ -91,8 +108,11 @@ def find(func: Function) -> Op | None:
     op = OPS.get(func)
     if op is None:
         owner = func if isinstance(func, np.ufunc) else getattr(func, "__self__", None)
+        found = packages()
         if isinstance(owner, np.ufunc):
-            op = MAKERS[np.ufunc](func, owner)
+            for name in found:  # a ufunc does not know its package
+                load(name)
+            op = OPS.get(func) or MAKERS[np.ufunc](func, owner)
         else:
             load(getattr(func, "__module__", None))
             op = OPS.get(func)

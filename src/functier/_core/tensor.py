@@ -143,6 +143,23 @@ class Tensor(Operators):
         """Return the value one level out, also after the level has ended."""
         return self.level.elem(self)
 
+    def parts(self) -> tuple:
+        """Return the value one level out, and after it what the level keeps beside it, if anything.
+
+        That is the tangent of a jvp level, the node on the tape of a grad level, and the node of a
+        program that is recorded.
+        """
+        return (self._value, self._extra) if hasattr(self, "_extra") else (self._value,)
+
+    @classmethod
+    def join(cls, value: Value, *extra: Any) -> Any:
+        """Return the tensor of this class that has these parts: see `parts`."""
+        x: Any = object.__new__(cls)
+        x._value = value
+        if extra:
+            (x._extra,), x._moves = extra, None
+        return x
+
     def as_subclass(self, cls: type["Tensor"]) -> Any:
         """Return the same memory as an instance of `cls`, a subclass of `Tensor`."""
         return self.level.as_subclass(self, cls)

@@ -27,6 +27,7 @@ from .._levels.jvp import JvpLevel, fit_tangent
 from .._levels.kept import join_edges
 from .._levels.level import Level
 from .._levels.life import within
+from .._levels.lineage import inward
 from .._levels.memory import separate_from_holders
 from .._levels.tape import Roots
 from .rules import BatchedRules, JvpRules, Rules, VjpRules, inexact, tape_of
@@ -164,12 +165,10 @@ def _at_grad(rules: Rules, level: Level, leaves: list) -> tuple[list, Any]:
         places = inexact(outs)
         pull, kept = _pull_by_vmap(rules, own, places), (values,)
     _check_numbers(level, rules, outs)
-    parents = [leaves[i]._extra for i in own]
+    parents = [leaves[i].parts()[1] for i in own]
     nodes = join_edges(parents, pull, len(places), tuple(kept), level, rules.name)
     for place, node in zip(places, nodes):
-        y = object.__new__(level.cls)
-        y._value, y._extra = outs[place], node
-        outs[place] = y
+        outs[place] = level.cls.join(outs[place], node)
     return outs, form
 
 
@@ -244,7 +243,7 @@ def _at_jvp(rules: Rules, level: JvpLevel, leaves: list) -> tuple[list, Any]:
     values = [level.lower(x) for x in leaves]
     tangents: list = [None] * len(leaves)
     for i in own:
-        tangents[i] = leaves[i]._extra
+        _, tangents[i] = leaves[i].parts()
     if rules.has_jvp:
         outs, form, tangents_out = one_level_out(level, rules.jvp, values, tangents)
     elif rules.has_vjp:
@@ -347,12 +346,7 @@ def _at_batch(rules: Rules, level: BatchLevel, leaves: list) -> tuple[list, Any]
 
 def _has_level(values: list, fact: str) -> bool:
     """Return True where a value is, at any depth, a tensor of a level with the fact."""
-    for x in values:
-        while isinstance(x, Tensor):
-            if getattr(x.level, fact):
-                return True
-            x = x._value
-    return False
+    return any(getattr(x.level, fact) for value in values for x in inward(value))
 
 
 # ---- functions with a batching rule alone ----

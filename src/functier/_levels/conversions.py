@@ -15,12 +15,13 @@ NOTE [equal numbers with other derivatives]
 import ast
 import functools
 from operator import index as as_index
+from types import FrameType
 from typing import Any
 
 from .._core.agreement import examples_of, varying_levels
 from .._core.errors import ConversionError, DataDependentError, MutationError
 from .._core.frames import is_foreign
-from .._core.hints import Use, explain
+from .._core.hints import Use, calls_shuffle, explain
 from .._core.remedies import ADOPTION, BY_EXPRESSION, GENERAL
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
@@ -135,3 +136,14 @@ def explain_hash(derivative: bool) -> tuple[str, str]:
     except Exception:  # the error that is being made must come out
         return "hash(x)", general
     return asked, general
+
+
+def check_shuffle(level: Any, frame: FrameType) -> None:
+    """Raise where `frame`, which asks for the length of a tensor, calls NumPy's shuffle."""
+    if calls_shuffle(frame):
+        raise level.refusal(
+            MutationError,
+            "numpy.random.shuffle(x) would draw one order for all examples, and NumPy's "
+            "generators know of no level; write x = rng.permutation(x), with rng of "
+            "functier.random",
+        )

@@ -24,8 +24,7 @@ import numpy as np
 
 from .._core.agreement import settle_masks
 from .._core.border import converted, one_value
-from .._core.errors import LevelError, MutationError
-from .._core.hints import calls_shuffle
+from .._core.errors import LevelError
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import LEVELS
@@ -42,7 +41,7 @@ from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes
 from .armed import arm, call_undispatched
 from .attributes import attribute_inside, foreign, forward_attribute
-from .conversions import convert, has_text, index
+from .conversions import check_shuffle, convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
 from .lying import place, window
@@ -410,16 +409,6 @@ class Level:
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)
 
-    def check_shuffle(self, frame: FrameType) -> None:
-        """Raise where `frame` calls NumPy's shuffle."""
-        if calls_shuffle(frame):
-            raise self.refusal(
-                MutationError,
-                "numpy.random.shuffle(x) would draw one order for all examples, and NumPy's "
-                "generators know of no level; write x = rng.permutation(x), with rng of "
-                "functier.random",
-            )
-
     def snapshot(self, x: Tensor) -> Tensor:
         """Return a tensor equal to `x`, which was written to, that no later write changes."""
         return view_of(x).snapshot()
@@ -449,8 +438,8 @@ class Level:
             error, self.unanswered = self.unanswered, None
             raise error
 
-    convert, has_text, index, place, window = convert, has_text, index, place, window
-    repr, card = text_of, table_of
+    check_shuffle, convert, has_text, index = check_shuffle, convert, has_text, index
+    place, window, repr, card = place, window, text_of, table_of
 
     def where(self) -> str:
         """Return the file and line of the call or the ``with`` that made this level."""

@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -26,6 +26,13 @@ def levels_of(cls: type) -> list[Any]:
     """Return the level of a class and those around it, innermost first."""
     classes: tuple[Any, ...] = cls.__mro__
     return [c.level for c in classes if "level" in vars(c) and c.level.depth]
+
+
+def inward(x: Value) -> Iterator[Tensor]:
+    """Yield `x`, the tensor that is its value, and so on, up to a value that is none."""
+    while isinstance(x, Tensor):
+        yield x
+        x = x._value
 
 
 def chain(cls: type) -> str:

@@ -102,26 +102,30 @@ def settled(level: Any, func: Any, args: tuple, kwargs: dict) -> tuple[tuple, di
         if func is operator.pow and all([kind_of(level, x) is int for x in args]):
             args = asked(level, args)
     elif count and all([kind_of(level, x) is int for x in args[:count]]):
-        args = tuple([
-            x if i < count and type(x) is level.cls and x._extra.func is None else asked(level, x)
-            for i, x in enumerate(args)
-        ])  # fmt: skip
+        args = tuple(
+            [x if i < count and is_input(level, x) else asked(level, x) for i, x in enumerate(args)]
+        )
     else:
         args = args[:count] + asked(level, args[count:])
         kwargs = asked(level, kwargs)
     return args, kwargs
 
 
+def is_input(level: Any, x: Any) -> bool:
+    """Tell if a value is an argument of the program."""
+    return type(x) is level.cls and x.parts()[1].func is None
+
+
 def kind_of(level: Any, x: Any) -> type:
     """Return the type of a value, or of the value of a tensor."""
-    return type(x._value) if type(x) is level.cls else type(x)
+    return type(x.parts()[0]) if type(x) is level.cls else type(x)
 
 
 def asked(level: Any, x: Any) -> Any:
     """Return an argument with each whole number of Python's in it as itself, and guarded."""
     kind = type(x)
     if kind is level.cls:
-        return number(level, x) if type(x._value) is int else x
+        return number(level, x) if kind_of(level, x) is int else x
     if kind is tuple or kind is list:
         return kind([asked(level, part) for part in x])
     if kind is dict:
@@ -133,5 +137,6 @@ def asked(level: Any, x: Any) -> Any:
 
 def number(level: Any, x: Tensor) -> int:
     """Return the value of a whole number, which the program is for."""
-    level.answers.append(Guard(x._extra, "__index__", x._value, level.where_now()))
-    return x._value
+    value, node = x.parts()
+    level.answers.append(Guard(node, "__index__", value, level.where_now()))
+    return value

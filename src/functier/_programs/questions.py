@@ -37,7 +37,7 @@ class RecordedClass(ClassAttribute):
         level = x.level
         if not level.guards or is_internal(names.get("__name__", "")):  # or it has ended
             return type(x)
-        kind = type(x._value)
+        kind = type(x.parts()[0])
         return kind if kind in KINDS else type(x)
 
 
@@ -69,8 +69,9 @@ ANSWERS: dict[str, Any] = {
 
 def text(level: Any, x: Any, how: str, *spec: str) -> str:
     """Return a text of a value, and note it."""
-    found = TEXTS[how](x._value, *spec)
-    level.answers.append(Guard(x._extra, " ".join([how, *spec]), found, level.where_now()))
+    value, node = x.parts()
+    found = TEXTS[how](value, *spec)
+    level.answers.append(Guard(node, " ".join([how, *spec]), found, level.where_now()))
     return found
 
 
@@ -80,7 +81,8 @@ TEXTS: dict[str, Callable] = {"str": str, "repr": repr, "format": format}
 def is_writeable(level: Any, x: Any) -> bool:
     """Tell if a value may be written to: that of the arguments is looked at in each call."""
     level.asked.add("flags")
-    return type(x._value) is ndarray and bool(x._value.flags.writeable)
+    value, _ = x.parts()
+    return type(value) is ndarray and bool(value.flags.writeable)
 
 
 @lru_cache(4096)

@@ -49,7 +49,6 @@ from .watching import enters_nothing, is_followed, is_object, is_public, unwatch
 from .wholes import follow, whole
 
 ndarray = np.ndarray
-new = object.__new__
 
 OPERATORS = frozenset(UFUNC_OF)
 PYTHONS = {bool, int, float, complex}
@@ -106,9 +105,7 @@ class RecordLevel(Level):
         return node
 
     def tensor(self, value: Value, node: Node) -> Any:
-        x = new(self.cls)
-        x._value, x._extra = value, node
-        return x
+        return self.cls.join(value, node)
 
     def result(self, value: Any, node: Node) -> Any:
         """Return the tensor, or tensors, of the result of a node."""
@@ -126,7 +123,7 @@ class RecordLevel(Level):
         """Return an argument with a node for each tensor of this level."""
         kind = type(x)
         if kind is self.cls:
-            return x._extra
+            return x.parts()[1]
         if kind is Array:
             return self.symbol(settle(x))
         if kind is tuple or kind is list:
@@ -215,7 +212,7 @@ class RecordLevel(Level):
 
     @unwatched
     def unary(self, func: Function, x: Tensor) -> Value:
-        if type(x._value) is not ndarray and func in OPERATORS:
+        if type(x.parts()[0]) is not ndarray and func in OPERATORS:
             return self.record(func, (x,), {})
         return self.record(UFUNC_OF.get(func, func), (x,), {})
 
@@ -223,7 +220,7 @@ class RecordLevel(Level):
     def binary(self, func: Function, a: Value, b: Value) -> Value:
         """Record an operator of numbers as it is: a ufunc of them may round in another way."""
         if func in OPERATORS:
-            plain = [x._value if type(x) is self.cls else x for x in (a, b)]
+            plain = [x.parts()[0] if type(x) is self.cls else x for x in (a, b)]
             if type(plain[0]) in SCALARS and type(plain[1]) in SCALARS:
                 return self.record(func, (a, b), {})
             if func is operator.pow and {type(a), type(b)} <= {self.cls, ndarray, *SCALARS}:
@@ -296,16 +293,17 @@ class RecordLevel(Level):
 
     def guard(self, x: Tensor, how: str) -> None:
         """Note that the program holds for this value of `x` alone."""
-        self.answers.append(Guard(x._extra, how, np.array(x._value), self.where_now()))
+        value, node = x.parts()
+        self.answers.append(Guard(node, how, np.array(value), self.where_now()))
 
     def guard_sizes(self, made: Any) -> None:
         """Note the sizes of the results of a function that is made of others."""
         for y in made if type(made) in (tuple, list) else (made,):
-            self.answers.append(Guard(y._extra, "size", y.size, self.where_now()))
+            self.answers.append(Guard(y.parts()[1], "size", y.size, self.where_now()))
 
     def guard_place(self, x: Tensor) -> None:
         """Note the indices that tell which part of an array `x` shows, as it is written to."""
-        waiting, seen = [x._extra], set()
+        waiting, seen = [x.parts()[1]], set()
         while waiting:
             node = waiting.pop()
             if node in seen or node.func is None or is_fresh(node):
@@ -327,22 +325,23 @@ class RecordLevel(Level):
             return self.guard(x, "by which a set or a dict knows it")
         value: Any = x
         while type(value) is not self.cls:
-            value = settle(value) if type(value) is Array else value._value
+            value = settle(value) if type(value) is Array else value.parts()[0]
         self.guard(value, "of which all examples count")
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
+        value, node = x.parts()
         if how is bool or how is int or how is round or how == "__index__":
             try:
-                found = round(x._value) if how is round else super().convert(x, how)
+                found = round(value) if how is round else super().convert(x, how)
             except (ValueError, OverflowError) as error:  # of a NaN, or of infinity
                 self.note_error(error, how if callable(how) else operator.index, (x,), {})
                 raise
             name = how if isinstance(how, str) else how.__name__
-            self.answers.append(Guard(x._extra, name, found, self.where_now()))
+            self.answers.append(Guard(node, name, found, self.where_now()))
             return found
         if how == "format":
             return self.text(x, "format", *args)
-        if type(x._value) is int and (how is float or how is complex):
+        if type(value) is int and (how is float or how is complex):
             return how(number(self, x))
         try:
             return super().convert(x, how, *args)
@@ -352,7 +351,7 @@ class RecordLevel(Level):
             raise
 
     def repr(self, x: Tensor) -> str:
-        if self.live and type(x) is self.cls and type(x._value) is int:
+        if self.live and type(x) is self.cls and type(x.parts()[0]) is int:
             return repr(number(self, x))
         return Level.repr(self, x)  # also of a level that has ended
 

@@ -116,7 +116,7 @@ def whole(level: Any, func: Callable, args: tuple) -> Any:
             f"the numbers to it as an argument",
         )
     leaves = result if isinstance(result, (tuple, list)) else [result]
-    if any([isinstance(x._value, Tensor) for x in leaves if isinstance(x, Tensor)]):
+    if any([isinstance(x.parts()[0], Tensor) for x in leaves if isinstance(x, Tensor)]):
         raise level.refusal(
             LevelError,
             f"{name} takes plain arrays, but closes over a tensor of this level; pass the value to "

@@ -170,9 +170,20 @@ NO_TENSORS = PLAIN | {tuple, list}
 def primitive(kernel: Callable, plain: bool = False) -> Callable:
     """Make a function that dispatches as NumPy's functions do.
 
-    It is for operations on arrays that NumPy has no function for, such as adding at an
-    index. A `plain` kernel is NumPy code that dispatches: tensors outside of all levels run
-    it as it is, so that their hooks see NumPy's functions only.
+    It is for operations on arrays that NumPy has no function for, such as adding at an index.
+
+    Parameters
+    ----------
+    kernel : callable
+        The function for plain arrays.
+    plain : bool
+        Whether it is NumPy code that dispatches: tensors outside of all levels run it as it is,
+        so that their hooks see NumPy's functions only.
+
+    Returns
+    -------
+    callable
+        The function to declare, and to call.
     """
 
     def function(*args: Value, **kwargs: Any) -> Value:
@@ -206,7 +217,24 @@ check_values = primitive(_check_values)
 
 
 def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
-    """Declare an operation by its rules; the other constructors call this one."""
+    """Declare an operation by its rules; the other constructors call this one.
+
+    Parameters
+    ----------
+    func : callable
+        The function that users call.
+    params, arrays : str
+        The names of its parameters, and of those that are operands, by default the first one.
+    **facts
+        The rules and facts of `Op`: ``vmap``, ``jvp``, ``vjp``, ``kernel`` and others. A rule of
+        ``jvp`` or ``vjp`` is ``lambda g, x, ans: ...``: the (co)tangent, then any operands,
+        parameters and the result ``ans`` by their names. It is NumPy code.
+
+    Returns
+    -------
+    Op
+        The record, which is found by `func`.
+    """
     zeros = facts.pop("zeros", None)
     record = OPS[func] = Op(func, params, arrays, **facts)
     if zeros:
@@ -228,12 +256,32 @@ def elementwise(
 ) -> Op:
     """Declare an operation that works on each element by itself.
 
-    A partial is ``lambda g, x: g * cos(x)``: multiplication by the derivative, which is
-    the jvp and, conjugated around by the engine, the vjp. None is a zero derivative.
-    ``holomorphic=False`` takes explicit ``jvp=`` and ``vjp=`` for functions that have no
-    complex derivative. ``(times, "y")`` is a function that several rules share, and the
-    names of the values it needs. `zeros` is the kind of all its rules: see `Zeros`. A
-    `steep` function has an infinite derivative at a point.
+    Parameters
+    ----------
+    func : callable
+        A ufunc, or another function that broadcasts.
+    *partials : callable, Rule, tuple or None
+        A rule for each operand: ``lambda g, x: g * cos(x)``, multiplication by the derivative,
+        which is the jvp and, conjugated around by the engine, the vjp. None is a zero derivative.
+        ``(times, "y")`` is a function that several rules share, and the names of the values it
+        needs.
+    params : str
+        The names of the parameters; by default x, y, z and w for the operands.
+    holomorphic : bool
+        False for a function without a complex derivative, with ``jvp=`` and ``vjp=`` as of `op`.
+    vmap : callable, optional
+        The batching rule; by default the operands are aligned, and `func` is called once.
+    zeros : str
+        The kind of all rules, which tells where zero times infinity is zero: see `Zeros`.
+    steep : bool
+        Whether the derivative is infinite at a point.
+    **facts
+        As of `op`.
+
+    Returns
+    -------
+    Op
+        The record.
     """
     ufunc = isinstance(func, np.ufunc)
     names = ("x", "y", "z", "w")[: getattr(func, "nin", len(partials) or 1)]
@@ -326,19 +374,53 @@ def linear(
 ) -> Op:
     """Declare an operation that is linear in the operands that `vjp` names: its jvp is itself.
 
-    ``jvp="multilinear"``: linear in each of them, the others held fixed.
+    Parameters
+    ----------
+    func, params, arrays, **facts
+        As of `op`; ``vjp=`` has a rule for each operand, and ``vmap=`` the batching rule.
+    jvp : {"linear", "multilinear"}
+        Whether it is linear in all of them at once, or in each, the others held fixed.
+
+    Returns
+    -------
+    Op
+        The record.
     """
     facts.setdefault("zeros", "product" if jvp == "multilinear" else "linear")
     return op(func, params, arrays, family="linear", jvp=jvp, **facts)
 
 
 def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
-    """Declare an operation whose derivative is zero; its result leaves grad and jvp levels."""
+    """Declare an operation whose derivative is zero; its result leaves grad and jvp levels.
+
+    Parameters
+    ----------
+    func, params, arrays, **facts
+        As of `op`.
+
+    Returns
+    -------
+    Op
+        The record.
+    """
     return op(func, params, arrays, family="constant", constant=True, **facts)
 
 
 def composite(func: Callable, body: Callable) -> Op:
-    """Declare an operation that is made of others; `body` has its signature."""
+    """Declare an operation that is made of others, and needs no rules.
+
+    Parameters
+    ----------
+    func : callable
+        The function that users call.
+    body : callable
+        NumPy code with the same signature, which is run on tensors instead.
+
+    Returns
+    -------
+    Op
+        The record.
+    """
     return op(func, "", "", family="composite", body=body)
 
 
@@ -353,5 +435,13 @@ op(
 
 
 def unsupported(func: Callable, reason: str) -> None:
-    """Declare a function that is not supported; a call raises with the reason."""
+    """Declare a function that is not supported.
+
+    Parameters
+    ----------
+    func : callable
+        The function that users call; a call with a tensor raises `UnsupportedError`.
+    reason : str
+        The rest of the message, which says what to write instead.
+    """
     UNSUPPORTED[func] = reason

@@ -142,9 +142,9 @@ def _record_tangents(level: TraceLevel, given: tuple) -> tuple:
     """
     site, call, leaves, has_aux = given
     tangents = level.unknown([zeros(x) for x in leaves])
-    inputs = [t._extra for t in tangents]
+    inputs = [t.parts()[1] for t in tangents]
     pairs, structure, aux = push_forward(site, call, leaves, tangents, has_aux)
-    program = Program(inputs, [t._extra if type(t) is level.cls else None for _, t in pairs])
+    program = Program(inputs, [t.parts()[1] if type(t) is level.cls else None for _, t in pairs])
     known = {
         i: np.copy(t) for i, (_, t) in enumerate(pairs)
         if type(t) is not level.cls and (isinstance(t, Tensor) or np.any(t))

@@ -116,7 +116,7 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
             f"has no gradient; register it on a tensor of grad or vjp, inside the function"
         )
     handle, name = HookHandle(), name_of_function(hook)
-    form = shape_of(x._value), dtype_of(x._value)
+    form = x.shape, x.dtype
 
     def rule(cotangents: tuple) -> list:
         (g,) = cotangents

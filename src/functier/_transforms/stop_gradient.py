@@ -63,13 +63,10 @@ def _stop(x: Value, classes: Collection[type] | None) -> Value:
         mine = classes is None or type(x) in classes
         return level.apply_single(STOP, x, {}) if mine else x
     if level.differentiates:
-        return _stop(x._value, classes) if classes is None or type(x) in classes else x
-    value = _stop(x._value, classes)
-    if value is x._value:
-        return x
-    y = object.__new__(type(x))
-    y._value = value
-    return y
+        return _stop(x.elem(), classes) if classes is None or type(x) in classes else x
+    inner, *extra = x.parts()
+    value = _stop(inner, classes)
+    return x if value is inner else type(x).join(value, *extra)
 
 
 STOP = Op(stop_gradient, "x", family="constant")

@@ -28,10 +28,11 @@ def parts(x: Any) -> Iterator[Part]:
         if level.records:
             return  # its numbers are known later
         own = [str(part) for part in level.group()] if level.batches else []
-        for bare, batch, of in parts(x._value):
+        value, *extra = x.parts()
+        for bare, batch, of in parts(value):
             yield Part(bare, (*batch, *own), of)
         if level.differentiates == "forward":
-            for bare, batch, of in parts(x._extra):
+            for bare, batch, of in parts(extra):
                 yield Part(bare, batch, f" in the tangent of {level}{of}")
     elif isinstance(x, (np.ndarray, np.generic, int, float, complex)):
         bare = np.asarray(x)

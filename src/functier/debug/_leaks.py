@@ -24,7 +24,7 @@ from .._core.observers import Observer
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._levels.level import Level
-from .._levels.lineage import chain
+from .._levels.lineage import chain, inward
 from .._levels.tape import Given
 
 SHOWN = 5
@@ -145,9 +145,10 @@ def _report(levels: WeakSet) -> tuple[str, tuple[str, ...]]:
 def _form(x: Value) -> str:
     """Return the dtype and shape of a tensor whose level has ended, for a message."""
     k = 0
-    while isinstance(x, Tensor) and x.level.depth:
-        k += x.level.k if x.level.kind.batches else 0
-        x = x._value
+    for part in inward(x):
+        if part.level.depth:
+            k += part.level.k if part.level.kind.batches else 0
+            x = part.elem()
     return f"{dtype_of(x)} of shape {shape_of(x)[k:]}"
 
 

@@ -225,7 +225,7 @@ def is_scalar(x: Tensor) -> bool:
     """Tell if NumPy has a scalar for a tensor: one without axes, and not a view of an array."""
     if x.ndim or type(x) is Array:
         return False
-    return not (is_array(x) if x.level.depth else isinstance(x._value, ndarray))
+    return not (is_array(x) if x.level.depth else isinstance(x.elem(), ndarray))
 
 
 def _is_scalar(func: Callable, element: Any) -> bool:

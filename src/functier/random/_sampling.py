@@ -32,7 +32,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
 from .._levels.batch import BatchLevel
 from .._levels.level import Level
-from .._levels.lineage import AMBIENT, innermost_class, levels_of
+from .._levels.lineage import AMBIENT, innermost_class, inward, levels_of
 
 Size = int | Sequence[int] | None
 
@@ -326,7 +326,7 @@ def unwrap_levels(
     x = _unwrap_derivatives(x, name, place, stop)
     if isinstance(x, Tensor) and x.level.kind.guards and x.level.depth and x.level.live:
         x.level.guard(x, "a parameter of a draw")
-        x = x._value
+        x, _ = x.parts()
     if isinstance(x, Tensor):  # of no level, or of one that has ended
         x = x.level.unwrap(x) if x.level.depth else x.elem()
     return np.asarray(x)
@@ -488,12 +488,11 @@ def _is_broadcastable(shape: tuple, wanted: tuple) -> bool:
 
 def find_derivative_level(operands: tuple) -> Level | None:
     """Return a level of derivatives in one of the operands, or None."""
-    for x in operands:
-        while isinstance(x, Tensor):
+    for operand in operands:
+        for x in inward(operand):
             level = type(x).level
             off = not level.depth or level.batches or level.kind.guards
             off = off or type(x) in DISABLED.get()
             if not off:
                 return level
-            x = x._value
     return None

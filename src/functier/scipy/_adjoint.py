@@ -39,8 +39,6 @@ from .._transforms.vmap import vmap
 from ._flows import Flow, Fun, Pieces, Settings
 from ._parts import Layout, NewBatch
 
-new = object.__new__
-
 SHARE = 0.1
 """The part of the tolerances that both solutions get, as their errors add up."""
 SMALLEST = 1e-13
@@ -126,18 +124,19 @@ class Example:
         self.parameters: dict[int, Node] = {}
         self.origin: Node | None = None
         if type(vector) is self.cls:
-            vector, self.origin = vector._value, vector._extra
-        self.flow = Flow(self._value, t0, t1, vector, settings._replace(checked=False))
+            vector, self.origin = vector.parts()
+        self.flow = Flow(self._slope, t0, t1, vector, settings._replace(checked=False))
         for e in self.flow.solutions:
             self.flow.check_jumps(e, lambda t, y: slope(t, self.cls.level.track([y])[0]))
 
-    def _value(self, t: Any, vector: Any) -> Any:
+    def _slope(self, t: Any, vector: Any) -> Any:
         """Return the slope without its derivatives, and note what it depends on."""
         found = self.slope(t, vector)
         if type(found) is not self.cls:
             return found
-        self.parameters |= find_reached([found._extra], self.start)
-        return found._value
+        value, node = found.parts()
+        self.parameters |= find_reached([node], self.start)
+        return value
 
     def at(self, times: Any) -> Any:
         """Return the state as a vector for each time."""
@@ -155,9 +154,7 @@ class Example:
             return self._pull(times, g, parents)
 
         (node,) = join_edges(parents, pull, 1)
-        y = new(self.cls)
-        y._value, y._extra = value, node
-        return y
+        return self.cls.join(value, node)
 
     def _pull(self, times: Any, g: Value, parents: list[Node]) -> list:
         """Return the cotangents of all parents; those of a batch of directions at once."""
@@ -244,7 +241,7 @@ class Example:
         found = self.slope(t, tracked)
         if type(found) is not self.cls:
             return {}
-        node, leaf = found._extra, tracked._extra
+        (_, node), (_, leaf) = found.parts(), tracked.parts()
         inputs: dict[Any, Node] = {None: leaf}
         if not state_only:
             reached = find_reached([node], self.start)

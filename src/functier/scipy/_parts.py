@@ -34,7 +34,6 @@ from .._levels.tape import Node, find_reached, node_numbers, node_of
 from .._mutation.array import settle
 from .._transforms.vmap import vmap
 
-new = object.__new__
 Path = tuple[int, ...]
 Parts = dict[Path, np.ndarray]
 
@@ -113,10 +112,10 @@ class Layout:
         elif not mine:
             self._take(i + 1, x, (*path, 0), found)
         elif level.differentiates == "forward":
-            self._take(i + 1, x._value, (*path, 0), found)
-            self._take(i + 1, x._extra, (*path, 1), found)
+            for n, part in enumerate(x.parts()):
+                self._take(i + 1, part, (*path, n), found)
         else:
-            self._take(i + 1, x._value, (*path, 0), found)
+            self._take(i + 1, x.elem(), (*path, 0), found)
             for key, derivative in self._derivatives(x):
                 self._take(i + 1, derivative, (*path, key), found)
 
@@ -128,7 +127,7 @@ class Layout:
                     f"a function of SciPy met a tensor of {x.level}, whose level is not around "
                     f"its call; pass the value in as an argument of the transform"
                 )
-            x = x._value
+            x = x.elem()
         return np.asarray(x)
 
     def _sink(self, level: Any, x: Any) -> Any:
@@ -146,7 +145,7 @@ class Layout:
 
     def _derivatives(self, x: Any) -> Iterator[tuple[int, Value]]:
         """Yield the nodes that a tensor of a grad level depends on, and its derivatives there."""
-        node, value = x._extra, x._value
+        value, node = x.parts()
         if node[0] <= self.start:  # it was made before
             node = node_of([(node, lambda g: g, (), None)])
         reached = find_reached([node], self.start)
@@ -197,7 +196,7 @@ class Layout:
             return self._put(i + 1, path, parts)
         if level.batches:
             value = self._put(i + 1, path, parts)
-            return _tensor(level, value) if level.cls in self.used else value
+            return level.cls.join(value) if level.cls in self.used else value
         value = self._put(i + 1, (*path, 0), parts)
         at = len(path)
         keys = {p[at] for p in parts if p[:at] == path} - {0}
@@ -205,7 +204,7 @@ class Layout:
             return value
         rows = {key: self._put(i + 1, (*path, key), parts) for key in sorted(keys)}
         if level.differentiates == "forward":
-            return _tensor(level, value, rows[1])
+            return level.cls.join(value, rows[1])
         dtypes = [self.nodes[key][1] for key in rows]
         ndim = len(shape_of(value))
 
@@ -218,7 +217,7 @@ class Layout:
 
         parents = [self.nodes[key][0] for key in rows]
         (node,) = join_edges(parents, pull, 1, tuple(rows.values()))
-        return _tensor(level, value, node)
+        return level.cls.join(value, node)
 
 
 def _standing(x: Any) -> Any:
@@ -231,12 +230,4 @@ def _standing(x: Any) -> Any:
             x = x.level.release(x, x.level)
         else:
             break
-    return x
-
-
-def _tensor(level: Any, value: Any, *extra: Any) -> Any:
-    x: Any = new(level.cls)
-    x._value = value
-    if extra:
-        (x._extra,), x._moves = extra, None
     return x

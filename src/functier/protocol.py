@@ -1,0 +1,149 @@
+"""The protocol: rules for the functions of a package, and new kinds of level.
+
+This module has all that a package outside needs for either. Its names, and the attributes that the
+table of design note 18 lists, change only with `VERSION`.
+
+A package brings rules for its functions by an entry point of the group ``functier.rules``. The
+name of the entry point is that of the package, and its value is a module that calls `elementwise`,
+`linear`, `constant`, `composite` or `op` for each function. functier imports this module where it
+first meets a function without a rule.
+
+A kind of level is a subclass of `Level`. `run` calls a function at a new level of it.
+"""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, TypeVar
+
+from ._core.op import Call, Op
+from ._core.rule import Rule
+from ._core.types import Value
+from ._levels import level, life, stores
+from ._rules.constructors import (
+    composite,
+    constant,
+    elementwise,
+    linear,
+    op,
+    primitive,
+    unsupported,
+)
+
+__all__ = [
+    "VERSION",
+    "Call",
+    "Level",
+    "Op",
+    "Rule",
+    "composite",
+    "constant",
+    "elementwise",
+    "linear",
+    "op",
+    "primitive",
+    "run",
+    "unsupported",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+T = TypeVar("T")
+
+VERSION = 1
+"""The version of the protocol: it grows where a name or an attribute changes or goes."""
+
+
+class Level(level.Level):
+    """A kind of level: how a transform computes an operation on its tensors.
+
+    Every call of `run` makes a level, which is an instance of the kind, and a subclass of `Tensor`
+    for its tensors, `cls`. The class inherits from that of the level around it, so NumPy asks the
+    innermost level first. A tensor of the level has parts: a value one level out, and one thing
+    that the kind keeps beside it. ``cls.join(value, extra)`` makes a tensor, and ``x.parts()``
+    gives both.
+
+    Attributes
+    ----------
+    batches : bool
+        Whether a tensor holds all examples along leading axes of its value.
+    differentiates : {"forward", "reverse"}, optional
+        Whether `extra` is a tangent, or a node of a tape.
+    records : bool
+        Whether calls are noted and made later, so that values are not known yet.
+    guards : bool
+        Whether answers that Python code gets are noted, as a program that is recorded needs.
+    cls : type
+        The class of the tensors of this level.
+
+    Examples
+    --------
+    A level that counts the operations on its tensors:
+
+    >>> import numpy as np
+    >>> class Counting(Level):
+    ...     def apply(self, op, call):
+    ...         value = call.run([self.lower(x) for x in call.operands])
+    ...         counts.append(op.name)
+    ...         return self.cls.join(value)
+    >>> counts = []
+    >>> run(Counting, "counting", [3.0], lambda at: at.lower(np.sin(at.cls.join(3.0)) * 2))
+    np.float64(0.2822400161197344)
+    >>> counts
+    ['numpy.sin', 'numpy.multiply']
+    """
+
+    batches: ClassVar[bool] = False
+    differentiates: ClassVar[level.Direction | None] = None
+    records: ClassVar[bool] = False
+    guards: ClassVar[bool] = False
+    store = stores.RecordStore  # a write makes a new tensor by operations of the level
+    cls: Any
+
+    def apply(self, op: Op, call: Call) -> Any:
+        """Return the result of an operation: a value, a tensor of this level, or a tuple.
+
+        Parameters
+        ----------
+        op : Op
+            The operation, with its rules and facts.
+        call : Call
+            The operands, of which one at least is a tensor of this level, and the parameters.
+            ``call.run(values)`` computes the operation on values one level out.
+        """
+        raise NotImplementedError
+
+    def lower(self, x: Any) -> Value:
+        """Return the value of `x` one level out; what is no tensor of this level is itself.
+
+        Raises
+        ------
+        LevelError
+            If `x` belongs to a level that does not enclose this one.
+        """
+        return super().lower(x)
+
+
+def run(kind: type[Level], label: str, leaves: Iterable, body: Callable[[Any], T]) -> T:
+    """Call ``body(level)`` at a new level; the level ends with the call.
+
+    Parameters
+    ----------
+    kind : type of Level
+        The kind of the level.
+    label : str
+        The name of the level in messages, such as ``"jvp(f)"``.
+    leaves : iterable
+        The values that the function computes with: the level nests in the levels of these.
+    body : callable
+        Takes the level and returns the result, whose tensors it has lowered.
+
+    Returns
+    -------
+    object
+        The result of `body`.
+    """
+    made = kind.prepare(label, "dead", sys._getframe(1), leaves)
+    return life.run(made, lambda at, _: body(at))
