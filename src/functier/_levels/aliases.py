@@ -43,13 +43,16 @@ def check_arguments(level: Any, window: ndarray) -> None:
         if outer.guards and owners_of(outer)[id(owner)]:
             outer.asked.add("memory")
     count = owners_of(level)[id(owner)]
-    if not count or (count == 1 and level.split_from is None):
+    if not count:
+        return
+    given, sources, _ = level.arguments
+    if count == 1 and sources is None:
         return
     found = [
-        i for i, x in enumerate(flatten(level.arguments)[0])
+        i for i, x in enumerate(flatten(given)[0])
         if isinstance(x, (ndarray, Tensor)) and meet(example(x), window)
     ]  # fmt: skip
-    if len(found) > 1 or (level.split_from and any(_is_shared(level.split_from, i) for i in found)):
+    if len(found) > 1 or (sources and any(_is_shared(sources, i) for i in found)):
         raise level.refusal(
             MutationError,
             "an array that was given twice, or as a view of another argument, cannot be written "
@@ -58,10 +61,17 @@ def check_arguments(level: Any, window: ndarray) -> None:
 
 
 def owners_of(level: Any) -> Counter:
-    """Return how many arguments of a level have the memory of an array, by its number."""
-    if level.owners is None:
-        level.owners = Counter(id(owner_of(x)) for x in flatten(level.arguments)[0])
-    return level.owners
+    """Return how many arguments of a level have the memory of an array, by its number.
+
+    A level has the trees of the arguments of its function, the arrays of which groups of
+    examples are parts, or None, and this count, which is made when it is asked for.
+    """
+    if level.arguments is None:
+        return Counter()
+    given, _, owners = level.arguments
+    if owners is None:
+        owners = level.arguments[2] = Counter(id(owner_of(x)) for x in flatten(given)[0])
+    return owners
 
 
 def _is_shared(sources: Sequence, i: int) -> bool:

@@ -277,7 +277,8 @@ class BatchLevel(Level):
             if dim == 0:
                 if kind is ndarray:
                     if leaf.ndim and leaf.dtype.kind not in "OV":
-                        size, value = leaf.shape[0], apart(leaf)
+                        size = leaf.shape[0]
+                        value = leaf if leaf.flags.c_contiguous else apart(leaf)
                         value = value if not k else value.reshape((1,) * k + value.shape)
                 elif kind is outer and leaf._value.ndim > k:
                     value = leaf._value

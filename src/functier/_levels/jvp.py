@@ -73,8 +73,11 @@ class JvpLevel(Level):
         found = []
         for x, t in zip(leaves, directions):
             t = self.lower(t)
-            all_of_it = t.all() if type(t) is ndarray else type(t) is float64 and t
-            moves = None if all_of_it else Later(np.not_equal, t, 0)
+            if type(t) is ndarray and t.ndim == 1 and t.size < 10:  # a list is faster
+                all_of_it = all(t.tolist())
+            else:
+                all_of_it = type(t) in (ndarray, float64) and bool(t.all())
+            moves = None if all_of_it else Later(np.not_equal, (t, 0))
             found.append(self.pair(x if type(x) is ndarray else self.lower(x), t, moves))
         return found
 
@@ -165,15 +168,7 @@ class JvpLevel(Level):
             for i in moving:
                 rule, x = jvp[names[i]], operands[i]
                 saved = rule.save(ans, call, values, i)
-                kind = kind_of(rule.fn)
-                if kind in SPREADING:
-                    part = through(rule.fn, x._extra, saved, x._moves)
-                elif kind is None or (kind == "kink" and op.family != "elementwise"):
-                    part = rough(x._moves)
-                else:
-                    part = x._moves
-                if kind in KINKED:
-                    part = kinked(part, *kink_at(kind, ans))
+                part = moves_of(op, rule.fn, x, saved, ans)
                 moves = part if tangent is None else either_later(moves, part)
                 tangent = add(tangent, rule.fn(x._extra, *saved))
         return tangent, moves
@@ -204,16 +199,12 @@ class JvpLevel(Level):
                 moves = through(partial(kernel, **given), x._extra, (), moves)
             return self.outputs(kernel(value, **given), kernel(x._extra, **given), True, moves)
         rule = jvp.get(name) if type(jvp) is dict else None
-        kind = None if rule is None else kind_of(rule.fn)
-        if rule is None or rule._direct is None or kind not in SPREADING:
+        if rule is None or rule._direct is None or op.family == "elementwise":
             return Level.apply_single(self, op, x, given)
         ans = op.kernel(value, **given)
         saved = rule.save_direct(ans, given, (value,))
         tangent = rule.fn(x._extra, *saved)
-        moves = through(rule.fn, x._extra, saved, moves)
-        if kind in KINKED:
-            moves = kinked(moves, *kink_at(kind, ans))
-        return self.outputs(ans, tangent, False, moves)
+        return self.outputs(ans, tangent, False, moves_of(op, rule.fn, x, saved, ans))
 
     def steep(self, func: Function, args: tuple) -> Any:
         """Compute a call whose tangent is not finite, and all later ones, with where each moves."""
@@ -259,6 +250,16 @@ class JvpLevel(Level):
             return x._value, x._extra
         x = self.lower(one_value(self, x))
         return x, zeros(x)
+
+
+def moves_of(op: Op, rule: Function, x: Any, saved: tuple, ans: Value) -> Any:
+    """Return where the result of a rule moves with the operand `x`."""
+    kind, moves = kind_of(rule), x._moves
+    if kind in SPREADING:
+        moves = through(rule, x._extra, saved, moves)
+    elif moves is not None and (kind is None or (kind == "kink" and op.family != "elementwise")):
+        moves = rough(moves)
+    return kinked(moves, *kink_at(kind, ans)) if kind in KINKED else moves
 
 
 class Other:
@@ -337,7 +338,7 @@ INFINITE = Layer("Infinite", -1, _mixin)
 
 def fit_tangent(tangent: Value, ans: Value) -> Value:
     """Give a tangent the shape and dtype of its primal."""
-    if fix_for(ans, tangent, False) is None:
+    if not fix_for(ans, tangent, False):
         return tangent
     return fit(tangent, shape_of(ans), dtype_of(ans))
 

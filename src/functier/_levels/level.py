@@ -15,7 +15,7 @@ NOTE [nothing large on a class]
     belong to instances; a level object has names, sizes and numbers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import getitem
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
@@ -78,9 +78,7 @@ class Level:
     live = True
     taken: dict[int, list] | None = None  # the views that were taken: see `writes`
     partners: dict[int, Any] | None = None  # see `_mutation.copies`
-    arguments: list[Any] | None = None  # those of the function that runs, in lists
-    split_from: Sequence[Any] | None = None  # the arrays of which groups of examples are parts
-    owners: Any = None  # how many of the arguments have the memory of an array: see `aliases`
+    arguments: list[Any] | None = None  # those of the function that runs: see `aliases`
     points: dict[int, Any] | None = None  # its arrays without axes that are views
     laid: dict[int, tuple] | None = None  # orders in memory: see `lying`
     rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
@@ -105,6 +103,7 @@ class Level:
         self.depth = enclosing.level.depth + 1
         self.home: dict[type, Level] = enclosing.level.spare  # where it waits to be used again
         self.spare: dict[type, Level] = {}
+        self.arguments = None
         self.label = label
         self.kind = kind = type(self)
         self.key = key

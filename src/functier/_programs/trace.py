@@ -251,9 +251,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     for i, first in twins.items():
         inner[i] = inner[first]
     args = closed(unflatten(structure, inner))
-    level.arguments = [
-        x for i, x in enumerate(flatten(opened(args), level, "the arguments")[0]) if i not in twins
-    ]  # fmt: skip
+    opened_leaves = flatten(opened(args), level, "the arguments")[0]
+    level.arguments = [[x for i, x in enumerate(opened_leaves) if i not in twins], None, None]
     before = parts_of(opened(args))[1]
     if level.reads is not None:
         level.reads.given(original, args)

@@ -226,6 +226,7 @@ class _Mapping:
     escape: Escape
     attributes: dict[str, Any] | None
     branches: str = "error"
+    split_from: Sequence[Any] | None = None  # the arrays of which groups of examples are parts
 
     @property
     def axis_size(self) -> int | None:
@@ -252,8 +253,9 @@ def _whole(mapping: _Mapping) -> Function:
         seen = watched or kwargs or structure is not None
         generators = find_generators(given, watched) if seen else ()
         inner = level.insert(leaves, dims, args)
-        level.arguments, level.split_from = [inner, kwargs], level.split_from or leaves
-        fix_unmapped(inner, level.split_from, dims)
+        level.arguments = [(inner, kwargs), mapping.split_from or leaves, None]
+        if None in dims:
+            fix_unmapped(inner, level.arguments[1], dims)
         if structure is not None:
             inner = unflatten(structure, inner)
         out = call_heard(level, func, inner, kwargs) if watched else func(*inner, **kwargs)
@@ -358,17 +360,15 @@ def _in_groups(mapping: _Mapping) -> Function:
             del frame
 
             def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
-                given = {
-                    **(attributes or {"randomness": UNSAID, "axis_name": None}),
-                    "size": len(examples), "made": made, "branches": token, "split_from": leaves,
-                }  # fmt: skip
+                given = {**(attributes or {"randomness": UNSAID, "axis_name": None})}
+                given |= {"size": len(examples), "made": made, "branches": token}
                 parts = list(leaves)
                 if len(examples) < size:
                     parts = [
                         leaf if dim is None else take(leaf, examples, dim)
                         for leaf, dim in zip(leaves, dims)
                     ]
-                whole = _whole(replace(mapping, attributes=given))
+                whole = _whole(replace(mapping, attributes=given, split_from=leaves))
                 return whole(*unflatten(structure, parts), **kwargs)
 
             randomness = attributes["randomness"] if attributes else "error"
