@@ -307,3 +307,17 @@ def test_outside_of_levels_and_after_the_adoption_all_is_numpys(tmp_path):
     for made in (ft.vmap(lambda x: x.view(module.Vector))(np.stack([X, X])),
                  ft.jvp(lambda x: x.view(module.Vector), (X,), (X,))[1]):  # fmt: skip
         assert type(made) is np.ndarray
+
+
+def test_a_compiled_function_that_returns_an_instance_runs_itself(tmp_path):
+    module = module_of(tmp_path, HEAD + "\ndef f(x): return [Vector(x, 'own').unit()]\n")
+    x = np.array([3.0, 4.0])
+    with ft.adopt(module):
+        compiled = ft.compile(module.f)
+        for _ in range(2):
+            [found] = compiled(x)
+            assert type(found) is module.Vector
+            assert np.array_equal(found, module.f(x)[0])
+        assert "an array of the class Vector" in compiled.explain()
+        with pytest.raises(ft.LevelError, match="returns a Vector, whose values"):
+            ft.trace(module.f)(x)

@@ -142,6 +142,97 @@ def test_what_cannot_be_followed_is_refused(name, tmp_path):
         ft.grad(module.f)(0.7)
 
 
+CATCHING = """
+import contextlib, warnings
+import numpy as np
+TABLE = {"0.7": 3.0}
+
+class Block:
+    def __enter__(self):
+        return self
+    def __exit__(self, kind, error, trace):
+        self.text = error.args[0]
+        return True
+
+@contextlib.contextmanager
+def block(kept):
+    try: yield
+    except ValueError as error: kept.append(error.args[0])
+
+def bad(x):
+    raise ValueError(f"{x}")
+
+def read(call, *args):
+    try: return call(*args)
+    except Exception as error: return float(str(error))
+
+def f(x):
+"""
+CAUGHT = {
+    "by its name": "try: raise ValueError(f'{x}')\nexcept ValueError as e: return float(str(e))",
+    "its arguments": "try: bad(x)\nexcept ValueError as e: return TABLE[e.args[0]]",
+    "an assertion": "try: assert x > 9, f'{x}'\nexcept Exception as e: return float(e.args[0])",
+    "of a helper": "try: bad(x)\nexcept ValueError as e: return x * (str(e) == '0.7')",
+    "by a caller": "return read(bad, x)",
+    "in a list": "return read(lambda v: [bad(u) for u in [v]], x)",
+    "its context": "try:\n    try: bad(x)\n    except ValueError: {}[1]\n"
+    "except KeyError as e: return float(str(e.__context__))",
+    "by a block": "with Block() as b: raise ValueError(f'{x}')\nreturn float(b.text)",
+    "by a generator": "kept = []\nwith block(kept): bad(x)\nreturn float(kept[0])",
+    "in a block": "try:\n    with np.errstate(all='ignore'): bad(x)\n"
+    "except ValueError as e: return float(str(e))",
+    "a warning": "with warnings.catch_warnings(record=True) as w:\n"
+    "    warnings.simplefilter('always')\n    warnings.warn(f'{x}')\n"
+    "return float(str(w[0].message))",
+    "a group": "try: bad(x)\nexcept* ValueError as e: y = float(str(e.exceptions[0]))\nreturn y",
+    "by SciPy": "return read(so.brentq, lambda u: bad(x), 0.0, 1.0)",
+}
+
+
+def function_that_catches(name, tmp_path):
+    lines = f"import scipy.optimize as so\n{CAUGHT[name]}".replace("\n", "\n    ")
+    return module_of(tmp_path, f"{CATCHING}    {lines}\n")
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+def test_the_text_of_an_exception_that_code_may_read_is_refused(name, tmp_path):
+    module = function_that_catches(name, tmp_path)
+    module.f(0.7)
+    with ft.adopt(module, dependencies=False):
+        for slope in (ft.grad(module.f), ft.grad(ft.grad(module.f)), ft.jacfwd(module.f)):
+            with pytest.raises(ft.ConversionError, match="text"):
+                slope(0.7)
+
+
+def test_exceptions_that_code_reads_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(texts, "_catches", lambda frame: False)
+    module = function_that_catches("by a caller", tmp_path)
+    with ft.adopt(module, dependencies=False):
+        assert ft.grad(lambda x: x + module.f(x))(0.7) == 1.0
+
+
+UNREAD = {
+    "nothing": "return bad(x)",
+    "without a name": "try: bad(x)\nexcept ValueError: return x * 3.0",
+    "another statement": "try: y = 3.0\nexcept ValueError as e: pass\nreturn bad(x)",
+    "in its else": "try: y = 3.0\nexcept ValueError as e: pass\nelse: bad(x)",
+    "in the handler": "try: {}[1]\nexcept KeyError as e: raise ValueError(f'{x}') from e",
+    "settings of NumPy": "with np.errstate(all='ignore'): return bad(x)",
+    "at last": "try: return bad(x)\nfinally: x = 3.0",
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_the_text_of_an_exception_that_nobody_reads_is_shown(name, tmp_path):
+    lines = UNREAD[name].replace("\n", "\n    ")
+    module = module_of(tmp_path, f"{CATCHING}    {lines}\n")
+    with ft.adopt(module):
+        try:
+            assert ft.grad(module.f)(0.7) == 3.0
+        except ValueError as error:  # which is outside of the transform
+            assert str(error) == "0.7"
+
+
 @pytest.mark.parametrize("source", ["", "def f(x):\n    print(f'a {x}')\n"])
 def test_without_the_source_that_runs_nothing_is_shown(source, tmp_path, capsys):
     module = module_of(tmp_path, "def f(x):\n    print(f'{x}')\n    return x * x\n")

@@ -6,6 +6,7 @@ import pytest
 import checks
 import functier as ft
 from functier._levels import backward as _backward
+from functier._levels import second_look as _second_look
 from functier._rules import elementwise
 from rows import run_each
 from turns import families
@@ -13,10 +14,14 @@ from turns import families
 NEVER = 1 << 60
 
 
+def set_large(monkeypatch, size):
+    for module in (_backward, _second_look, elementwise):
+        monkeypatch.setattr(module, "BIG", size)
+
+
 @pytest.fixture
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr(_backward, "BIG", -1)
-    monkeypatch.setattr(elementwise, "BIG", -1)
+    set_large(monkeypatch, -1)
 
 
 REVERSE = [
@@ -98,12 +103,20 @@ def test_programs_give_what_they_give_without_writing(f, monkeypatch):
     before = x.copy(), y.copy()
     found = []
     for large in (-1, NEVER):
-        monkeypatch.setattr(_backward, "BIG", large)
-        monkeypatch.setattr(elementwise, "BIG", large)
+        set_large(monkeypatch, large)
         found.append(results(f, x, y))
     for a, b in zip(*found):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
     np.testing.assert_array_equal(before, (x, y))
+
+
+@pytest.mark.parametrize("read", [lambda x: x[2:], lambda x: np.sin(x)[2:], np.max])
+@pytest.mark.parametrize("other", [np.sum, lambda x: np.sum(x * x[1:2] + x)])
+def test_an_element_moves_if_any_part_of_its_cotangent_does(read, other, everything_is_large):
+    for f in (lambda x: other(x) + np.sum(read(x)), lambda x: np.sum(read(x)) + other(x)):
+        with np.errstate(all="ignore"):
+            g = ft.grad(lambda z, f=f: f(np.sqrt(z)))(np.array([1.0, 0.0, 4.0]))
+        assert g[1] == np.inf
 
 
 # ---- arrays that rules of a user's return ----

@@ -72,8 +72,7 @@ def outcomes(runs=tuple(RUNS)):
 
 def test_writes_to_reshaped_contractions():
     count = outcomes()
-    assert not count["wrong"]
-    assert count["right"] > 5 * count["refused"] > 0, count
+    assert count["right"] > 400 and not count["refused"] + count["wrong"], count
 
 
 @pytest.mark.parametrize("part", ["_pairs", "_steps_apart"])
@@ -114,3 +113,51 @@ def test_orders_of_contractions_go_with_their_level():
     with ft.vmap() as other:
         other(x)
         assert not other.level.laid
+
+
+WINDOWS = np.lib.stride_tricks.sliding_window_view
+CHAINS = {
+    "a mask": lambda b: (a := b[[True, False, True]], a.ravel()),
+    "columns": lambda b: (a := b[:, [1, 0]], r := a.T.reshape(-1), r[1:]),
+    "windows of a row": lambda b: (a := WINDOWS(b[0], 2, writeable=True), a.reshape(-1)),
+    "windows": lambda b: (a := WINDOWS(b, 2, 0, writeable=True), a.reshape(-1), a.T.reshape(-1)),
+    "windows of one": lambda b: (a := WINDOWS(b, 1, 1, writeable=True), a[..., 0].reshape(-1)),
+    "windows of windows": lambda b: WINDOWS(WINDOWS(b, 2, 1, writeable=True)[0], 2, 0)[0],
+    "a diagonal": lambda b: (a := np.einsum("ii->i", b), a[::-1]),
+    "ix_": lambda b: (np.ix_(b[0])[0], np.ix_(b[:, 1], b[1])[1].reshape(-1)),
+    "a product": lambda b: (a := np.einsum("ij,jk->ki", b, b), a.T.reshape(-1), a.reshape(-1)),
+}
+CHANGES = (
+    lambda b, rest: b.__imul__(2.0), lambda b, rest: b[1:].__iadd__(b[0]),
+    lambda b, rest: rest[0].__imul__(b[0, 1]), lambda b, rest: rest[-1].__iadd__(1.0),
+)  # fmt: skip
+
+
+def chained(name, change):
+    def f(x):
+        b = x * 1.0
+        rest = CHAINS[name](b)
+        change(b, rest if isinstance(rest, tuple) else (b, rest.copy()))
+        return b * 1.0, *[y * 1.0 for y in (rest if isinstance(rest, tuple) else (rest,))]
+
+    return f
+
+
+def wrong_chains(names=tuple(CHAINS)):
+    found = []
+    for name, change in itertools.product(names, CHANGES):
+        f, xs = chained(name, change), (RNG.random((2, 3, 3)),)
+        wanted = one_by_one(f, xs)
+        for run in RUNS:
+            right = [np.allclose(*pair) for pair in zip(RUNS[run](f, xs), wanted, strict=True)]
+            found += [] if all(right) else [(name, CHANGES.index(change), run)]
+    return found
+
+
+def test_a_copy_that_is_a_view_in_numpy_becomes_one():
+    assert wrong_chains() == []
+
+
+def test_a_row_that_lies_as_its_copy_is_found(monkeypatch):
+    monkeypatch.setattr(views, "_steps_of_row", lambda x, row, owner: lying.example(x).strides)
+    assert wrong_chains(["windows of a row"])

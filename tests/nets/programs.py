@@ -128,11 +128,11 @@ class Programs:
                     return  # the others would be, too
                 continue
             problem = difference(found, expected)
-            if problem is None and (found := difference(given, wanted)) is not None:
-                problem = f"of the arguments: {found}"
+            if problem is None and (written := difference(given, wanted)) is not None:
+                problem = f"of the arguments: {written}"
             if problem is None:
                 self.counts.right += 1
-            elif is_rounding(found, expected):
+            elif is_rounding((found, given), (expected, wanted)):
                 self.rounded.append(f"{head}call {call}: {problem}")
                 if self.backend == "numpy":
                     return

@@ -93,13 +93,13 @@ class Forms:
             if c is not None and not isinstance(c, tuple):
                 self.seen += 1
                 own = shape_of(c)
-                summed = broadcasts and fix is not None
+                summed = broadcasts and bool(fix)
                 summed = summed and np.broadcast_shapes(own, shape) == own
                 if own != shape and not summed:
                     self.faults.append(
                         f"{op.name}: a cotangent of shape {own} for its operand {name!r} of {shape}"
                     )
-                if fix is None and dtype_of(c) != dtype:
+                if not fix and dtype_of(c) != dtype:
                     self.faults.append(
                         f"{op.name}: a cotangent of dtype {dtype_of(c)} for its operand {name!r} "
                         f"of {dtype}"

@@ -163,6 +163,7 @@ def both(*plants):
     return lambda patch: [plant(patch) for plant in plants]
 
 
+NEVER = property(lambda self: False, lambda self, value: None)
 NO_TYPES = replaced(reads.Reads, "made", lambda self, kind, given: None)
 PLANTED = {
     "missing names": (
@@ -231,6 +232,13 @@ PLANTED = {
     "types of values": (NO_TYPES, "type is float", "argument"),
     "rounding of machine code": (
         replaced(backend, "doubted", lambda graph, contract: graph), "rounding", "argument machine",
+    ),
+    "writes that a trace takes back": (
+        replaced(outside.Outside, "take_back", lambda self: None), "global beside a list", "global",
+    ),
+    "ends that are caught": (
+        lambda patch: patch.setattr(outside.Outside, "dead", NEVER, raising=False),
+        "write that is caught", "closure",
     ),
     "draws": (replaced(trace, "check_draws", lambda *given: None), "generator", "global"),
     "containers that are given": (

@@ -19,6 +19,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier import random as ftr
 from functier._core.ambient import AMBIENT
+from functier._programs.rewritten import Swaps, original
 from nets.programs import difference
 from support import HANG
 
@@ -61,6 +62,25 @@ def test_threads():
         for x, y in zip(points[k::8], results):
             assert np.array_equal(y, 3 * x**2)
     assert len(compiled.programs) == 4
+
+
+def test_code_that_is_given_to_a_function_while_it_is_traced():
+    def f(x):
+        return x
+
+    def g(x):
+        return 2 * x
+
+    swaps = Swaps()
+    swaps.prepare(f)
+    swaps.prepare(g)
+    try:
+        f.__code__ = g.__code__
+        assert original(f) is f.__code__
+        assert original(g) is not g.__code__
+    finally:
+        swaps.restore()
+    assert (f(1.0), g(1.0)) == (2.0, 2.0)
 
 
 def test_a_function_that_waits_for_a_thread_that_calls_it():

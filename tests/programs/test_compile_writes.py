@@ -59,6 +59,16 @@ def a_constant_of_a_gradient(a, b):
     return ft.grad(f)(a, b)
 
 
+def inside_two_maps(a, b):
+    """Rows of an array that the outer map does not have, beside one that it has."""
+
+    def write(x, row):
+        row[...] = np.cos(row) * x
+        return row
+
+    return ft.vmap(lambda x: ft.vmap(write)(x, b))(a)
+
+
 def sorts(a, b):
     a.sort()
     b.fill(1.0)
@@ -79,6 +89,7 @@ CASES = {
     "names": (by_name, {"out": A, "x": B}),
     "another pytree": (an_ordered_pytree, (collections.OrderedDict(b=B, a=A),)),
     "a gradient": (a_constant_of_a_gradient, (A, B)),
+    "rows of two maps": (inside_two_maps, (np.outer(B, A), np.outer(A, B))),
     "methods": (sorts, (B, A)),
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ import pytest
 from functier._programs import assembly
 from functier._programs import observed as module
 from functier._programs.observed import MISSING, Events, observed
+from functier._programs.stacks import ENDS
 
 NAMES = [name for name in vars(Events) if not name.startswith("_")]
 
@@ -264,7 +265,7 @@ def cells(x):
     return inner()
 
 
-@case(tells=["stores_global 'written'", "called globals () {}", "stores_global 'written'"])
+@case(tells=["stores_global 'written' 3", "called globals () {}", "stores_global 'written'"])
 def global_names():
     global written
     written = 3
@@ -961,6 +962,36 @@ def expected(code):
 PLACE = [["PUSH_NULL", None], ["SWAP", 2]][: 1 if module.EMPTY_ABOVE else 2]
 
 
+def deepest(code):
+    """How many places of the stack are ever filled: by `dis` alone, also where errors go."""
+    found, given = list(dis.get_instructions(code)), dis.stack_effect(RETURN_GENERATOR)
+    number = {use.offset: n for n, use in enumerate(found)}
+    begins = any(use.opcode == RETURN_GENERATOR for use in found) and not given
+    waiting, depths, most = [(0, int(begins))], {}, 0
+    while waiting:
+        n, depth = waiting.pop()
+        most = max(most, depth)
+        if n in depths:
+            assert depths[n] == depth, found[n]
+            continue
+        depths[n] = depth
+        use = found[n]
+        arg = use.arg if use.opcode >= dis.HAVE_ARGUMENT else None
+        waiting += [
+            (number[row.target], row.depth + 1 + row.lasti)
+            for row in dis._parse_exception_table(code) if row.start <= use.offset < row.end
+        ]  # fmt: skip
+        if use.opcode in dis.hasjrel:
+            jumped = depth + dis.stack_effect(use.opcode, arg, jump=True)
+            waiting.append((number[use.argval], jumped))
+        if use.opcode not in ENDS:
+            waiting.append((n + 1, depth + dis.stack_effect(use.opcode, arg, jump=False)))
+    return most
+
+
+RETURN_GENERATOR = dis.opmap["RETURN_GENERATOR"]
+
+
 def taken_apart_twice(code):
     """Return the reason why a code object differs from one put together of its instructions."""
     made = assembly.put_together(code, assembly.take_apart(code))
@@ -982,6 +1013,8 @@ def taken_apart_twice(code):
 def test_code_is_what_it_was_besides_the_calls(name):
     for plain, made in zip(codes(code_of(name)), codes(observed(code_of(name), Events()))):
         taken_apart_twice(plain)
+        assert deepest(plain) <= plain.co_stacksize
+        assert deepest(made) <= made.co_stacksize
         assert without_calls(made) == expected(plain)
         assert len(made.co_code) > len(plain.co_code) or without_calls(made) == without_calls(plain)
 
@@ -996,6 +1029,14 @@ def test_a_wrong_jump_is_refused(monkeypatch):
 
     with pytest.raises(NotImplementedError, match="cannot be rewritten"):
         observed(code, Events())
+
+
+def test_a_stack_that_is_too_small_is_found(monkeypatch):
+    code = code_of("shlex")
+    assert all(deepest(made) <= made.co_stacksize for made in codes(observed(code, Events())))
+    none = property(lambda self: 0, lambda self, extra: None)
+    monkeypatch.setattr(module._Copy, "extra", none, raising=False)
+    assert any(deepest(made) > made.co_stacksize for made in codes(observed(code, Events())))
 
 
 def test_a_lost_range_of_a_handler_is_refused(monkeypatch):

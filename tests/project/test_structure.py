@@ -125,6 +125,7 @@ EXTRAS = {
     ("_core.table", "packages"): ("importlib.metadata", "where a function has no rule yet"),
     ("_chunks.compute", "_bar"): ("tqdm.auto", "who wants no progress bar needs no tqdm"),
     ("_chunks.streams", "digest"): ("hashlib", "a third of the import, for those who draw"),
+    ("_core.reached", "generators_of"): ("random", "where it matters who draws"),
     ("_sparse.jacobian", "_scipy"): ("scipy.sparse", "who wants no sparse matrix needs no SciPy"),
     ("nn._activations", "_erf"): ("scipy.special", "gelu with approximate='tanh' needs no SciPy"),
 }

@@ -1,8 +1,14 @@
 """functier.random: NumPy's numbers outside, and what each level makes of a draw."""
 
 import copy
+import cProfile
+import gc
 import inspect
 import pickle
+import random
+import secrets
+import sys
+import types
 from functools import partial
 
 import numpy as np
@@ -11,6 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
+from functier._chunks import streams
+from functier._core import reached
 from functier._levels import spares as _spares
 from functier.random import Generator, default_rng
 from rows import each
@@ -655,6 +663,9 @@ NUMPYS, OLD = np.random.default_rng(0), np.random.RandomState(0)
 
 
 class Noise:
+    shared = (np.random.default_rng(0),)
+    own = property(lambda self: self.rng)
+
     def __init__(self):
         self.rng = np.random.default_rng(0)
 
@@ -669,6 +680,22 @@ def by_a_helper(x):
     return x + NUMPYS.normal()
 
 
+def by_a_table(x):
+    return x + TABLE["rngs"][0].normal()
+
+
+class Slotted:
+    __slots__ = ("rng",)
+
+
+TABLE = {"rng": np.random.default_rng(0), "rngs": [np.random.default_rng(0)]}
+NOISE = Noise()
+NOISE.inner, NOISE.slotted = Noise(), Slotted()
+NOISE.slotted.rng = np.random.default_rng(0)
+NOISE.space = types.SimpleNamespace(rng=np.random.default_rng(0))
+BITS, DICE = np.random.PCG64(0), random.Random(0)
+MANY = [{"a": [i]} for i in range(10_000)] + [{"rng": np.random.default_rng(0)}]
+
 NUMPYS_DRAWS = {
     "a global": by_a_helper,
     "the global of a helper": lambda x: by_a_helper(x) * 2,
@@ -681,6 +708,27 @@ NUMPYS_DRAWS = {
     "an object that is called": Noise(),
     "numpy.random": lambda x: x + np.random.rand(),  # noqa: NPY002
     "half a pair": lambda x: x + np.random.standard_normal(),  # noqa: NPY002
+    "no seed": lambda x: x + np.random.default_rng().normal(),
+    "no seed for bits": lambda x: x + np.random.PCG64().random_raw(),
+    "an old one without a seed": lambda x: x + np.random.RandomState().rand(),
+    "in a dict": lambda x: x + TABLE["rng"].normal(),
+    "in a dict of a helper": lambda x: by_a_table(x),
+    "behind two attributes": lambda x: x + NOISE.inner.rng.normal(),
+    "behind a property": lambda x: x + NOISE.own.normal(),
+    "of a class": lambda x: x + Noise.shared[0].normal(),
+    "in a slot": lambda x: x + NOISE.slotted.rng.normal(),
+    "in a namespace": lambda x: x + NOISE.space.rng.normal(),
+    "bits": lambda x: x + BITS.random_raw(),
+    "by map": lambda x: x + sum(map(TABLE["rng"].normal, [0.0, 1.0])),
+    "by a partial of a method": lambda x: x + partial(NOISE.inner.rng.normal)(),
+    "in an argument": lambda x, noise=None: x + (noise or NOISE).inner.rng.normal(),
+    "Python's": lambda x: x + random.random(),
+    "Python's, normal": lambda x: x + random.gauss(0.0, 1.0),
+    "one of Python's": lambda x: x + DICE.random(),
+    "one of Python's without a seed": lambda x: x + random.Random().random(),
+    "of the system": lambda x: x + random.SystemRandom().random(),
+    "of secrets": lambda x: x + secrets.randbelow(100),
+    "among many": lambda x: x + MANY[-1]["rng"].normal(),
 }
 
 
@@ -692,6 +740,66 @@ def test_a_generator_of_numpys_that_one_of_functiers_has_taken_may_draw():
 
 def taken(generator, x):
     return x + default_rng(generator).normal()
+
+
+def test_a_seed_draws_the_same_for_each_example_as_in_a_loop():
+    f = lambda x: x + np.random.default_rng(0).normal() + random.Random(0).random()  # noqa: E731
+    equal(ft.vmap(f, randomness="different")(np.zeros(4)), np.full(4, f(0.0)))
+    rng = np.random.default_rng(0)
+    g = lambda x: x + copy.deepcopy(rng).normal()  # noqa: E731
+    equal(ft.vmap(g, randomness="different")(np.zeros(4)), np.full(4, g(0.0)))
+
+
+@pytest.mark.parametrize("most", [3, 10_000])
+def test_among_too_many_objects_all_that_exist_are_looked_at(most, monkeypatch):
+    monkeypatch.setattr(reached, "MOST", most)
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
+    table, own = [[{"rng": np.random.default_rng(0)}]], default_rng(0)
+    with pytest.raises(ft.RandomnessError, match="the function drew from it"):
+        ft.vmap(lambda x: x + table[0][0]["rng"].normal(), randomness="different")(np.zeros(4))
+    for options in ({}, {"chunk_size": 2}):  # and functier's own are not meant
+        rows = ft.vmap(
+            lambda x: ft.vmap(lambda y: y + own.normal(), randomness="different")(x),
+            randomness="different", **options,
+        )(np.zeros((4, 2)))  # fmt: skip
+        assert len(np.unique(rows)) == 8
+
+
+@pytest.mark.parametrize("fault", ["reached", "heard", "told"])
+def test_a_draw_that_is_not_seen_is_found(fault, monkeypatch):
+    f = NUMPYS_DRAWS["no seed" if fault == "heard" else "in a dict"]
+    place, name, blind = {
+        "reached": (reached.gc, "get_referents", lambda x: []),
+        "heard": (streams, "hears_requests", lambda found: lambda *given: None),
+        "told": (streams, "_is_shared", lambda generator: True),
+    }[fault]
+    monkeypatch.setattr(place, name, blind)
+    assert ft.vmap(f, randomness="different")(np.zeros(4)).shape == (4,)
+
+
+def test_a_profiler_of_the_users_hears_the_function_and_goes_on():
+    entered = []
+
+    def note(frame, event, argument):
+        entered.append(frame.f_code.co_name)
+
+    def first(x):
+        return x + default_rng(0).normal()
+
+    before = sys.getprofile()
+    try:
+        sys.setprofile(note)
+        ft.vmap(first, randomness="different")(np.zeros(4))
+        found = sys.getprofile()
+    finally:
+        sys.setprofile(before)
+    assert found is note and "first" in entered
+    profiler = cProfile.Profile()
+    profiler.enable()
+    ft.vmap(first, randomness="different")(np.zeros(4))
+    by_a_table(0.0)
+    profiler.disable()
+    assert any(entry.code is by_a_table.__code__ for entry in profiler.getstats())
 
 
 @pytest.mark.parametrize("name", NUMPYS_DRAWS)

@@ -263,12 +263,48 @@ def test_a_tangent_can_be_written_to():
     equal(c, np.array([[99.0, 0.5, -2.0], [1.0, 0.5, -2.0]]))
 
 
+def slope_of(f):
+    return lambda x: ft.jvp(f, (x,), (1.0,))[1]
+
+
+FORWARD = {
+    "jvp": slope_of,
+    "linearize": lambda f: lambda x: ft.linearize(f, x)[1](1.0),
+    "jacfwd": ft.jacfwd,
+    "hessian": lambda f: ft.hessian(lambda x: np.real(f(x))),
+    "jvp of grad": lambda f: slope_of(ft.grad(lambda x: np.real(f(x)))),
+    "jvp of jvp": lambda f: slope_of(slope_of(f)),
+    "linearize of jvp": lambda f: lambda x: ft.linearize(slope_of(f), x)[1](1.0),
+    "grad of jvp": lambda f: ft.grad(lambda x: np.real(slope_of(f)(x))),
+    "compile": lambda f: ft.compile(slope_of(f)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:(divide by zero|invalid)")
+@pytest.mark.parametrize("transform", FORWARD)
+def test_powers_of_negative_floats_of_python_are_refused(transform):
+    """A complex power of a real number has a complex derivative, which a real tangent has not."""
+    for f in (lambda x: x**0.5, lambda x: np.sqrt(x + 2.0) * 0 + x**0.5, lambda x: x ** (x + 1.5)):
+        with pytest.raises(ft.ConversionError, match=r": .* write \(x \+ 0j\) \*\* y"):
+            FORWARD[transform](f)(-2.0)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_floats_of_python_stay_so_after_an_infinite_tangent():
+    found, _ = ft.jvp(lambda x: [np.sqrt(x), 3.0 * (x + 1.0)], (0.0,), (1.0,))
+    assert found[1] == 3.0 and type(found[1]) is float
+    for f, error in (
+        (lambda x: x % x, ZeroDivisionError),
+        (lambda x: (x + 1e200) ** 2, OverflowError),
+    ):
+        with pytest.raises(error):
+            ft.jvp(lambda x, f=f: [np.sqrt(x), f(x)], (0.0,), (1.0,))
+
+
 @pytest.mark.filterwarnings("ignore:invalid")
 def test_powers_of_negative_floats_of_python():
     """They are complex, where those of NumPy's numbers are NaN; a real tangent has none."""
     root = lambda x: x**0.5  # noqa: E731
-    with pytest.raises(ft.ConversionError, match=r"write \(x \+ 0j\) \*\* y"):
-        ft.jvp(root, (-2.0,), (1.0,))
     slope = ft.jvp(lambda x: (x + 0j) ** 0.5, (-2.0,), (1.0,))[1]
     assert np.isclose(slope, 0.5 * (-2 + 0j) ** -0.5)
     assert np.isclose(ft.grad(lambda x: np.imag(root(x)))(-2.0), -0.5 / np.sqrt(2.0))

@@ -13,6 +13,11 @@ NOTE [handed straight to people]
     from it to a call of `print`, logging or `warnings.warn`, to an exception that is raised, or to
     the message of an ``assert``. Names are looked up in the frame without running code. All else
     is refused.
+
+NOTE [caught, and read]
+    Code may read the text of an exception, or of a warning, that it catches. So that is shown only
+    where no code between it and the outermost transform has a name for what it catches: no
+    ``except ... as error``, and no ``with`` block but of Python's library or NumPy's.
 """
 
 import ast
@@ -20,17 +25,21 @@ import logging
 import re
 import warnings
 from inspect import getattr_static
+from itertools import pairwise
 from opcode import opname
+from traceback import walk_stack
 from typing import Any
 
 import numpy as np
 
+from .. import numpy as fnp
 from .._core.adopted import RECORDS, SOURCES
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
 from .._core.frames import adopted_frame, asking_frames, is_own
-from .._core.imports import has_source, node_at, nodes_at
+from .._core.imports import has_source, node_at, nodes_at, root_of
 from .._core.subclasses import OVER_TENSORS
+from .._levels.life import run
 from .._levels.lineage import levels_of
 from .values import class_of, in_level, is_python, settle
 
@@ -47,13 +56,9 @@ PLAIN = type(object.__init__), type(object.__new__)
 """The classes of methods that are not written in Python."""
 
 OF_EITHER = (
-    "repr(x), also in the text of a list, depends on whether x is a number of Python's or NumPy's, "
-    "which is not known; write float(x) or numpy.{name}(x) for x in the text, or str(x)"
-)
-
-OF_LIBRARY = (
-    "a library asks for the text of x, which it may do as x is not the float that it is in the "
-    "plain run; give it float(x) for x"
+    "repr(x), in a list too, or where a library asks for it, depends on whether x is a number of "
+    "Python's or NumPy's, which is not known; write float(x) or numpy.{name}(x) for x in the text, "
+    "or str(x)"
 )
 
 
@@ -63,38 +68,33 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     None stands for a description, also for code that is not adopted. With `float`, a text by ``%``
     asks for digits.
     """
-    described = is_own(frame) and _formats(frame)  # as in a message, and not called back
-    asked = bool(asking_frames()[1])
-    frame = None if described else adopted_frame()
+    # a part of functier's f-string is described, as in a message; what it calls back is not
+    frame = None if is_own(frame) and _formats(frame) else adopted_frame()
     if frame is None:
         return None
     kind = x.__class__ if type(x) in OVER_TENSORS else class_of(x)
     array, x = issubclass(kind, np.ndarray), settle(x)
     if not in_level(x):
         return form(x.view(kind)) if type(x) is np.ndarray and not spec else None
-    codes = RECORDS[id(frame.f_globals)].codes  # adoption has changed names in them
-    own = SOURCES.get(frame.f_code, frame.f_code)
-    code = codes.get(id(own), (None, own))[1]
-    level, known = x.level, has_source(frame, code)
+    level, own = x.level, SOURCES.get(frame.f_code, frame.f_code)
+    # adoption has changed names in the code
+    known = has_source(frame, RECORDS[id(frame.f_globals)].codes.get(id(own), (None, own))[1])
     shown = known and _is_shown(frame)
     free = shown or x.dtype.kind not in "fc" or examples_of(x, False) is not None
     try:
         if spec:
             text = level.convert(x, "format", spec)
             left = getattr(node_at(frame) if known else None, "left", None)
-            found = PERCENT.findall(str(getattr(left, "value", _value(left, frame))))
-            specs = [spec] if form is str else found
+            specs = [spec] if form is str else PERCENT.findall(str(_value(left, frame)))
             if free or max([_digits(wanted, x) for wanted in specs], default=99) <= 14:
                 return text
         elif free:
             level = next((outer for outer in levels_of(type(x)) if outer.kind.guards), level)
             python = not array and form is repr and (np.generic not in kind.__mro__ or is_python(x))
-            asked = asked and x.dtype.kind in "fc"  # NumPy's numbers are floats of Python's, too
-            if (asked or python is None) and not shown:
-                why = OF_LIBRARY if asked else OF_EITHER.format(name=x.dtype)
-                raise level.refusal(ConversionError, why)
-            y = None if level.kind.guards or python is None else agreed(x, True)
-            if y is not None:
+            # a library asks; NumPy's numbers are floats of Python's, too
+            if (python is None or (asking_frames()[1] and x.dtype.kind in "fc")) and not shown:
+                raise level.refusal(ConversionError, OF_EITHER.format(name=x.dtype))
+            if not level.kind.guards and python is not None and (y := agreed(x, True)) is not None:
                 return form(np.asarray(y).view(kind) if array else y.item() if python else y)
         return None if shown else level.convert(x, "repr" if form is repr else "str")
     except ConversionError as error:
@@ -120,7 +120,7 @@ def _is_shown(frame: Any) -> bool:
     shown, nodes = False, nodes_at(frame)
     # "%s" % (x,) is compiled as an f-string, whose part x is not a text
     for outer, node in zip([None, *nodes], nodes[: len(nodes) - _formats(frame)]):
-        shown = shown or getattr(outer, "msg", None) is node  # of an assert statement
+        shown = shown or (getattr(outer, "msg", None) is node and not _is_caught(frame))
         shown = (shown and _is_text(node, frame)) or _shows(node, outer, frame)
     return shown
 
@@ -134,7 +134,25 @@ def _shows(node: Any, outer: Any, frame: Any) -> bool:
     warns = callee is warnings.warn
     kinds = [_value(k, frame) for k in [*node.args[1:2], *words]] if warns else [callee]
     plain = [type(k) is type and (type(k.__init__), type(k.__new__)) == PLAIN for k in kinds]  # type: ignore[misc]
-    return all(plain) and (warns or isinstance(outer, ast.Raise))
+    return all(plain) and (warns or isinstance(outer, ast.Raise)) and not _is_caught(frame)
+
+
+def _is_caught(frame: Any) -> bool:
+    """Tell if code inside of a transform may read a text that a frame raises or warns of."""
+    frames = [outer for outer, _ in walk_stack(frame)]
+    ends = [i for i, outer in enumerate(frames) if outer.f_code is run.__code__]
+    return any(map(_catches, frames[: max(ends, default=len(frames))]))
+
+
+def _catches(frame: Any) -> bool:
+    """Tell if a frame may have a name for an exception that it catches at its place."""
+    known = is_own(frame) or not frame.f_code.co_exceptiontable
+    nodes = [] if known else [x for x in nodes_at(frame) if isinstance(x, ast.stmt)]
+    tried = [outer for outer, node in pairwise(nodes) if node in getattr(outer, "body", ())]
+    named = [handler.name for outer in tried for handler in getattr(outer, "handlers", ())]
+    blocks = [item.context_expr for outer in tried for item in getattr(outer, "items", ())]
+    strange = [frame.f_globals.get(root_of(block)) not in (np, fnp) for block in blocks]
+    return not known and (not nodes or any(named) or any(strange))
 
 
 def _is_text(node: Any, frame: Any) -> bool:
@@ -144,15 +162,14 @@ def _is_text(node: Any, frame: Any) -> bool:
             return _is_text(a, frame) and _is_text(b, frame)
         case ast.BinOp(a, ast.Mod()) | ast.Attribute(a, "format") | ast.Call(a):
             return _is_text(a, frame)
-        case ast.JoinedStr() | ast.FormattedValue() | ast.Tuple() | ast.keyword():
-            return True
-    found = getattr(node, "value", _value(node, frame))
-    return type(found) is str or found is str or found is repr
+    made = isinstance(node, ast.JoinedStr | ast.FormattedValue | ast.Tuple | ast.keyword)
+    found = _value(node, frame)
+    return made or type(found) is str or found is str or found is repr
 
 
 def _value(node: Any, frame: Any) -> Any:
-    """Return the object behind a name, or its attribute, without running code; or None."""
+    """Return a constant, or the object behind a name or its attribute, without running code."""
     if isinstance(node, ast.Attribute):
         return getattr_static(_value(node.value, frame), node.attr, None)
-    name = getattr(node, "id", None)
-    return frame.f_locals.get(name, frame.f_globals.get(name, frame.f_builtins.get(name)))
+    names = {**frame.f_builtins, **frame.f_globals, **frame.f_locals}
+    return getattr(node, "value", names.get(getattr(node, "id", None)))

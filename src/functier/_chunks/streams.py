@@ -19,7 +19,6 @@ NOTE [a scope has separate streams]
 """
 
 import copy
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -31,8 +30,9 @@ import numpy as np
 from .._core.blocks import Entry, Exit, claim
 from .._core.errors import RandomnessError
 from .._core.pytree import paths
-from .._core.reached import generators_of, state_of
+from .._core.reached import Hearing, generators_of, hears_requests, noted, of_modules, state_of
 from .._levels.batch import BatchLevel
+from .._levels.lineage import levels_of
 from .chunk import CHUNK, Chunk, Run, process
 
 CHUNKS, AFTER = 1, 0
@@ -88,6 +88,7 @@ def _enter(source: Any, chunk: Chunk) -> Any:
     else:
         stream = copy.deepcopy(base)
     chunk.streams[source._key] = stream
+    _SHARED.add(stream.bit_generator.lock)
     chunk.report(move_sources_on, StreamEnd(source._key, chunk.index, stream))
     return stream
 
@@ -242,24 +243,19 @@ class replay_draws(Scope):
         return copy.deepcopy(self.seeds.pop()) if self.seeds else fresh_seed(self.outer)
 
 
-# ---- NumPy's own generators among the arguments ----
+# ---- generators of others ----
 
 
 def find_generators(leaves: Sequence[Any], func: Any = None) -> list[tuple[int, Any, Any]]:
-    """Return NumPy's generators among the leaves of the arguments, with their states.
+    """Return others' generators among the leaves of the arguments, with their states.
 
-    Those that `func` reaches follow, with the number -1. A generator draws once for the whole
-    batch, and no level can see that. But one can see that its state has changed: `check_unmoved`.
+    Those that `func` and the leaves reach follow, with the number -1. A generator draws once for
+    the whole batch, and no level can see that. But one can see that its state has changed:
+    `check_unmoved`.
     """
-    module: Any = sys.modules.get("numpy.random")  # NumPy imports it on demand
-    if module is None:
-        return []
-    kinds, found = (module.Generator, module.RandomState), []
-    for i, x in enumerate(leaves):
-        if type(x) is not np.ndarray and isinstance(x, kinds) and not hasattr(x, "_own"):
-            found.append((i, x, state_of(x)))
+    found = noted(leaves)
     if func is not None:
-        found += [(-1, *each) for each in generators_of(func).values()]
+        found += [(-1, *each) for each in generators_of(func, *leaves)]
     return found
 
 
@@ -270,17 +266,45 @@ def check_unmoved(
     if level.randomness == "same":
         return
     for i, generator, before in generators:
-        bits = getattr(generator, "bit_generator", None) or generator._bit_generator
-        if state_of(generator) != before and bits.lock not in _SHARED:
+        if state_of(generator) != before and not _is_shared(generator):
             where = "a generator that the function reaches"
             if i >= 0:
                 where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
-            elif generator is np.random.mtrand._rand:
-                where = "the generator of numpy.random's functions"
-            raise level.refusal(
-                RandomnessError,
-                f"{where} is NumPy's {type(generator).__name__}, which draws once for the whole "
-                f"batch, and the function drew from it; pass "
-                f"functier.random.default_rng(seed) with randomness='different' for separate "
-                f"numbers for each example, or write vmap(..., randomness='same') to accept this",
+            elif any([generator is x for x in of_modules()]):
+                where = "the generator of the module's functions"
+            library = "Python" if hasattr(generator, "getstate") else "NumPy"
+            kind = type(generator).__name__
+            raise _drawn_once(
+                level, f"{where} is {library}'s {kind}, and the function drew from it"
             )
+
+
+def _is_shared(generator: Any) -> bool:
+    """Tell if a source or a chunk draws from a generator."""
+    bits = getattr(generator, "bit_generator", getattr(generator, "_bit_generator", generator))
+    return getattr(bits, "lock", None) in _SHARED
+
+
+def call_heard(level: BatchLevel, func: Any, args: Sequence, kwargs: dict) -> Any:
+    """Call a function, and raise where it asks the system for random numbers.
+
+    Where a program is recorded, its watch does that.
+    """
+    if any([outer.kind.guards for outer in levels_of(level.cls)]):
+        return func(*args, **kwargs)
+    found: list[str] = []
+    with Hearing(hears_requests(found)):
+        result = func(*args, **kwargs)
+    if found and level.randomness != "same":
+        what = f"{found[0]} makes a generator without a seed, or asks the system for random numbers"
+        raise _drawn_once(level, what)
+    return result
+
+
+def _drawn_once(level: BatchLevel, what: str) -> Exception:
+    return level.refusal(
+        RandomnessError,
+        f"{what}, which draws once for the whole batch; pass functier.random.default_rng(seed) "
+        f"with randomness='different' for separate numbers for each example, or write "
+        f"vmap(..., randomness='same') to accept this",
+    )

@@ -28,7 +28,7 @@ def asking_frames() -> tuple[FrameType | None, list[FrameType]]:
 
 def adopted_frame() -> FrameType | None:
     """Return the innermost frame of an adopted module, if no user's code is inside of it."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1) if GLOBALS else None
     while frame is not None and id(frame.f_globals) not in GLOBALS:
         frame = frame.f_back if is_own(frame) or is_of_library(frame) else None
     return frame

@@ -373,7 +373,12 @@ class Use:
                 return BY_EXPRESSION[key]
         if how == "__index__":
             return BY_EXPRESSION["a[:x]" if isinstance(node.slice, ast.Slice) else "list[x]"]
-        return BY_EXPRESSION["a[i] = x" if self.stores() else "a[x]"]
+        if not self.stores():
+            return BY_EXPRESSION["a[x]"]
+        named = [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]
+        arrays = [part.id for part in named if isinstance(self.value(part), np.ndarray)]
+        self.name = arrays[0] if arrays else self.name  # that of a view
+        return BY_EXPRESSION["a[i] = x"]
 
     def of_call(self) -> str | None:
         """Return the remedy for a function that is known by its name, or by its library."""

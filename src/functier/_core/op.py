@@ -67,9 +67,9 @@ class Op:
     """
 
     __slots__ = (
-        "_direct", "arrays", "bind_args", "body", "boxes", "by_value", "constant", "family",
-        "foreign", "func", "joint", "jvp", "kernel", "lead", "order", "out_place", "params",
-        "single", "special", "variadic", "views", "vjp", "vmap",
+        "_direct", "arrays", "bind_args", "body", "boxes", "by_value", "constant", "dispatches",
+        "family", "foreign", "func", "joint", "jvp", "kernel", "lead", "order", "out_place",
+        "params", "single", "special", "variadic", "views", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(
@@ -97,6 +97,7 @@ class Op:
         self.arrays = tuple(arrays.split()) if arrays else self.params[:1]
         self.variadic, self.bind_args = variadic, bind
         self.kernel = kernel or func
+        self.dispatches = getattr(self.kernel, "passes_on", self.kernel) is func
         self.vmap, self.constant, self.body, self.family = vmap, constant, body, family
         self.by_value = by_value
         self.jvp = _rules(jvp, self.arrays) if isinstance(jvp, dict) else jvp

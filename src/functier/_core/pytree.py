@@ -181,6 +181,8 @@ def prefix_leaves(
     entry: str = "int",
 ) -> list:
     """Return the entry of `prefix` for every leaf of `tree`: an int or ``None``."""
+    if type(prefix) is int or prefix is None:  # whatever the order of keys is
+        return [prefix] * optree.tree_structure(tree, namespace=NAMESPACE).num_leaves
     try:
         return entries_of(prefix, tree, lambda entry, subtree: entry)
     except (ValueError, TypeError):

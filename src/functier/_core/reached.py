@@ -1,15 +1,35 @@
-"""The objects that a function reaches by closures, defaults and attributes, and generators there.
+"""The objects that a function reaches, and the generators of random numbers among them.
 
-NOTE [what is not looked for]
-    A generator that is made in the function, or that is in a container or behind two attributes,
-    is not found. No code of the user's runs.
+NOTE [draws of others]
+    A draw of NumPy's generators, or of Python's, returns a plain number and asks nobody. But the
+    generator has another state afterwards, and one that is made without a seed asks the system
+    for it. So the states of all that a function reaches are noted before it is called, and
+    Python's hook hears of requests to the system. One that is made with a seed draws what it
+    would draw for each example.
+
+NOTE [what a function reaches]
+    All that objects refer to, from the function, its arguments and the globals that it names on.
+    Modules are not looked into, nor objects of Python's own library that are no containers. Where
+    this is too much, all objects that exist are looked at. No code of the user's runs.
 """
 
 import functools
+import gc
+import os
 import sys
-from collections.abc import Iterable, Iterator
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import (
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+    TracebackType,
+)  # fmt: skip
 from typing import Any
+
+from .tensor import Tensor
 
 HERE = __name__.partition(".")[0]
 LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
@@ -33,8 +53,8 @@ def is_known(module: ModuleType) -> bool:
     return module.__name__.partition(".")[0] in KNOWN
 
 
-def reached_from(roots: Iterable[Any], by_names: bool = False) -> Iterator[Any]:
-    """Return some objects, and what they are made of, wrap, or close over; or name as a global."""
+def reached_from(roots: Iterable[Any]) -> Iterator[Any]:
+    """Return some objects, and what they are made of, wrap, or close over."""
     waiting = list(roots)
     seen: dict[int, Any] = {}
     while waiting:
@@ -47,8 +67,6 @@ def reached_from(roots: Iterable[Any], by_names: bool = False) -> Iterator[Any]:
             waiting += map(contents, x.__closure__ or ())
             waiting += defaults_of(x)
             waiting.append(getattr(x, "__wrapped__", None))
-            if by_names:
-                waiting += globals_of(x)
         elif isinstance(x, functools.partial):
             waiting += [x.func, *x.args, *x.keywords.values()]
         elif isinstance(x, MethodType):
@@ -93,36 +111,169 @@ def defaults_of(func: FunctionType) -> tuple:
 
 # ---- generators ----
 
+MOST = 10_000
+"""The number of objects from which on it is faster to look at all that exist."""
+
+OPEN = {HERE, "builtins", "collections", "functools", "itertools", "operator", "types"}
+OPEN |= {"numpy", "scipy"}
+"""Libraries whose objects refer to those of users."""
+
+CLOSED = ModuleType, FrameType, TracebackType, Tensor
+
+
+def kinds() -> tuple[type, ...]:
+    """Return the classes of generators, as far as their modules have been imported."""
+    theirs: Any = sys.modules.get("numpy.random")
+    python: Any = sys.modules.get("random")
+    found = (theirs.Generator, theirs.RandomState, theirs.BitGenerator) if theirs else ()
+    return (*found, python.Random) if python else found
+
+
+def is_generator(x: Any, among: tuple[type, ...]) -> bool:
+    """Tell if an object is a generator with a state that is not functier's."""
+    kind, python = type(x), sys.modules.get("random")
+    if not issubclass(kind, among) or hasattr(kind, "_own"):
+        return False
+    return not issubclass(kind, getattr(python, "SystemRandom", ()))  # which asks the system
+
 
 def note_generators(x: Any, found: dict[int, tuple]) -> None:
-    """Note the state of a generator of NumPy's, or of one in an attribute of an object."""
-    module: Any = sys.modules.get("numpy.random")
-    if module is None:
-        return
+    """Note the state of a generator, or of one in an attribute of an object."""
+    among = kinds()
     for each in (x, *attributes_of(x)):
-        if type(each) in (module.Generator, module.RandomState):
+        if is_generator(each, among):
             found.setdefault(id(each), (each, state_of(each)))
 
 
 def moved(found: dict[int, tuple]) -> list[Any]:
-    """Return the generators of NumPy's that have drawn since they were noted."""
+    """Return the generators that have drawn since they were noted."""
     return [x for x, before in found.values() if state_of(x) != before]
 
 
-def generators_of(func: Any) -> dict[int, tuple]:
-    """Return the global generator, and those that `func` reaches, also by the names of globals."""
-    module: Any = sys.modules.get("numpy.random")
-    found: dict[int, tuple] = {}
-    for x in () if module is None else reached_from((func, module.mtrand._rand), by_names=True):
-        note_generators(x, found)
-    return found
+def noted(leaves: Sequence) -> list[tuple[int, Any, Any]]:
+    """Return the generators among the leaves of arguments, with their places and states."""
+    among = kinds()
+    if not among:
+        return []
+    return [(i, x, state_of(x)) for i, x in enumerate(leaves) if is_generator(x, among)]
+
+
+def generators_of(*roots: Any) -> list[tuple[Any, Any]]:
+    """Return the generators that objects reach, and those of modules, with their states."""
+    import random  # noqa: F401, as the function may import it and draw; it takes 1 ms
+
+    among, found = kinds(), {}
+    for x in (*_reached(roots), *of_modules()):
+        if is_generator(x, among):
+            found[id(x)] = x, state_of(x)
+    return list(found.values())
+
+
+def of_modules() -> list[Any]:
+    """Return the generators behind the functions of `random` and `numpy.random`."""
+    theirs: Any = sys.modules.get("numpy.random")
+    python: Any = sys.modules.get("random")
+    found = [theirs.mtrand._rand] if theirs else []
+    return [*found, python.random.__self__] if python else found
+
+
+def _reached(roots: Iterable[Any]) -> Iterable[Any]:
+    """Return what objects refer to; see NOTE [what a function reaches]."""
+    among, seen, waiting = kinds(), dict[int, Any](), [*roots]
+    while waiting:
+        x = waiting.pop()
+        if id(x) in seen:
+            continue
+        seen[id(x)] = x
+        if len(seen) == MOST and not gc.get_freeze_count():  # frozen ones would be missing
+            return gc.get_objects()
+        if type(x) is FunctionType:
+            cells = map(contents, x.__closure__ or ())
+            parts = [*cells, *defaults_of(x), *attributes_of(x), *globals_of(x)]
+        elif issubclass(type(x), (*CLOSED, *among)) or not _is_open(x):
+            continue
+        else:
+            parts = gc.get_referents(x)
+        waiting += filter(gc.is_tracked, parts)
+    return seen.values()
+
+
+def _is_open(x: Any) -> bool:
+    """Tell if an object may refer to a user's: a class of the user's, or another object."""
+    kind = x if isinstance(x, type) else type(x)
+    root = str(vars(kind).get("__module__", "builtins")).partition(".")[0]
+    return root not in KNOWN or (kind is not x and root in OPEN)
 
 
 def state_of(generator: Any) -> Any:
-    """Return the state of a generator of NumPy's, as something that is compared."""
-    if hasattr(generator, "bit_generator"):
-        bits = generator.bit_generator  # a child of it is a draw, too
+    """Return the state of a generator, as something that is compared."""
+    if hasattr(generator, "getstate"):
+        return generator.getstate()
+    bits = getattr(generator, "bit_generator", generator)
+    if hasattr(bits, "random_raw"):  # a child of it is a draw, too
         return repr(bits.state), getattr(bits.seed_seq, "n_children_spawned", 0)
     whole = generator.get_state(legacy=False)
     state = whole["state"]  # and a normal number may be left of the last two
     return state["pos"], state["key"].tobytes(), whole["has_gauss"], whole["gauss"]
+
+
+# ---- requests to the system ----
+
+
+PYTHONS = sys.stdlib_module_names & KNOWN
+
+
+def hears_requests(found: list[str]) -> Callable:
+    """Return a hook that notes where the system is asked for random numbers.
+
+    Those for a generator of functier's, or for the copy of one of NumPy's, are not meant.
+    """
+    seed: Any = sys.modules["random"].Random.seed.__code__  # which asks in C
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event == "c_call":
+            if argument is not os.urandom:
+                return
+        elif event != "call" or frame.f_code is not seed or frame.f_locals["a"] is not None:
+            return
+        while _name(frame) in PYTHONS:
+            frame = frame.f_back
+        if _name(frame) not in (HERE, "numpy"):
+            found.append(frame.f_code.co_qualname)
+
+    return note
+
+
+def _name(frame: Any) -> str:
+    return frame.f_globals.get("__name__", "").partition(".")[0]
+
+
+class Hearing:
+    """A block in which Python tells `note` of each call; a profiler of the user hears it, too.
+
+    One in C hears of none, and goes on after the block.
+    """
+
+    def __init__(self, note: Callable) -> None:
+        self.note = note
+
+    def __enter__(self) -> Callable:
+        before: Any = sys.getprofile()
+        own, self.before = self.note, before
+        if hasattr(before, "disable"):
+            before.disable()
+        elif before is not None:
+
+            def note(frame: Any, event: str, argument: Any) -> None:
+                own(frame, event, argument)
+                before(frame, event, argument)
+
+            self.note = note
+        sys.setprofile(self.note)
+        return self.note
+
+    def __exit__(self, *exception: Any) -> None:
+        on = not hasattr(self.before, "disable")
+        sys.setprofile(self.before if on else None)
+        if not on:
+            self.before.enable()

@@ -29,7 +29,7 @@ GENERAL: dict[str, str] = {
         how: f"{how}(functier.stop_gradient(x)) where no derivative should follow the text, under "
         "vmap(..., branches='split') where examples differ, f'{{x:.6g}}' to round x, or the "
         "text right in a call of print, logging or warnings.warn, or in a raise of ValueError or "
-        "its like: print(f'{{x}}')"
+        "its like that no code catches by a name: print(f'{{x}}')"
         for how in ("str", "repr")
     },
     "hash": "numpy.isin(x, [2.0, 3.0]) for `x in {{2.0, 3.0}}`, numpy.where(x == 2.0, y, z) for "

@@ -68,19 +68,28 @@ LAID: list[Callable] = []
 
 ORDERS: dict[Function, tuple[str, int]] = {
     **dict.fromkeys((
-        np.quantile, np.percentile, np.nanquantile, np.nanpercentile, np.select,
-        np.tensordot, np.resize, np.vander, np.polyfit, np.tile,
+        np.quantile, np.percentile, np.select, np.tensordot, np.resize, np.vander, np.polyfit,
+        np.tile, np.dot, np.inner, np.outer,
     ), ("C", 0)),
+    **dict.fromkeys((
+        np.matmul, np.vecdot, np.linalg.matrix_power, np.roll, np.kron,
+        *(getattr(np, name) for name in ("matvec", "vecmat") if hasattr(np, name)),
+    ), ("R", 0)),
+    **dict.fromkeys((np.nanquantile, np.nanpercentile), ("M", 0)),
     **dict.fromkeys((
         np.piecewise, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.gradient,
         np.unwrap, np.nan_to_num, np.nancumsum, np.nancumprod,
     ), ("K", 0)),
-    **dict.fromkeys((np.insert, np.delete, np.pad, np.round, np.around), ("A", 0)),
+    **dict.fromkeys((
+        np.insert, np.delete, np.pad, np.round, np.around, np.packbits, np.unpackbits,
+    ), ("A", 0)),
     np.polyval: ("K", 1),
 }  # fmt: skip
 """The order in memory of a new array where what computes it here may give another one: rows, "C";
-that of an operand, "K"; or columns where the operand has these alone, "A". With the position of
-the operand. It decides whether a later reshape is a view."""
+that of an operand, "K"; columns where the operand has these alone, "A"; or that of NumPy's result
+for small operands that lie as those of the call, "M", which is in rows for "R" where these are and
+the call has no options. With the position of the operand. It decides whether a later reshape is a
+view."""
 
 ASKED = {np.zeros_like: 2, np.ones_like: 2, np.empty_like: 2, np.full_like: 3}
 """The position of the order in memory that a call asks for, where it has one."""

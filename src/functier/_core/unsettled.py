@@ -1,53 +1,69 @@
 """Questions about values that levels above may not know, or may know of this run alone."""
 
-import cmath
-import math
+from cmath import isfinite, nan
 from typing import Any
 
 import numpy as np
 
+from .numpy_facts import FLOAT, PLAIN
 from .tensor import Tensor
 
+float64 = np.float64
+ndarray = np.ndarray
 
-def known_values(x: Any, noted: bool = False) -> Any:
-    """Return the plain values of all examples; None where a level knows their form alone.
 
-    A level that guards answers notes that something was `noted` of values that may change.
-    """
+vdot = getattr(np.vdot, "__wrapped__", np.vdot)  # without a search for other classes
+
+
+def known_values(x: Any) -> Any:
+    """Return the plain values of all examples; None where a level knows their form alone."""
     while isinstance(x, Tensor):
-        level = x.level
-        if level.records:
+        if x.level.records:
             return None
-        if noted and level.guards:
-            level.trusts = True
         x = x._value
     return x
 
 
 def is_trusted(x: Any) -> bool:
-    """Tell if values are finite; a program trusts that they stay so, and a level may not know."""
-    known = x if type(x) is np.ndarray else known_values(x)
-    if known is None:
-        while not x.level.records:
-            x = x._value
-        return x.level.is_tame(x)
-    finite = is_finite(known)
-    if finite and known is not x:
-        known_values(x, noted=True)
+    """Tell if values are finite; a program trusts that they stay so, and a level may not know.
+
+    A level that guards answers notes that this was asked of values that may change.
+    """
+    if type(x) is ndarray:
+        return is_finite(x)
+    value, guards = x, None
+    while type(value) not in PLAIN and isinstance(value, Tensor):
+        level = value.level
+        if level.records:
+            return level.is_tame(value)
+        if level.guards:
+            guards = (*(guards or ()), level)
+        value = value._value
+    finite = is_finite(value)
+    if finite and guards is not None:
+        for level in guards:
+            level.trusts = True
     return finite
 
 
 def is_finite(x: Any) -> bool:
-    """Tell if plain values are finite; a sum of squares is the fastest answer for a short array.
+    """Tell if plain values are finite, without warnings.
 
-    BLAS wakes its threads for a long one, which may take longer than to look at each element.
+    A sum is the fastest answer for a short array, and one of squares for a longer one. BLAS wakes
+    its threads for a long one, which may take longer than to look at each element.
     """
     kind = type(x)
-    if kind is np.float64 or kind is float:
-        return math.isfinite(x)
-    if kind is np.ndarray:
-        if x.size < 10_000 and x.dtype.char in "dfDF" and cmath.isfinite(np.vdot(x, x)):
-            return True
+    if kind is ndarray:
+        if x.dtype is FLOAT or x.dtype.char in "fFD":
+            size = x.size
+            if size < 10:
+                found = sum(x.tolist() if x.ndim == 1 else x.ravel().tolist())
+            else:
+                found = vdot(x, x) if size < 10_000 else nan
+            if isfinite(found):
+                return True
+    elif kind is float64 or kind is float:
+        return isfinite(x)
     elif not isinstance(x, np.generic):  # an array of another library
         return True
     return bool(np.isfinite(x).all())

@@ -9,7 +9,8 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.pytree import flatten
 from .._core.tensor import Tensor
-from .._mutation.layouts import address, layout_of, positions_of
+from .._mutation.array import innermost
+from .._mutation.layouts import address, layout_of, positions_of, window_of
 from .._mutation.memory import Memory, PartView, View
 from .lineage import levels_of
 from .lying import example
@@ -42,13 +43,16 @@ def check_arguments(level: Any, window: ndarray) -> None:
         if outer.guards and owners_of(outer)[id(owner)]:
             outer.asked.add("memory")
     count = owners_of(level)[id(owner)]
-    if not count or (count == 1 and level.split_from is None):
+    if not count:
+        return
+    given, sources, _ = level.arguments
+    if count == 1 and sources is None:
         return
     found = [
-        i for i, x in enumerate(flatten(level.arguments)[0])
+        i for i, x in enumerate(flatten(given)[0])
         if isinstance(x, (ndarray, Tensor)) and meet(example(x), window)
     ]  # fmt: skip
-    if len(found) > 1 or (level.split_from and any(_is_shared(level.split_from, i) for i in found)):
+    if len(found) > 1 or (sources and any(_is_shared(sources, i) for i in found)):
         raise level.refusal(
             MutationError,
             "an array that was given twice, or as a view of another argument, cannot be written "
@@ -57,17 +61,25 @@ def check_arguments(level: Any, window: ndarray) -> None:
 
 
 def owners_of(level: Any) -> Counter:
-    """Return how many arguments of a level have the memory of an array, by its number."""
-    if level.owners is None:
-        level.owners = Counter(id(owner_of(x)) for x in flatten(level.arguments)[0])
-    return level.owners
+    """Return how many arguments of a level have the memory of an array, by its number.
+
+    A level has the trees of the arguments of its function, the arrays of which groups of
+    examples are parts, or None, and this count, which is made when it is asked for.
+    """
+    if level.arguments is None:
+        return Counter()
+    given, _, owners = level.arguments
+    if owners is None:
+        owners = level.arguments[2] = Counter(id(owner_of(x)) for x in flatten(given)[0])
+    return owners
 
 
 def _is_shared(sources: Sequence, i: int) -> bool:
     """Tell if one of several arrays shares memory with another one."""
     if i >= len(sources):
         return False
-    return any([j != i and meet(sources[i], x) for j, x in enumerate(sources)])
+    own = innermost(sources[i])
+    return any([j != i and meet(own, innermost(x)) for j, x in enumerate(sources)])
 
 
 def view_in(
@@ -111,8 +123,8 @@ def view_in(
             int(found[(*origin[:d], 1, *origin[d + 1 :])] - found[origin]) if n > 1 else 0
             for d, n in enumerate(found.shape)
         ]
-        shown = ndarray(found.shape, bool, memory.flat, int(found[origin]), steps)
+        shown = window_of(memory.flat, (int(found[origin]), found.shape, tuple(steps)))
     else:
-        shown = np.empty(found.shape, bool)
+        shown = np.empty(found.shape, memory.flat.dtype)
     shown.flags.writeable = window.flags.writeable or not whole.flags.writeable
     return PartView(memory, shown, rest > 0) if part else View(memory, shown)

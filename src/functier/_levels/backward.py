@@ -7,8 +7,11 @@ NOTE [what the backward pass owns]
     has read it.
 """
 
+import sys
 from heapq import heappop, heappush
-from threading import get_ident
+from math import isfinite
+from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +21,7 @@ from .._core.sharing import is_fresh
 from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .cotangents import add, fit, pull
-from .second_look import RUNNING, Large, is_large, look_again
+from .second_look import is_large, look_again, may_be_large, note_large
 from .tape import Node
 
 ndarray = np.ndarray
@@ -40,12 +43,12 @@ def backward(
     ours: set[int] = set()  # of nodes whose cotangent the pass owns: see the NOTE
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
-    large = Large(roots)
-    thread = get_ident()
-    outermost = thread not in RUNNING
-    if outermost:
-        RUNNING[thread] = {}
-    try:  # at once: an interrupt may come at the next call
+    moves: dict[int, Any] = {}  # where large cotangents move: see `note_large`
+    if len(roots) == 1:  # most passes: no queue is needed to begin with
+        grads[roots[0][0][0]] = roots[0][1]
+        if roots[0][0][1] is not None:
+            _along_chain(roots[0][0], grads, ours, waiting, queue, floor, roots, moves)
+    else:
         for root, g in roots:
             key = root[0]
             if key in grads:
@@ -56,21 +59,30 @@ def backward(
                 waiting[key] = root
                 heappush(queue, -key)
             del root
-        while queue:
-            _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, large)
-        found = [grads.get(leaf[0]) for leaf in inputs]
-        if roots and not all([c is None or is_trusted(c) for c in found]):
-            found = look_again(roots, inputs, floor, given and outermost)
-    finally:
-        if outermost:
-            del RUNNING[thread]
+    while queue:
+        _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, roots, moves)
+    found, finite = [], True
+    for leaf in inputs:
+        c = grads.get(leaf[0])
+        found.append(c)
+        if c is not None and finite and roots:
+            finite = isfinite(c) if type(c) is float64 else is_trusted(c)
+    if not finite:
+        found = look_again(roots, inputs, floor, given and not _is_inside(sys._getframe(1)))
     roots.clear()
     return found
 
 
+def _is_inside(frame: FrameType | None) -> bool:
+    """Tell if a frame is that of a backward pass, or called by one: a rule's."""
+    while frame is not None and frame.f_code is not backward.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
 def _along_chain(
     node: Node | None, grads: dict[int, Value], ours: set[int], waiting: dict[int, Node],
-    queue: list[int], floor: int, large: Large,
+    queue: list[int], floor: int, roots: list, moves: dict[int, Any],
 ) -> None:  # fmt: skip
     """Pass cotangents on from `node` to its parents, then from one of these, and so on.
 
@@ -79,22 +91,24 @@ def _along_chain(
     """
     while node is not None:
         here, parent, rule, saved, fix, rest = node
-        key = here
-        g = grads.pop(key)
-        big = type(g) is ndarray and g.size > BIG
-        mine, alone = big and key in ours, rest is None
+        g = grads.pop(here)
+        kind = type(g)
+        if kind is ndarray:
+            big = wide = g.size > BIG
+        else:
+            big, wide = False, kind is not float64 and may_be_large(g)
+        mine, alone = big and here in ours, rest is None
         node = None
         while True:
             fresh = False
-            if fix is None:
-                n = len(saved)
+            if not fix:
                 if big:
                     c, fresh = _pull_large(rule, g, saved, mine and rest is None, mine and alone)
                     mine = mine and c is not g
-                elif n == 1:
-                    c = rule(g, saved[0])
-                elif n == 0:
+                elif not saved:
                     c = rule(g)
+                elif len(saved) == 1:
+                    c = rule(g, saved[0])
                 else:
                     c = rule(g, *saved)
             elif fix[2]:
@@ -107,13 +121,15 @@ def _along_chain(
                     c = None if c is None else fit(c, fix[0], fix[1])
             if c is not None:
                 key = parent[0]
-                kind = type(c)
-                if fix is None and (
-                    c.size > BIG if kind is ndarray else kind is not float64 and is_large(c)
-                ):
-                    c = large.note(here, rule, g, c, saved, alone, parent, floor, key in grads)
+                if fix:
+                    if moves:  # nothing is noted of this one: all of the sum moves
+                        moves.pop(key, None)
+                elif (wide or fix is None) and is_large(c):
+                    roots.clear()
+                    more = key in grads
+                    c = note_large(moves, here, rule, g, c, saved, alone, parent, floor, more)
                 if key in grads:
-                    if big or (kind is ndarray and c.size > BIG):
+                    if big or (type(c) is ndarray and c.size > BIG):
                         grads[key] = _add(grads[key], c, key in ours, fresh)
                         ours.add(key)
                     else:
@@ -129,8 +145,8 @@ def _along_chain(
                             waiting[key] = parent
                             heappush(queue, -key)
             if rest is None:
-                if big and large.moves:
-                    large.moves.pop(here, None)
+                if wide and moves:
+                    moves.pop(here, None)
                 break
             parent, rule, saved, fix, rest = rest
         if queue and node is not None and -queue[0] > node[0]:

@@ -59,6 +59,7 @@ from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level
+from .lying import product_in_order
 from .raised import raise_of_examples
 from .stores import BatchStore
 
@@ -74,6 +75,7 @@ class BatchLevel(Level):
 
     batches, differentiates, records, guards = True, None, False, False
     store = BatchStore
+    settle_product = staticmethod(product_in_order)
 
     randomness: Randomness = "error"  # the effect of a draw of `functier.random`
     axis_name: Hashable = None  # the name for collectives
@@ -275,7 +277,8 @@ class BatchLevel(Level):
             if dim == 0:
                 if kind is ndarray:
                     if leaf.ndim and leaf.dtype.kind not in "OV":
-                        size, value = leaf.shape[0], apart(leaf)
+                        size = leaf.shape[0]
+                        value = leaf if leaf.flags.c_contiguous else apart(leaf)
                         value = value if not k else value.reshape((1,) * k + value.shape)
                 elif kind is outer and leaf._value.ndim > k:
                     value = leaf._value
@@ -485,7 +488,8 @@ PRODUCT = {
     "both": "ans = rule(level.k, a._value, b._value)",
     "left": "ans = rule(level.k, a._value, level.lift(b))",
     "right": "ans = rule(level.k, level.lift(a), b._value)",
-    "result": "z._value = ans",
+    "result": "z._value = ans\nif type(ans) is not ndarray or not ans.flags.c_contiguous or "
+    "ans.ndim > level.k + 2: z = level.settle_product(a, b, z)",
 }
 
 GETITEM = """

@@ -4,6 +4,7 @@ All functions work on values of any level.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from .._core.types import Function, Scalar, Shape, Value
 float64 = np.float64
 ndarray = np.ndarray
 ONE = float64(1.0)
-Fix = tuple[Shape, np.dtype, bool] | None
+Fix = tuple[Shape, np.dtype, bool] | Literal[False]
 
 
 def is_inexact(value: Value) -> bool:
@@ -65,11 +66,11 @@ def complex_derivatives(grads: list) -> list:
 
 
 def fix_for(ans: Value, value: Value, holomorphic: bool) -> Fix:
-    """Return how the cotangent of `value` differs in form from that of `ans`, or None.
+    """Return how the cotangent of `value` differs in form from that of `ans`, or False.
 
     Returns
     -------
-    tuple or None
+    tuple or False
         The shape to sum down to, the dtype to cast to, and True where the rule has to be
         conjugated around (PyTorch's convention for complex numbers: the gradient of a real
         function is the conjugate Wirtinger derivative).
@@ -78,25 +79,25 @@ def fix_for(ans: Value, value: Value, holomorphic: bool) -> Fix:
     if type(value) is ndarray and (kind is ndarray or kind is float64):
         shape, dtype, own = value.shape, value.dtype, ans.dtype
         if own is dtype is FLOAT:
-            return None if ans.shape == shape else (shape, FLOAT, False)
+            return False if ans.shape == shape else (shape, FLOAT, False)
         complex_ = dtype.kind == "c" or own.kind == "c"
         if own.kind not in "fciub":
             raise without_derivative(ans)
         if own == dtype and not complex_ and ans.shape == shape:
-            return None
+            return False
         return shape, dtype, complex_ and holomorphic
     a, v = ans, value
     while (kind := type(a)) is type(v) and kind is not ndarray:
         if kind is float64 or kind is float:
-            return None
+            return False
         if kind in SCALARS or not isinstance(a, Tensor):
             break
         a, v = a._value, v._value  # one level's tensors have equal forms if these do
     if kind is float64 and type(v) is float:
-        return None
+        return False
     if kind is ndarray and type(v) is ndarray:  # both in tensors of one level
         if a.shape == v.shape and a.dtype is v.dtype and v.dtype.kind != "c":
-            return None
+            return False
     shape, dtype = shape_of(value), dtype_of(v)
     if isinstance(ans, (tuple, list)):
         return shape, dtype, False
@@ -104,7 +105,7 @@ def fix_for(ans: Value, value: Value, holomorphic: bool) -> Fix:
     if own.kind not in "fciub":
         raise without_derivative(a)
     if shape == shape_of(ans) and dtype == own and dtype.kind != "c":
-        return None
+        return False
     return shape, dtype, holomorphic and "c" in (dtype.kind, own.kind)
 
 

@@ -56,8 +56,8 @@ class GradLevel(Level):
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(
             kind, node_numbers=node_numbers, fix_for=fix_for, shape_of=shape_of,
-            ndarray=ndarray, float64=float64, FLOAT=FLOAT, SHARED=SHARED, keep=keep,
-            compare=compare, keep_index=_keep_index, alias_of=alias_of,
+            ndarray=ndarray, float64=float64, FLOAT=FLOAT, SHARED=SHARED,
+            keep_large=_keep_large, keep_index=_keep_index, alias_of=alias_of,
         )  # fmt: skip
         one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
         makers = {  # by the number of facts, of which each operand has three
@@ -98,7 +98,7 @@ class GradLevel(Level):
             if rule is None:
                 raise no_rule(str(self), op, call.names[i])
             fix = fix_for(ans, values[i], rule.holomorphic)
-            if fix is None and "dtype" in call.given:  # the other operands may be wider
+            if not fix and "dtype" in call.given:  # the other operands may be wider
                 fix = (shape_of(values[i]), dtype_of(values[i]), False)
             if joint is None:
                 fn, saved = rule.fn, rule.save(ans, call, values, i)
@@ -128,11 +128,11 @@ class GradLevel(Level):
         value = x._value
         if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
-        kernel = op.kernel
-        if kernel is op.func and isinstance(value, Tensor) and (outer := value.level).depth:
-            ans = outer.function(kernel, (value,), given)  # without NumPy's dispatch
+        kind = type(value)
+        if kind not in PLAIN and op.dispatches and isinstance(value, Tensor) and kind.level.depth:
+            ans = kind.level.function(op.func, (value,), given)  # without NumPy's dispatch
         else:
-            ans = kernel(value, **given)
+            ans = op.kernel(value, **given)
         kind = type(ans)
         if kind is float64 or (kind is ndarray and ans.dtype is FLOAT):
             is_plain = type(value) is ndarray and value.dtype is FLOAT
@@ -253,6 +253,25 @@ def _reads(pick: Callable | None, place: int) -> bool:
     return pick is not None and place in pick(0, 1, 2)
 
 
+def _keep_large(
+    level: GradLevel, func: Function, ans: Value, x: Tensor, other: ndarray, rule: Function,
+    pick: Callable, holomorphic: bool, first: bool,
+) -> Tensor:  # fmt: skip
+    """Return the result of `func` of `x` and a large array that its rule reads; `x` may be first.
+
+    An edge in front of that of the rule compares the array.
+    """
+    value: Any = x._value
+    other, kept = keep(other, level, func, (ans, value))
+    saved = pick(ans, value, other) if first else pick(ans, other, value)
+    edges: list[tuple] = [(x._extra, rule, saved, fix_for(ans, value, holomorphic))]
+    if kept is not None:
+        edges.insert(0, (x._extra, compare, (kept,), None))
+    y = new(level.cls)
+    y._value, y._extra = ans, node_of(edges)
+    return y
+
+
 def _keep_index(index: Any) -> Any:
     """Return an index with copies of the arrays in it."""
     return tuple([owned(x) for x in index]) if type(index) is tuple else owned(index)
@@ -265,7 +284,7 @@ value = x._value
 ans = func(value)
 kind = type(ans)
 if kind is type(value) and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
-    fix = None
+    fix = False
 else:
     fix = fix_for(ans, value, holomorphic)
 y._value = ans
@@ -278,39 +297,33 @@ BINARY = {
         x, y = a._value, b._value
         ans = func(x, y)
         saved = pick2(ans, x, y) if pick2 else ()
-        fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+        fix = False if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
         rest = b._extra, rule2, saved, fix, None
         saved = pick(ans, x, y) if pick else ()
-        fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+        fix = False if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
         node = next(node_numbers), a._extra, rule, saved, fix, rest
     """,
     "left": """
-        x, kept = a._value, None
+        x = a._value
         ans = func(x, b)
         if reads and type(b) is ndarray:
-            if b.nbytes <= SHARED:
-                b = b.copy()
-            else:
-                b, kept = keep(b, level, func, (ans, x))
+            if b.nbytes > SHARED:
+                return keep_large(level, func, ans, a, b, rule, pick, holomorphic, True)
+            b = b.copy()
         saved = pick(ans, x, b) if pick else ()
-        fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+        fix = False if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
         node = next(node_numbers), a._extra, rule, saved, fix, None
-        if kept is not None:
-            node = node[0], a._extra, compare, (kept,), None, node[1:]
     """,
     "right": """
-        y, kept = b._value, None
+        y = b._value
         ans = func(a, y)
         if reads2 and type(a) is ndarray:
-            if a.nbytes <= SHARED:
-                a = a.copy()
-            else:
-                a, kept = keep(a, level, func, (ans, y))
+            if a.nbytes > SHARED:
+                return keep_large(level, func, ans, b, a, rule2, pick2, holomorphic2, False)
+            a = a.copy()
         saved = pick2(ans, a, y) if pick2 else ()
-        fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+        fix = False if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
         node = next(node_numbers), b._extra, rule2, saved, fix, None
-        if kept is not None:
-            node = node[0], b._extra, compare, (kept,), None, node[1:]
     """,
     "left_inner": """
         x = a._value
@@ -332,9 +345,7 @@ value = x._value
 if type(value) is float or type(value) is complex:
     return level.getitem(x, index)
 y._value = value[index]
-for part in parts:
-    if type(part) is ndarray:
-        index = keep_index(index)
-        break
+if ndarray in map(type, parts):
+    index = keep_index(index)
 y._extra = next(node_numbers), x._extra, rule, (shape_of(value), index), None, None
 """

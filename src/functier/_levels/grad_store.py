@@ -20,6 +20,7 @@ from .._mutation.array import settle
 from .._mutation.layouts import Layout, contiguous
 from .._mutation.stores import PlainStore, deepen
 from .cotangents import fit
+from .second_look import WITHOUT_ARRAY
 from .stores import LevelStore
 from .tape import node_numbers
 
@@ -133,6 +134,9 @@ class Cotangent:
         """Return the store, which takes `values`."""
         self._store = store = deepen(self.store, *values)
         return store
+
+
+WITHOUT_ARRAY.add(Cotangent)
 
 
 def _read_slice(g: Value, layout: Layout, parts: tuple | None, blank: tuple) -> Cotangent:

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._core.border import OBJECT, one_array, one_value, unexpected, without_derivative
-from .._core.errors import ConversionError
-from .._core.numpy_facts import FAST_PARTS, FLOAT, UFUNC_OF, dtype_of, shape_of
+from .._core.numpy_facts import FAST_PARTS, FLOAT, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
 from .._core.rule import negated
@@ -47,6 +46,7 @@ from .moves import (
     through,
     with_kinks,
 )
+from .operands import check_real
 from .states import Layer
 from .stores import JvpStore
 
@@ -73,8 +73,11 @@ class JvpLevel(Level):
         found = []
         for x, t in zip(leaves, directions):
             t = self.lower(t)
-            all_of_it = t.all() if type(t) is ndarray else type(t) is float64 and t
-            moves = None if all_of_it else Later(np.not_equal, t, 0)
+            if type(t) is ndarray and t.ndim == 1 and t.size < 10:  # a list is faster
+                all_of_it = all(t.tolist())
+            else:
+                all_of_it = type(t) in (ndarray, float64) and bool(t.all())
+            moves = None if all_of_it else Later(np.not_equal, (t, 0))
             found.append(self.pair(x if type(x) is ndarray else self.lower(x), t, moves))
         return found
 
@@ -92,7 +95,7 @@ class JvpLevel(Level):
             kind, negated=negated, fit_tangent=fit_tangent, ndarray=ndarray, float64=float64,
             FLOAT=FLOAT, NUMBERS=NUMBERS, OBJECT=OBJECT, without_derivative=without_derivative,
             chosen=chosen, either_later=either_later, kinked=kinked, rough=rough, getitem=getitem,
-            through=through, is_trusted=is_trusted,
+            through=through, is_trusted=is_trusted, check_real=check_real,
         )  # fmt: skip
         makers = {  # by the number of facts, of which each operand has three, and by their kind
             (3, False): fast.unary("func, rule, pick, _", UNARY),
@@ -101,6 +104,7 @@ class JvpLevel(Level):
             (6, None): fast.binary("func, rule, pick, _, rule2, pick2, __", KINK_BINARY),
             (6, False): fast.binary("func, rule, pick, _, rule2, pick2, __", BINARY),
             (6, True): fast.binary("func, rule, pick, _, rule2, pick2, __", STEEP_BINARY),
+            (6, power): fast.binary("func, rule, pick, _, rule2, pick2, __", POWER),
         }
         select = fast.binary("func, rule, pick, _, rule2, pick2, __", SELECTION)
         calls = {}
@@ -108,7 +112,7 @@ class JvpLevel(Level):
             if len(row) in (3, 6) and func not in (getitem, matmul):
                 kind_here = kind_of(row[0])
                 selects = kind_here in SPREADING and len(row) == 6
-                how = None if kind_here == "kink" else func in STEEP
+                how = None if kind_here == "kink" else func if func is power else func in STEEP
                 make = select if selects else makers[len(row), how]
                 calls[func] = make(func, *row)
         product = fast.product("func", PRODUCT)
@@ -164,15 +168,7 @@ class JvpLevel(Level):
             for i in moving:
                 rule, x = jvp[names[i]], operands[i]
                 saved = rule.save(ans, call, values, i)
-                kind = kind_of(rule.fn)
-                if kind in SPREADING:
-                    part = through(rule.fn, x._extra, saved, x._moves)
-                elif kind is None or (kind == "kink" and op.family != "elementwise"):
-                    part = rough(x._moves)
-                else:
-                    part = x._moves
-                if kind in KINKED:
-                    part = kinked(part, *kink_at(kind, ans))
+                part = moves_of(op, rule.fn, x, saved, ans)
                 moves = part if tangent is None else either_later(moves, part)
                 tangent = add(tangent, rule.fn(x._extra, *saved))
         return tangent, moves
@@ -203,27 +199,17 @@ class JvpLevel(Level):
                 moves = through(partial(kernel, **given), x._extra, (), moves)
             return self.outputs(kernel(value, **given), kernel(x._extra, **given), True, moves)
         rule = jvp.get(name) if type(jvp) is dict else None
-        kind = None if rule is None else kind_of(rule.fn)
-        if rule is None or rule._direct is None or kind not in SPREADING:
+        if rule is None or rule._direct is None or op.family == "elementwise":
             return Level.apply_single(self, op, x, given)
         ans = op.kernel(value, **given)
         saved = rule.save_direct(ans, given, (value,))
         tangent = rule.fn(x._extra, *saved)
-        moves = through(rule.fn, x._extra, saved, moves)
-        if kind in KINKED:
-            moves = kinked(moves, *kink_at(kind, ans))
-        return self.outputs(ans, tangent, False, moves)
+        return self.outputs(ans, tangent, False, moves_of(op, rule.fn, x, saved, ans))
 
     def steep(self, func: Function, args: tuple) -> Any:
         """Compute a call whose tangent is not finite, and all later ones, with where each moves."""
-        x = args[0]._value if type(args[0]) is self.cls else args[0]
-        if func is power and type(x) is float and x < 0:
-            raise self.refusal(
-                ConversionError,
-                "a power of a negative float of Python is complex; write (x + 0j) ** y",
-            )
         INFINITE.lay(self)
-        return self.function(UFUNC_OF.get(func, func), args, {})
+        return (self.binary if args[1:] else self.unary)(func, *args)
 
     def outputs(self, ans: Value, tangent: Value, linear: bool = False, moves: Any = None) -> Value:
         """Return the tensor, or tensors, of a result that has a tangent."""
@@ -264,6 +250,16 @@ class JvpLevel(Level):
             return x._value, x._extra
         x = self.lower(one_value(self, x))
         return x, zeros(x)
+
+
+def moves_of(op: Op, rule: Function, x: Any, saved: tuple, ans: Value) -> Any:
+    """Return where the result of a rule moves with the operand `x`."""
+    kind, moves = kind_of(rule), x._moves
+    if kind in SPREADING:
+        moves = through(rule, x._extra, saved, moves)
+    elif moves is not None and (kind is None or (kind == "kink" and op.family != "elementwise")):
+        moves = rough(moves)
+    return kinked(moves, *kink_at(kind, ans)) if kind in KINKED else moves
 
 
 class Other:
@@ -342,7 +338,7 @@ INFINITE = Layer("Infinite", -1, _mixin)
 
 def fit_tangent(tangent: Value, ans: Value) -> Value:
     """Give a tangent the shape and dtype of its primal."""
-    if fix_for(ans, tangent, False) is None:
+    if not fix_for(ans, tangent, False):
         return tangent
     return fit(tangent, shape_of(ans), dtype_of(ans))
 
@@ -425,6 +421,13 @@ if not is_trusted(tangent):
     """,
 }  # fmt: skip
 """The calls of functions whose derivative may be infinite."""
+
+POWER = {
+    **STEEP_BINARY,
+    "both": BINARY["both"].replace("tangent", "check_real(level, ans, value, y); tangent", 1),
+    "left": BINARY["left"].replace("tangent", "check_real(level, ans, value, b); tangent", 1),
+}
+"""The calls of the operator of powers."""
 
 SELECTION = {
     **BINARY,

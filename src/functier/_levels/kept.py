@@ -24,6 +24,7 @@ import linecache
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from math import prod
 from operator import itemgetter, matmul
 from types import FrameType
@@ -64,7 +65,7 @@ def alias_of(x: Any) -> Any:
         return x
     y: Any = new(cls)
     y._value = x._value
-    if hasattr(x, "_extra"):
+    if not cls.level.kind.batches and hasattr(x, "_extra"):
         y._extra, y._moves = x._extra, getattr(x, "_moves", None)
     y._kept = True
     return y
@@ -180,17 +181,19 @@ def given_arrays(cls: type, given: Iterable) -> list:
         if kind is cls or kind in FIXED:
             continue
         if kind is tuple or kind is list:
-            found += given_arrays(cls, x)
+            if not FIXED.issuperset(map(type, x)):
+                found += given_arrays(cls, x)
         else:
             found.append(x)
     return found
 
 
-def is_shape(x: tuple) -> bool:
-    for v in x:
-        if type(v) is not int:
-            return False
-    return True
+def is_fixed(x: Sequence) -> bool:
+    """Tell if a tuple, or a list, has plain values alone, as a shape does, or tuples of these."""
+    kinds = {*map(type, x)}
+    return kinds <= FIXED or (
+        kinds == {tuple} and FIXED.issuperset(map(type, chain.from_iterable(x)))
+    )
 
 
 class Keeping:
@@ -214,8 +217,8 @@ class Keeping:
             kind = type(x)
             if kind is ndarray:
                 x = self.array(x)
-            elif kind not in PLAIN and not (kind is tuple and is_shape(x)):
-                x = _Walk(self).value(x)
+            elif kind not in PLAIN and not (kind is tuple and is_fixed(x)):
+                x = x[:] if kind is list and is_fixed(x) else _Walk(self).value(x)
             kept.append(x)
         if self.found:
             edges += [(parent, compare, (one,), None) for one in self.found]

@@ -15,7 +15,7 @@ NOTE [nothing large on a class]
     belong to instances; a level object has names, sizes and numbers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import getitem
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.agreement import settle_masks
-from .._core.border import converted, one_value
+from .._core.border import one_value
 from .._core.errors import LevelError
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
@@ -44,10 +44,10 @@ from .attributes import attribute_inside, foreign, forward_attribute
 from .conversions import check_shuffle, convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
-from .lying import place, window
-from .operands import LISTS, answer_special, array_of, check_static, drop_labels, stack_lists
+from .lying import place
+from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
-from .views import WRITERS, note_item
+from .views import WRITERS, note_item, window
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
@@ -78,9 +78,7 @@ class Level:
     live = True
     taken: dict[int, list] | None = None  # the views that were taken: see `writes`
     partners: dict[int, Any] | None = None  # see `_mutation.copies`
-    arguments: list[Any] | None = None  # those of the function that runs, in lists
-    split_from: Sequence[Any] | None = None  # the arrays of which groups of examples are parts
-    owners: Any = None  # how many of the arguments have the memory of an array: see `aliases`
+    arguments: list[Any] | None = None  # those of the function that runs: see `aliases`
     points: dict[int, Any] | None = None  # its arrays without axes that are views
     laid: dict[int, tuple] | None = None  # orders in memory: see `lying`
     rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
@@ -105,6 +103,7 @@ class Level:
         self.depth = enclosing.level.depth + 1
         self.home: dict[type, Level] = enclosing.level.spare  # where it waits to be used again
         self.spare: dict[type, Level] = {}
+        self.arguments = None
         self.label = label
         self.kind = kind = type(self)
         self.key = key
@@ -233,8 +232,7 @@ class Level:
             return func(*beside_tensors((a, b), {})[0])
         if (answer := answer_special(func, a, b)) is not None:
             return answer
-        a, b = [array_of(v) if type(v) in (list, tuple) else converted(v) for v in (a, b)]
-        return self.function(UFUNC_OF.get(func, func), (a, b), {})
+        return by_ufunc(self, func, a, b)
 
     def getitem(self, x: Tensor, index: Index) -> Value:
         index = inside_index(index) if OVER_TENSORS else index
@@ -312,7 +310,7 @@ class Level:
                             return dispatch_lists(func, args, kwargs)
                         return func(*args, **kwargs)
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
-            return views.note_result(op, args, result) if op.boxes or op.views else result
+            return views.note_result(op, args, result, kwargs)
         except LevelError as error:
             raise self.name_error(error) from None
 

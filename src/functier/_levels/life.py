@@ -46,7 +46,7 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
             level.restore_ambient(inner)
         if level.rows is not None:
             level.rows = None
-        level.arguments = level.owners = level.split_from = None
+        level.arguments = None
         del cls, inner  # they refer to the class
     if level.serves:
         give_back(level)

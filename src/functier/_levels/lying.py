@@ -5,7 +5,7 @@ NOTE [another order than NumPy's]
     one here: the examples of a batch lie among each other where a rule computes them so, and a
     result of `numpy.einsum` has the order of the products that it is made of. A copy in the right
     order would take long, and hardly anybody asks. So who asks gets NumPy's order. A reshape that
-    is a view here alone is copied; of one that is a view in NumPy alone a write is refused.
+    is a view here alone is copied; one that is a view in NumPy alone is noted with its source.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,16 +16,19 @@ from weakref import ref
 import numpy as np
 
 from .._core.errors import MutationError
+from .._core.numpy_facts import order_of
 from .._core.op import Op
-from .._core.sharing import LAID
+from .._core.root import tree_map
+from .._core.sharing import ASKED, LAID
 from .._core.tensor import Tensor
-from .._core.types import Shape
+from .._core.types import Function, Shape
 from .._mutation.array import innermost, view_of, was_written
-from .._mutation.copies import tie
-from .._mutation.layouts import model_layout
+from .._mutation.layouts import laid_as, model_layout
 from .memory import owner_of
 
 ndarray = np.ndarray
+Axes = Sequence[int]
+"""The axes of an array, from that with the largest steps in memory on."""
 
 
 def example(x: Any) -> ndarray:
@@ -63,22 +66,17 @@ def is_hidden(x: Any) -> bool:
     return False
 
 
-def window(level: Any, x: Any) -> ndarray:
-    """Return an array that lies in memory as NumPy's does: an example of `x`, where that does."""
-    if was_written(x):
-        return view_of(x).window
-    steps = steps_in_numpy(x)
-    return example(x) if steps is None else _model(x, steps)
-
-
 def place(level: Any, x: Any) -> Any:
     """Return what the memory of `x` belongs to."""
     return view_of(x).memory if was_written(x) else owner_of(example(x))
 
 
-def _model(x: Any, steps: Sequence[int]) -> ndarray:
+def model(x: Any, steps: Sequence[int]) -> ndarray:
+    """Return an array that lies in memory as an example of `x` with these strides."""
     found = example(x)
-    return model_layout(np.lib.stride_tricks.as_strided(found, found.shape, steps), found.dtype)
+    made = model_layout(np.lib.stride_tricks.as_strided(found, found.shape, steps), found.dtype)
+    made.flags.writeable = found.flags.writeable
+    return made
 
 
 def steps_in_numpy(x: Any) -> list[int] | None:
@@ -99,7 +97,7 @@ def _steps_apart(shape: Shape, strides: Shape, axes: int) -> list[int] | None:
     return [s // prod([n for step, n in among if step < abs(s)]) for s in steps]
 
 
-def _moved(step: int, pairs: list[tuple[int, int]]) -> int:
+def moved(step: int, pairs: list[tuple[int, int]]) -> int:
     """Return a stride in another order of axes, by pairs of strides here and there."""
     rest, total = abs(step), 0
     for here, there in pairs:
@@ -150,7 +148,7 @@ def _noted_steps(level: Any, value: ndarray) -> list[int] | None:
     if pairs is None:
         pairs = _pairs(*note[2:])
         level.laid[id(owner)] = note[0], pairs
-    return [_moved(s, pairs) for s in value.strides] if pairs else None
+    return [moved(s, pairs) for s in value.strides] if pairs else None
 
 
 def _pairs(forms: list, find: Callable, given: tuple) -> list[tuple[int, int]]:
@@ -175,22 +173,121 @@ def _pairs(forms: list, find: Callable, given: tuple) -> list[tuple[int, int]]:
     return sorted([(here[axis], there[axis]) for axis in long], reverse=True)
 
 
-def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
-    """Return `y`, a reshape of `x`: a copy, or noted as a view, where it is one in NumPy alone."""
-    value = x._value
-    if type(value) is ndarray and not level.laid:
-        strides, k = value.strides, level.k
-        if value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
-            if min(strides) >= 0:
-                return y
-    steps = None if is_hidden(x) else steps_in_numpy(x)
-    if steps is None:
-        return y
-    form = _model(x, steps)
-    view = np.may_share_memory(op.func(form, **given), form)
-    if view == (owner_of(x) is owner_of(y)):
-        return y
-    if not view:
-        return np.copy(y)
-    tie(op.func, level.place(x), y)
-    return y
+# ---- new arrays in NumPy's order, which `_core.sharing.ORDERS` declares ----
+
+
+def made_in_order(op: Op, args: tuple, kwargs: dict, y: Any) -> Any:
+    """Return the result of a body as it lies in NumPy, where the call may ask for an order."""
+    place = ASKED.get(op.func, len(args))
+    asked = args[place] if place < len(args) else kwargs.get("order")
+    order = (asked.upper(), 0) if asked else op.order
+    return in_order(order, op.func, args, kwargs, y)  # type: ignore[arg-type]  # it has one
+
+
+def in_order(order: tuple[str, int], func: Function, args: tuple, kwargs: dict, result: Any) -> Any:
+    """Return a new array, or several, as NumPy's lie in memory; see `_core.sharing.ORDERS`."""
+    if type(result) in (tuple, list):
+        return type(result)([in_order(order, func, args, kwargs, y) for y in result])
+    if not isinstance(result, Tensor) or result.ndim < 2 or is_hidden(result):
+        return result
+    kind, place = order
+    if kind in ("C", "R") and _is_in_rows(result):
+        if kind == "C" or (not kwargs and all(map(_is_in_rows, args))):
+            return result
+    rows = range(result.ndim)
+    axes: Axes | None = rows[::-1] if kind == "F" else rows
+    if kind in ("M", "R"):
+        axes = _axes_by_model(func, args, kwargs, rows if kind == "R" and not kwargs else None)
+    elif kind in ("K", "A"):
+        axes = _axes_of(args[place] if place < len(args) else None, kind, rows)
+    return result if axes is None or _lies_by(result, axes) else _copy_by(result, axes)
+
+
+def _is_in_rows(x: Any) -> bool:
+    """Tell if all examples of an array lie in rows, one after the other."""
+    value = innermost(x)
+    return type(value) is not ndarray or value.flags.c_contiguous
+
+
+def product_in_order(a: Any, b: Any, z: Any) -> Any:
+    """Return the product of matrices `z` as it lies in NumPy: in rows, but for stacks of stacks."""
+    value, k = z._value, z.level.k
+    ndim = value.ndim - k
+    stacks = ndim > 3 or (ndim == 3 and 1 in (np.ndim(a), np.ndim(b)))
+    if stacks or type(value) is not ndarray:
+        return in_order(("R" if stacks else "C", 0), np.matmul, (a, b), {}, z)
+    steps, shape = value.strides[k:], value.shape[k:]
+    if any([step < inner * n for step, inner, n in zip(steps, steps[1:], shape[1:])]):
+        z._value = np.ascontiguousarray(value)
+    return z
+
+
+def _axes_of(x: Any, kind: str, rows: range) -> Axes | None:
+    """Return the axes of a result that lies as `x` does; None where nobody can tell."""
+    if not isinstance(x, Tensor) or is_hidden(x):
+        return None
+    window = x.level.window(x)
+    if kind == "A":
+        return rows[::-1] if order_of(window) == "F" else rows
+    form = np.empty_like(window)
+    if form.ndim == len(rows):
+        return _by_steps(form)
+    return rows[::-1] if order_of(form) == "F" else rows
+
+
+def _by_steps(form: ndarray) -> Axes:
+    """Return the axes of an array as they lie."""
+    steps = [s if n > 1 else 0 for s, n in zip(form.strides, form.shape)]
+    return sorted(range(form.ndim), key=lambda axis: -steps[axis])
+
+
+def _axes_by_model(func: Function, args: tuple, kwargs: dict, rows: range | None) -> Axes:
+    """Return the axes of NumPy's own result for operands with two elements along each axis.
+
+    They are `rows`, where these are given, of operands in rows.
+    """
+    in_rows = True
+
+    def small(x: Any) -> Any:
+        nonlocal in_rows
+        if isinstance(x, Tensor) and not is_hidden(x):
+            window = x.level.window(x)
+        elif type(x) is ndarray:
+            window = x
+        else:
+            return x
+        in_rows = in_rows and window.flags.c_contiguous
+        window = window[(slice(2),) * window.ndim]
+        if window is x or type(x) is ndarray:
+            return window
+        values = np.cos(np.arange(float(window.size))) ** 2  # in the bounds of a quantile
+        return laid_as(window, values.reshape(window.shape).astype(x.dtype))
+
+    models = tree_map(small, args), tree_map(small, kwargs)
+    if in_rows and rows is not None:
+        return rows
+    with np.errstate(all="ignore"):
+        return _by_steps(func(*models[0], **models[1]))
+
+
+def _lies_by(x: Any, axes: Axes) -> bool:
+    """Tell if the elements of `x` lie in a row, with these axes from the outermost on."""
+    written = was_written(x)
+    form = view_of(x).window if written else example(x)
+    steps: Sequence[int] = (None if written else steps_in_numpy(x)) or form.strides
+    step = form.itemsize
+    for axis in reversed(axes):
+        if form.shape[axis] != 1 and steps[axis] != step:
+            return not form.size
+        step *= form.shape[axis]
+    return True
+
+
+def _copy_by(x: Any, axes: Axes) -> Any:
+    """Return a copy of `x` whose axes lie so."""
+    copy: Callable = np.copy
+    for order in ("C", "F"):
+        if list(axes) == list(range(x.ndim))[:: 1 if order == "C" else -1]:
+            return copy(x, order)
+    back = sorted(range(x.ndim), key=list(axes).__getitem__)
+    return np.transpose(copy(np.transpose(x, axes), "C"), back)

@@ -98,7 +98,7 @@ class Later:
 
     __slots__ = ("args", "depth", "find", "kinks")
 
-    def __init__(self, find: Callable[..., Moves], *args: Any, depth: int = 1, kinks: Kinks = ()):
+    def __init__(self, find: Callable[..., Moves], args: tuple, depth: int = 1, kinks: Kinks = ()):
         self.find, self.args, self.depth, self.kinks = find, args, depth, kinks
 
 
@@ -109,13 +109,16 @@ def now(moves: Any) -> Moves:
 
 def kinks_of(*moves: Any) -> Kinks:
     """Return the kinks of all; of many, one that is everywhere."""
-    found = tuple([kink for m in moves if type(m) is Later for kink in m.kinks])
+    found: Kinks = ()
+    for m in moves:
+        if type(m) is Later and m.kinks:
+            found += m.kinks
     return found if len(found) < DEPTH else ((0, 0),)
 
 
 def with_kinks(moves: Any, kinks: Kinks) -> Any:
     """Return `moves` with these kinks."""
-    return Later(now, moves, depth=depth_of(moves), kinks=kinks) if kinks else moves
+    return Later(now, (moves,), depth_of(moves), kinks) if kinks else moves
 
 
 def rough(*moves: Any) -> Any:
@@ -126,8 +129,8 @@ def rough(*moves: Any) -> Any:
 def kinked(moves: Any, x: Value, y: Value = 0) -> Later:
     """Return `moves` with one more kink, where two values are equal."""
     if moves is None:
-        return Later(now, None, depth=0, kinks=((x, y),))
-    return Later(now, moves, depth=depth_of(moves), kinks=(*kinks_of(moves), (x, y)))
+        return Later(now, (None,), 0, ((x, y),))
+    return Later(now, (moves,), depth_of(moves), (*kinks_of(moves), (x, y)))
 
 
 def depth_of(moves: Any) -> int:
@@ -137,10 +140,13 @@ def depth_of(moves: Any) -> int:
 
 def later(find: Callable[..., Moves], given: Sequence, *args: Any) -> Later | None:
     """Return the question ``find(given, *args)`` where the answers to questions are `given`."""
-    depth, kinks = 1 + max(map(depth_of, given)), kinks_of(*given)
+    depth, kinks = 1, kinks_of(*given)
+    for moves in given:
+        if type(moves) is Later and moves.depth >= depth:
+            depth = moves.depth + 1
     if depth > DEPTH:
         return with_kinks(None, kinks)
-    return Later(find, given, *args, depth=depth, kinks=kinks)
+    return Later(find, (given, *args), depth, kinks)
 
 
 def either_later(a: Any, b: Any) -> Any:
@@ -149,7 +155,10 @@ def either_later(a: Any, b: Any) -> Any:
         return a
     if a is None or b is None:
         return with_kinks(None, kinks_of(a, b))
-    return later(_either_now, (a, b))
+    if type(a) is not Later or type(b) is not Later or a.kinks or b.kinks:
+        return later(_either_now, (a, b))
+    depth = 1 + (a.depth if a.depth > b.depth else b.depth)  # as `later` does, with less work
+    return Later(_either_now, ((a, b),), depth) if depth <= DEPTH else None
 
 
 def _either_now(given: Sequence) -> Moves:
@@ -170,12 +179,11 @@ def _both_now(given: Sequence) -> Moves:
 
 def through(rule: Function, t: Value, saved: tuple, moves: Any) -> Later | None:
     """Return the question for the result of a linear rule."""
-    depth = depth_of(moves) + 1
-    kinks = moves.kinks if type(moves) is Later else ()
+    depth, kinks = (moves.depth + 1, moves.kinks) if type(moves) is Later else (1, ())
     if depth > DEPTH:
         return with_kinks(None, kinks)
     shape, dtype = (t.shape, t.dtype) if type(t) is np.ndarray else (shape_of(t), dtype_of(t))
-    return Later(_through_now, moves, rule, shape, dtype, saved, depth=depth, kinks=kinks)
+    return Later(_through_now, (moves, rule, shape, dtype, saved), depth, kinks)
 
 
 def _through_now(moves: Any, rule: Function, shape: Shape, dtype: np.dtype, saved: tuple) -> Value:

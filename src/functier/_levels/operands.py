@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.border import has_tensors, is_labelled, operand, without_labels
+from .._core.border import converted, has_tensors, is_labelled, operand, without_labels
 from .._core.errors import ConversionError
 from .._core.foreign_operators import operate
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.root import classes_in, opts_out
 from .._core.tensor import Tensor
@@ -99,7 +99,7 @@ def answer_unlike(func: Callable, a: Any, b: Any) -> Any:
         return None
     form = shape_of(x)
     if kind in SEQUENCES_OF_PYTHON:
-        if not form and _is_number_of_python(x):
+        if not form and type(_bare(x)) in NUMBERS_OF_PYTHON:
             return func is ne
         if kind in LISTS and has_tensors(other):
             return None
@@ -127,10 +127,37 @@ def _as_float(number: Any) -> float:
     return nearest if nearest == number else math.nan
 
 
-def _is_number_of_python(x: Any) -> bool:
+def _bare(x: Any) -> Any:
     while isinstance(x, Tensor):
         x = x._value
-    return type(x) in NUMBERS_OF_PYTHON
+    return x
+
+
+def by_ufunc(level: Any, func: Callable, a: Any, b: Any) -> Value:
+    """Compute an operator by its ufunc; of Python's numbers the value, or error, is Python's."""
+    x, y = _bare(a), _bare(b)
+    plain = None
+    if type(x) in NUMBERS_OF_PYTHON and type(y) in NUMBERS_OF_PYTHON:
+        plain = func(x, y)
+        check_real(level, plain, x, y)
+    a, b = [_array_of(v) if type(v) in LISTS else converted(v) for v in (a, b)]
+    found = level.function(UFUNC_OF.get(func, func), (a, b), {})
+    if plain is None or not isinstance(found, Tensor):
+        return found if plain is None else plain
+    inner = found
+    while isinstance(inner._value, Tensor):
+        inner = inner._value
+    inner._value = plain
+    return found
+
+
+def check_real(level: Any, ans: Value, x: Value, y: Value) -> None:
+    """Raise where real numbers have a complex power, whose derivative needs a complex one."""
+    if type(ans) is ndarray or type(ans) is np.float64 or dtype_of(ans).kind != "c":
+        return
+    if "c" not in (dtype_of(x).kind, dtype_of(y).kind):
+        text = "a power of a negative float of Python is complex; write (x + 0j) ** y"
+        raise level.refusal(ConversionError, text)
 
 
 SPECIAL: dict[Callable, Callable] = {mul: repeat_sequence, eq: answer_unlike, ne: answer_unlike}
@@ -143,7 +170,7 @@ def answer_special(func: Callable, a: Any, b: Any) -> Any:
     return operate(func, a, b) if answer is None and (opts_out(a) or opts_out(b)) else answer
 
 
-def array_of(value: Any) -> Value:
+def _array_of(value: Any) -> Value:
     """Return a list as the array that NumPy makes of it."""
     return stacked(value) if has_tensors(value) else np.asarray(value)
 

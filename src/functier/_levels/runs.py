@@ -76,7 +76,8 @@ def record(
 def _record(level: GradLevel, given: tuple) -> tuple[list, list, list, Any, Any]:
     """Compute the result of `record` at the level."""
     call, leaves, has_aux = given
-    tracked = level.arguments = level.track(leaves)
+    tracked = level.track(leaves)
+    level.arguments = [tracked, None, None]
     inputs = [x._extra for x in tracked]
     out = call(tracked)
     aux: Any = None
@@ -125,7 +126,8 @@ def push_forward(
 def _push_forward(level: JvpLevel, given: tuple) -> tuple[list, Any, Any]:
     """Compute the result of `push_forward` at the level."""
     call, leaves, directions, has_aux, strict = given
-    tracked = level.arguments = level.track(leaves, directions)
+    tracked = level.track(leaves, directions)
+    level.arguments = [tracked, None, None]
     out = call(tracked)
     aux: Any = None
     if has_aux:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, dtype_of, shape_of
+from .._core.numpy_facts import BIG, SCALARS, dtype_of, shape_of
 from .._core.rule import negated, times, unchanged
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
@@ -37,62 +37,71 @@ from .moves import (
 )
 from .tape import Node
 
+ndarray = np.ndarray
+
 SAFE = {unchanged, negated, times}
 """Rules whose results are finite where their operands are."""
 
-RUNNING: dict[int, dict[int, Moves]] = {}
-"""By threads in which a backward pass runs, the cotangents of the rules that second looks run, by
-identity: where they move. A pass that runs in such a rule starts from them."""
+WITHOUT_ARRAY: set[Any] = {*SCALARS}
+"""The types of cotangents that are no arrays; `grad_store` adds its own."""
+
+NOTED: dict[int, dict[int, Moves]] = {}
+"""By threads, the cotangents of the rules that second looks run, by identity: where they move. A
+pass that runs in such a rule starts from them."""
+
+
+def may_be_large(g: Any) -> bool:
+    """Tell if a cotangent that is no plain array is large, or has several that may be."""
+    if type(g) in WITHOUT_ARRAY:
+        return False
+    while type(g) is not ndarray:
+        if not isinstance(g, Tensor):
+            return isinstance(g, (tuple, list, ndarray))
+        g = g._value
+    return g.size > BIG
 
 
 def is_large(c: Any) -> bool:
-    """Tell if the array in a tensor is large."""
-    while isinstance(c, Tensor):
+    """Tell if an array, or that in a tensor, is large."""
+    while type(c) is not ndarray:
+        if not isinstance(c, Tensor):
+            return isinstance(c, ndarray) and c.size > BIG
         c = c._value
-    return isinstance(c, np.ndarray) and c.size > BIG
+    return c.size > BIG
 
 
-class Large:
-    """The knowledge of a backward pass that meets a large cotangent.
+def note_large(
+    noted: dict[int, Any], node: int, rule: Function, g: Value, c: Value, saved: tuple,
+    alone: bool, parent: Node, floor: int, more: bool,
+) -> Value:  # fmt: skip
+    """Return the cotangent `c` of `parent`, and note where it moves; `more`: it has others.
 
-    From there on it frees the tape, so that memory is used again while it is in the cache, and
-    cannot look again. So it notes at once where a selection moves, and where a root is flat.
+    A backward pass that has met a large cotangent frees the tape, so that memory is used again
+    while it is in the cache, and cannot look again. So it notes at once where a selection moves,
+    and where a root is flat.
     """
-
-    __slots__ = ("moves", "roots")
-
-    def __init__(self, roots: list):
-        self.roots = roots
-        self.moves: dict[int, Any] = {}
-
-    def note(
-        self, node: int, rule: Function, g: Value, c: Value, saved: tuple, alone: bool,
-        parent: Node, floor: int, more: bool,
-    ) -> Value:  # fmt: skip
-        """Return the cotangent `c` of `parent`, and note where it moves; `more`: it has others."""
-        self.roots.clear()
-        kind = kind_of(rule)
-        moves = self.moves.get(node)
-        if kind in ("selection", "choice") or (kind == "linear" and moves is not None):
-            moves = through(rule, g, saved, moves)
-        elif kind == "factor":
-            moves = later(_factor_now, (moves,), saved[0]) if alone else moves
-        elif kind not in ("each", "root", "power", "kink") or shape_of(c) != shape_of(g):
-            moves = None
-        root = kind in ("root", "power") and is_root(rule, saved)
-        if (root or moves is not None) and rule not in SAFE and not is_trusted(c):
-            moves = now(moves)
-            c = c if moves is None else np.where(moves, c, 0)
-            if root:
-                c, moves = _settle_root(g, c, moves, saved, None, parent, floor)
-        if type(moves) is Later and moves.depth > 2:  # each keeps what its rule has saved
-            moves = None
-        key = parent[0]
-        if more:
-            moves = either_later(self.moves.pop(key, None), moves)
-        if moves is not None:
-            self.moves[key] = moves
-        return c
+    kind = kind_of(rule)
+    moves = noted.get(node)
+    if kind in ("selection", "choice") or (kind == "linear" and moves is not None):
+        moves = through(rule, g, saved, moves)
+    elif kind == "factor":
+        moves = later(_factor_now, (moves,), saved[0]) if alone else moves
+    elif kind not in ("each", "root", "power", "kink") or shape_of(c) != shape_of(g):
+        moves = None
+    root = kind in ("root", "power") and is_root(rule, saved)
+    if (root or moves is not None) and rule not in SAFE and not is_trusted(c):
+        moves = now(moves)
+        c = c if moves is None else np.where(moves, c, 0)
+        if root:
+            c, moves = _settle_root(g, c, moves, saved, None, parent, floor)
+    if type(moves) is Later and moves.depth > 2:  # each keeps what its rule has saved
+        moves = None
+    key = parent[0]
+    if more:
+        moves = either_later(noted.pop(key, None), moves)
+    if moves is not None:
+        noted[key] = moves
+    return c
 
 
 def _factor_now(given: Sequence, factor: Value) -> Moves:
@@ -106,7 +115,7 @@ def look_again(
 
     `given`: the zeros of the cotangents were given by a caller.
     """
-    noted = RUNNING[get_ident()]
+    noted = NOTED.get(get_ident(), {})
     start = []
     for node, g in roots:
         moves = noted.get(id(g))
@@ -160,7 +169,7 @@ def _pull(
     g, moves = given
     if moves is not None and type(moves) is not tuple and are_settled(np.logical_not(moves)):
         return None, None  # the rule need not run
-    around = fix is not None and fix[2]  # see `pull`
+    around = fix and fix[2]  # see `pull`
     if kind_of(rule) and not isinstance(g, tuple):
         c, moves = follow(rule, np.conjugate(g) if around else g, moves, saved, alone)
         c = np.conjugate(c) if around and c is not None else c
@@ -180,13 +189,16 @@ def _pull_unknown(rule: Function, g: Any, moves: Any, saved: tuple) -> Looked:
     parts = (
         list(zip(g, moves)) if type(moves) is tuple else [] if type(g) is tuple else [(g, moves)]
     )
-    noted = RUNNING[get_ident()]
-    noted.update({id(part): moved for part, moved in parts})
+    thread = get_ident()
+    before = NOTED.get(thread)
     try:
+        NOTED[thread] = {**(before or {}), **{id(part): moved for part, moved in parts}}
         c = rule(g, *saved)
     finally:
-        for part, _ in parts:
-            noted.pop(id(part), None)
+        if before is None:
+            NOTED.pop(thread, None)
+        else:
+            NOTED[thread] = before
     if isinstance(c, tuple):  # of cotangents of one value that has several
         return c, tuple([False if part is None else moves if part is g else None for part in c])
     if type(g) is tuple or moves is None or c is None or isinstance(c, list):
@@ -226,7 +238,7 @@ def _probing() -> Callable:
     ) -> Looked:
         g, moves = given
         kind = kind_of(rule) if not isinstance(g, tuple) and dtype_of(g).kind == "f" else None
-        if fix is not None and fix[2]:
+        if fix and fix[2]:
             return pull(rule, g, saved, fix), None
         if kind == "kink":  # zero there, and yet not flat
             saved = as_ones(saved)
@@ -246,7 +258,7 @@ def _probing() -> Callable:
 
 def _fit(c: Value, moves: Moves, fix: Any) -> Looked:
     """Give a cotangent, and where it moves, the form of the operand."""
-    if fix is None or c is None:
+    if not fix or c is None:
         return c, moves
     if moves is not None:
         moves = np.not_equal(fit(moves * 1.0, fix[0], np.dtype(float)), 0)

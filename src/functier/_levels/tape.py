@@ -6,6 +6,9 @@ NOTE [a node is a tuple]
     the forward pass runs, so falling order is a topological order. The tape consists of the
     nodes that the output reaches through edges: nobody keeps a dead branch, and a node is freed
     as soon as the backward pass drops it.
+
+    `fix` is what `fix_for` tells of the result of the rule, False where it has the form of the
+    node's cotangent. None: it has that of the parent, which may be another one.
 """
 
 from collections.abc import Callable, Sequence

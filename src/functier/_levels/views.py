@@ -12,24 +12,36 @@ NOTE [a row is noted where it is read]
     memory, by which all views of the copy are found, and the tensor and the index that it was read
     with, which live as long as it does: NumPy's view has its base, too. The first write to one
     of them makes views of all, as it does of other views of the memory; see `_mutation.shifts`.
+    So it is with other copies of what NumPy has as a view, as windows, and a reshape of examples
+    that lie among each other: NumPy's own function then takes their views from that of the source.
 """
 
 import gc
+from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from .._core.numpy_facts import order_of
 from .._core.op import Op
-from .._core.sharing import ASKED
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
+from .._mutation.copies import LOST, taking, tie
+from .._mutation.layouts import address
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
-from .lying import as_in_numpy, example, is_hidden
+from .lying import (
+    example,
+    in_order,
+    is_hidden,
+    made_in_order,
+    model,
+    moved,
+    steps_in_numpy,
+    values_of,
+)
 from .memory import meet, owner_of
 
 ndarray = np.ndarray
@@ -97,10 +109,12 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
-    if op.views == "either" and (level.laid or level.batches):
+    if op.views == "either" and (
+        level.batches or level.laid or level.rows or type(x._value) is not ndarray
+    ):
         y = as_in_numpy(level, op, x, y, given)
     if op.order is not None:
-        y = in_order(op.order, (x,), y)
+        y = in_order(op.order, op.func, (x,), given, y)
         if not op.views and not op.boxes:
             return y
     if not x.ndim and type(y) is type(x) and y.ndim and not is_array(x):
@@ -112,33 +126,68 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     return note_result(op, (x,), y)
 
 
+def window(level: Any, x: Any) -> ndarray:
+    """Return an array that lies in memory as NumPy's does: an example of `x`, where that does."""
+    if was_written(x):
+        return view_of(x).window
+    form = _form_in_numpy(level, x)
+    return example(x) if form is None else form
+
+
+def _form_in_numpy(level: Any, x: Any) -> ndarray | None:
+    """Return an array that lies as NumPy's does; None where an example of `x` does."""
+    if level.rows:
+        owner = owner_of(x)
+        row = level.rows.get(id(owner))
+        if row is not None and is_row(row, owner):
+            return model(x, _steps_of_row(x, row, owner))
+    steps = steps_in_numpy(x)
+    return None if steps is None else model(x, steps)
+
+
+def _steps_of_row(x: Any, row: "Row", owner: Any) -> list[int]:
+    """Return the strides that NumPy has for `x`, whose memory is that of a row's copy."""
+    there = row.steps
+    if there is None:
+        index: Any = tuple([0 if isinstance(part, Tensor) else part for part in row.way])
+        there = type(row.source).level.window(row.source)[index].strides
+    whole = copy_of_row(row, owner, len(there))
+    pairs = [(a, b) for a, b, n in zip(whole.strides, there, whole.shape) if n > 1 and a]
+    own = example(x)
+    pairs.sort(reverse=True)
+    return [moved(s, pairs) if n > 1 else 0 for s, n in zip(own.strides, own.shape)]
+
+
+def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
+    """Return `y`, a reshape of `x`: a copy, or noted as a view, where it is one in NumPy alone."""
+    value = x._value
+    if type(value) is not ndarray and is_hidden(x):
+        return y
+    if not level.laid and not level.rows:
+        value, k = (value, level.k) if type(value) is ndarray else values_of(x)
+        strides = value.strides
+        if not k or value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
+            if min(strides, default=0) >= 0:
+                return y
+    form = _form_in_numpy(level, x)
+    if form is None:
+        return y
+    shown = op.func(form, **given)
+    view = np.may_share_memory(shown, form)
+    if view == (owner_of(x) is owner_of(y)):
+        return y
+    if not view:
+        return np.copy(y)
+    if not note_lost(level, x, y, taking(op.func, (form,), given, form, 0), shown.strides):
+        tie(op.func, level.place(x), y)
+    return y
+
+
 def note_made(op: Op, args: tuple, kwargs: dict, y: Any) -> Any:
     """Return the result of a body, as it lies in memory in NumPy, and an array or a number."""
     if op.order is not None and not (args and y is args[0]):
-        place = ASKED.get(op.func, len(args))
-        asked = args[place] if place < len(args) else kwargs.get("order")
-        y = in_order((asked.upper(), 0) if asked else op.order, args, y)
+        y = made_in_order(op, args, kwargs, y)
     return note_box(y) if op.boxes else note_number(y, args)
-
-
-def in_order(order: tuple[str, int], args: tuple, result: Any) -> Any:
-    """Return a new array, or several, as NumPy's lie in memory; see `_core.sharing.ORDERS`."""
-    if type(result) in (tuple, list):
-        return type(result)([in_order(order, args, y) for y in result])
-    if not isinstance(result, Tensor) or result.ndim < 2 or is_hidden(result):
-        return result
-    kind, place = order
-    columns = kind == "F"
-    if kind in ("K", "A"):
-        x = args[place] if place < len(args) else None
-        if not isinstance(x, Tensor) or is_hidden(x):
-            return result
-        window = x.level.window(x)
-        columns = order_of(np.empty_like(window) if kind == "K" else window) == "F"
-    flags = (view_of(result).window if was_written(result) else example(result)).flags
-    if flags.f_contiguous if columns else flags.c_contiguous:
-        return result
-    return np.copy(result, "F" if columns else "C")  # type: ignore[call-overload]
 
 
 def note_box(y: Any) -> Any:
@@ -183,8 +232,15 @@ def note_number(y: Any, args: tuple) -> Any:
     return y
 
 
-def note_result(op: Op, args: tuple, y: Any) -> Any:
-    """Note a whole number that is an array in NumPy, as the first operand is; return it."""
+def note_result(op: Op, args: tuple, y: Any, options: dict | None = None) -> Any:
+    """Note a whole number that is an array in NumPy, as the first operand is; return it.
+
+    A result of a batch, computed with some options, comes as it lies in memory in NumPy.
+    """
+    if not (op.boxes or op.views or op.order):
+        return y
+    if op.order and options is not None and isinstance(y, Tensor) and y.level.batches:
+        y = in_order(op.order, op.func, args, options, y)
     x = args[0] if args else None
     if op.boxes or id(x) in BOXES or (isinstance(x, Tensor) and not x.ndim and is_array(x)):
         note_box(y)
@@ -206,15 +262,17 @@ def as_point(x: Any) -> Any:
 
 
 class Row(ref):
-    """A reference to the array that owns the memory of a row; the row is ``source[index]``.
+    """A reference to the array that owns the memory of a copy, which is a view in NumPy.
 
-    `layout` is the shape and the strides of the copy, where that is a view of its owner.
+    It is ``source[way]``, or `way` takes its view from that of the source, with `steps`. `layout`
+    is the shape and the strides of the copy, where that is a view of its owner.
     """
 
-    __slots__ = ("index", "key", "layout", "rows", "source")
+    __slots__ = ("key", "layout", "rows", "source", "steps", "way")
 
     source: Any
-    index: tuple
+    way: Any  # tuple | Callable[[View], View | None]
+    steps: tuple[int, ...] | None
     key: int
     rows: dict[int, "Row"]
     layout: tuple[Shape, tuple[int, ...]] | None
@@ -269,23 +327,53 @@ def _note_view(x: Any, parts: tuple, y: Any, value: ndarray) -> Any:
     return y
 
 
-def _note_row(x: Any, parts: tuple, y: Any, owner: Any, layout: Any) -> None:
-    """Note that `y`, whose memory is that of `owner`, is ``x[parts]``."""
+def note_lost(level: Any, x: Any, y: Any, way: Callable, steps: tuple[int, ...]) -> bool:
+    """Note that `y` is a copy of what is a view of `x` in NumPy, with strides of `steps` bytes.
+
+    False where that cannot be.
+    """
+    if not type(x) is type(y) is getattr(level, "cls", None) or was_written(x) or was_written(y):
+        return False
+    value, owner = innermost(y), owner_of(y)
+    if owner is None or owner.dtype != innermost(x).dtype or value.dtype != owner.dtype:
+        return False
+    if address(value) != address(owner) or id(owner) in (level.rows or ()):
+        return False
+    _note_row(x, way, y, owner, (value.shape, value.strides)).steps = steps
+    return True
+
+
+LOST.append(note_lost)
+
+
+def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> Row:
+    """Note that `y`, whose memory is that of `owner`, is a row of `x`; see `Row`."""
     level = y.level
     rows = level.rows
     if rows is None:
         rows = level.rows = {}
     key = id(owner)
     rows[key] = row = Row(owner, _forget)
-    row.source, row.index, row.key, row.rows, row.layout = x, parts, key, rows, layout
+    row.source, row.way, row.key, row.rows, row.layout = x, way, key, rows, layout
+    row.steps = None
     if level.taken is not None:
         level.taken.setdefault(key, []).append(ref(y))
+    return row
 
 
-def numbers_of(row: Row, owner: Any) -> tuple | None:
-    """Return the parts of the index of a row that is a view in NumPy; None for one that is none."""
+def copy_of_row(row: Row, owner: ndarray, ndim: int) -> ndarray:
+    """Return an example of the copy of a row, whose memory is that of `owner`."""
+    layout = (owner.shape, owner.strides) if row.layout is None else row.layout
+    whole: ndarray = np.lib.stride_tricks.as_strided(owner, *layout)
+    return whole[(0,) * (whole.ndim - ndim) + (...,)]
+
+
+def is_row(row: Row, owner: Any) -> bool:
+    """Tell if a row is a view in NumPy, and its copy has the memory of `owner`."""
     found: Any = row()
-    return numbers_in(row.index) if found is owner and found.size else None
+    if found is not owner or not found.size:
+        return False
+    return callable(row.way) or numbers_in(row.way) is not None
 
 
 def _is_point(part: Any) -> bool:

@@ -32,7 +32,7 @@ from .lineage import levels_of
 from .lying import example
 from .memory import owner_of
 from .origin import home_of
-from .views import Row, find_alive, is_array, numbers_of
+from .views import Row, copy_of_row, find_alive, is_array, is_row
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -113,7 +113,7 @@ def _begin(level: Any, x: Any) -> View:
         )
     check_arguments(level, whole)
     check_partners(owner)
-    form = model_layout(level.window(tensors[base]))
+    form = model_layout(level.window(tensors[base]), dtype_of(tensors[base]))
     flat = form if form.base is None else form.base
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)
@@ -140,7 +140,7 @@ def _source_of(level: Any, x: Any) -> Any:
     while True:
         owner: Any = owner_of(x)
         row = level.rows.get(id(owner))
-        if row is None or numbers_of(row, owner) is None:
+        if row is None or not is_row(row, owner):
             return x
         if type(row.source) is not level.cls:
             raise level.refusal(
@@ -164,7 +164,7 @@ def _plan_rows(level: Any, memory: Memory, plan: dict[int, tuple[Any, View]]) ->
             owner = row()
             if key in done or owner is None or id(row.source) not in plan:
                 continue
-            if numbers_of(row, owner) is None:
+            if not is_row(row, owner):
                 continue
             more = True
             done.append(key)
@@ -177,11 +177,9 @@ def _plan_rows(level: Any, memory: Memory, plan: dict[int, tuple[Any, View]]) ->
 
 def _views_of_row(level: Any, row: Row, owner: ndarray, source: View) -> Iterator[tuple]:
     """Return the tensors that are views of the copy of a row, with the views that they become."""
-    shifted: Any = shifted_item(source, row.index)
+    shifted: Any = row.way(source) if callable(row.way) else shifted_item(source, row.way)
     form = shifted.window
-    layout = (owner.shape, owner.strides) if row.layout is None else row.layout
-    whole: ndarray = np.lib.stride_tricks.as_strided(owner, *layout)
-    whole = whole[(0,) * (whole.ndim - form.ndim) + (...,)]
+    whole = copy_of_row(row, owner, form.ndim)
     alive = {id(t): t for r in level.taken.get(id(owner), ()) if (t := r()) is not None}
     for t in alive.values():
         if was_written(t) or not hasattr(t, "_value") or not is_array(t):
@@ -204,7 +202,7 @@ def _has_rows(level: Any, memory: Memory) -> bool:
         for row in list((inner.rows or {}).values()):
             source, owner = row.source, row()
             if owner is not None and was_written(source) and view_of(source).memory is memory:
-                if numbers_of(row, owner) is not None:
+                if is_row(row, owner):
                     return True
     return False
 

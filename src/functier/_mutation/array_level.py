@@ -151,7 +151,10 @@ class ArrayLevel(RootLevel):
                             return close(new) if closed else new
                         layout = layout_of(value, memory.start)
                         shown = window_of(memory.flat, layout)
-                        shown.flags.writeable = func not in READ_ONLY and not view.readonly
+                        may_write = kwargs.get("writeable", func not in READ_ONLY)
+                        if func is np.broadcast_arrays:  # one that fits comes back as it is
+                            may_write = 0 not in layout[2] or not value.size
+                        shown.flags.writeable = may_write and not view.readonly
                         return on_view(View(memory, shown))
                 new = make_writable(value)
                 return close(new) if closed else new

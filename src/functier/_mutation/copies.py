@@ -1,9 +1,10 @@
-"""Copies that NumPy has as views: neither may be written to while the other one is alive.
+"""Copies that NumPy has as views: they become views, or neither may be written to.
 
-A few functions (`numpy.einsum` of one operand, `numpy.diag` of a matrix, `numpy.ix_`,
-`sliding_window_view`, `as_strided`) give a view in NumPy and are computed as a copy here. A write
-to the one would not be seen by the other. A plain array that somebody asks of a tensor is such a
-copy, too, or shows the memory until a tensor is written to that.
+A few functions (`numpy.ix_`, `sliding_window_view`, `as_strided`) give a view in NumPy and are
+computed as a copy here. A level notes it with its source, if it can, and both become views at the
+first write. Else a write to the one while the other is alive is refused, as that would not see it.
+A plain array that somebody asks of a tensor is such a copy, too, or shows the memory until a
+tensor is written to that.
 """
 
 import functools
@@ -22,11 +23,14 @@ from .._core.root import convert_to, tree_map
 from .._core.sharing import may_be_view
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
-from .array import is_array
+from .array import innermost, is_array, was_written
 from .layouts import laid_as
 from .memory import CHOSEN, REGION, Memory, View
 
 ndarray = np.ndarray
+OPERAND = object()
+LOST: list[Callable] = []
+"""The function that notes a copy which becomes a view at a write; `_levels.views` has it."""
 Partners = list[tuple[Any, str, str]]
 """Each a weak reference, the name of the function, and the file and line of its call."""
 
@@ -115,15 +119,75 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     if not sources:
         return
     results: list[Any] = []
-    tree_map(results.append, func(*models, **kwargs))
+    call = func_on(func, args)
+    tree_map(results.append, call(*models, **kwargs))
     found: list[Any] = []
     tree_map(found.append, result)
-    for y, shown in zip(found, results):
+    for at, (y, shown) in enumerate(zip(found, results)):
+        if not (isinstance(y, Tensor) and isinstance(shown, ndarray)):
+            continue
         for x, window in sources:
-            if not (isinstance(y, Tensor) and isinstance(shown, ndarray)):
-                continue
             if hasattr(y.level, "place") and np.may_share_memory(shown, window):
-                tie(func, x.level.place(x), y)
+                if x.level.place(x) is y.level.place(y):
+                    allow_writes(y, shown)
+                elif LOST[0](
+                    y.level, x, y, taking(call, models, kwargs, window, at), shown.strides
+                ):
+                    break
+                else:
+                    tie(func, x.level.place(x), y)
+
+
+def taking(func: Function, models: tuple, kwargs: dict, own: ndarray, at: int) -> Callable:
+    """Return how to take the view that a function gives as its result with the number `at`.
+
+    It is given the view of the operand for which `own` is in `models`.
+    """
+    models = tree_map(lambda value: OPERAND if value is own else value, models)
+
+    def take(view: View) -> View | None:
+        window = view.window.view(np.int8) if view.window.dtype == bool else view.window
+        results: list[Any] = []
+        tree_map(results.append, func(
+            *tree_map(lambda value: window if value is OPERAND else value, models), **kwargs
+        ))  # fmt: skip
+        if not np.may_share_memory(results[at], window):
+            return None
+        return view.at(results[at].view(view.window.dtype))
+
+    return take
+
+
+def func_on(func: Function, args: tuple) -> Callable:
+    """Return the function of windows of a memory that gives the views which `func` gives of `args`.
+
+    It is `func`, except that strides are in bytes, of which a window has others.
+    """
+    if func is not np.lib.stride_tricks.as_strided:
+        return func
+    seen = args[0].strides
+
+    def strided(
+        x: ndarray, shape: Any = None, strides: Any = None, subok: bool = False, **options: bool
+    ) -> ndarray:
+        ratios = {own / s for own, s, n in zip(x.strides, seen, x.shape) if n > 1 and s}
+        steps = [s * max(ratios, default=1) for s in (seen if strides is None else strides)]
+        if len(ratios) > 1 or any([step % 1 for step in steps]):
+            raise MutationError(
+                "numpy.lib.stride_tricks.as_strided gives a view of an array that lies in memory "
+                "in another way here; write numpy.lib.stride_tricks.sliding_window_view, or "
+                "as_strided(x.copy(), ...)"
+            )
+        return func(x, shape, [int(step) for step in steps], **options)
+
+    return strided
+
+
+def allow_writes(y: Any, shown: ndarray) -> None:
+    """Let a view be written to where NumPy's, `shown`, can be."""
+    value = None if was_written(y) else innermost(y)
+    if type(value) is ndarray and not value.flags.writeable:
+        value.flags.writeable = shown.flags.writeable
 
 
 def tie(func: Function | str, a: Any, y: Any) -> None:

@@ -27,8 +27,8 @@ from .array import (
     view_of,
     was_written,
 )
-from .copies import check_exposed, check_partners, tie
-from .layouts import parts_of, rank_at
+from .copies import check_exposed, check_partners, func_on, tie
+from .layouts import address, parts_of, rank_at
 from .memory import CHOSEN, REGION, View
 from .out import HALVES, write_out
 from .selection import Selection, choice_of
@@ -100,7 +100,7 @@ def view_function(func: Callable, args: tuple, kwargs: dict, compute: Callable[[
         return value.level.window(value) if isinstance(value, Tensor) else value
 
     with np.errstate(all="ignore"):
-        result = func(*tree_map(places, args), **tree_map(places, kwargs))
+        result = func_on(func, args)(*tree_map(places, args), **tree_map(places, kwargs))
     found: list[Any] = []  # the views, or the orders of new arrays; None for what stays
 
     def look(value: Any) -> None:
@@ -108,7 +108,7 @@ def view_function(func: Callable, args: tuple, kwargs: dict, compute: Callable[[
             if np.may_share_memory(value, view.memory.flat) or not np.size(value):
                 window = value.view(view.window.dtype)
                 return found.append(wrap(view.at(window)))
-        kept = isinstance(value, np.generic) or not is_writable(value)
+        kept = isinstance(value, np.generic) or 0 in value.strides or not is_writable(value)
         return found.append(None if kept else order_of(value))
 
     def choose(value: Any) -> Any:
@@ -129,16 +129,25 @@ def keep_sources(func: Callable, args: tuple, result: Any) -> Any:
     sources = [x for x in args if was_written(x)]
 
     def keep(value: Any) -> Any:
-        for x in sources if type(value) is not Array else ():
-            view = view_of(x)
-            if value is view.value:
+        for x in sources if not was_written(value) else ():
+            view, shown = view_of(x), innermost(value)
+            if value is view.value or is_same(shown, innermost(view.value)):
                 return _wrapping(x)(view)
-            if np.may_share_memory(innermost(value), innermost(view.value)):
+            if np.may_share_memory(shown, innermost(view.value)):
                 value = make_writable(np.copy(value))
                 tie(func, x.level.place(x), value)
         return value
 
     return tree_map(keep, result) if sources else result
+
+
+def is_same(x: Any, y: Any) -> bool:
+    """Tell if two values are one array, or views of the same elements."""
+    if type(x) is not ndarray or type(y) is not ndarray or not x.size:
+        return False
+    return address(x) == address(y) and (x.shape, x.strides, x.dtype) == (
+        y.shape, y.strides, y.dtype
+    )  # fmt: skip
 
 
 def _wrapping(x: Any) -> Callable[[View], Any]:

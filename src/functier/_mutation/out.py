@@ -19,7 +19,7 @@ HALVES: dict[Callable, Any] = {
 }  # fmt: skip
 """The functions that give a view of a part of each complex number."""
 READ_ONLY: set[Callable] = {
-    np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to, np.broadcast_arrays,
+    np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to,
     np.lib.stride_tricks.sliding_window_view,
 }  # fmt: skip
 """Functions whose views may not be written to."""

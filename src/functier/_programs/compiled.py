@@ -195,6 +195,8 @@ class Compiled:
                 found = record(func, args, kwargs, frame, "compile", self._keeps, numbers)
                 if not asks_for_type(found.watch):
                     return found
+                reads: Any = found.watch.reads
+                reads.take_back()  # the next trace runs the function again
             except Exception:  # such as that of a function which takes Python's own numbers alone
                 pass
         return record(func, args, kwargs, frame, "compile", self._keeps)

@@ -8,19 +8,23 @@ NOTE [code that nobody has prepared]
 
 import gc
 import random
-import sys
 from _thread import get_ident
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from .._core.reached import EMPTY, contents, moved, note_generators, reached_from
+from .._core.errors import LevelError, NoRuleError, UnsupportedError
+from .._core.reached import EMPTY, Hearing, contents, moved, note_generators, reached_from
 from .guards import names_of
 from .homes import HOME, home_of_code
+from .outside import Unwatched
 from .reads import Reads
 from .rewritten import LIVE, Swaps, tells
+
+REFUSALS = LevelError, NoRuleError, UnsupportedError
+"""Errors of a trace, which are none of the function's."""
 
 FRESH_ENTROPY = random.SystemRandom.getrandbits.__code__
 """Python code that NumPy calls for the seed of a generator that has none."""
@@ -37,6 +41,8 @@ class Watch:
         The arguments.
     keep : bool or None
         See `Reads`; None for a trace that is not called again, where nothing is noted.
+    tries : bool
+        Whether another trace follows if this one fails.
 
     Attributes
     ----------
@@ -46,13 +52,15 @@ class Watch:
         The function that Python calls, so that others can switch it off for a while.
     """
 
-    def __init__(self, *roots: Any, given: Any = (), keep: bool | None = None) -> None:
+    def __init__(
+        self, *roots: Any, given: Any = (), keep: bool | None = None, tries: bool = False
+    ) -> None:
         self.seen: dict[int, Any] = {}
         self.codes: list[CodeType] = []
         self.generators: dict[int, tuple] = {}
         self.entropy = False
         self.swaps = Swaps()
-        self.roots, self.given = roots, given
+        self.roots, self.given, self.tries = roots, given, tries
         self.reads = None if keep is None else Reads(self.swaps.prepare, keep)
         for x in reached_from(roots):
             note_generators(x, self.generators)
@@ -119,34 +127,28 @@ class Watch:
         for call in gc.callbacks:
             if isinstance(call, FunctionType):
                 self.seen[id(call.__code__)] = call.__globals__
-        before: Any = sys.getprofile()
-        self.before = before
-        note: Callable = self.note
-        if hasattr(before, "disable"):  # one in C, which goes on later
-            before.disable()
-        elif before is not None:
-
-            def note(frame: Any, event: str, argument: Any) -> None:
-                self.note(frame, event, argument)
-                before(frame, event, argument)
-
-        self.noting = note
         try:
             self.begin()
         except BaseException:
             self.swaps.restore()
             raise
-        sys.setprofile(note)
+        self.hearing = Hearing(self.note)
+        self.noting = self.hearing.__enter__()
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         LIVE.pop(get_ident(), None)
         self.swaps.restore()
-        if hasattr(self.before, "disable"):
-            sys.setprofile(None)
-            self.before.enable()
-        else:
-            sys.setprofile(self.before)
+        self.hearing.__exit__()
+        reads = self.reads
+        if reads is None:
+            return
+        if reads.dead or isinstance(error, REFUSALS) or (error is not None and self.tries):
+            reads.take_back()
+        if reads.dead and (error is None or isinstance(error, Exception)):  # it was caught
+            raise Unwatched(reads.reason) from None
+        if error is None:
+            reads.settle()
 
 
 def called_by(func: Any) -> Iterator[FunctionType]:

@@ -79,7 +79,7 @@ class Events:
     def deletes_item(self, owner: Any, key: Any) -> None:
         """``del owner[key]``."""
 
-    def stores_global(self, name: str) -> None:
+    def stores_global(self, name: str, value: Any = MISSING) -> None:
         """``name = ...`` or ``del name`` of a global variable."""
 
     def stores_cell(self, cell: Any, value: Any = MISSING) -> None:
@@ -121,7 +121,7 @@ TOLD: dict[str, Told] = {
     "STORE_SUBSCR": ("stores_item", 2, 1, 3),
     "STORE_SLICE": ("stores_item", 3, SLICE, 4),
     "DELETE_SUBSCR": ("deletes_item", 2, 1),
-    "STORE_GLOBAL": ("stores_global", NAME),
+    "STORE_GLOBAL": ("stores_global", NAME, 1),
     "DELETE_GLOBAL": ("stores_global", NAME),
     "STORE_DEREF": ("stores_cell", CELL, 1),
     "DELETE_DEREF": ("stores_cell", CELL),

@@ -26,6 +26,7 @@ from .guards import (
     form_of_array,
     function_facts,
     is_value,
+    same,
     settings,
 )
 from .homes import HOME, is_followed, is_of_library, is_of_user
@@ -62,6 +63,8 @@ class Outside:
         The facts, by their kind, owner and key.
     reason : str or None
         What cannot be watched, if there is something.
+    dead : bool
+        Whether the trace has been ended; the function may have caught that, and gone on.
     """
 
     def __init__(self, prepare: Callable, keep: bool = False):
@@ -69,7 +72,9 @@ class Outside:
         self.outer: dict[int, Any] = {}
         self.found: dict[tuple, Fact] = {}
         self.open: dict[int, Any] = {}
+        self.written: dict[tuple[int, str], tuple[dict, str, Any, str]] = {}
         self.reason: str | None = None
+        self.dead = False
         self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
         self.level: Any = None  # that of the trace
         self.roots: set[int] = set()  # functions that get the arguments of the compiled one
@@ -86,6 +91,7 @@ class Outside:
         """End the trace, or note why later calls cannot be sure."""
         self.reason = self.reason or reason
         if not self.keep:
+            self.dead = True
             raise Unwatched(reason)
 
     def fact(self, kind: str, owner: Any, key: Any, value: Any, words: str) -> Any:
@@ -125,6 +131,30 @@ class Outside:
         """Note what a dict has for a key."""
         value = dict.get(space, name, EMPTY)
         return self.fact("entry", space, name, value, words)
+
+    def sets(self, space: dict, name: str, value: Any, what: str) -> None:
+        """Note a write to a global, which is no effect if the function puts back what was there."""
+        place = id(space), name
+        if self.dead and place in self.written:
+            return  # as in a finally block: it is taken back
+        if not (is_value(value) or id(value) in self.outer):
+            self.unwatched(what)  # it may hold a tensor, or be made anew in each call
+        if place not in self.written:
+            before = self.entry(space, name, f"the global {name}")
+            if before is EMPTY:
+                self.unwatched(what)
+            self.written[place] = space, name, before, what
+
+    def take_back(self) -> None:
+        """Undo the writes to globals."""
+        for space, name, before, _ in self.written.values():
+            space[name] = before
+
+    def settle(self) -> None:
+        """Note a write to a global that has not been put back."""
+        for space, name, before, what in self.written.values():
+            if not same(space.get(name, EMPTY), before):
+                self.reason = self.reason or what
 
     def given(self, before: Any, now: Any) -> None:
         """Note what a pytree among the arguments has besides its leaves.

@@ -3,6 +3,9 @@
 NOTE [the value that was read first]
     A program holds for what was there as it began. A function that changes it is not for a program:
     at the first such statement the trace ends, before it is made, and the function itself runs.
+    A global that is set to a value for a while, and put back, is no change. What it was before is a
+    fact, and what runs in between reads what the function has set. Where the trace ends early, the
+    global is put back; and where code of the user's catches that, the function runs again.
 
 NOTE [code that nobody sees into]
     A function in C, or of a library, may read all that it is given. So exact containers among its
@@ -29,6 +32,7 @@ from .captured import gives_view, is_view
 from .guards import slot_of
 from .homes import HOME, LIBRARIES, home_of, is_followed, is_of_user
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
+from .observed import MISSING
 from .outside import Outside
 from .rewritten import original, tells
 
@@ -66,6 +70,14 @@ ASK_FORM = frozenset({len, isinstance, callable, np.shape, np.ndim, np.size, np.
 """Functions that ask for no more of an array."""
 
 DISPATCHER = type(np.sum)
+
+
+def frame_of_code() -> Any:
+    """Return the frame of the code that tells something."""
+    frame: Any = sys._getframe(1)
+    while not tells(frame.f_code):
+        frame = frame.f_back
+    return frame
 
 
 class Reads(Outside):
@@ -324,10 +336,7 @@ class Reads(Outside):
                     x = getattr(x, part)
             return
         elif callee in (globals, locals, vars):
-            frame: Any = sys._getframe(1)
-            while not tells(frame.f_code):
-                frame = frame.f_back
-            self.bring(frame.f_globals)
+            self.bring(frame_of_code().f_globals)
             return
         module = getattr(callee, "__module__", None)
         if bound and type(owner) is ndarray and gives_view(owner, name):
@@ -376,9 +385,13 @@ class Reads(Outside):
         """Tell if an object is one from outside, or an array that shares memory with one."""
         return id(x) in self.outer or (type(x) is ndarray and bool(self.those_of(x)))
 
-    def stores_attribute(self, owner: Any, name: str, value: Any = None) -> None:
+    def stores_attribute(self, owner: Any, name: str, value: Any = MISSING) -> None:
         if id(owner) in self.outer:
-            self.unwatched(f"it sets {name} of a {type(owner).__name__}")
+            what = f"it sets {name} of a {type(owner).__name__}"
+            if type(owner) is ModuleType:
+                self.sets(vars(owner), name, value, what)
+            else:
+                self.unwatched(what)
 
     def deletes_attribute(self, owner: Any, name: str) -> None:
         self.stores_attribute(owner, name)
@@ -390,8 +403,8 @@ class Reads(Outside):
     def deletes_item(self, owner: Any, key: Any) -> None:
         self.stores_item(owner, key)
 
-    def stores_global(self, name: str) -> None:
-        self.unwatched(f"it assigns to the global {name}")
+    def stores_global(self, name: str, value: Any = MISSING) -> None:
+        self.sets(frame_of_code().f_globals, name, value, f"it assigns to the global {name}")
 
     def stores_cell(self, cell: CellType, value: Any = None) -> None:
         if id(cell) in self.outer:

@@ -26,7 +26,7 @@ LIVE: dict[int, Any] = {}
 """The `Reads` of the trace of each thread."""
 
 SWAPPED: dict[int, list] = {}
-"""The functions with other code: the function, its own code, and how many traces need that."""
+"""The functions with other code: each with its own, how many traces need that, and the other."""
 
 SEEN: WeakValueDictionary[int, CodeType] = WeakValueDictionary()
 """The codes that tell what they read, by their numbers."""
@@ -38,7 +38,7 @@ def _in_child() -> None:
     """Put the code back that traces of other threads have replaced: these do not go on here."""
     LOCK.release()
     if get_ident() not in LIVE:
-        for func, code, _ in SWAPPED.values():
+        for func, code, *_ in SWAPPED.values():
             func.__code__ = code
         SWAPPED.clear()
 
@@ -106,7 +106,7 @@ def tells(code: CodeType) -> bool:
 def original(func: FunctionType) -> CodeType:
     """Return the code that a function has outside of traces."""
     row = SWAPPED.get(id(func))
-    return func.__code__ if row is None else row[1]
+    return row[1] if row is not None and func.__code__ is row[3] else func.__code__
 
 
 class Swaps:
@@ -127,7 +127,7 @@ class Swaps:
                 made = rewritten(func.__code__, func.__code__.co_filename)
                 if made is None:
                     return
-                SWAPPED[id(func)] = row = [func, func.__code__, 0]
+                SWAPPED[id(func)] = row = [func, func.__code__, 0, made]
                 func.__code__ = made
             row[2] += 1
             self.functions[id(func)] = func
@@ -138,7 +138,7 @@ class Swaps:
                 row = SWAPPED[id(func)]
                 row[2] -= 1
                 if not row[2]:
-                    if tells(func.__code__):  # else the user has given it another one
+                    if func.__code__ is row[3]:  # else the user has given it another one
                         func.__code__ = row[1]
                     del SWAPPED[id(func)]
             self.functions.clear()

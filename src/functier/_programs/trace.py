@@ -26,7 +26,8 @@ from .._core.pytree import (
     paths,
     unflatten,
 )  # fmt: skip
-from .._core.reached import state_of
+from .._core.reached import of_modules, state_of
+from .._core.subclasses import OVER_TENSORS
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
@@ -175,18 +176,20 @@ def record(
     names = [re.sub(r"\W+", "_", path).strip("_") for path in places]
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
-    with Watch(func, *leaves, given=(args, kwargs), keep=keep) as watch:
+    with Watch(func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers)) as watch:
         level.note, level.reads = watch.noting, watch.reads
         if watch.reads is not None:
             watch.reads.level = level
         writes = transform == "compile"
         static = tuple(kwargs), dynamic, writes, (args, kwargs) if kwargs else args
         recorded = run(level, _record, (func, leaves, structure, *static))
-    graph, values, out, trusts, written, same, twins, asked = recorded
-    check_draws(label, watch, global_state() != before)
-    outside = [] if watch.reads is None else watch.reads.arrays()
-    if any([meet(leaves[i], x) for i in written for x in outside]):
-        raise Unwatched("it writes to an argument that shares memory with an array that it reads")
+        graph, values, out, trusts, written, same, twins, asked = recorded
+        check_draws(label, watch, global_state() != before)
+        outside = [] if watch.reads is None else watch.reads.arrays()
+        if any([meet(leaves[i], x) for i in written for x in outside]):
+            raise Unwatched(
+                "it writes to an argument that shares memory with an array that it reads"
+            )
     captured = [x for x, _ in level.captured.values()]
     for x in captured if written else ():
         level.reads.identity(x)  # as it is known which memory the writes do not meet
@@ -248,9 +251,8 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     for i, first in twins.items():
         inner[i] = inner[first]
     args = closed(unflatten(structure, inner))
-    level.arguments = [
-        x for i, x in enumerate(flatten(opened(args), level, "the arguments")[0]) if i not in twins
-    ]  # fmt: skip
+    opened_leaves = flatten(opened(args), level, "the arguments")[0]
+    level.arguments = [[x for i, x in enumerate(opened_leaves) if i not in twins], None, None]
     before = parts_of(opened(args))[1]
     if level.reads is not None:
         level.reads.given(original, args)
@@ -298,10 +300,13 @@ def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any)
 def check_result(level: RecordLevel, outputs: list) -> None:
     """Raise where the function returns an object that may have values of the trace inside."""
     for y in outputs:
-        if is_value(y) or isinstance(y, (Tensor, type, Enum, ModuleType)):
+        over = type(y) in OVER_TENSORS
+        if over and level.reads is not None:
+            level.reads.unwatched(f"it returns an array of the class {type(y).__name__}")
+        if (is_value(y) and not over) or isinstance(y, (Tensor, type, Enum, ModuleType)):
             continue
         inside = getattr(y, "__closure__", None) if isinstance(y, FunctionType) else has_parts(y)
-        if inside or isinstance(y, (Iterator, Awaitable, MethodType, functools.partial)):
+        if over or inside or isinstance(y, (Iterator, Awaitable, MethodType, functools.partial)):
             raise level.refusal(
                 LevelError,
                 f"the function returns a {type(y).__name__}, whose values would be those of the "
@@ -324,10 +329,7 @@ def has_parts(x: Any) -> bool:
 
 def global_state() -> Any:
     """Return the places in the streams of the global generators of NumPy and of Python."""
-    own: Any = sys.modules.get("random")
-    theirs: Any = sys.modules.get("numpy.random")
-    place = None if theirs is None else state_of(theirs.mtrand._rand)
-    return None if own is None else own.getstate(), place
+    return list(map(state_of, of_modules()))
 
 
 def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:

@@ -64,6 +64,7 @@ def reduce_kernel(func: Callable, ufunc: np.ufunc) -> Callable:
             return ufunc.reduce(a, axis, None, None, keepdims)  # type: ignore[call-arg]
         return func(a, axis=axis, keepdims=keepdims, **params)
 
+    kernel.passes_on = func  # type: ignore[attr-defined]  # what a tensor gets
     return kernel
 
 

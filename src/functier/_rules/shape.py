@@ -20,10 +20,16 @@ from .constructors import composite, linear
 ORDERS: dict[str | None, Literal["C", "F"]] = {"C": "C", "c": "C", None: "C", "F": "F", "f": "F"}
 
 
-def _resolve_order(func: str, order: str | None) -> Literal["C", "F"]:
-    """Return the order of elements; a tensor has no memory order for A and K to follow."""
+def _resolve_order(func: str, order: str | None, shape: Shape) -> Literal["C", "F"]:
+    """Return the order of elements, which may be that of the memory where there is one axis.
+
+    With more, rules may have another one than NumPy's.
+    """
     if order in ORDERS:
         return ORDERS[order]
+    free = ("A", "a") if func == "reshape" else ("A", "a", "K", "k")
+    if order in free and sum([n > 1 for n in shape]) < 2:
+        return "C"
     if isinstance(order, int):
         raise TypeError(
             f"numpy.{func}(..., order={order!r}): the order is a str, as in NumPy; write "
@@ -40,7 +46,7 @@ def _reshape(
 ) -> Value:
     if shape is None:
         raise TypeError("numpy.reshape needs a shape")
-    order = _resolve_order("reshape", order)
+    order = _resolve_order("reshape", order, np.shape(a))
     if type(a) is np.ndarray:  # a third of the function's cost
         return a.reshape(shape, order=order, **options)
     return np.reshape(a, shape, order=order, **options)
@@ -65,6 +71,7 @@ def _reshape_vmap(
         given = math.prod(wanted)
     if given != size or (wanted and min(wanted) < 0):
         raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
+    order = _resolve_order("reshape", order, a.shape[k:])
     return _reshape(a, (*batch, *wanted), order, **options)
 
 
@@ -72,8 +79,8 @@ def _as_tuple(shape: int | Shape) -> Value:
     return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
-def _reshape_vjp(g: Value, a_shape: Shape, order: Literal["C", "F"] = "C") -> Value:
-    return np.reshape(g, a_shape, order=order)
+def _reshape_vjp(g: Value, a_shape: Shape, order: str | None = "C") -> Value:
+    return np.reshape(g, a_shape, order=_resolve_order("ravel", order, a_shape))
 
 
 linear(
@@ -87,7 +94,7 @@ linear(
 
 def _ravel_vmap(k: int, a: Value, order: Any = "C") -> Value:
     """Copy where NumPy copies an example: where its elements do not lie in a row."""
-    if _resolve_order("ravel", order) == "F":
+    if _resolve_order("ravel", order, a.shape[k:]) == "F":
         a = np.transpose(a, (*range(k), *range(a.ndim - 1, k - 1, -1)))
     row = flatten_examples(k, a)
     return row if lies_in_row(a, a.ndim - k) else np.copy(row)
@@ -96,7 +103,7 @@ def _ravel_vmap(k: int, a: Value, order: Any = "C") -> Value:
 linear(
     np.ravel,
     "a order",
-    kernel=lambda a, order="C": np.ravel(a, _resolve_order("ravel", order)),
+    kernel=lambda a, order="C": np.ravel(a, _resolve_order("ravel", order, np.shape(a))),
     vmap=_ravel_vmap,
     vjp={"a": _reshape_vjp},
 )

@@ -165,7 +165,9 @@ def _average(
     scale = check_values(scale, _is_nonzero, "numpy.average: the weights sum to zero")
     total = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims)
     average = total / scale
-    return (average, np.broadcast_to(scale, np.shape(average))) if returned else average
+    if not returned:
+        return average
+    return average, np.copy(np.broadcast_to(scale, np.shape(average)), "C")
 
 
 # ---- NaN left out ----

@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._core.numpy_facts import FLOAT, shape_of
+from .._core.numpy_facts import FLOAT, PLAIN, shape_of
 from .._core.pytree import LEAF, flatten, is_value, paths, unflatten
+from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Shape, Structure, Value
 from .._levels.checks import check_inputs, refuse
 from .._levels.cotangents import is_inexact
@@ -228,7 +229,7 @@ def fix_arguments(
     `leaves` are those of the differentiated arguments, which are at `keys`.
     """
     for i, x in enumerate(args):
-        if i not in keys:
+        if i not in keys and (type(x) in PLAIN or not isinstance(x, Tensor)):
             args[i] = fix_shared(x, leaves)
     if kwargs:
         kwargs = {k: x if k in keys else fix_shared(x, leaves) for k, x in kwargs.items()}

@@ -81,10 +81,10 @@ def gradients(
         else:
             inner = list(args)
             inner[keys[0]] = tree
-        if len(inner) > 1 or kwargs:
+        if kwargs or len(inner) > 1:
             inner, kwargs = fix_arguments(inner, kwargs, keys, leaves)
         del tracked, tree
-        level.arguments = [inner, kwargs]
+        level.arguments = [(inner, kwargs), None, None]
         out = func(*inner, **kwargs)
         level.arguments = None  # so that their memory is free
         del inner, kwargs

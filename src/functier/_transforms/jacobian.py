@@ -89,7 +89,7 @@ def split_call(
         else:
             full, named = insert_arguments(args, kwargs, argnums, keys, value)
         full, named = fix_arguments(full, named, keys, leaves)
-        AMBIENT.get().level.arguments = [full, named]
+        AMBIENT.get().level.arguments = [(full, named), None, None]
         return func(*full, **named)
 
     outer = outer_tensors(leaves, given, () if type(structure) is Mixed else keys, label)

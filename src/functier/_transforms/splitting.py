@@ -95,7 +95,7 @@ def in_groups(label: str, call: Call, size: int, randomness: str) -> list[tuple[
 
 def take(leaf: Value, examples: np.ndarray, dim: int) -> Value:
     """Return some examples of a leaf, each of which lies in memory as in the leaf."""
-    if type(leaf) is not np.ndarray:
+    if type(leaf) is not np.ndarray or (dim == 0 and leaf.flags.c_contiguous):
         return np.take(leaf, examples, dim)
     moved = np.moveaxis(leaf, dim, 0)
     return np.moveaxis(laid_as(moved[: len(examples)], moved[examples]), 0, dim)

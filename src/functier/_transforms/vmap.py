@@ -12,7 +12,7 @@ import numpy as np
 from .._chunks.chunk import Chunk
 from .._chunks.compute import check_chunking, check_count, in_chunks, pieces_of
 from .._chunks.join import Join, leaf_dims
-from .._chunks.streams import check_unmoved, find_generators
+from .._chunks.streams import call_heard, check_unmoved, find_generators
 from .._core.keywords import checks_keywords
 from .._core.pytree import (
     check_callable,
@@ -89,9 +89,9 @@ def vmap(
         The position of the batch axis in each result; None for a result that does not vary.
     randomness : {"error", "different", "same"}
         What a draw from a `functier.random` generator in `func` does: raise an error, return
-        different numbers for each example, or return the same numbers for all. A draw from a
-        NumPy generator is the same for all examples: one among the arguments raises an error,
-        except with "same". So does one that `func` reaches where "error" or "different" is written.
+        different numbers for each example, or return the same numbers for all. Other generators
+        draw the same for all: one among the arguments raises an error, except with "same"; so does
+        one that `func` reaches, or does not seed, where "error" or "different" is written.
     chunk_size : int, optional
         The number of examples to compute at once. It limits the memory for the intermediate
         values of `func`. The results are those of the whole batch, up to rounding.
@@ -226,6 +226,7 @@ class _Mapping:
     escape: Escape
     attributes: dict[str, Any] | None
     branches: str = "error"
+    split_from: Sequence[Any] | None = None  # the arrays of which groups of examples are parts
 
     @property
     def axis_size(self) -> int | None:
@@ -252,11 +253,12 @@ def _whole(mapping: _Mapping) -> Function:
         seen = watched or kwargs or structure is not None
         generators = find_generators(given, watched) if seen else ()
         inner = level.insert(leaves, dims, args)
-        level.arguments, level.split_from = [inner, kwargs], level.split_from or leaves
-        fix_unmapped(inner, level.split_from, dims)
+        level.arguments = [(inner, kwargs), mapping.split_from or leaves, None]
+        if None in dims:
+            fix_unmapped(inner, level.arguments[1], dims)
         if structure is not None:
             inner = unflatten(structure, inner)
-        out = func(*inner, **kwargs)
+        out = call_heard(level, func, inner, kwargs) if watched else func(*inner, **kwargs)
         if generators:
             check_unmoved(level, generators, args, kwargs)
         if leading and (type(out) is level.cls or type(out) is ndarray):
@@ -358,17 +360,15 @@ def _in_groups(mapping: _Mapping) -> Function:
             del frame
 
             def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
-                given = {
-                    **(attributes or {"randomness": UNSAID, "axis_name": None}),
-                    "size": len(examples), "made": made, "branches": token, "split_from": leaves,
-                }  # fmt: skip
+                given = {**(attributes or {"randomness": UNSAID, "axis_name": None})}
+                given |= {"size": len(examples), "made": made, "branches": token}
                 parts = list(leaves)
                 if len(examples) < size:
                     parts = [
                         leaf if dim is None else take(leaf, examples, dim)
                         for leaf, dim in zip(leaves, dims)
                     ]
-                whole = _whole(replace(mapping, attributes=given))
+                whole = _whole(replace(mapping, attributes=given, split_from=leaves))
                 return whole(*unflatten(structure, parts), **kwargs)
 
             randomness = attributes["randomness"] if attributes else "error"

@@ -77,7 +77,7 @@ class Edge:
             c = self.rule(g, *saved)
             if c is None or isinstance(c, tuple) or isinstance(g, tuple):
                 return c, c
-            if self.fix is not None:
+            if self.fix:
                 return c, fit(c, self.fix[0], self.fix[1])
             if shape_of(c) != shape_of(g):
                 raise ValueError(

@@ -179,10 +179,15 @@ def _convert_as(func: Callable, a: Any, args: tuple, kwargs: dict) -> Any:
     shown = func(window, None, *args, **kwargs)
     if not (shown is window or np.may_share_memory(shown, window)):
         source, a = a, _copy(a, order_of(shown))
-        owned = np.copy(window, "K")
-        if func is np.require and func(owned, None, *args, **kwargs) is owned:
+        if func is np.require and _owning(window, *args, **kwargs):
             tie(func, source.level.place(source), a)  # which NumPy may have as one array
     return a if shown.shape == window.shape else np.reshape(a, shown.shape)
+
+
+def _owning(window: np.ndarray, requirements: Any = None, **options: Any) -> bool:
+    """Tell if `numpy.require` copies an array only because it does not own its memory."""
+    rest = [r for r in requirements or () if r.upper() not in ("O", "OWNDATA")]
+    return np.may_share_memory(np.require(window, None, rest, **options), window)
 
 
 def _copy(a: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -244,6 +249,13 @@ ON_LIKE: set[Callable] = {
 """Those that NumPy dispatches on ``like=`` only."""
 
 
+def _exchange(func: Callable, x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """`numpy.from_dlpack`, whose result shares memory with a tensor as that of `asarray` does."""
+    if not isinstance(x, Tensor):
+        return func(x, device=device, copy=copy)
+    return _convert(np.asarray, x, device=device, copy=copy)
+
+
 def _with_number(func: Callable, n: Any, *args: Any, **kwargs: Any) -> Any:
     """`numpy.fft.fftfreq` and its kin, which ask for the class of `n`."""
     return func(operator.index(n) if isinstance(n, Tensor) else n, *args, **kwargs)
@@ -265,6 +277,7 @@ INSIDE: dict[Callable, Callable] = {
         )
     },
     np.copy: _copy_as_array,
+    np.from_dlpack: _exchange,
     np.fromiter: _from_iterable,
     np.asarray_chkfinite: _as_finite,
     np.isscalar: _is_scalar,

@@ -8,7 +8,6 @@ NOTE [jumps]
 """
 
 import operator
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -19,6 +18,7 @@ import numpy as np
 from .._control.masks import bare
 from .._core.errors import LevelError, UnsupportedError
 from .._core.numpy_facts import name_of
+from .._core.reached import Hearing
 from .._core.tensor import Tensor, canonical
 from .._transforms.stop_gradient import stop_gradient
 from ..modes import TensorFunctionMode
@@ -83,17 +83,13 @@ class Noting(TensorFunctionMode):
 @contextmanager
 def _noting_conversions(found: list[str]) -> Iterator[None]:
     """Note each tensor that becomes a plain number: no mode sees that."""
-    before = sys.getprofile()
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
         if event == "call" and frame.f_code in CONVERSIONS:
             found.append(frame.f_code.co_name)
 
-    try:
-        sys.setprofile(note)
+    with Hearing(note):
         yield
-    finally:
-        sys.setprofile(before)
 
 
 CONVERSIONS = {

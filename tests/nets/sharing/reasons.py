@@ -1,20 +1,26 @@
 """The refusals that have a good reason."""
 
-REASONS = {
+NO_MEANING = {
     r"would (turn a batch|make (a )?plain) ": (
-        "NumPy's own function asks for the values; functier.numpy and adopted code have a twin"
+        "the call asks for a plain array, which has no batch and no derivative: NumPy's function "
+        "does not dispatch; most have a twin in functier.numpy and in adopted code"
     ),
+    r"is about the memory of an array|a bytes-like object is required": (
+        "the bytes of a batch or of a pair are not those of an array"
+    ),
+}
+"""The refusals of what has no meaning for a tensor, which are counted apart: by the protocols of
+Python and of NumPy the call can return plain numbers or bytes alone."""
+REASONS = {
+    **NO_MEANING,
     r"^MutationError: .*would write a tensor to a plain array": (
         "the result is a plain array, of plain numbers or of code that NumPy does not dispatch"
     ),
     r"order='[KA]'\) depends on how an array lies in memory": (
-        "the order of the elements would be that of the memory, which rules may choose"
+        "the order of the elements would be that of the memory, which rules of SciPy may choose"
     ),
     r"^MutationError: .*its view in NumPy and a copy here": "the other would not see the write",
     r"^MutationError: .*a plain array of its memory, is in use": "that would not see the write",
-    r"is about the memory of an array|a bytes-like object is required": (
-        "the bytes of a batch or of a pair are not those of an array"
-    ),
     r"^DataDependentError": "the number of elements differs from example to example",
     r"^MutationError: .*the plain array that numpy.asarray\(x\) made at": (
         "an array that NumPy asked of a tensor is a copy, to which a write would be lost"

@@ -330,6 +330,16 @@ EFFECTS = """
 count in an attribute :: Cfg(count=0) :: d.count += 1 // 2.0 :: pass
 count that is used :: Cfg(count=0) :: d.count += 1 // d.count :: pass
 count in a global :: 0.0 :: global count // count += 1 // 2.0 :: pass :: global
+global that is put back :: 2.0 :: global count // old, count = count, 'b' //
+    r = {'b': d}[count] // count = old // r :: d = V :: global
+global that was another one :: 2.0 :: global count // old, count = count, 1.0 //
+    try: r = d * count // finally: count = old // r + count :: globals()['count'] = V :: global
+attribute of a module that is put back :: module('user_m', 'rate = 2.0') ::
+    old, d.rate = d.rate, 5.0 // r = old + d.rate // d.rate = old // r :: d.rate = V :: global
+global beside a list :: [1.0] :: global count // count += 1 // d.append(1.0) // 2.0 ::
+    pass :: global
+write that is caught :: Cfg(count=0) :: r = 2.0 // try: d.count += 1 //
+    except BaseException: r = 3.0 // r :: pass
 list that grows :: Cfg(log=[]) :: d.log.append(1) // len(d.log) :: pass
 memo :: {} :: if 'a' not in d: d['a'] = 2.0 // d['a'] :: d.clear()
 memo in an attribute :: Cfg(a=None) :: if d.a is None: d.a = 2.0 // d.a :: d.a = None

@@ -283,7 +283,7 @@ def _matrix_power(a: Value, n: int) -> Value:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2] or not isinstance(n, (int, np.integer)):
         np.linalg.matrix_power(np.broadcast_to(1.0, a.shape), n)  # NumPy's error
     if n == 0:
-        return np.copy(np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape), "C")
+        return np.where(np.eye(a.shape[-1], dtype=bool), np.ones((), a.dtype), np.zeros_like(a))
     if n < 0:
         a, n = np.linalg.inv(a), -n
     result = None

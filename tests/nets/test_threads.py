@@ -1,0 +1,26 @@
+"""The net of threads over a slice of a seed, and a fault that it finds."""
+
+import pytest
+
+from functier._programs import compiled
+from nets.threads import net
+from support import ours
+
+pytestmark = pytest.mark.usefixtures("quiet")
+
+
+def test_threads_that_call_and_one_that_changes(full, record_property):
+    found = net(1, rounds=40, calls=300) if full else net(1, rounds=8, calls=40)
+    for number in range(40 if full else 2):
+        found.run(number)
+    record_property("net", found.summary())
+    found.counts.settle()
+    assert found.traced
+
+
+def test_facts_that_are_not_compared_are_found(monkeypatch):
+    real = compiled.Guards
+    monkeypatch.setattr(compiled, "Guards", ours(lambda facts, kept=(): real([], kept)))
+    found = net(1, calls=0)
+    found.run(0)
+    assert "and the values were" in found.counts.wrong[0]
