@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from functier import grad, hessian, vmap
-from functier.protocol import VERSION
+from functier import grad, hessian, protocol, vmap
 
 FILES = {
     "kinks/__init__.py": """
@@ -54,7 +53,7 @@ def main():
         from kinks import logcosh
 
         x = np.linspace(-2, 2, 5)
-        print(f"version {VERSION} of the protocol")
+        print(f"version {protocol.__version__} of the protocol")
         print("first derivatives  ", vmap(grad(logcosh))(x))
         print("second derivatives ", np.diag(hessian(lambda x: logcosh(x).sum())(x)))
         off = np.abs(vmap(grad(grad(logcosh)))(x) - 1 / np.cosh(x) ** 2).max()

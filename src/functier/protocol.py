@@ -1,7 +1,7 @@
 """The protocol: rules for the functions of a package, and new kinds of level.
 
 This module has all that a package outside needs for either. Its names, and the attributes that the
-table of design note 18 lists, change only with `VERSION`.
+table of design note 18 lists, change only with `__version__`.
 
 A package brings rules for its functions by an entry point of the group ``functier.rules``. The
 name of the entry point is that of the package, and its value is a module that calls `elementwise`,
@@ -30,7 +30,6 @@ from ._rules.constructors import (
 )
 
 __all__ = [
-    "VERSION",
     "Call",
     "Level",
     "Op",
@@ -47,12 +46,12 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)
 
 
 T = TypeVar("T")
 
-VERSION = 1
+__version__ = "1"
 """The version of the protocol: it grows where a name or an attribute changes or goes."""
 
 
@@ -144,6 +143,17 @@ def run(kind: type[Level], label: str, leaves: Iterable, body: Callable[[Any], T
     -------
     object
         The result of `body`.
+
+    Raises
+    ------
+    LevelError
+        If one of `leaves` belongs to a level that is not around the call.
+
+    Examples
+    --------
+    >>> import functier
+    >>> run(Level, "empty", [], lambda level: issubclass(level.cls, functier.Tensor))
+    True
     """
     made = kind.prepare(label, "dead", sys._getframe(1), leaves)
     return life.run(made, lambda at, _: body(at))

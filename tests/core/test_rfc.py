@@ -203,7 +203,8 @@ def test_one_hook_sees_functions_methods_operators_indexing_and_properties():
 EXEMPT = {
     "__new__", "__tensor_function__", "__tensor_dispatch__", "__array_ufunc__",
     "__array_function__", "__array_namespace__", "unwrap", "gradient",  # the protocol, and levels
-    "elem", "as_subclass", "shape", "ndim", "size", "dtype", "flat", "__len__", "__iter__",  # form
+    "elem", "parts", "join", "as_subclass", "shape", "ndim", "size", "dtype", "flat",
+    "__len__", "__iter__",  # form
     "device", "to_device", "__dlpack__", "__dlpack_device__",
     "__bool__", "__int__", "__index__", "__float__", "__complex__", "__array__", "item", "tolist",
     "as_integer_ratio", "__getnewargs__", "__format__", "__repr__", "__str__",

@@ -60,7 +60,7 @@ def state():
         "leaks": _leaks.ENTERED.get(),
         "among": _masks.AMONG.get(),
         "chunk": _streams.CHUNK.get(),
-        "passes": {**second_look.RUNNING},
+        "passes": {**second_look.NOTED},
     }
 
 

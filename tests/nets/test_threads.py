@@ -20,7 +20,7 @@ def test_threads_that_call_and_one_that_changes(full, record_property):
 
 def test_facts_that_are_not_compared_are_found(monkeypatch):
     real = compiled.Guards
-    monkeypatch.setattr(compiled, "Guards", ours(lambda facts, kept=(): real([], kept)))
+    monkeypatch.setattr(compiled, "Guards", ours(lambda facts, *kept: real([], *kept)))
     found = net(1, calls=0)
     found.run(0)
     assert "and the values were" in found.counts.wrong[0]

@@ -258,10 +258,11 @@ def _axes_by_model(func: Function, args: tuple, kwargs: dict, rows: range | None
             return x
         in_rows = in_rows and window.flags.c_contiguous
         window = window[(slice(2),) * window.ndim]
-        if window is x or type(x) is ndarray:
-            return window
-        values = np.cos(np.arange(float(window.size))) ** 2  # in the bounds of a quantile
-        return laid_as(window, values.reshape(window.shape).astype(x.dtype))
+        if type(x) is ndarray:
+            return window if window.any() else np.ones_like(window)
+        # Weights have a sum, matrices have an inverse, and quantiles stay in their bounds.
+        values = 1 + np.indices(window.shape).sum(0) % 2
+        return laid_as(window, (values / 2 if x.dtype.kind in "fc" else values).astype(x.dtype))
 
     models = tree_map(small, args), tree_map(small, kwargs)
     if in_rows and rows is not None:

@@ -25,6 +25,7 @@ from .._core.table import MAKERS, OPS, PARTIALS, UNSUPPORTED
 from .._core.types import Axis, Function, Value
 from .._core.zeros import STEEP, ZEROS, Kind, declare_zeros
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift, shift_all
+from .primitives import NUMBERS, primitive
 
 __all__ = [
     "MAKERS",
@@ -160,49 +161,6 @@ def refusal_of(func: Callable, remedy: str, name: str = "") -> str:
     )
 
 
-# ---- functions that NumPy does not have ----
-
-NUMBERS = frozenset({bool, int, float, complex})
-NO_TENSORS = PLAIN | {tuple, list}
-"""Classes without a level, looked up first: to miss an attribute takes longer."""
-
-
-def primitive(kernel: Callable, plain: bool = False) -> Callable:
-    """Make a function that dispatches as NumPy's functions do.
-
-    It is for operations on arrays that NumPy has no function for, such as adding at an index.
-
-    Parameters
-    ----------
-    kernel : callable
-        The function for plain arrays.
-    plain : bool
-        Whether it is NumPy code that dispatches: tensors outside of all levels run it as it is,
-        so that their hooks see NumPy's functions only.
-
-    Returns
-    -------
-    callable
-        The function to declare, and to call.
-    """
-
-    def function(*args: Value, **kwargs: Any) -> Value:
-        for arg in args:
-            if type(arg) in NO_TENSORS:
-                continue
-            level = getattr(type(arg), "level", None)
-            if level is not None and (level.depth or not plain):
-                return level.function(function, args, kwargs)
-        if type(args[0]) in NUMBERS:  # a transform has wrapped a number, which NumPy would convert
-            return kernel(np.reshape(args[0], ()), *args[1:], **kwargs)
-        return kernel(*args, **kwargs)
-
-    function.__name__ = function.__qualname__ = kernel.__name__
-    function.__module__, function.__doc__ = kernel.__module__, kernel.__doc__
-    function.body = kernel if plain else None  # type: ignore[attr-defined]
-    return function
-
-
 def _check_values(x: Value, passes: Callable, message: str) -> Value:
     """Return `x`, or raise where its values, those of all examples, do not pass a check."""
     if not passes(x):
@@ -234,6 +192,17 @@ def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
     -------
     Op
         The record, which is found by `func`.
+
+    Examples
+    --------
+    >>> import functier as ft
+    >>> swap = primitive(lambda x: x[::-1].copy())
+    >>> record = op(
+    ...     swap, "x", vmap=lambda k, x: np.flip(x, k), jvp={"x": lambda t: swap(t)},
+    ...     vjp={"x": lambda g: swap(g)},
+    ... )
+    >>> ft.grad(lambda x: swap(x)[0])(np.zeros(3))
+    array([0., 0., 1.])
     """
     zeros = facts.pop("zeros", None)
     record = OPS[func] = Op(func, params, arrays, **facts)
@@ -282,6 +251,14 @@ def elementwise(
     -------
     Op
         The record.
+
+    Examples
+    --------
+    >>> import functier as ft
+    >>> cube = primitive(lambda x: x * x * x)
+    >>> record = elementwise(cube, lambda g, x: g * 3 * x * x)
+    >>> float(ft.grad(cube)(2.0)), float(ft.grad(ft.grad(cube))(2.0))
+    (12.0, 12.0)
     """
     ufunc = isinstance(func, np.ufunc)
     names = ("x", "y", "z", "w")[: getattr(func, "nin", len(partials) or 1)]
@@ -385,6 +362,15 @@ def linear(
     -------
     Op
         The record.
+
+    Examples
+    --------
+    >>> import functier as ft
+    >>> half = primitive(lambda x: x / 2)
+    >>> record = linear(half, "x", vmap=lambda k, x: half(x), vjp={"x": lambda g: half(g)})
+    >>> value, tangent = ft.jvp(half, (3.0,), (1.0,))
+    >>> float(tangent)
+    0.5
     """
     facts.setdefault("zeros", "product" if jvp == "multilinear" else "linear")
     return op(func, params, arrays, family="linear", jvp=jvp, **facts)
@@ -402,6 +388,14 @@ def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
     -------
     Op
         The record.
+
+    Examples
+    --------
+    >>> import functier as ft
+    >>> sign = primitive(lambda x: 1.0 if x > 0 else -1.0)
+    >>> record = constant(sign, "x")
+    >>> float(ft.grad(lambda x: sign(x) * x)(-3.0))
+    -1.0
     """
     return op(func, params, arrays, family="constant", constant=True, **facts)
 
@@ -420,6 +414,14 @@ def composite(func: Callable, body: Callable) -> Op:
     -------
     Op
         The record.
+
+    Examples
+    --------
+    >>> import functier as ft
+    >>> distance = primitive(lambda a, b: abs(a - b))
+    >>> record = composite(distance, lambda a, b: np.abs(a - b))
+    >>> float(ft.grad(distance)(1.0, 3.0))
+    -1.0
     """
     return op(func, "", "", family="composite", body=body)
 
@@ -443,5 +445,15 @@ def unsupported(func: Callable, reason: str) -> None:
         The function that users call; a call with a tensor raises `UnsupportedError`.
     reason : str
         The rest of the message, which says what to write instead.
+
+    Examples
+    --------
+    >>> import functier as ft
+    >>> draw = primitive(lambda x: x)
+    >>> unsupported(draw, "write functier.random")
+    >>> ft.grad(draw)(1.0)
+    Traceback (most recent call last):
+    ...
+    functier.UnsupportedError: ... is not supported: write functier.random
     """
     UNSUPPORTED[func] = reason

@@ -379,7 +379,10 @@ repr of an array :: np.ones(3) :: len(repr(d * 1.0)) :: d = np.array([1.0, 2.5, 
 text by percent :: 2.0 :: 2.0 if '%.1f' % d == '2.0' else 3.0 :: d = V
 text of it :: 2.0 :: 2.0 if str(d) == '2.0' else 3.0 :: d = V
 format of it :: 2.0 :: 2.0 if f'{d:.1f}' == '2.0' else 3.0 :: d = V
-rounding :: np.array([0.6, 0.0, 0.0]) :: 2.0 if np.sum(d) == 0.6 else 3.0 ::
+rounding :: np.zeros(40) ::
+    2.0 if np.all(np.tanh(d) == np.tanh(np.linspace(0.1, 3, 40))) else 3.0 ::
+    d[:] = np.linspace(0.1, 3, 40) | d[:] = 0.0
+rounding of a sum :: np.array([0.6, 0.0, 0.0]) :: 2.0 if np.sum(d) == 0.6 else 3.0 ::
     d[:] = [0.1, 0.2, 0.3] | d[:] = [0.6, 0.0, 0.0]
 """
 
