@@ -216,7 +216,7 @@ class Call:
     ):
         self.op, self.given, self.names, self.operands = op, given, names, operands
         self.direct = direct
-        self.shapes: list[Shape] | None = None
+        self.shapes: tuple[Shape, ...] | None = None
 
     def telling(self) -> Sequence[int]:
         """Return the positions of the operands whose values determine the form of the result."""

@@ -95,9 +95,9 @@ class Rule:
             elif source == "index":
                 saved.append(position - call.names.index(call.names[position]))
             elif source == "shapes":
-                if call.shapes is None:  # one list for all operands, as there may be many
+                if call.shapes is None:  # one tuple for all operands, as there may be many
                     same = zip(call.names, values)
-                    call.shapes = [shape_of(v) for n, v in same if n == call.op.variadic]
+                    call.shapes = tuple([shape_of(v) for n, v in same if n == call.op.variadic])
                 saved.append(call.shapes)
             elif source == "sequence":
                 saved.append([v for n, v in zip(call.names, values) if n == name])

@@ -20,7 +20,7 @@ from .rule import times
 from .types import Function
 
 Kind = Literal[
-    "each", "factor", "kink", "linear", "selection", "choice", "product", "root", "power"
+    "each", "factor", "kink", "linear", "sum", "selection", "choice", "product", "root", "power"
 ]
 
 
@@ -33,8 +33,9 @@ class Zeros(NamedTuple):
         "each": an element depends on that of the (co)tangent; "root", "power" and "kink" are such
         rules, of square roots, powers and norms, and "factor" one that multiplies by the first
         value that it saves, which may be constant. "product" is a sum of such products. "linear":
-        the result of the rule for positive numbers tells, as that of a sum, of a "selection",
-        or of a "choice" among numbers that may be equal.
+        the result of the rule for positive numbers tells, as that of a "selection", or of a
+        "choice" among numbers that may be equal, and of a "sum", whose last saved value is its
+        ``where``: all of it moves where all of its operand does, unless that is empty or masked.
     masked : bool
         True where the last but one of the saved values is the ``where`` of a ufunc.
     """

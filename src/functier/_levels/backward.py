@@ -124,7 +124,9 @@ def _along_chain(
                 if fix:
                     if moves:  # nothing is noted of this one: all of the sum moves
                         moves.pop(key, None)
-                elif (wide or fix is None) and is_large(c):
+                elif (wide or fix is None) and (
+                    c.size > BIG if type(c) is ndarray else type(c) is not float64 and is_large(c)
+                ):
                     roots.clear()
                     more = key in grads
                     c = note_large(moves, here, rule, g, c, saved, alone, parent, floor, more)

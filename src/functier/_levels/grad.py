@@ -22,7 +22,7 @@ from .copies import SHARED
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
-from .kept import Keeping, alias_of, compare, given_arrays, keep, owned
+from .kept import Keeping, alias_of, compare, given_arrays, is_fixed, keep, owned
 from .level import Level
 from .memory import own_memory
 from .tape import node_numbers, node_of, output_rule
@@ -89,10 +89,7 @@ class GradLevel(Level):
             return ans
         joint = op.joint if len(mine) > 1 else None
         keeping = None
-        if len(mine) < len(call.operands) or call.given:
-            given = given_arrays(cls, (*call.operands, *call.given.values()))
-            if given:
-                keeping = Keeping(self, op.func, given, (ans, values))
+        others = len(mine) < len(call.operands) or call.given  # of which a rule may keep an array
         for i in mine:
             rule = op.vjp.get(call.names[i])
             if rule is None:
@@ -104,14 +101,16 @@ class GradLevel(Level):
                 fn, saved = rule.fn, rule.save(ans, call, values, i)
             else:
                 fn, saved = itemgetter(i), ()
-            if keeping is not None and saved:
+            if others and saved and not is_fixed(saved):
+                keeping = keeping or Keeping.of_call(self, call, (ans, values))
                 keeping.add(edges, call.operands[i]._extra, fn, saved, fix)
             else:
                 edges.append((call.operands[i]._extra, fn, saved, fix))
         if joint is not None:
             node, edges = node_of(edges), []
             saved = joint.save(ans, call, values, 0)
-            if keeping is not None:
+            if others:
+                keeping = Keeping.of_call(self, call, (ans, values))
                 keeping.add(edges, node, joint.fn, saved, None)
             else:
                 edges.append((node, joint.fn, saved, None))

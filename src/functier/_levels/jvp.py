@@ -30,7 +30,7 @@ from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .level import Level
 from .moves import (
-    Later,
+    SPREADING,
     chosen,
     either,
     either_later,
@@ -42,6 +42,7 @@ from .moves import (
     later,
     now,
     probe,
+    question,
     rough,
     through,
     with_kinks,
@@ -55,7 +56,6 @@ ndarray = np.ndarray
 float64 = np.float64
 NUMBERS = float, complex
 WEAK = int, float, complex
-SPREADING = "linear", "selection", "choice"
 KINKED = "kink", "choice"
 
 
@@ -77,7 +77,7 @@ class JvpLevel(Level):
                 all_of_it = all(t.tolist())
             else:
                 all_of_it = type(t) in (ndarray, float64) and bool(t.all())
-            moves = None if all_of_it else Later(np.not_equal, (t, 0))
+            moves = None if all_of_it else question(np.not_equal, (t, 0))
             found.append(self.pair(x if type(x) is ndarray else self.lower(x), t, moves))
         return found
 
@@ -196,7 +196,7 @@ class JvpLevel(Level):
         if jvp == "linear" and name in op.vjp:
             kernel = op.kernel
             if moves is not None:
-                moves = through(partial(kernel, **given), x._extra, (), moves)
+                moves = through(partial(kernel, **given), value, (), moves)
             return self.outputs(kernel(value, **given), kernel(x._extra, **given), True, moves)
         rule = jvp.get(name) if type(jvp) is dict else None
         if rule is None or rule._direct is None or op.family == "elementwise":
@@ -255,8 +255,10 @@ class JvpLevel(Level):
 def moves_of(op: Op, rule: Function, x: Any, saved: tuple, ans: Value) -> Any:
     """Return where the result of a rule moves with the operand `x`."""
     kind, moves = kind_of(rule), x._moves
+    if kind == "sum" and moves is None and saved[-1] is True and 0 not in shape_of(x._value):
+        return None
     if kind in SPREADING:
-        moves = through(rule, x._extra, saved, moves)
+        moves = through(rule, x._value, saved, moves)
     elif moves is not None and (kind is None or (kind == "kink" and op.family != "elementwise")):
         moves = rough(moves)
     return kinked(moves, *kink_at(kind, ans)) if kind in KINKED else moves
@@ -473,5 +475,5 @@ if type(value) in NUMBERS or type(t) in NUMBERS:  # numbers have no items
     return level.getitem(x, index)
 y._value, y._extra, y._moves = value[index], t[index], x._moves
 if x._moves is not None:
-    y._moves = through(getitem, t, (index,), x._moves)
+    y._moves = through(getitem, value, (index,), x._moves)
 """

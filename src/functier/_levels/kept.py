@@ -35,6 +35,7 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.numpy_facts import PLAIN, name_of, shape_of
 from .._core.observers import RULES
+from .._core.op import Call
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._mutation.array import Array, settle
@@ -52,6 +53,7 @@ ROW, DISTANCES = 1021, (251, 257, 263)
 """The length of rows, and distances of elements; one that divides no axis of the array is taken."""
 
 FIXED = PLAIN - {ndarray}
+PARTS = FIXED | {tuple}
 READ_ONCE = {np.matmul, matmul, np.dot, np.inner, np.matvec, np.vecmat}
 """Products, which read a large operand once where the other one and the result are small."""
 
@@ -191,9 +193,11 @@ def given_arrays(cls: type, given: Iterable) -> list:
 def is_fixed(x: Sequence) -> bool:
     """Tell if a tuple, or a list, has plain values alone, as a shape does, or tuples of these."""
     kinds = {*map(type, x)}
-    return kinds <= FIXED or (
-        kinds == {tuple} and FIXED.issuperset(map(type, chain.from_iterable(x)))
-    )
+    if kinds <= FIXED:
+        return True
+    if kinds == {tuple}:  # shapes
+        return FIXED.issuperset(map(type, chain.from_iterable(x)))
+    return kinds <= PARTS and all([is_fixed(y) for y in x if type(y) is tuple])
 
 
 class Keeping:
@@ -210,8 +214,17 @@ class Keeping:
         self.found: list[Fingerprint] | None = None
         self.objects: dict[int, tuple] = {}
 
+    @classmethod
+    def of_call(cls, level: Any, call: Call, results: tuple) -> "Keeping":
+        """Return that of a call at `level`, with the arguments that are not its tensors."""
+        given = given_arrays(level.cls, (*call.operands, *call.given.values()))
+        return cls(level, call.op.func, given, results)
+
     def add(self, edges: list, parent: Node, rule: Function, saved: tuple, fix: Any) -> None:
         """Add the edge to `parent` to `edges`, after those that compare what it keeps."""
+        if self.given == []:
+            edges.append((parent, rule, saved, fix))
+            return
         kept = []
         for x in saved:
             kind = type(x)

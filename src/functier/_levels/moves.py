@@ -17,6 +17,7 @@ from .._core.zeros import kind_of, zeros_of
 
 GOLDEN = 0.6180339887498949
 DEPTH = 8
+SPREADING = "linear", "sum", "selection", "choice"
 Moves = Value | None
 Looked = tuple[Value, Moves]
 
@@ -31,7 +32,7 @@ def follow(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) ->
     if facts is None or c is None or type(c) is tuple or dtype_of(c).kind not in "fc":
         return c, None
     kind, masked = facts
-    if kind in ("linear", "selection", "choice"):
+    if kind in SPREADING:
         moves = np.not_equal(rule(probe(g, moves), *saved), 0)
     elif kind == "product":
         c, moves = follow_product(rule, g, moves, saved, alone)
@@ -98,8 +99,17 @@ class Later:
 
     __slots__ = ("args", "depth", "find", "kinks")
 
-    def __init__(self, find: Callable[..., Moves], args: tuple, depth: int = 1, kinks: Kinks = ()):
-        self.find, self.args, self.depth, self.kinks = find, args, depth, kinks
+    find: Callable[..., Moves]
+    args: tuple
+    depth: int
+    kinks: Kinks
+
+
+def question(find: Callable[..., Moves], args: tuple, depth: int = 1, kinks: Kinks = ()) -> Later:
+    """Return the question ``find(*args)``; a constructor of the class costs twice as much."""
+    made = Later()
+    made.find, made.args, made.depth, made.kinks = find, args, depth, kinks
+    return made
 
 
 def now(moves: Any) -> Moves:
@@ -118,19 +128,22 @@ def kinks_of(*moves: Any) -> Kinks:
 
 def with_kinks(moves: Any, kinks: Kinks) -> Any:
     """Return `moves` with these kinks."""
-    return Later(now, (moves,), depth_of(moves), kinks) if kinks else moves
+    return question(now, (moves,), depth_of(moves), kinks) if kinks else moves
 
 
 def rough(*moves: Any) -> Any:
     """Return the kinks alone, for a result of which all moves."""
-    return with_kinks(None, kinks_of(*moves))
+    for m in moves:
+        if type(m) is Later and m.kinks:
+            return with_kinks(None, kinks_of(*moves))
+    return None
 
 
 def kinked(moves: Any, x: Value, y: Value = 0) -> Later:
     """Return `moves` with one more kink, where two values are equal."""
     if moves is None:
-        return Later(now, (None,), 0, ((x, y),))
-    return Later(now, (moves,), depth_of(moves), (*kinks_of(moves), (x, y)))
+        return question(now, (None,), 0, ((x, y),))
+    return question(now, (moves,), depth_of(moves), (*kinks_of(moves), (x, y)))
 
 
 def depth_of(moves: Any) -> int:
@@ -146,19 +159,19 @@ def later(find: Callable[..., Moves], given: Sequence, *args: Any) -> Later | No
             depth = moves.depth + 1
     if depth > DEPTH:
         return with_kinks(None, kinks)
-    return Later(find, (given, *args), depth, kinks)
+    return question(find, (given, *args), depth, kinks)
 
 
 def either_later(a: Any, b: Any) -> Any:
     """Return the question where one of two tangents moves."""
     if a is b:
         return a
+    if type(a) is Later is type(b) and not a.kinks and not b.kinks:
+        depth = a.depth if a.depth > b.depth else b.depth  # as `later` does, with less work
+        return None if depth >= DEPTH else question(_either_now, ((a, b),), depth + 1)
     if a is None or b is None:
-        return with_kinks(None, kinks_of(a, b))
-    if type(a) is not Later or type(b) is not Later or a.kinks or b.kinks:
-        return later(_either_now, (a, b))
-    depth = 1 + (a.depth if a.depth > b.depth else b.depth)  # as `later` does, with less work
-    return Later(_either_now, ((a, b),), depth) if depth <= DEPTH else None
+        return rough(a, b)
+    return later(_either_now, (a, b))
 
 
 def _either_now(given: Sequence) -> Moves:
@@ -178,12 +191,12 @@ def _both_now(given: Sequence) -> Moves:
 
 
 def through(rule: Function, t: Value, saved: tuple, moves: Any) -> Later | None:
-    """Return the question for the result of a linear rule."""
+    """Return the question for the result of a linear rule; `t` has the form of its operand."""
     depth, kinks = (moves.depth + 1, moves.kinks) if type(moves) is Later else (1, ())
     if depth > DEPTH:
         return with_kinks(None, kinks)
     shape, dtype = (t.shape, t.dtype) if type(t) is np.ndarray else (shape_of(t), dtype_of(t))
-    return Later(_through_now, (moves, rule, shape, dtype, saved), depth, kinks)
+    return question(_through_now, (moves, rule, shape, dtype, saved), depth, kinks)
 
 
 def _through_now(moves: Any, rule: Function, shape: Shape, dtype: np.dtype, saved: tuple) -> Value:

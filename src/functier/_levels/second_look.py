@@ -13,7 +13,6 @@ import numpy as np
 
 from .._core.numpy_facts import BIG, SCALARS, dtype_of, shape_of
 from .._core.rule import negated, times, unchanged
-from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._core.unsettled import are_settled, is_trusted
 from .._core.zeros import kind_of
@@ -52,21 +51,25 @@ pass that runs in such a rule starts from them."""
 
 def may_be_large(g: Any) -> bool:
     """Tell if a cotangent that is no plain array is large, or has several that may be."""
-    if type(g) in WITHOUT_ARRAY:
-        return False
-    while type(g) is not ndarray:
-        if not isinstance(g, Tensor):
-            return isinstance(g, (tuple, list, ndarray))
-        g = g._value
+    try:
+        while (kind := type(g)) is not ndarray:
+            if kind in WITHOUT_ARRAY:
+                return False
+            g = g._value  # without a question: most are tensors
+    except AttributeError:
+        return isinstance(g, (tuple, list, ndarray))
     return g.size > BIG
 
 
 def is_large(c: Any) -> bool:
     """Tell if an array, or that in a tensor, is large."""
-    while type(c) is not ndarray:
-        if not isinstance(c, Tensor):
-            return isinstance(c, ndarray) and c.size > BIG
-        c = c._value
+    try:
+        while (kind := type(c)) is not ndarray:
+            if kind in WITHOUT_ARRAY:
+                return False
+            c = c._value
+    except AttributeError:
+        return isinstance(c, ndarray) and c.size > BIG
     return c.size > BIG
 
 
@@ -82,7 +85,7 @@ def note_large(
     """
     kind = kind_of(rule)
     moves = noted.get(node)
-    if kind in ("selection", "choice") or (kind == "linear" and moves is not None):
+    if kind in ("selection", "choice") or (kind in ("linear", "sum") and moves is not None):
         moves = through(rule, g, saved, moves)
     elif kind == "factor":
         moves = later(_factor_now, (moves,), saved[0]) if alone else moves

@@ -46,7 +46,9 @@ def _concatenate_vmap(
     return np.concatenate(arrays, shift(axis, k, np.ndim(arrays[0]) - k), **options)
 
 
-def _concatenate_vjp(g: Value, index: Index, shapes: list[Shape], axis: int | None = 0) -> Value:
+def _concatenate_vjp(
+    g: Value, index: Index, shapes: Sequence[Shape], axis: int | None = 0
+) -> Value:
     """Return the part of `g` that belongs to operand `index`."""
     if axis is None:
         sizes = [int(np.prod(s, dtype=int)) for s in shapes[: index + 1]]

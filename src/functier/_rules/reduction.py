@@ -81,7 +81,7 @@ op(
     vmap=reduction_vmap(_sum),
     jvp={"a": _sum_jvp},
     vjp={"a": _sum_vjp},
-    zeros="linear",
+    zeros="sum",
 )
 
 
