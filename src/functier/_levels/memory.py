@@ -146,9 +146,9 @@ def fix_shared(x: Any, leaves: Sequence[Value]) -> Any:
 
 def fix_unmapped(inner: list[Any], leaves: Sequence[Value], dims: Sequence[int | None]) -> None:
     """Do so for the leaves of a mapped function's arguments that have no axis in `dims`."""
-    mapped = [x for x, dim in zip(leaves, dims) if dim is not None]
     for i, dim in enumerate(dims):
         if dim is None and type(inner[i]) is ndarray:
+            mapped = [x for x, d in zip(leaves, dims) if d is not None]
             inner[i] = fix_shared(inner[i], mapped)
 
 

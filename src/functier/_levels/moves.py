@@ -168,7 +168,11 @@ def either_later(a: Any, b: Any) -> Any:
         return a
     if type(a) is Later is type(b) and not a.kinks and not b.kinks:
         depth = a.depth if a.depth > b.depth else b.depth  # as `later` does, with less work
-        return None if depth >= DEPTH else question(_either_now, ((a, b),), depth + 1)
+        if depth >= DEPTH:
+            return None
+        made = Later()
+        made.find, made.args, made.depth, made.kinks = _either_now, ((a, b),), depth + 1, ()
+        return made
     if a is None or b is None:
         return rough(a, b)
     return later(_either_now, (a, b))
