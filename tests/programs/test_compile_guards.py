@@ -510,3 +510,28 @@ ANSWERING = Answering()
 
 def test_a_global_object_runs_no_code_of_its_class():
     assert ft.compile(lambda x: x * (ANSWERING is not None))(2.0) == 2.0
+
+
+STANDING = """
+class Base:
+    def __init__(self, module):
+        self.module = module
+    def __getattr__(self, name):
+        return getattr(self.module, name)
+class Standing(Base):
+    def __getattr__(self, name):
+        return super().__getattr__(name)
+rate = 2.0
+def f(x):
+    return x * stand.rate
+"""
+
+
+def test_an_object_that_a_package_puts_in_its_place_may_hold_the_classes_of_the_code(monkeypatch):
+    user = module(STANDING)
+    user.stand = user.Standing(user)
+    monkeypatch.setitem(sys.modules, user.__name__, user.stand)
+    compiled = check(user.f, (3.0,), (4.0,))
+    assert len(compiled.programs) == 1
+    user.rate = 3.0
+    assert compiled(3.0) == 9.0

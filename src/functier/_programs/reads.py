@@ -30,7 +30,7 @@ from .._core.reached import EMPTY, contents, reached_from
 from .._core.tensor import Tensor
 from .captured import gives_view, is_view
 from .guards import slot_of
-from .homes import HOME, LIBRARIES, home_of, is_followed, is_of_user
+from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
 from .observed import MISSING
 from .outside import Outside
@@ -87,10 +87,7 @@ class Reads(Outside):
         kind = type(owner)
         if kind is ModuleType or isinstance(owner, ModuleType):
             if id(owner) in self.outer:
-                if (
-                    name not in vars(owner)
-                    and home_of(getattr(owner, "__file__", "") or "") == "library"
-                ):
+                if name not in vars(owner) and home_of(file_of(owner)) == "library":
                     getattr(owner, name, None)  # which may load it
                 self.entry(vars(owner), name, f"{owner.__name__}.{name}")
             return
