@@ -61,7 +61,7 @@ def home_of_code(code: CodeType, names: dict) -> str:
         if "_tuple_new" in names:  # the constructor of a named tuple
             return "library"
         module = sys.modules.get(names.get("__name__", ""))
-        if names_of(module) is names:
+        if namespace_of(module) is names:
             path = file_of(module) or path
     return home_of(path)
 
@@ -82,7 +82,7 @@ def home_of_class(kind: Any) -> str:
     return home_of(path) if path else "user"
 
 
-def names_of(module: Any) -> dict:
+def namespace_of(module: Any) -> dict:
     """Return the names of a module; none for an object that a package has put there."""
     is_module = issubclass(type(module), ModuleType)
     return object.__getattribute__(module, "__dict__") if is_module else {}
@@ -90,7 +90,7 @@ def names_of(module: Any) -> dict:
 
 def file_of(module: Any) -> str:
     """Return the file of a module, or an empty text; run no ``__getattr__`` that is the user's."""
-    path = names_of(module).get("__file__")
+    path = namespace_of(module).get("__file__")
     return path if type(path) is str else ""
 
 

@@ -30,7 +30,7 @@ from .._core.reached import EMPTY, contents, reached_from
 from .._core.tensor import Tensor
 from .captured import gives_view, is_view
 from .guards import slot_of
-from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user, names_of
+from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user, namespace_of
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
 from .observed import MISSING
 from .outside import Outside
@@ -388,7 +388,7 @@ class Reads(Outside):
 
     def module(self, x: ModuleType) -> None:
         """Note a module that an import has found otherwise, such as one that was not loaded."""
-        name = names_of(x).get("__name__")
+        name = namespace_of(x).get("__name__")
         if id(x) not in self.outer and type(name) is str and sys.modules.get(name) is x:
             self.entry(sys.modules, name, f"the module {name}")
 
