@@ -346,6 +346,29 @@ def test_what_adopted_code_calls_is_refused(given):
         ft.adopt(given)
 
 
+def test_the_module_behind_an_object_that_a_package_puts_in_its_place_is_adopted(tmp_path):
+    text = """
+        import sys
+        from math import sqrt
+        class Stand:
+            def __init__(self, module):
+                self.module = module
+            def __getattr__(self, name):
+                return getattr(self.module, name)
+        def root(x):
+            return sqrt(float(x))
+        sys.modules[__name__] = Stand(sys.modules[__name__])
+    """
+    write(tmp_path, {"standing/__init__.py": text, "standing/inner.py": text})
+    with importable(tmp_path):
+        importlib.import_module("standing.inner")
+        outer, inner = sys.modules["standing"], sys.modules["standing.inner"]
+        for given in ("standing", outer.root):
+            with ft.adopt(given) as adopted:
+                assert ft.grad(outer.root)(4.0) == ft.grad(inner.root)(4.0) == 0.25
+                assert "standing): 2 modules," in repr(adopted)
+
+
 @pytest.mark.parametrize("given", [3, None, [1], object(), types.SimpleNamespace()])
 def test_an_object_without_a_module_is_refused(given):
     with pytest.raises(TypeError, match="is not a module and belongs to none; give a module"):

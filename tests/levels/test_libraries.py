@@ -7,6 +7,7 @@ import importlib
 import re
 import sys
 import textwrap
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -84,6 +85,11 @@ LIBRARY = {
         from numpy import full as filled
         def f(x):
             return filled(2, x)
+        """,
+    "Python's own": """
+        from statistics import NormalDist
+        def f(x):
+            return NormalDist().cdf(x) * x
         """,
     "a helper": """
         import numpy as np
@@ -177,6 +183,15 @@ def test_what_is_adopted_already_is_not_named_again(library):
             ft.vmap(f)(X)
         except ft.LevelError as error:
             assert "adopt" not in str(error)
+
+
+def test_a_module_of_pythons_own_is_named_to_an_adopted_library_and_to_the_user(library):
+    f = library(LIBRARY["Python's own"])
+    with ft.adopt("surveyed"):
+        for called in (f, NormalDist().cdf, lambda x: NormalDist(x, 1.0).cdf(1.0)):
+            assert ADOPTION.search(message(lambda f: ft.grad(f)(0.5), called))[1] == "statistics"
+    text = message(lambda f: ft.grad(f)(0.5), NormalDist().inv_cdf)  # compiled
+    assert "adopt" not in text and "; write " in text
 
 
 # ---- compiled functions ----

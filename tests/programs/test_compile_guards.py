@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import importlib
 import sys
 import textwrap
 import types
@@ -510,3 +511,77 @@ ANSWERING = Answering()
 
 def test_a_global_object_runs_no_code_of_its_class():
     assert ft.compile(lambda x: x * (ANSWERING is not None))(2.0) == 2.0
+
+
+IMPORTS = {
+    "relative": "from .settings import rate",
+    "of a module": "from . import settings; rate = settings.rate",
+    "absolute": "import user_pack.settings as found; rate = found.rate",
+    "importlib": "rate = importlib.import_module('.settings', __package__).rate",
+    "getattr": "rate = getattr(importlib.import_module('user_pack.settings'), 'rate')",
+    "vars": "rate = vars(importlib.import_module('user_pack.settings'))['rate']",
+    "__import__": "rate = __import__('settings', globals(), None, ('rate',), 1).rate",
+}
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+@pytest.mark.parametrize("way", IMPORTS)
+def test_a_module_that_the_function_imports_is_watched(way, loaded, tmp_path, monkeypatch):
+    (tmp_path / "user_pack").mkdir()
+    text = f"import importlib, inspect\ndef f(x):\n    {IMPORTS[way]}\n    return x * rate\n"
+    files = {"__init__": "", "settings": "rate = 2.0\ndef g(): pass\n", "model": text}
+    for name, source in files.items():
+        (tmp_path / f"user_pack/{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ["user_pack", "user_pack.model", "user_pack.settings"]
+    try:
+        model = importlib.import_module("user_pack.model")
+        if loaded:
+            importlib.import_module("user_pack.settings")
+        compiled = ft.compile(model.f)
+        assert compiled(1.0) == compiled(1.0) == 2.0
+        sys.modules["user_pack.settings"].rate = 3.0
+        assert compiled(1.0) == 3.0
+    finally:
+        for name in names:
+            sys.modules.pop(name, None)
+
+
+def test_a_write_to_a_module_that_importlib_gives_is_made_in_each_call(monkeypatch):
+    user = module("rate = 2.0", "user_settings")
+    monkeypatch.setitem(sys.modules, "user_settings", user)
+
+    def f(x):
+        importlib.import_module("user_settings").rate = 5.0
+        return x * 2.0
+
+    compiled = ft.compile(f)
+    for _ in range(3):
+        user.rate = 2.0
+        assert (compiled(1.0), user.rate) == (2.0, 5.0)
+
+
+STANDING = """
+class Base:
+    def __init__(self, module):
+        self.module = module
+    def __getattr__(self, name):
+        return getattr(self.module, name)
+class Standing(Base):
+    def __getattr__(self, name):
+        return super().__getattr__(name)
+rate = 2.0
+def f(x):
+    import user_module
+    return x * stand.rate * user_module.rate
+"""
+
+
+def test_an_object_that_a_package_puts_in_its_place_may_hold_the_classes_of_the_code(monkeypatch):
+    user = module(STANDING)
+    user.stand = user.Standing(user)
+    monkeypatch.setitem(sys.modules, user.__name__, user.stand)
+    compiled = check(user.f, (3.0,), (4.0,))
+    assert len(compiled.programs) == 1
+    user.rate = 3.0
+    assert compiled(3.0) == 27.0

@@ -192,10 +192,12 @@ class Use:
             return TWIN_OF_SCIPY.format(name=twin)
         places = [i for i, frame in enumerate(self.inside) if is_foreign(frame)]
         found = self.adoption(places[-1]) if places else None
+        if not found and self.inside and (places or self.text in OF_LIBRARY):
+            found = self.adoption(len(self.inside) - 1)
         frame = adopted_frame() if self.asked and not found else None
         if frame is not None and frame is not self.frame:
             return self.place(frame)
-        if places:
+        if places or found:
             return found
         name = self.makers_import()
         return line_to_change(self.frame, name) if name and self.frame else None
@@ -231,6 +233,8 @@ class Use:
         frame = self.inside[place]
         names = frame.f_globals
         module = names.get("__name__", "")
+        if not is_foreign(frame) and module.partition(".")[0] not in sys.stdlib_module_names:
+            return None
         if vars(sys.modules.get(module, sys)) is not names:
             return None
         if id(names) in GLOBALS or module.startswith("scipy.") or not is_plain_python(names):

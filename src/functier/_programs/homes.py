@@ -9,7 +9,7 @@ import functools
 import os
 import sys
 import sysconfig
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy
@@ -61,8 +61,8 @@ def home_of_code(code: CodeType, names: dict) -> str:
         if "_tuple_new" in names:  # the constructor of a named tuple
             return "library"
         module = sys.modules.get(names.get("__name__", ""))
-        if module is not None and vars(module) is names:
-            path = getattr(module, "__file__", None) or path
+        if namespace_of(module) is names:
+            path = file_of(module) or path
     return home_of(path)
 
 
@@ -78,8 +78,20 @@ def home_of_class(kind: Any) -> str:
         return "C"
     name = kind.__dict__.get("__module__")
     module = sys.modules.get(name) if type(name) is str else None
-    path = getattr(module, "__file__", None)
-    return home_of(path) if type(path) is str else "user"
+    path = file_of(module)
+    return home_of(path) if path else "user"
+
+
+def namespace_of(module: Any) -> dict:
+    """Return the names of a module; none for an object that a package has put there."""
+    is_module = issubclass(type(module), ModuleType)
+    return object.__getattribute__(module, "__dict__") if is_module else {}
+
+
+def file_of(module: Any) -> str:
+    """Return the file of a module, or an empty text; run no ``__getattr__`` that is the user's."""
+    path = namespace_of(module).get("__file__")
+    return path if type(path) is str else ""
 
 
 def is_of_user(kind: type) -> bool:

@@ -30,7 +30,7 @@ from .._core.reached import EMPTY, contents, reached_from
 from .._core.tensor import Tensor
 from .captured import gives_view, is_view
 from .guards import slot_of
-from .homes import HOME, LIBRARIES, home_of, is_followed, is_of_user
+from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user, namespace_of
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
 from .observed import MISSING
 from .outside import Outside
@@ -87,10 +87,7 @@ class Reads(Outside):
         kind = type(owner)
         if kind is ModuleType or isinstance(owner, ModuleType):
             if id(owner) in self.outer:
-                if (
-                    name not in vars(owner)
-                    and home_of(getattr(owner, "__file__", "") or "") == "library"
-                ):
+                if name not in vars(owner) and home_of(file_of(owner)) == "library":
                     getattr(owner, name, None)  # which may load it
                 self.entry(vars(owner), name, f"{owner.__name__}.{name}")
             return
@@ -256,6 +253,8 @@ class Reads(Outside):
         for x in given:
             if callable(x):
                 self.call_later(x)
+            elif isinstance(x, ModuleType):
+                self.module(x)
         if kind is FunctionType:
             self.enter(callee)
             if not is_followed(original(callee)):
@@ -373,10 +372,24 @@ class Reads(Outside):
                 self.deep(x, type(callee) is FunctionType)
 
     def imports(self, name: str, fromlist: Any, level: int = 0) -> None:
-        module = sys.modules.get(name)
-        if not level and module is not None and not fromlist:
+        if level:
+            package = frame_of_code().f_globals.get("__package__")
+            if type(package) is not str:
+                return self.unwatched("it imports from a package that is not known")
+            parts = package.split(".")
+            name = ".".join([*parts[: len(parts) + 1 - level], *([name] if name else [])])
+        elif sys.modules.get(name) is not None and not fromlist:
             name = name.partition(".")[0]
-        if not level and name in sys.modules:
+        if name in sys.modules:
+            found = self.entry(sys.modules, name, f"the module {name}")
+            if not isinstance(found, ModuleType):  # an object there, whose code the import runs
+                self.attribute(found, "__spec__")
+        return None
+
+    def module(self, x: ModuleType) -> None:
+        """Note a module that an import has found otherwise, such as one that was not loaded."""
+        name = namespace_of(x).get("__name__")
+        if id(x) not in self.outer and type(name) is str and sys.modules.get(name) is x:
             self.entry(sys.modules, name, f"the module {name}")
 
     # ---- effects ----

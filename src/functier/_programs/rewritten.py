@@ -11,7 +11,7 @@ import os
 import threading
 from _thread import get_ident
 from collections.abc import Callable
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -68,6 +68,8 @@ def _of_known(name: str) -> Callable:
         if reads is not None:
             outer = reads.outer
             kind = type(owner)
+            if issubclass(kind, ModuleType):
+                reads.module(owner)
             if id(owner) in outer or id(kind) in outer or kind is super or kind is ndarray:
                 getattr(reads, name)(owner, *given)
 
