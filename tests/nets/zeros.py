@@ -54,7 +54,7 @@ STAGES = {
         0.0: """max(stack([z, 0.0 * z + 1.0])); select([z > 1.0], [z], 0.0); where(z > 1.0, z, 0.0)
             where(z != 0.0, z / z, 1.0); sum(pair(z), where=False); maximum(z - 1.0, 0.0); 0.0 * z
             sign(z + 1.0) - 1.0; pair(z) @ zeros(2); clip(z, 1.0, 2.0); minimum(z, -1.0)
-            maximum(z, 1.0); floor(z + 0.5)""",
+            maximum(z, 1.0); floor(z + 0.5); sum(pair(z)[:0])""",
     },
     "beside": {  # beside something infinite that is not used
         1.0: """where(z > 0.0, special.xlogy(z, z), special.entr(z - 1.0)); fmax(z, sqrt(z - 1.0))
