@@ -25,7 +25,7 @@ PLACES = {
     "accumulation._slice_places": "more elements are repeated, which the rules leave out",
     "axes.broadcast_back": "it asks for the known type",
     "axes.is_known_false": "a choice is left out where no element needs it",
-    "constructors.primitive.function": "Python's numbers are wrapped alike",
+    "primitives.primitive.function": "Python's numbers are wrapped alike",
     "constructors.reduce_kernel.kernel": "the same function without its wrapper",
     "creation._arange": "the form is a guard",
     "scipy.stats.samples.arrange": "it asks for the known type",
