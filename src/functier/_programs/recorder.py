@@ -146,7 +146,7 @@ class RecordLevel(Level):
         if self.reads is not None and self.reads.those_of(x):
             tensor = self.lift(x)
             if tensor is not None:
-                return tensor._extra
+                return tensor.parts()[1]
             self.reads.array(x)
         found = self.arrays.get(id(x))
         if x.nbytes > COPIED:
@@ -459,7 +459,7 @@ class RecordLevel(Level):
         mark_first(self.nodes)
         self.check_constants()
         returned = [self.returned(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
-        extra = [x._extra for _, x in self.captured.values()]
+        extra = [x.parts()[1] for _, x in self.captured.values()]
         inputs, nodes = (
             [*self.inputs, *extra],
             [*self.inputs, *extra, *self.nodes[len(self.inputs) :]],
