@@ -241,6 +241,17 @@ def _by_steps(form: ndarray) -> Axes:
     return sorted(range(form.ndim), key=lambda axis: -steps[axis])
 
 
+NO_OPERANDS = "axes", "axis"
+"""Parameters whose lists are no operands."""
+
+
+def _form_of(x: Any) -> Shape:
+    """Return the shape of an operand, which may be a list."""
+    if type(x) is not list and type(x) is not tuple:
+        return np.shape(x)
+    return (len(x), *(_form_of(x[0]) if x else ()))
+
+
 def _axes_by_model(func: Function, args: tuple, kwargs: dict, rows: range | None) -> Axes:
     """Return the axes of NumPy's own result for operands with two elements along each axis.
 
@@ -254,6 +265,8 @@ def _axes_by_model(func: Function, args: tuple, kwargs: dict, rows: range | None
             window = x.level.window(x)
         elif type(x) is ndarray:
             window = x
+        elif type(x) is list:  # an operand; axes are in tuples, or have their name
+            window = x = np.ones(_form_of(x))
         else:
             return x
         in_rows = in_rows and window.flags.c_contiguous
@@ -264,7 +277,13 @@ def _axes_by_model(func: Function, args: tuple, kwargs: dict, rows: range | None
         values = 1 + np.indices(window.shape).sum(0) % 2
         return laid_as(window, (values / 2 if x.dtype.kind in "fc" else values).astype(x.dtype))
 
-    models = tree_map(small, args), tree_map(small, kwargs)
+    def model(x: Any) -> Any:
+        return small(x) if type(x) is list else tree_map(small, x)
+
+    models = (
+        [model(x) for x in args],
+        {name: x if name in NO_OPERANDS else model(x) for name, x in kwargs.items()},
+    )
     if in_rows and rows is not None:
         return rows
     with np.errstate(all="ignore"):
