@@ -22,9 +22,6 @@ REASONS = {
     r"scipy_stats_tests\.(student|intervals|choices|kolmogorov|places)-.* value another": (
         "the row leaves out the attributes of a result, which a program does not return"
     ),
-    r"indexing\.insert-.* vmap another order in memory": (
-        "a batch of insert lies as NumPy's example in eager mode, and in rows in a program"
-    ),
     r"scipy_spatial\.ofpairs.* vmap another order in memory": (
         "each example lies as NumPy's, and the examples among each other or not"
     ),
