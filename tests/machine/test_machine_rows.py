@@ -79,12 +79,6 @@ FAULTS = {
     "a sum that begins with another zero": (
         "composite.linspace-d[]-0.0,1", lambda patch: patch.setattr(sums, "NOTHING", -0.0),
     ),
-    "two declarations of one function": (
-        "scipy_signal.bothways-d[2],d[3],d[6]-padtype=even",
-        lambda patch: patch.setattr(
-            routines.Routine, "declare", lambda self, name, text: DECLARE(self, name, f"{text} ;")
-        ),
-    ),
 }  # fmt: skip
 DECLARE = routines.Routine.declare
 

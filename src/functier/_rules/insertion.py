@@ -114,4 +114,4 @@ def _insert(arr: Value, obj: Value, values: Value, axis: int | None = None) -> V
     shape = (*arr.shape[:axis], length, *arr.shape[axis + 1 :])
     new = np.astype(np.broadcast_to(values, shape), arr.dtype)
     whole = np.concatenate([arr, new], axis)
-    return read_at(whole, (slice(None),) * axis + (_insertion_order(places, n, length),))
+    return np.take(whole, _insertion_order(places, n, length), axis)
