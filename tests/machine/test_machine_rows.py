@@ -79,6 +79,12 @@ FAULTS = {
     "a sum that begins with another zero": (
         "composite.linspace-d[]-0.0,1", lambda patch: patch.setattr(sums, "NOTHING", -0.0),
     ),
+    "two declarations of one function": (
+        "scipy_interpolate.CubicSpline-d[6],d[6],d[3]",
+        lambda patch: patch.setattr(
+            routines.Routine, "declare", lambda self, name, text: DECLARE(self, name, f"{text} ;")
+        ),
+    ),
 }  # fmt: skip
 DECLARE = routines.Routine.declare
 
