@@ -115,7 +115,7 @@ class Level(level.Level):
         raise NotImplementedError
 
     def lower(self, x: Any) -> Value:
-        """Return the value of `x` one level out; what is no tensor of this level is itself.
+        """Return the value of `x` one level out; other values come back as they are.
 
         Raises
         ------

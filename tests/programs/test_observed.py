@@ -963,7 +963,7 @@ PLACE = [["PUSH_NULL", None], ["SWAP", 2]][: 1 if module.EMPTY_ABOVE else 2]
 
 
 def deepest(code):
-    """How many places of the stack are ever filled: by `dis` alone, also where errors go."""
+    """Return the most places of the stack that are filled, by `dis` alone, also where errors go."""
     found, given = list(dis.get_instructions(code)), dis.stack_effect(RETURN_GENERATOR)
     number = {use.offset: n for n, use in enumerate(found)}
     begins = any(use.opcode == RETURN_GENERATOR for use in found) and not given

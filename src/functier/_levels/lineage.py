@@ -29,7 +29,7 @@ def levels_of(cls: type) -> list[Any]:
 
 
 def inward(x: Value) -> Iterator[Tensor]:
-    """Yield `x`, the tensor that is its value, and so on, up to a value that is none."""
+    """Yield `x`, the tensor inside it, and so on, up to the innermost one."""
     while isinstance(x, Tensor):
         yield x
         x = x._value

@@ -242,7 +242,7 @@ def _by_steps(form: ndarray) -> Axes:
 
 
 NO_OPERANDS = "axes", "axis"
-"""Parameters whose lists are no operands."""
+"""Parameters that may be lists, and hold no operand."""
 
 
 def _form_of(x: Any) -> Shape:
@@ -277,12 +277,12 @@ def _axes_by_model(func: Function, args: tuple, kwargs: dict, rows: range | None
         values = 1 + np.indices(window.shape).sum(0) % 2
         return laid_as(window, (values / 2 if x.dtype.kind in "fc" else values).astype(x.dtype))
 
-    def model(x: Any) -> Any:
+    def reduced(x: Any) -> Any:
         return small(x) if type(x) is list else tree_map(small, x)
 
     models = (
-        [model(x) for x in args],
-        {name: x if name in NO_OPERANDS else model(x) for name, x in kwargs.items()},
+        [reduced(x) for x in args],
+        {name: x if name in NO_OPERANDS else reduced(x) for name, x in kwargs.items()},
     )
     if in_rows and rows is not None:
         return rows

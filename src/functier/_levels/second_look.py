@@ -42,7 +42,7 @@ SAFE = {unchanged, negated, times}
 """Rules whose results are finite where their operands are."""
 
 WITHOUT_ARRAY: set[Any] = {*SCALARS}
-"""The types of cotangents that are no arrays; `grad_store` adds its own."""
+"""The types of cotangents without an array; `grad_store` adds its own."""
 
 NOTED: dict[int, dict[int, Moves]] = {}
 """By threads, the cotangents of the rules that second looks run, by identity: where they move. A
@@ -50,7 +50,7 @@ pass that runs in such a rule starts from them."""
 
 
 def may_be_large(g: Any) -> bool:
-    """Tell if a cotangent that is no plain array is large, or has several that may be."""
+    """Tell if a cotangent, other than a plain array, is large, or has parts that may be."""
     try:
         while (kind := type(g)) is not ndarray:
             if kind in WITHOUT_ARRAY:

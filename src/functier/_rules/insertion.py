@@ -75,7 +75,14 @@ def _delete(arr: Value, obj: Value, axis: int | None = None) -> Value:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = shift(axis, 0, arr.ndim)
-    return read_at(arr, (slice(None),) * axis + (_remaining_places(obj, arr.shape[axis]),))
+    return _picked(arr, _remaining_places(obj, arr.shape[axis]), axis)
+
+
+def _picked(x: Value, places: Value, axis: int) -> Value:
+    """Return the elements at some places of an axis, which a recorded batch has in rows, too."""
+    if type(places) is np.ndarray:
+        return np.take(x, places, axis)
+    return read_at(x, (slice(None),) * axis + (places,))
 
 
 def _insertion_order(places: Value, n: int, length: Value) -> Value:
@@ -114,4 +121,4 @@ def _insert(arr: Value, obj: Value, values: Value, axis: int | None = None) -> V
     shape = (*arr.shape[:axis], length, *arr.shape[axis + 1 :])
     new = np.astype(np.broadcast_to(values, shape), arr.dtype)
     whole = np.concatenate([arr, new], axis)
-    return np.take(whole, _insertion_order(places, n, length), axis)
+    return _picked(whole, _insertion_order(places, n, length), axis)

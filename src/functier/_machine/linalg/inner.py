@@ -18,7 +18,7 @@ from ..text.routines import Kernel, Routine
 
 FLOAT = np.dtype(float)
 COUNTS, FUNCTIONS, DATA, KINDS, NAME, TYPES = 16, 32, 40, 48, 56, 64
-"""Where the parts of the object of a ufunc are, in bytes."""
+"""Offsets of the parts of the object of a ufunc, in bytes."""
 
 MOST = 1 << 12
 """Sums of more numbers than these stay with NumPy, which may divide them."""
