@@ -23,4 +23,4 @@ def test_facts_that_are_not_compared_are_found(monkeypatch):
     monkeypatch.setattr(compiled, "Guards", ours(lambda facts, *kept: real([], *kept)))
     found = net(1, calls=0)
     found.run(0)
-    assert "and the values were" in found.counts.wrong[0]
+    assert found.counts.wrong  # an old value, or a captured array that nobody compared

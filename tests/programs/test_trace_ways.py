@@ -35,6 +35,7 @@ PLACES = {
     "indexing._getitem_vmap": "the same function by another path",
     "indexing.read": "the same function by another path",
     "indexing.transpose_read": "the same function by another path",
+    "insertion._picked": "the same function by another path",
     "join._broadcast_batch": "numbers are repeated alike",
     "join._concatenate_vmap": "numbers are repeated alike",
     "neural.windows": "a whole call of the program",
