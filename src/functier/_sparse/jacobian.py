@@ -15,9 +15,10 @@ from .._levels.level import Escape
 from .._transforms.arguments import resolve_argnums
 from .._transforms.grad import grad
 from .._transforms.jacobian import check_options
+from .._transforms.points import Settings
 from .colouring import Plan, pattern_of
+from .points import PatternPoint, refuse_tensor
 from .probing import entries, settle
-from .products import Point, Settings, refuse_tensor
 
 P = ParamSpec("P")
 JacobianMode = Literal["auto", "fwd", "rev"]
@@ -51,7 +52,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
         given = Plan(places, mode)
     kept: dict[tuple, Plan] = {}
 
-    def differentiate(point: Point, args: tuple, kwargs: dict) -> Any:
+    def differentiate(point: PatternPoint, args: tuple, kwargs: dict) -> Any:
         if csr_array is None:
             assert given is not None
             data, _ = entries(given, point)
@@ -86,7 +87,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
     @functools.wraps(settings.func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
-            point = Point(settings, args, kwargs, sys._getframe(1))
+            point = PatternPoint(settings, args, kwargs, sys._getframe(1))
             return differentiate(point, args, kwargs)
         except BaseException as error:
             leave(error, label, settings.func, args, kwargs)
@@ -95,7 +96,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
     return transformed
 
 
-def _matrix(csr_array: Any, plan: Plan, point: Point, data: Any) -> Any:
+def _matrix(csr_array: Any, plan: Plan, point: PatternPoint, data: Any) -> Any:
     """Return the sparse matrix of the entries that were read by a plan."""
     refuse_tensor(data, point.settings)
     indices, indptr = plan.pattern.index(point.m, point.n)
@@ -361,7 +362,7 @@ def jacobian_pattern(
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
-            point = Point(settings, args, kwargs, sys._getframe(1))
+            point = PatternPoint(settings, args, kwargs, sys._getframe(1))
             for leaf in point.outer:
                 refuse_tensor(leaf, settings)
             plan, _, _ = settle(point, None)
