@@ -15,8 +15,8 @@ from ._core.numpy_facts import dtype_of, shape_of
 from ._core.peers import unknown_name
 from ._core.pytree import describe, flatten, instead_of, is_value, paths, same_structure, unflatten
 from ._core.tensor import Tensor
-from ._core.types import PyTree, Structure, Value
-from ._levels.cotangents import cast, is_inexact
+from ._core.types import PyTree, Value
+from ._levels.cotangents import cast
 
 __all__ = ["AdamState", "adam", "adam_init", "momentum", "momentum_init"]
 
@@ -312,7 +312,7 @@ def adam(
 # ---- arguments ----
 
 
-def _parameters(label: str, params: PyTree) -> tuple[list, Structure]:
+def _parameters(label: str, params: PyTree) -> tuple[list, Any]:
     """Return the leaves of the parameters, checked, and their structure."""
     leaves, structure = flatten(params, label, "params")
     for i, p in enumerate(leaves):
@@ -324,7 +324,7 @@ def _parameters(label: str, params: PyTree) -> tuple[list, Structure]:
                 f"{instead_of(p)}"
             )
         check_leaf(label, lambda i=i: paths(params, "params")[i], p)
-        if not is_inexact(p):
+        if dtype_of(p).kind not in "fc":
             where = paths(params, "params")[i]
             convert = f"float({where})" if type(p) in (int, bool) else f"{where}.astype(float)"
             raise TypeError(
@@ -335,7 +335,7 @@ def _parameters(label: str, params: PyTree) -> tuple[list, Structure]:
 
 
 def _matched(
-    label: str, params: PyTree, leaves: list, structure: Structure, tree: PyTree, name: str,
+    label: str, params: PyTree, leaves: list, structure: Any, tree: PyTree, name: str,
     real: bool = False,
 ) -> list:  # fmt: skip
     """Return the leaves of an argument that goes with `params`, in the dtypes of these.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import GLOBALS, RECORDS
+from .._core.adopted import GLOBALS
 from .._core.subclasses import KEPT
 from . import class_attribute
 from .caches import original_of_cached
@@ -16,6 +16,7 @@ from .call_sites import CodeTable, Names, loads_in, rewrite, stored_globals
 from .compiled import LEFT, names_left
 from .contents import Contents, Others
 from .objects import forwarding
+from .search import RECORDS
 from .twins import (
     ALIASES,
     alias_of_call,

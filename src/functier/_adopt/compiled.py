@@ -21,8 +21,8 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from .._core.adopted import RECORDS
 from .kernels import call_over, dispatcher_of, run_elements, run_function, run_loops
+from .search import RECORDS
 from .twins import ALIASES, original_of
 
 COMPILER = "numba"

@@ -1,4 +1,4 @@
-"""The functions and classes of a module: all that run with its globals, wherever they are."""
+"""What is known of adopted modules, and the functions and classes that run with their globals."""
 
 import functools
 import gc
@@ -17,6 +17,9 @@ from types import (
 from typing import Any
 
 import numpy as np
+
+RECORDS: dict[int, Any] = {}
+"""The `Bindings` of adopted modules, by the numbers of their namespaces."""
 
 MOST = 200_000
 """The most objects that are followed for each module."""

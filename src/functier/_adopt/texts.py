@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
-from .._core.adopted import RECORDS, SOURCES
+from .._core.adopted import SOURCES
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
 from .._core.frames import adopted_frame, asking_frames, is_own
@@ -41,6 +41,7 @@ from .._core.imports import has_source, node_at, nodes_at, root_of
 from .._core.subclasses import OVER_TENSORS
 from .._levels.life import run
 from .._levels.lineage import levels_of
+from .search import RECORDS
 from .values import class_of, in_level, is_python, settle
 
 NAMES = "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "fatal"

@@ -70,6 +70,11 @@ def stream_of(source: Any, scope: Any) -> Any:
     return _enter(source, scope) if stream is None else stream
 
 
+def stream_here(source: Any) -> Any:
+    """Return the NumPy generator for draws of a source where the program is."""
+    return stream_of(source, CHUNK.get())
+
+
 def _enter(source: Any, chunk: Chunk) -> Any:
     """Make the stream of a source from which a chunk draws for the first time."""
     run = chunk.run

@@ -10,9 +10,6 @@ from weakref import WeakKeyDictionary
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""
 
-RECORDS: dict[int, Any] = {}
-"""The `Bindings` of adopted modules, by the numbers of their namespaces."""
-
 SOURCES: WeakKeyDictionary[CodeType, CodeType] = WeakKeyDictionary()
 """The code that stands for another one while a trace lasts, and that other one."""
 
@@ -35,11 +32,6 @@ def method_for_caller(name: str) -> Callable | None:
     if GLOBALS and id(sys._getframe(2).f_globals) in GLOBALS:
         return METHODS[name]
     return None
-
-
-def is_called_by_adopted() -> bool:
-    """Tell if the code that has called the caller is adopted."""
-    return bool(GLOBALS) and id(sys._getframe(2).f_globals) in GLOBALS
 
 
 def text_for(x: Any, form: Callable, spec: str = "") -> str | None:

@@ -25,7 +25,6 @@ import optree
 from .._core.border import is_convertible
 from .._core.key_orders import NAMESPACE
 from .._core.pytree import (
-    FlatDict,
     flatten,
     instead_of,
     is_value,
@@ -239,10 +238,9 @@ def facts_of(structure: Any) -> tuple:
     These are the keys of dicts in their order, and what classes of nodes keep. They are in the
     state of a structure, which pickles have.
     """
-    if isinstance(structure, FlatDict):
-        return _state_of(structure.keys, True)
-    if not isinstance(structure, optree.PyTreeSpec):
-        return ()
+    if not isinstance(structure, optree.PyTreeSpec):  # that of an array, or of a dict of arrays
+        keys = getattr(structure, "keys", None)
+        return () if keys is None else _state_of(keys, True)
     found = []
     state: Any = structure.__getstate__()
     for _, _, kept, _, _, _, _, keys in state[0]:

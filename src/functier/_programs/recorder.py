@@ -26,11 +26,11 @@ import numpy as np
 
 from .._core.errors import LevelError, MutationError, RandomnessError
 from .._core.methods import methods_of
-from .._core.numpy_facts import SPELLED, UFUNC_OF
+from .._core.numpy_facts import UFUNC_OF
 from .._core.op import NO_VALUE, Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import classes_in, dispatch_lists
-from .._core.table import OPS, find
+from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._levels.attributes import is_quantity
@@ -52,6 +52,7 @@ from .wholes import follow, whole
 ndarray = np.ndarray
 
 OPERATORS = frozenset(UFUNC_OF)
+SPELLED = {ufunc: func for func, ufunc in UFUNC_OF.items()}
 PYTHONS = {bool, int, float, complex}
 
 FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj}
@@ -264,7 +265,7 @@ class RecordLevel(Level):
             return watched(self, inner.level.function, (func, args, kwargs), {})
         if func in FACTS:
             return func(*self.concrete(settle(args)), **self.concrete(settle(kwargs)))
-        op = OPS.get(func) or find(func)
+        op = find(func)
         if len(args) > 2 and op is not None:
             args, kwargs = name_out(op, args, kwargs)
         if op is None or op.family == "writing" or kwargs.get("out") is not None:

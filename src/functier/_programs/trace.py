@@ -28,7 +28,7 @@ from .._core.pytree import (
 )  # fmt: skip
 from .._core.reached import of_modules, state_of
 from .._core.subclasses import OVER_TENSORS
-from .._core.table import OPS
+from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.zeros import MILD
@@ -211,7 +211,7 @@ def is_mild(node: Node) -> bool:
         return True
     if func in (np.power, operator.pow, np.divide, operator.truediv):
         return type(node.args[1]) in (int, float) and node.args[1] >= 1
-    op = OPS.get(func)
+    op = find(func)
     return op is not None and (op.constant or op.family == "linear")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import home_of
+from .._core.numpy_facts import name_of
 from .questions import LIBRARIES
 
 TEXTS = np.array_repr, np.array_str, np.array2string
@@ -55,7 +55,7 @@ def watched(level: Any, call: Callable, args: tuple, kwargs: dict) -> Any:
 def enters_nothing(func: Callable) -> bool:
     """Tell if a function is code in C that calls no Python code for numbers."""
     if isinstance(func, np.ufunc):
-        return bool(home_of(func))
+        return name_of(func) != func.__name__
     return getattr(operator, getattr(func, "__name__", ""), None) is func
 
 
@@ -63,7 +63,7 @@ def is_public(func: Any) -> bool:
     """Tell if a function is one of a library, which a program may call."""
     owner = getattr(func, "__self__", None)
     if isinstance(owner, np.ufunc):
-        return bool(home_of(owner))
+        return name_of(owner) != owner.__name__
     module = getattr(func, "__module__", None) or ""
     return module.partition(".")[0] in LIBRARIES
 

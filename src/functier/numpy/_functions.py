@@ -26,8 +26,8 @@ from .._core.root import NOBODY, classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
-from .._levels.views import as_point, is_array
-from .._mutation.array import Array, array_holding, array_of
+from .._levels.views import as_point
+from .._mutation.array import Array, array_holding, array_of, is_array
 from .._mutation.copies import tie
 from ..modes._asking import call_plain
 from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array

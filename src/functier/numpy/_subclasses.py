@@ -9,7 +9,6 @@ NOTE [the class of a subclass]
 
 import abc
 import functools
-import operator as operators
 import types
 from collections.abc import Callable
 from types import CellType, FunctionType
@@ -17,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import is_called_by_adopted, method_for_caller, text_for
-from .._core.methods import BINARY, COMPARISON, LAYOUT, MEMORY, METHODS, ORDERING, PROPERTIES, UNARY
+from .._core.adopted import method_for_caller, text_for
+from .._core.methods import LAYOUT, MEMORY, METHODS
 from .._core.numpy_facts import UFUNC_OF
 from .._core.root import dispatch_lists, opts_out, tree_map
-from .._core.subclasses import KEPT, MAKERS, OVER_TENSORS, inside
+from .._core.subclasses import KEPT, MAKERS, OVER_TENSORS
 from .._core.tensor import Tensor, canonical
 from ._copies import copy_member
 from ._functions import INSIDE
@@ -79,7 +78,9 @@ def _like(result: Any, shown: Any) -> Any:
 def tensor_of(x: Any) -> Any:
     """Return the tensor in an instance, or the array that a plain instance of a subclass is."""
     kind = type(x)
-    return np.asarray(x) if kind in MADE or kind in KEPT else inside(x)
+    if kind in OVER_TENSORS:
+        return x.functier_tensor
+    return np.asarray(x) if kind in MADE or kind in KEPT else x
 
 
 def _probe(x: Any) -> Any:
@@ -217,7 +218,7 @@ class Instance:
         return instance_of(tensor_of(array), self.__class__, self)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        if is_called_by_adopted():
+        if method_for_caller("item"):  # adopted code takes the tensor
             return self.functier_tensor if dtype is None else self.functier_tensor.astype(dtype)
         return self.functier_tensor.__array__(dtype, copy)
 
@@ -430,19 +431,20 @@ def _define() -> None:
             setattr(Instance, name, method(name))
     for name in ("__getitem__", "__divmod__", "__rdivmod__"):
         setattr(Instance, name, method(name))
-    for name in ORDERING:
+    for name in ("sort", "partition"):
         setattr(Instance, name, reordering(name))
-    for name in PROPERTIES:
+    for name in ("T", "mT", "real", "imag"):
         setattr(Instance, name, reading(name))
-    for name in (*BINARY, *COMPARISON):
-        ufunc: Any = UFUNC_OF[getattr(operators, f"__{name}__")]
+    ufunc: Any
+    for func, ufunc in UFUNC_OF.items():
+        name = func.__name__.strip("_")
+        if ufunc.nin == 1:
+            setattr(Instance, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
+            continue
         setattr(Instance, f"__{name}__", operator(ufunc, False))
-        if name in BINARY:
+        if hasattr(ndarray, f"__i{name}__"):
             setattr(Instance, f"__r{name}__", operator(ufunc, True))
             setattr(Instance, f"__i{name}__", augmenting(f"__i{name}__"))
-    for name in UNARY:
-        ufunc = UFUNC_OF[getattr(operators, f"__{name}__")]
-        setattr(Instance, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
 
 
 _define()
