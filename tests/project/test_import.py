@@ -23,7 +23,6 @@ LATE = {
     f"functier._rules.{name}"
     for name in (
         "fft",
-        "neural",
         "polynomial_multivariate",
         "unsupported_records",
         "unsupported_text",
@@ -120,7 +119,7 @@ print(*loaded())
         if allows_array_function_override(np.char.join)
         else {"functier._rules.unsupported_text"}
     )
-    of_users = {"functier._rules.neural", "functier._rules.velocities"}
+    of_users = {"functier._rules.velocities"}
     assert loaded >= DECLARATIONS - of_users - text
     assert not any(name.startswith("scipy") for name in loaded)
 

@@ -23,8 +23,9 @@ from sources import Package, count, room, tree_of
 PACKAGE = Path(ft.__file__).parent
 SOURCES = Package(PACKAGE)
 FILES, name_of, imports = SOURCES.files, SOURCES.name_of, SOURCES.imports
-SCIPY = PACKAGE / "scipy" / "_rules"
+SCIPY, NETWORKS = PACKAGE / "scipy" / "_rules", PACKAGE / "nn" / "_rules.py"
 RULES = sorted(path for folder in (PACKAGE / "_rules", SCIPY) for path in folder.rglob("*.py"))
+RULES.append(NETWORKS)
 
 
 # ---- imports go one way ----
@@ -114,8 +115,9 @@ def test_rules_import_numpy_the_record_and_other_rules_only(path):
     allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
 
     packages = {"numpy", *sys.stdlib_module_names}
-    if SCIPY in path.parents:  # imported where SciPy is, and declared as by a package outside
+    if SCIPY in path.parents:  # imported where SciPy is
         packages.add("scipy")
+    if PACKAGE / "_rules" not in path.parents:  # declared as by a package outside
         allowed.add("functier.protocol")
 
     for module in imports(path):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .._core.types import Function, Value
-from .._rules import neural
+from . import _rules
 
 
 def relu(input: Value) -> Value:
@@ -25,7 +25,7 @@ def relu(input: Value) -> Value:
     >>> relu(np.array([-1.0, 2.0]))
     array([0., 2.])
     """
-    return neural.relu(input)
+    return _rules.relu(input)
 
 
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
@@ -67,7 +67,7 @@ def sigmoid(input: Value) -> Value:
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
     array([0. , 0.5, 1. ])
     """
-    return neural.sigmoid(input)
+    return _rules.sigmoid(input)
 
 
 def tanh(input: Value) -> Value:
@@ -106,7 +106,7 @@ def silu(input: Value) -> Value:
     >>> silu(np.array([0.0, 1.0])).round(3)
     array([0.   , 0.731])
     """
-    return input * neural.sigmoid(input)
+    return input * _rules.sigmoid(input)
 
 
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
