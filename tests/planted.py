@@ -84,11 +84,8 @@ def home_of(func):
 
 def room_of(func):
     """Return the folder of the rules of a function, or the module where it is in none."""
-    home = (
-        home_of(func)
-        .replace("scipy._rules.", "_rules.scipy.")
-        .replace("nn._rules", "_rules.neural")
-    )
+    home = home_of(func).replace("scipy._rules.", "_rules.scipy.")
+    home = home.replace("nn._rules", "_rules.neural")
     folder, _, file = home.removeprefix("functier._rules.").rpartition(".")
     return folder or file
 
