@@ -15,10 +15,9 @@ from .. import numpy as fnp
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import PLAIN, shape_of
-from .._core.root import classes_in
 from .._core.tensor import Tensor
-from .._mutation.array import Array, is_array
-from .._mutation.lending import lend, take_back
+from .._mutation.array import is_array
+from .._mutation.lending import lend
 from ..numpy._loops import element_of, stack_elements
 
 ndarray = np.ndarray
@@ -45,15 +44,10 @@ def call_over(base: Any, run: Callable) -> Callable:
         else:
             if not kwargs and ambient() is Tensor:
                 return compiled(self, *args)
-        found = classes_in(args, kwargs)
-        views: list = []
-        if found:
-            lent = lend(args, kwargs) if found == (Array,) else None
-            if lent is None:
-                return _run(self, args, kwargs, compiled, run)
-            args, kwargs, views = lent
-        result = compiled(self, *args, **kwargs)
-        return take_back(result, args, kwargs, views)
+        loan = lend(args, kwargs)
+        if loan is None:
+            return _run(self, args, kwargs, compiled, run)
+        return loan.returned(compiled(self, *loan.args, **loan.kwargs))
 
     return __call__
 

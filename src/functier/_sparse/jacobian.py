@@ -12,9 +12,7 @@ from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten, is_value
 from .._core.tracebacks import leave
 from .._levels.level import Escape
-from .._transforms.arguments import resolve_argnums
 from .._transforms.grad import grad
-from .._transforms.jacobian import check_options
 from .._transforms.points import Settings
 from .colouring import Plan, pattern_of
 from .points import PatternPoint, refuse_tensor
@@ -226,12 +224,14 @@ def sparse_jacobian(
     array([[-2.,  3.,  0.],
            [ 0., -4.,  6.]])
     """
-    name = check_options("sparse_jacobian", func, escape, chunk_size)
-    _refuse_pattern(f"sparse_jacobian({name})", argnums)
-    selection = resolve_argnums(f"sparse_jacobian({name})", func, argnums, argnames)
-    settings = Settings(
-        "sparse_jacobian", func, name, selection, mode, has_aux, holomorphic, False, chunk_size,
-        escape,
+
+    def prepare(label: str) -> Callable:
+        _refuse_pattern(label, argnums)
+        return func
+
+    settings = Settings.checked(
+        "sparse_jacobian", func, argnums, argnames, prepare, mode, has_aux, holomorphic, False,
+        chunk_size, escape,
     )  # fmt: skip
     return _transform(settings, pattern, form, check)
 
@@ -302,13 +302,16 @@ def sparse_hessian(
            [-12.,  60., -48.],
            [  0., -48.,  48.]])
     """
-    name = check_options("sparse_hessian", func, escape, chunk_size)
-    _refuse_pattern(f"sparse_hessian({name})", argnums)
-    slope = grad(func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape)
-    selection = resolve_argnums(f"sparse_hessian({name})", func, argnums, argnames)
-    settings = Settings(
-        "sparse_hessian", slope, name, selection, "auto", has_aux, holomorphic, True, chunk_size,
-        escape,
+
+    def prepare(label: str) -> Callable:
+        _refuse_pattern(label, argnums)
+        return grad(
+            func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape
+        )
+
+    settings = Settings.checked(
+        "sparse_hessian", func, argnums, argnames, prepare, "auto", has_aux, holomorphic, True,
+        chunk_size, escape,
     )  # fmt: skip
     return _transform(settings, pattern, form, check)
 
@@ -350,11 +353,9 @@ def jacobian_pattern(
     array([[ True,  True, False],
            [False,  True,  True]])
     """
-    name = check_options("jacobian_pattern", func, escape, chunk_size)
-    selection = resolve_argnums(f"jacobian_pattern({name})", func, argnums, argnames)
-    settings = Settings(
-        "jacobian_pattern", func, name, selection, mode, has_aux, holomorphic, False, chunk_size,
-        escape,
+    settings = Settings.checked(
+        "jacobian_pattern", func, argnums, argnames, lambda label: func, mode, has_aux,
+        holomorphic, False, chunk_size, escape,
     )  # fmt: skip
     _check_options(settings, None, "csr", False)
     csr_array = _scipy(settings.label).csr_array

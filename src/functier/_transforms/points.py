@@ -13,8 +13,8 @@ from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import cast
 from .._levels.level import Escape
 from .._levels.runs import Site, pull_rows, push_batch, record
-from .arguments import Argnums, choose, choose_complex, choose_real
-from .jacobian import result_paths, split_call
+from .arguments import Argnums, choose, choose_complex, choose_real, resolve_argnums
+from .jacobian import check_options, result_paths, split_call
 
 ndarray = np.ndarray
 
@@ -41,6 +41,23 @@ class Settings(NamedTuple):
     @property
     def label(self) -> str:
         return f"{self.transform}({self.name})"
+
+    @classmethod
+    def checked(
+        cls, transform: str, func: Callable, argnums: Any, argnames: Any,
+        prepare: Callable[[str], Callable], mode: str, has_aux: bool, holomorphic: bool,
+        symmetric: bool, chunk: int | None, escape: Escape,
+    ) -> "Settings":  # fmt: skip
+        """Return the settings of a transform of `func`, or raise where an option is wrong.
+
+        ``prepare(label)`` returns the function that is differentiated: `func`, or its gradient.
+        """
+        name = check_options(transform, func, escape, chunk)
+        label = f"{transform}({name})"
+        chosen, found = prepare(label), resolve_argnums(label, func, argnums, argnames)
+        return cls(
+            transform, chosen, name, found, mode, has_aux, holomorphic, symmetric, chunk, escape
+        )
 
 
 class Point:

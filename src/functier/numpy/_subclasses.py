@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._core.adopted import method_for_caller, text_for
-from .._core.methods import LAYOUT, MEMORY, METHODS
+from .._core.methods import METHODS, is_of_memory
 from .._core.numpy_facts import UFUNC_OF
 from .._core.root import dispatch_lists, opts_out, tree_map
 from .._core.subclasses import KEPT, MAKERS, OVER_TENSORS
@@ -261,7 +261,7 @@ class Instance:
         return np.reshape(self.functier_tensor, shape)
 
     def __getattr__(self, name: str) -> Any:
-        if name in LAYOUT or name in MEMORY:
+        if is_of_memory(name):
             return getattr(self.functier_tensor, name)
         raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
 
