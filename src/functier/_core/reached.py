@@ -137,17 +137,29 @@ def is_generator(x: Any, among: tuple[type, ...]) -> bool:
     return not issubclass(kind, getattr(python, "SystemRandom", ()))  # which asks the system
 
 
-def note_generators(x: Any, found: dict[int, tuple]) -> None:
-    """Note the state of a generator, or of one in an attribute of an object."""
-    among = kinds()
-    for each in (x, *attributes_of(x)):
-        if is_generator(each, among):
-            found.setdefault(id(each), (each, state_of(each)))
+class Generators:
+    """Generators, each with the state that it had when it was noted."""
 
+    def __init__(self) -> None:
+        self.states: dict[int, tuple] = {}
 
-def moved(found: dict[int, tuple]) -> list[Any]:
-    """Return the generators that have drawn since they were noted."""
-    return [x for x, before in found.values() if state_of(x) != before]
+    @classmethod
+    def of_modules(cls) -> "Generators":
+        """Return those behind the functions of `random` and `numpy.random`."""
+        found = cls()
+        found.states = {id(x): (x, state_of(x)) for x in of_modules()}
+        return found
+
+    def note(self, x: Any) -> None:
+        """Note a generator, or those in the attributes of an object."""
+        among = kinds()
+        for each in (x, *attributes_of(x)):
+            if is_generator(each, among):
+                self.states.setdefault(id(each), (each, state_of(each)))
+
+    def moved(self) -> list[Any]:
+        """Return those that have drawn since they were noted."""
+        return [x for x, before in self.states.values() if state_of(x) != before]
 
 
 def noted(leaves: Sequence) -> list[tuple[int, Any, Any]]:

@@ -84,6 +84,7 @@ class Level:
     rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
+    own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
     generator: tuple[int, int] | None = None
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
@@ -108,7 +109,7 @@ class Level:
         self.kind = kind = type(self)
         self.key = key
         if kind.methods is None:
-            kind.methods = methods_of(kind.fast_calls())
+            kind.methods = {**methods_of(kind.fast_calls()), **kind.own_methods}
         names = {"__slots__": (), "level": self, "__module__": "numpy", **kind.methods}
         self.cls: Any = LevelType(label, (enclosing,), names)
         if key is not None and key is not kind:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
-from .._core.reached import EMPTY, Hearing, contents, moved, note_generators, reached_from
+from .._core.reached import EMPTY, Generators, Hearing, contents, reached_from
 from .guards import names_of
 from .homes import HOME, home_of_code
 from .outside import Unwatched
@@ -57,13 +57,13 @@ class Watch:
     ) -> None:
         self.seen: dict[int, Any] = {}
         self.codes: list[CodeType] = []
-        self.generators: dict[int, tuple] = {}
+        self.generators = Generators()
         self.entropy = False
         self.swaps = Swaps()
         self.roots, self.given, self.tries = roots, given, tries
         self.reads = None if keep is None else Reads(self.swaps.prepare, keep)
         for x in reached_from(roots):
-            note_generators(x, self.generators)
+            self.generators.note(x)
 
     def note(self, frame: Any, event: str, argument: Any) -> None:
         if event == "call":
@@ -96,7 +96,7 @@ class Watch:
             return
         for name in names_of(code):
             value = names.get(name, EMPTY)
-            note_generators(value, self.generators)
+            self.generators.note(value)
             if reads is None:
                 continue
             words = f"the global {name} of {code.co_qualname}"
@@ -107,7 +107,7 @@ class Watch:
 
     def moved(self) -> list[Any]:
         """Return the generators of NumPy's that have drawn."""
-        return moved(self.generators)
+        return self.generators.moved()
 
     def begin(self) -> None:
         """Let what the function is made of tell what it reads."""

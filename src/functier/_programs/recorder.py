@@ -20,23 +20,22 @@ import operator
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._core.errors import LevelError, MutationError, RandomnessError
-from .._core.methods import methods_of
 from .._core.numpy_facts import UFUNC_OF
-from .._core.op import NO_VALUE, Call, Op
+from .._core.op import Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import classes_in, dispatch_lists
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._levels.attributes import is_quantity
-from .._levels.level import Level
 from .._mutation.array import Array, settle
-from .._mutation.out import name_out
+from .._mutation.out import plain_arguments
+from ..protocol import Level
 from .captured import way_to
 from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of, mark_first
@@ -77,7 +76,7 @@ class RecordLevel(Level):
     serves = False
     instead = "return it from the function"
     follow, whole = follow, whole
-    methods: ClassVar = {**methods_of({}), **ANSWERS}
+    own_methods = ANSWERS
     text, is_writeable = text, is_writeable
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
@@ -266,8 +265,8 @@ class RecordLevel(Level):
         if func in FACTS:
             return func(*self.concrete(settle(args)), **self.concrete(settle(kwargs)))
         op = find(func)
-        if len(args) > 2 and op is not None:
-            args, kwargs = name_out(op, args, kwargs)
+        if op is not None:
+            args, kwargs = plain_arguments(op, args, kwargs)
         if op is None or op.family == "writing" or kwargs.get("out") is not None:
             return watched(self, super().function, (func, args, kwargs), {})
         if func is np.nan_to_num and not op.bind(args, kwargs).given.get("copy", True):
@@ -279,10 +278,6 @@ class RecordLevel(Level):
         body = getattr(func, "body", None)
         if body is not None:
             return watched(self, body, args, kwargs)
-        kwargs = {
-            k: v for k, v in kwargs.items()
-            if v is not NO_VALUE and k[:10] != "overwrite_" and (k != "out" or v is not None)
-        }  # fmt: skip
         if func in SPELLED and not kwargs and len(args) == 2 and isinstance(args[0], np.generic):
             if type(self.concrete(args[1])) in SCALARS:  # its operator, which has called the ufunc
                 return self.record(SPELLED[func], args, kwargs)

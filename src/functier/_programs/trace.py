@@ -26,12 +26,11 @@ from .._core.pytree import (
     paths,
     unflatten,
 )  # fmt: skip
-from .._core.reached import of_modules, state_of
+from .._core.reached import Generators
 from .._core.subclasses import OVER_TENSORS
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
-from .._core.zeros import MILD
 from .._levels.life import run
 from .._levels.memory import meet
 from .._mutation.array import settle, was_written
@@ -47,6 +46,14 @@ from .signature import title_of
 from .watching import watched
 
 DYNAMIC = float, complex
+MILD: set[Any] = {
+    np.add, np.subtract, np.multiply, np.negative, np.positive, np.square, np.absolute, np.fabs,
+    np.sign, np.sin, np.cos, np.tanh, np.arctan, np.arcsinh, np.maximum, np.minimum, np.fmax,
+    np.fmin, np.where, np.conjugate, np.real, np.imag, np.sum, np.add.reduce, np.max, np.min,
+    np.sort, operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.abs,
+}  # fmt: skip
+"""The functions that are finite for finite numbers, and so are their derivatives; but for overflow
+of sums and products. All linear operations are beside them."""
 
 
 def is_dynamic(x: Any) -> bool:
@@ -329,7 +336,7 @@ def has_parts(x: Any) -> bool:
 
 def global_state() -> Any:
     """Return the places in the streams of the global generators of NumPy and of Python."""
-    return list(map(state_of, of_modules()))
+    return Generators.of_modules().states
 
 
 def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:
