@@ -98,7 +98,7 @@ class Level(level.Level):
     differentiates: ClassVar[level.Direction | None] = None
     records: ClassVar[bool] = False
     guards: ClassVar[bool] = False
-    store: ClassVar[Any] = stores.RecordStore  # a write makes a new tensor by operations of the level
+    store: ClassVar[Any] = stores.RecordStore  # a write makes a tensor by operations
     cls: Any
 
     def apply(self, op: Op, call: Call) -> Any:

@@ -29,7 +29,6 @@ from .._core.pytree import (
     instead_of,
     is_value,
     register_pytree_node,
-    unflatten,
 )
 
 HERE = __name__.partition(".")[0]
@@ -218,7 +217,7 @@ def _opened(tree: Any, label: object, outer: tuple[int, ...]) -> Any:
             inside = (*outer, id(leaves[i]))
             node.parts = [_opened(part, label, inside) for part in node.parts]
             leaves[i] = node
-    return unflatten(structure, leaves)
+    return structure.unflatten(leaves)
 
 
 def closed(tree: Any) -> Any:

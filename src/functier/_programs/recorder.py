@@ -31,7 +31,7 @@ from .._core.pytree import is_value, like
 from .._core.root import classes_in, dispatch_lists
 from .._core.table import find
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
+from .._core.types import Value
 from .._levels.attributes import is_quantity
 from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
@@ -59,7 +59,7 @@ FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexob
 
 
 FIRST, SECOND, ALL = slice(0, 1), slice(1, 2), slice(None)
-LENGTHS: dict[Function, slice] = {
+LENGTHS: dict[Callable, slice] = {
     np.compress: FIRST, np.extract: FIRST, np.trim_zeros: FIRST, np.roots: FIRST,
     np.delete: SECOND, np.insert: SECOND, np.split: SECOND, np.array_split: SECOND,
     np.hsplit: SECOND, np.vsplit: SECOND, np.dsplit: SECOND, np.ix_: ALL, np.polymul: ALL,
@@ -232,13 +232,13 @@ class RecordLevel(Level):
     # ---- operations ----
 
     @unwatched
-    def unary(self, func: Function, x: Tensor) -> Value:
+    def unary(self, func: Callable, x: Tensor) -> Value:
         if type(x.parts()[0]) is not ndarray and func in OPERATORS:
             return self.record(func, (x,), {})
         return self.record(UFUNC_OF.get(func, func), (x,), {})
 
     @unwatched
-    def binary(self, func: Function, a: Value, b: Value) -> Value:
+    def binary(self, func: Callable, a: Value, b: Value) -> Value:
         """Record an operator of numbers as it is: a ufunc of them may round in another way."""
         if func in OPERATORS:
             plain = [x.parts()[0] if type(x) is self.cls else x for x in (a, b)]
@@ -248,7 +248,7 @@ class RecordLevel(Level):
                 return self.record(func, (a, b), {})  # which is another function for some powers
         return super().binary(func, a, b)
 
-    def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
+    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Record a function of Python's numbers as it is, which may differ from NumPy's."""
         own = PYTHON.get(func)
         if own is None or kwargs or type(self.concrete(args[0])) not in SCALARS:
@@ -258,7 +258,7 @@ class RecordLevel(Level):
         return self.record(own, args[::-1] if func is REFLECTED else args, kwargs)
 
     @unwatched
-    def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
+    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
         if inner is not self.cls and issubclass(inner, self.cls):
             return watched(self, inner.level.function, (func, args, kwargs), {})
@@ -295,7 +295,7 @@ class RecordLevel(Level):
     def apply(self, op: Op, call: Call) -> Value:
         raise LevelError(f"{op.name} has no call to record; call it before, and pass the result in")
 
-    def missing(self, func: Function, args: tuple, kwargs: dict) -> Any:
+    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.record(func, args, kwargs)
 
     # ---- answers ----
@@ -345,7 +345,7 @@ class RecordLevel(Level):
             value = settle(value) if type(value) is Array else value.parts()[0]
         self.guard(value, "of which all examples count")
 
-    def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
+    def convert(self, x: Tensor, how: str | Callable, *args: Any) -> Any:
         value, node = x.parts()
         if how is bool or how is int or how is round or how == "__index__":
             try:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core.pytree import flatten, name_of_function, unflatten
+from .._core.pytree import flatten, name_of_function
 
 
 class Slot:
@@ -19,7 +19,7 @@ class Slot:
 
 def slots(structure: Any, size: int) -> Any:
     """Return a pytree with a `Slot` for each leaf."""
-    return unflatten(structure, [Slot(i) for i in range(size)])
+    return structure.unflatten([Slot(i) for i in range(size)])
 
 
 def write_tree(tree: Any, leaf: Callable[[int], str]) -> str | None:

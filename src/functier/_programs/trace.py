@@ -24,7 +24,6 @@ from .._core.pytree import (
     name_of_function,
     parts_of,
     paths,
-    unflatten,
 )  # fmt: skip
 from .._core.reached import Generators
 from .._core.subclasses import OVER_TENSORS
@@ -134,7 +133,7 @@ class Record(NamedTuple):
         """Return the result of the call that was traced, after its writes to the arguments."""
         program = self.program
         if not program.writes:
-            return unflatten(program._out, self.values)
+            return program._out.unflatten(self.values)
         written = [self.leaves[i] for i in program.writes]
         if not all([x.flags.writeable for x in written]):
             raise ValueError("assignment destination is read-only")  # as NumPy says it
@@ -142,7 +141,7 @@ class Record(NamedTuple):
             x[...] = value
         values = [self.leaves[program.same[k]] if k in program.same else y
                   for k, y in enumerate(self.values)]  # fmt: skip
-        return unflatten(program._out, values)[0]
+        return program._out.unflatten(values)[0]
 
 
 def record(
@@ -257,7 +256,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     twins = twins_in(leaves) if writes else {}
     for i, first in twins.items():
         inner[i] = inner[first]
-    args = closed(unflatten(structure, inner))
+    args = closed(structure.unflatten(inner))
     opened_leaves = flatten(opened(args), level, "the arguments")[0]
     level.arguments = [[x for i, x in enumerate(opened_leaves) if i not in twins], None, None]
     before = parts_of(opened(args))[1]

@@ -1,10 +1,11 @@
 """The activation functions of layers, element by element."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from .._core.types import Function, Value
+from .._core.types import Value
 from . import _rules
 
 
@@ -158,7 +159,7 @@ def gelu(input: Value, approximate: str = "none") -> Value:
     return 0.5 * input * (1 + _erf()(input * math.sqrt(0.5)))
 
 
-def _erf() -> Function:
+def _erf() -> Callable:
     try:
         import scipy.special as special  # type: ignore[import-untyped]  # an extra
     except ImportError as error:
