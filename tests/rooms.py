@@ -38,7 +38,8 @@ COMMAND = ".venv/bin/python -m pytest -q -n auto"
 
 ROOMS = {
     "kernel": Room(
-        "_core _rules _levels _mutation _transforms errors protocol _registry ops __init__",
+        "_cpython _core _rules _levels _mutation _transforms errors protocol _registry ops "
+        "__init__",
         "tests/core tests/rules tests/levels tests/mutation tests/transforms",
     ),
     "loops and conditions": Room("_control", "tests/control"),

@@ -1,0 +1,5 @@
+"""Code objects: what a function of Python reads, makes and calls."""
+
+from types import CodeType
+
+Code = CodeType

@@ -1,0 +1,1 @@
+"""The collector and reference counts: who holds an object, and what it holds."""

@@ -1,0 +1,1 @@
+"""Profiling: functions that the interpreter tells of each call while code runs."""

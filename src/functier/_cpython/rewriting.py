@@ -1,0 +1,1 @@
+"""Rewriting: instructions of code objects as a list, put together again."""
