@@ -33,12 +33,12 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
-from .._core.adopted import RECORDS, SOURCES
+from .._core.adopted import RECORDS, SOURCES, adopted_frame
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
-from .._core.frames import adopted_frame, asking_frames, is_own
-from .._core.imports import has_source, node_at, nodes_at, root_of
 from .._core.subclasses import OVER_TENSORS
+from .._cpython.frames import asking_frames, is_own
+from .._cpython.sources import has_source, node_at, nodes_at, root_of
 from .._levels.life import run
 from .._levels.lineage import levels_of
 from .values import class_of, in_level, is_python, settle

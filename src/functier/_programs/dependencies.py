@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
-from .._core.reached import EMPTY, Hearing, contents, moved, note_generators, reached_from
+from .._core.reached import EMPTY, contents, moved, note_generators, reached_from
+from .._cpython.profiling import Hearing
 from .guards import names_of
 from .homes import HOME, home_of_code
 from .outside import Unwatched

@@ -18,8 +18,8 @@ import numpy as np
 from .._control.masks import bare
 from .._core.errors import LevelError, UnsupportedError
 from .._core.numpy_facts import name_of
-from .._core.reached import Hearing
 from .._core.tensor import Tensor, canonical
+from .._cpython.profiling import Hearing
 from .._transforms.stop_gradient import stop_gradient
 from ..modes import TensorFunctionMode
 from ._integrands import SMALL, Integrand, Range
