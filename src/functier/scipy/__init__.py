@@ -7,7 +7,7 @@ Code that cannot be edited gets the same by `functier.adopt`.
 """
 
 # Imports `_adopt`, `_control`, `_core`, `_cpython`, `_levels`, `_mutation`, `_rules`,
-# `_transforms`, `modes` and `numpy`.
+# `_transforms`, `modes`, `numpy` and `protocol`.
 
 from typing import Any
 
@@ -18,11 +18,11 @@ except ImportError as error:
         "functier.scipy needs SciPy, which is not installed; install functier[scipy]"
     ) from error
 
-from . import _namespaces
+from ._mirror import MIRROR as _MIRROR
 
 
 def __getattr__(name: str) -> Any:
-    value = _namespaces.MIRROR.resolve(_scipy, name, __name__)
+    value = _MIRROR.resolve(_scipy, name, __name__)
     globals()[name] = value
     return value
 
