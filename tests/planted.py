@@ -68,20 +68,24 @@ def running(rows, checks_of, plant):
     return found
 
 
+RULES = "functier._rules.", "functier.scipy._rules."
+
+
 def home_of(func):
     """Return the module that declares the rules of a function, or nothing."""
     if func in OPS:
         rules = [rule.fn for rule in every_rule([OPS[func]]).values()]
         for fn in (OPS[func].body, *rules, OPS[func].vmap):
             home = getattr(fn, "__module__", None) or ""
-            if home.startswith("functier._rules.") and not home.endswith(".constructors"):
+            if home.startswith(RULES) and not home.endswith(".constructors"):
                 return home
     return ""
 
 
 def room_of(func):
     """Return the folder of the rules of a function, or the module where it is in none."""
-    folder, _, file = home_of(func).removeprefix("functier._rules.").rpartition(".")
+    home = home_of(func).replace("scipy._rules.", "_rules.scipy.")
+    folder, _, file = home.removeprefix("functier._rules.").rpartition(".")
     return folder or file
 
 
@@ -153,7 +157,7 @@ def wrong_derivative(rule, rows, most=1):
 
 # ---- batching rules, wrong in each element, numbers by 0.1 % ----
 
-PLACES = "functier._rules.scipy.spatial.places."
+PLACES = "functier.scipy._rules.spatial.places."
 NOT_BATCHED = {
     "numpy.spacing:vmap": "it always refuses",
     f"{PLACES}as_constant:vmap": "it always refuses",

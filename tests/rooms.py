@@ -52,7 +52,7 @@ ROOMS = {
     "machine code": Room("_machine", "tests/machine"),
     "arrays": Room("numpy", "tests/numpy_twins tests/array_api"),
     "adopted code": Room("_adopt", "tests/adopt"),
-    "SciPy": Room("scipy _rules.scipy", "tests/scipy_twins"),
+    "SciPy": Room("scipy", "tests/scipy_twins"),
     "networks": Room("nn optim", "tests/nn tests/optim tests/peers"),
     "sparse Jacobians": Room("_sparse", "tests/sparse_jacobians"),
     "documents and structure": Room("", "tests/project"),

@@ -36,8 +36,8 @@ class Statement:
     def room(self) -> str:
         """The folder or file right in the package; SciPy's rules are a room."""
         parts = self.module.split(".")
-        if parts[1:3] == ["_rules", "scipy"]:
-            return "_rules.scipy"
+        if parts[1:3] == ["scipy", "_rules"]:
+            return "scipy._rules"
         return parts[1] if len(parts) > 1 else "__init__"
 
 

@@ -29,7 +29,7 @@ from nets.verdicts import Verdicts
 
 special = pytest.importorskip("scipy.special")
 find(special.jv)  # has the rules of SciPy's functions loaded
-from functier._rules.scipy import special_formulas as _scipy_formulas  # noqa: E402
+from functier.scipy._rules import special_formulas as _scipy_formulas  # noqa: E402
 
 # ---- the rules as they were ----
 

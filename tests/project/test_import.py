@@ -132,12 +132,12 @@ ft.vmap(double)(np.ones(2))
 assert not any(name.startswith("scipy") for name in loaded())
 from scipy import special
 ft.vmap(double)(np.ones(2))
-assert "functier._rules.scipy.special" not in sys.modules
+assert "functier.scipy._rules.special" not in sys.modules
 assert ft.grad(special.erf)(0.0) == 2 / np.sqrt(np.pi)
 print(*loaded())
 """)
 
-    assert "functier._rules.scipy.special" in loaded
+    assert "functier.scipy._rules.special" in loaded
 
 
 def test_every_function_is_known_from_the_first_call():

@@ -3,8 +3,8 @@
 import numpy as np
 
 import functier.scipy.linalg as sl
-from functier._rules.scipy.linalg.equations import sylvester
-from functier._rules.scipy.linalg.matrix_functions import scale_of, turn
+from functier.scipy._rules.linalg.equations import sylvester
+from functier.scipy._rules.linalg.matrix_functions import scale_of, turn
 
 from ._row import normal, row
 

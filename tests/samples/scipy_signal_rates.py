@@ -3,7 +3,7 @@
 import numpy as np
 
 import functier.scipy.signal as signal
-from functier._rules.scipy.signal.peaks import are_peaks
+from functier.scipy._rules.signal.peaks import are_peaks
 
 from ._row import normal, row
 

@@ -15,8 +15,8 @@ import scipy.stats as original
 import functier as ft
 import functier.scipy.stats as st
 from functier._rules import velocities
-from functier._rules.scipy.distributions import methods, moments
-from functier._rules.scipy.zeta import zeta_slope
+from functier.scipy._rules.distributions import methods, moments
+from functier.scipy._rules.zeta import zeta_slope
 from rows import each
 from samples import scipy_stats_continuous, scipy_stats_discrete
 

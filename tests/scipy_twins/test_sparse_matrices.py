@@ -13,8 +13,8 @@ import functier as ft
 import functier.scipy as fs
 from functier import UnsupportedError
 from functier._core.table import OPS
-from functier._rules.scipy.sparse import products
 from functier.scipy import _sparse_places
+from functier.scipy._rules.sparse import products
 from support import equal, raises
 
 

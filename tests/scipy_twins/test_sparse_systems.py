@@ -21,7 +21,7 @@ from programs_of_matrices import (
 import functier as ft
 import functier.scipy as fs
 from functier._core.table import OPS
-from functier._rules.scipy.sparse import systems
+from functier.scipy._rules.sparse import systems
 from support import close, equal, raises
 
 QUICK = {"gmres sparse", "gmres operator", "bicgstab plain"}

@@ -9,7 +9,7 @@ import scipy.stats
 
 import functier as ft
 import functier.scipy.stats as stats
-from functier._rules.scipy.stats.kolmogorov import kolmogorov_probability
+from functier.scipy._rules.stats.kolmogorov import kolmogorov_probability
 
 RNG = np.random.default_rng(8)
 X, Y = RNG.normal(size=(2, 3, 6))

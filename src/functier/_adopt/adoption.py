@@ -12,12 +12,13 @@ from importlib import import_module
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
+from .._cpython.frames import running_code
 from .bindings import Bindings
 from .compiled import COMPILER, adopt_compiled, compiler_lock, release_compiled
 from .contents import Others
 from .importing import Finder
 from .reach import Reach
-from .search import functions_of, import_name, running_code
+from .search import functions_of, import_name
 from .twins import load_twins
 
 REFUSED = ("numpy", "functier", "builtins")

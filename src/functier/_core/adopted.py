@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from .._cpython.code import Code
 from .._cpython.frames import (
     Frame,
     computes_remainder,
@@ -14,6 +13,7 @@ from .._cpython.frames import (
     is_own,
     outward,
 )
+from .._cpython.functions import Code
 
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""

@@ -40,9 +40,15 @@ NAMESPACES: dict[str, dict[str, Any]] = {}
 """The custom operations, by their namespaces and names; `functier.ops` looks here."""
 
 PACKAGE = __name__.partition(".")[0]
-PENDING: dict[str | None, str] = {None: f"{PACKAGE}._rules"}
-"""Declarations that are not imported yet: their package, and the files of those for modules that
-NumPy imports on demand, by the names of these modules."""
+PENDING: dict[str | None, str] = {
+    None: f"{PACKAGE}._rules",
+    **{f"scipy.{name}": f"{PACKAGE}.scipy._rules.{name}" for name in (
+        "special", "linalg", "fft", "fftpack", "stats", "integrate", "signal", "ndimage",
+        "spatial", "optimize",
+    )},
+}  # fmt: skip
+"""Declarations that are not imported yet: their package, and the files of those for SciPy's modules
+and for modules that NumPy imports on demand, by the names of these modules."""
 
 
 def load(module: str | None = None) -> None:

@@ -11,6 +11,10 @@ from . import facts
 COUNTS = facts.counts.holds
 """True where the interpreter counts references at once."""
 
+observers = gc.callbacks
+"""The functions that are told when a collection begins and ends."""
+
+get_objects, get_referents = gc.get_objects, gc.get_referents
 count_references: Any = getattr(sys, "getrefcount", None)
 count_weak_references, weak_references = getweakrefcount, getweakrefs
 

@@ -3,13 +3,14 @@
 Where the interpreter shows no frames, `current_frame` gives None, and nothing is found in that.
 """
 
+import gc
 import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from opcode import opmap, opname
 from operator import attrgetter
-from types import CodeType, FrameType
+from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
 from . import facts
@@ -173,6 +174,22 @@ def frames_of_threads() -> list[Frame]:
     return [*sys._current_frames().values()] if facts.threads.holds else []
 
 
+def running_code() -> set[int]:
+    """Return the numbers of the code objects that frames and suspended generators run."""
+    found = {id(frame.f_code) for inner in frames_of_threads() for frame in outward(inner)}
+    for x in gc.get_objects():
+        name = CODE.get(type(x))
+        if name is not None:
+            found.add(id(getattr(x, name)))
+    return found
+
+
+CODE: dict[type, str] = {
+    GeneratorType: "gi_code", CoroutineType: "cr_code", AsyncGeneratorType: "ag_code",
+}  # fmt: skip
+"""The attributes of what is suspended that have its code."""
+
+
 # ---- generators ----
 
 
@@ -230,6 +247,16 @@ def _is_installed(path: str) -> bool:
 
 
 # ---- what a frame has ----
+
+
+def names_seen_by(frame: Frame) -> dict[Any, Any]:
+    """Return what the names in the code of a frame stand for."""
+    return {**frame.f_builtins, **frame.f_globals, **frame.f_locals}
+
+
+def method_in(frame: Frame) -> tuple[Any, Any]:
+    """Return the class that ``super()`` means in a frame, and the first argument of its method."""
+    return frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]]
 
 
 CO_OPTIMIZED = 1

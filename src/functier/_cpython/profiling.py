@@ -6,11 +6,7 @@ from typing import Any
 
 from . import facts
 
-hook: Callable[[], Any] = sys.getprofile
-"""Return the function that hears of calls in this thread, or None."""
-
-set_hook: Callable[[Any], None] = sys.setprofile
-"""Let another function hear of calls in this thread, or none."""
+getprofile, setprofile = sys.getprofile, sys.setprofile
 
 
 class Hearing:
@@ -24,7 +20,7 @@ class Hearing:
 
     def __enter__(self) -> Callable:
         facts.profile.need()
-        before: Any = hook()
+        before: Any = getprofile()
         own, self.before = self.note, before
         if hasattr(before, "disable"):
             before.disable()
@@ -35,11 +31,26 @@ class Hearing:
                 before(frame, event, argument)
 
             self.note = note
-        set_hook(self.note)
+        setprofile(self.note)
         return self.note
 
     def __exit__(self, *exception: Any) -> None:
         on = not hasattr(self.before, "disable")
-        set_hook(self.before if on else None)
+        setprofile(self.before if on else None)
         if not on:
             self.before.enable()
+
+
+def hook_of_calls(seen: dict[int, Any], enter: Callable) -> Callable:
+    """Return a hook that calls ``enter(code, names, frame)`` where code begins with new globals.
+
+    `seen` has the globals of code that needs no such call, by its number.
+    """
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            code, names = frame.f_code, frame.f_globals
+            if seen.get(id(code)) is not names:
+                enter(code, names, frame)
+
+    return note

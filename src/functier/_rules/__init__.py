@@ -1,4 +1,4 @@
-"""The rules: one declaration for each function of NumPy and SciPy. Importing this fills the table.
+"""The rules: one declaration for each function of NumPy. Importing this fills the table.
 
 Imports `_core` only.
 """
@@ -69,16 +69,3 @@ PENDING["numpy.lib.recfunctions"] = f"{__name__}.unsupported_records"
 PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomial_multivariate"
 PENDING["numpy.strings"] = f"{__name__}.unsupported_text"
 PENDING["numpy.fft"] = f"{__name__}.fft"
-for _name in (
-    "special",
-    "linalg",
-    "fft",
-    "fftpack",
-    "stats",
-    "integrate",
-    "signal",
-    "ndimage",
-    "spatial",
-    "optimize",
-):
-    PENDING[f"scipy.{_name}"] = f"{__name__}.scipy.{_name}"

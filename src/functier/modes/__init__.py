@@ -108,7 +108,7 @@ class LoggingMode(TensorFunctionMode, TensorDispatchMode):
         depth = DEPTH.get()
         given = [form(x) for x in args] + [f"{name}={form(x)}" for name, x in kwargs.items()]
         name = name_of(func).removeprefix("functier.")
-        if name.startswith(("_rules.", "ops.")):  # an operation that is not NumPy's
+        if name.startswith(("_rules.", "scipy._rules.", "ops.")):  # not NumPy's
             name = func.__name__.lstrip("_")
         line = f"{'  ' * depth}{who}: {name}({', '.join(given)})"
         self.lines.append(line)

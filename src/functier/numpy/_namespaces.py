@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from .._core.mirror import Mirror
 from . import _loops
 from ._copies import copy_class, copy_function
 from ._functions import make_twin
-from ._mirror import Mirror
 from ._ndarray import ndarray
 from ._records import RECORD_TWINS
 
@@ -79,5 +79,5 @@ def _copy_of(func: Any) -> Any:
     return None
 
 
-MIRROR = Mirror("functier.numpy", twin_of)
+MIRROR = Mirror("functier.numpy")
 MIRROR.install()

@@ -6,8 +6,8 @@ outside of transforms a function calls SciPy's at once. A function without a rul
 Code that cannot be edited gets the same by `functier.adopt`.
 """
 
-# Imports `_cpython`, `_adopt`, `_control`, `_core`, `_levels`, `_mutation`, `_rules`,
-# `_transforms`, `modes` and `numpy`.
+# Imports `_adopt`, `_control`, `_core`, `_cpython`, `_levels`, `_mutation`, `_rules`,
+# `_transforms`, `modes`, `numpy` and `protocol`.
 
 from typing import Any
 
@@ -18,11 +18,11 @@ except ImportError as error:
         "functier.scipy needs SciPy, which is not installed; install functier[scipy]"
     ) from error
 
-from . import _namespaces
+from ._mirror import MIRROR as _MIRROR
 
 
 def __getattr__(name: str) -> Any:
-    value = _namespaces.MIRROR.resolve(_scipy, name, __name__)
+    value = _MIRROR.resolve(_scipy, name, __name__)
     globals()[name] = value
     return value
 

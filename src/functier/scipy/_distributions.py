@@ -20,10 +20,10 @@ from .._core.errors import UnsupportedError
 from .._core.root import classes_in, dispatch_lists
 from .._core.tensor import Tensor
 from .._core.types import Value
-from .._rules.scipy.distributions import moments
-from .._rules.scipy.distributions.methods import CALLS, METHODS, known_moment, region
 from .._transforms.stop_gradient import stop_gradient
 from ..numpy._functions import make_new_writable
+from ._rules.distributions import moments
+from ._rules.distributions.methods import CALLS, METHODS, known_moment, region
 
 TWINS: list[tuple[Any, Any]] = []
 STEPS = {"cdf", "logcdf", "sf", "logsf"}

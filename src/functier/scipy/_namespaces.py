@@ -1,7 +1,7 @@
 """The twin of each thing in SciPy's modules.
 
 NOTE [two kinds of twin]
-    A function with a rule (in `_rules.scipy`) asks the tensors among its arguments. What takes
+    A function with a rule (in `_rules`) asks the tensors among its arguments. What takes
     functions, and classes, have a twin in a file of this package, whose table `TWINS` names them:
     see `OWN`. Functions without a rule, and classes, of some modules are copies of SciPy's code.
 """
@@ -18,8 +18,8 @@ import scipy.special  # type: ignore[import-untyped]
 from .._core.foreign import dispatching
 from ..numpy import _namespaces as _numpy
 from ..numpy._functions import make_twin
-from ..numpy._mirror import Mirror
 from ._copies import copy_class, copy_of, holds_copies, is_copied_class, plain_only, takes_copies
+from ._mirror import MIRROR
 
 TWINS: dict[int, Any] = {}
 """The twins that have been made, by the number of the original, which lives as long."""
@@ -102,7 +102,3 @@ def _twin_of_function(func: Any, path: str) -> Any:
 
     call.__qualname__ = path
     return call
-
-
-MIRROR = Mirror("functier.scipy", twin_of)
-MIRROR.install()

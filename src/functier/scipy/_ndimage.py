@@ -11,10 +11,10 @@ import scipy.ndimage as ndimage  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._core.foreign import dispatching
-from .._rules.scipy.ndimage.filters import stored
-from .._rules.scipy.ndimage.forms import axes_of, each, windows
 from .._transforms.vmap import vmap
 from ._problems import has_tensor, is_plain
+from ._rules.ndimage.filters import stored
+from ._rules.ndimage.forms import axes_of, each, windows
 
 FUNCTIONS = {"function", "mapping", "derivative", "derivative2"}
 """The names of the parameters that are functions."""

@@ -17,10 +17,10 @@ from scipy.spatial import Delaunay, KDTree  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
 from .._rules.indexing import read_at
-from .._rules.scipy.spatial.places import as_constant, look_up
 from . import _splines as sp
 from ._piecewise import unsupported
 from ._problems import has_tensor
+from ._rules.spatial.places import as_constant, look_up
 
 # ---- radial functions ----
 

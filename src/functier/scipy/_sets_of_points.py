@@ -17,7 +17,7 @@ from .. import numpy as fnp
 from .._core.agreement import agreed, examples_of, varying_levels
 from .._core.errors import DataDependentError, UnsupportedError
 from .._core.tensor import Tensor
-from .._rules.scipy.spatial.places import as_constant, look_up_among
+from ._rules.spatial.places import as_constant, look_up_among
 
 NOTHING = np.zeros(())
 """An operand that a search does not need."""

@@ -12,10 +12,10 @@ from .._core.errors import UnsupportedError
 from .._core.foreign_operators import array_for_operator
 from .._core.tensor import Tensor
 from .._mutation.array import Array
-from .._rules.scipy.sparse.patterns import COMPRESSED, Pattern
-from .._rules.scipy.sparse.products import multiply
 from . import _sparse_places as places
 from ._problems import has_tensor
+from ._rules.sparse.patterns import COMPRESSED, Pattern
+from ._rules.sparse.products import multiply
 
 IN_PLACE = {"resize", "set_shape", "update", "setdefault", "pop", "popitem", "clear"}
 """Methods of SciPy's matrices that have no effect on a copy."""

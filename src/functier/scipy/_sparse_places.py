@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp  # type: ignore[import-untyped]
 
-from .._rules.scipy.sparse.patterns import COMPRESSED, Pattern, summing
-from .._rules.scipy.sparse.products import multiply
+from ._rules.sparse.patterns import COMPRESSED, Pattern, summing
+from ._rules.sparse.products import multiply
 
 
 def numbered(pattern: Pattern, start: int = 0) -> Any:

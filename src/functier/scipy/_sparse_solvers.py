@@ -12,8 +12,6 @@ import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
-from .._rules.scipy.sparse.patterns import Pattern
-from .._rules.scipy.sparse.systems import DIRECT, System, solution
 from .._transforms.stop_gradient import stop_gradient
 from ._linear_operators import (
     OperatorTensor,
@@ -24,6 +22,8 @@ from ._linear_operators import (
     solve_with_operator,
 )
 from ._problems import has_tensor
+from ._rules.sparse.patterns import Pattern
+from ._rules.sparse.systems import DIRECT, System, solution
 from ._sparse_making import has_tensors, is_outside, plain_of
 from ._sparse_parts import is_sparse
 from ._sparse_places import from_keys

@@ -10,10 +10,10 @@ import scipy.sparse as sp  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
-from .._rules.scipy.sparse.patterns import Pattern, pattern_of
-from .._rules.scipy.sparse.products import multiply
 from . import _sparse_places as places
 from ._problems import has_tensor
+from ._rules.sparse.patterns import Pattern, pattern_of
+from ._rules.sparse.products import multiply
 from ._sparse_elements import Elements
 from ._sparse_parts import is_scalar, is_sparse
 

@@ -15,9 +15,9 @@ import scipy.spatial as spatial  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._rules.indexing import read_at
-from .._rules.scipy.spatial.places import look_up, look_up_among
 from .._transforms.stop_gradient import stop_gradient
 from ._problems import has_tensor
+from ._rules.spatial.places import look_up, look_up_among
 from ._sets_of_points import (
     NOTHING,
     as_points,

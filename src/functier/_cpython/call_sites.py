@@ -1,0 +1,298 @@
+"""The code of adopted functions: calls and imports that look up another name.
+
+NOTE [names that no identifier is]
+    A call ``float(x)`` looks ``float`` up in the globals. Here the code is given another name for
+    this look-up, ``_functier float``, which the globals then have. So the same name elsewhere, as
+    in ``dtype=float``, is the builtin. The names have a space, so that no code can contain
+    them, and an underscore in front, so that a star import leaves them out.
+
+NOTE [which look-ups are calls]
+    Python marks a global that is loaded for a call: it puts NULL beside it. The mark alone
+    does not suffice, as ``(float, int)[k](x)`` has it, too. So the instructions behind are
+    followed, along all branches, with the number of values above the callee. The look-up is
+    that of a call if the first instruction that reaches down to the callee is a call
+    with just these values as arguments. Only facts of `dis` are used.
+"""
+
+import builtins
+import dis
+import sys
+from collections.abc import Callable
+from dis import Instruction, stack_effect
+from types import CodeType, ModuleType
+from typing import Any
+
+from .lookups import SILENT, loads_in
+
+LEAVING = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
+UNCONDITIONAL = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
+METHODS = {"LOAD_METHOD", "LOAD_ATTR"}
+
+
+class Names:
+    """The aliases that a module's code looks up instead of its names.
+
+    Parameters
+    ----------
+    call : function
+        Returns the alias for calls of an object, or None.
+    owner : function
+        Returns the alias for an object whose attribute is looked up, or None: given both, if the
+        attribute is called, and if it is asked for an attribute or is the class of a ``case``.
+    module : function
+        Returns the alias for the name of an imported module, or None.
+    pattern : function
+        Returns the alias for a class in a ``case``, or None.
+    """
+
+    def __init__(
+        self, namespace: dict, call: Callable, owner: Callable, module: Callable, pattern: Callable
+    ):
+        self.namespace = namespace
+        self.call, self.owner, self.module, self.pattern = call, owner, module, pattern
+        self.stored: set[str] = set()
+
+    def may_change(self, name: str) -> bool:
+        """Tell if an instruction with this name may need another: others are not looked at."""
+        value = self.value(name)
+        if value is not None and (self.call(value) or issubclass(type(value), ModuleType)):
+            return True
+        return self.module(name) is not None
+
+    def facts(self, code: CodeType) -> tuple:
+        """Return what the names of code mean, on which alone its aliases depend."""
+        found = []
+        for inner in loads_in(code):
+            for name in inner.co_names:
+                value = self.value(name)
+                owner = id(value) if issubclass(type(value), ModuleType) else None
+                found.append((None if value is None else self.call(value), owner))
+        return tuple(found)
+
+    def value(self, name: str) -> Any:
+        """Return the object behind a global name, or None where it may become another one."""
+        if name in self.stored:
+            return None
+        return self.namespace.get(name, getattr(builtins, name, None))
+
+
+def rewrite(code: CodeType, names: Names) -> CodeType:
+    """Return `code` with calls and imports that look up aliases; `code` where there are none.
+
+    Raise NotImplementedError where the code cannot be changed.
+    """
+    consts = tuple(
+        rewrite(const, names) if isinstance(const, CodeType) else const for const in code.co_consts
+    )
+    instructions: list[Instruction] = []
+    changes = _changes(code, names, instructions)
+    if not changes:
+        same = all(a is b for a, b in zip(consts, code.co_consts))
+        return code if same else code.replace(co_consts=consts)
+    table, raw = list(code.co_names), bytearray(code.co_code)
+    for name, alias in {(instructions[i].argval, alias) for i, alias in changes.items()}:
+        at = table.index(name)
+        uses = [i for i, use in enumerate(instructions) if _uses(code, use, at)]
+        if all([changes.get(i) == alias for i in uses]):
+            table[at] = alias
+            continue
+        table.append(alias)
+        for i in uses:
+            if changes.get(i) == alias:
+                _set_index(raw, instructions, i, at, len(table) - 1)
+    made = code.replace(co_names=tuple(table), co_code=bytes(raw), co_consts=consts)
+    _check(instructions, list(dis.get_instructions(made)), changes)
+    return made
+
+
+def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> dict[int, str]:
+    """Return the aliases of the instructions that should look another name up.
+
+    The instructions are put into the list, if they are looked at.
+    """
+    found: dict[int, str] = {}
+    if not any(map(names.may_change, code.co_names)):
+        return found
+    instructions += dis.get_instructions(code)
+    own = {i.argval for i in instructions if i.opname in ("STORE_NAME", "DELETE_NAME")}
+    for i, use in enumerate(instructions):
+        alias = None
+        if use.opname == "LOAD_GLOBAL":
+            value = names.value(use.argval)
+            if value is not None:
+                alias = names.call(value)
+                if alias is not None:
+                    if _is_matched(instructions, i + 2):
+                        alias = names.pattern(value)
+                    elif value is super:
+                        alone = code.co_name != "__new__" and not _is_super_of_two(instructions, i)
+                        alias = None if alone else alias
+                    elif not _is_called(instructions, i):
+                        alias = None
+                elif instructions[i + 1].opname in METHODS:
+                    called = _calls_attribute(instructions, i)
+                    other = instructions[i + 2].opname in METHODS or _is_matched(
+                        instructions, i + 3
+                    )
+                    name = instructions[i + 1].argval
+                    alias = names.owner(value, name, called, other and not called)
+        elif use.opname == "LOAD_NAME" and use.argval not in own:  # the body of a class
+            value = names.value(use.argval)
+            alias = None if value is None else names.call(value)
+            alias = alias if alias is not None and _is_called(instructions, i) else None
+        elif use.opname == "IMPORT_NAME" and i > 1 and instructions[i - 2].argval == 0:
+            alias = names.module(use.argval)
+        if alias is not None:
+            found[i] = alias
+    return found
+
+
+def _is_matched(instructions: list[Instruction], i: int) -> bool:
+    """Tell if the instruction at `i` matches a class of a ``case``."""
+    return i < len(instructions) and instructions[i].opname == "MATCH_CLASS"
+
+
+def _has_null(use: Instruction) -> bool:
+    """Tell if LOAD_GLOBAL puts NULL on the stack, too."""
+    return stack_effect(use.opcode, use.arg) == 2
+
+
+def _calls_attribute(instructions: list[Instruction], i: int) -> bool:
+    """Tell if the look-up at `i` is that of an object whose attribute is called."""
+    use = instructions[i + 1]
+    if use.opname not in METHODS:
+        return False
+    if stack_effect(use.opcode, use.arg) == 1:
+        return not _has_null(instructions[i])  # it leaves what a call of a method takes
+    if _has_null(instructions[i]):
+        return _leads_to_call(instructions, i + 2)
+    return instructions[i + 2].opname == "PUSH_NULL" and _leads_to_call(instructions, i + 3)
+
+
+def _is_called(instructions: list[Instruction], i: int) -> bool:
+    """Tell if the look-up at `i` is that of a callee: see NOTE [which look-ups are calls]."""
+    use = instructions[i]
+    if use.opname == "LOAD_GLOBAL" and _has_null(use):
+        return _leads_to_call(instructions, i + 1)
+    if i and instructions[i - 1].opname == "PUSH_NULL":
+        return _leads_to_call(instructions, i + 1)
+    if instructions[i + 1].opname == "PUSH_NULL":
+        return _leads_to_call(instructions, i + 2)
+    return False
+
+
+def _is_super_of_two(instructions: list[Instruction], i: int) -> bool:
+    """Tell if the look-up at `i` is that of ``super(C, x)``; ``super()`` looks at its caller."""
+    rest = [use for use in instructions[i + 1 : i + 12] if use.opname not in SILENT][:3]
+    if rest[-1].opname == "LOAD_SUPER_ATTR":
+        return bool((rest[-1].arg or 0) & 2)
+    alone = rest[0].opname.startswith("CALL") or rest[1].opname == "LOAD_SUPER_ATTR"
+    return not alone and _is_called(instructions, i)
+
+
+def _leads_to_call(instructions: list[Instruction], start: int) -> bool:
+    """Tell if what is on the stack before the instruction at `start` is called with arguments."""
+    at = {use.offset: k for k, use in enumerate(instructions)}
+    waiting, seen, called = [(start, 0)], set(), False
+    while waiting:
+        k, above = place = waiting.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        use = instructions[k]
+        name = use.opname
+        if name in LEAVING:
+            return False
+        if name in SILENT:
+            waiting.append((k + 1, above))
+            continue
+        if name.startswith("CALL") and "INTRINSIC" not in name:
+            taken = -_effect_of_call(use)  # of the callee, its NULL and arguments; one comes back
+            if above == taken - 1:
+                called = True
+                continue
+            if above < taken + 1:
+                return False
+            waiting.append((k + 1, above - taken))
+            continue
+        if use.opcode in dis.hasjrel or use.opcode in dis.hasjabs:
+            jumped = above + stack_effect(use.opcode, use.arg, jump=True)
+            if jumped < 0 or use.argval not in at:
+                return False
+            waiting.append((at[use.argval], jumped))
+            if name in UNCONDITIONAL:
+                continue
+            above += stack_effect(use.opcode, use.arg, jump=False)
+            if above < 0:
+                return False
+            waiting.append((k + 1, above))
+            continue
+        effect = stack_effect(use.opcode, use.arg)
+        made = 0 if name == "POP_TOP" or name.startswith("STORE") else 1
+        if above < made - effect:
+            return False
+        waiting.append((k + 1, above + effect))
+    return called
+
+
+def _effect_of_call(use: Instruction) -> int:
+    """Return the effect of a call on the stack, with that of PRECALL."""
+    effect = stack_effect(use.opcode, use.arg)
+    if sys.version_info < (3, 12) and use.opname == "CALL":
+        effect -= use.arg or 0
+    return effect
+
+
+def _uses(code: CodeType, use: Instruction, at: int) -> bool:
+    """Tell if an instruction refers to the entry `at` of the table of names."""
+    return use.opcode in dis.hasname and _index(code.co_names, use) == at
+
+
+def _index(table: tuple[str, ...], use: Instruction) -> int:
+    """Return which entry of the table of names an instruction refers to."""
+    return (use.arg or 0) >> _shift(table, use)
+
+
+def _shift(table: tuple[str, ...], use: Instruction) -> int:
+    """Return how many low bits of an argument are flags."""
+    arg = use.arg or 0
+    flags = {"LOAD_GLOBAL": 1, "LOAD_ATTR": 1, "LOAD_SUPER_ATTR": 2}.get(use.opname, 0)
+    for shift in (flags, 0):
+        if arg >> shift < len(table) and table[arg >> shift] == use.argval:
+            return shift
+    raise NotImplementedError(f"{use.opname} of {use.argval!r}")
+
+
+def _set_index(raw: bytearray, instructions: list[Instruction], i: int, old: int, new: int) -> None:
+    """Make an instruction refer to another entry of the table of names."""
+    use = instructions[i]
+    arg: Any = use.arg
+    shift = 1 if use.opname == "LOAD_GLOBAL" else 0
+    if arg >> shift != old:
+        raise NotImplementedError(use.opname)
+    arg = new << shift | arg & (1 << shift) - 1
+    at, k = use.offset + 1, i
+    while True:
+        raw[at] = arg & 0xFF
+        arg >>= 8
+        k -= 1
+        if k < 0 or instructions[k].opname != "EXTENDED_ARG":
+            break
+        at -= 2
+    if arg:
+        raise NotImplementedError("a table of more than 127 names")
+
+
+def _check(before: list[Instruction], after: list[Instruction], changes: dict[int, str]) -> None:
+    """Raise where instructions differ in more than the names that should be others."""
+    if len(before) != len(after):
+        raise NotImplementedError("another number of instructions")
+    for i, (a, b) in enumerate(zip(before, after)):
+        if (a.opcode, a.offset) != (b.opcode, b.offset):
+            raise NotImplementedError(a.opname)
+        if i in changes:
+            if b.argval != changes[i]:
+                raise NotImplementedError(a.opname)
+        elif a.opname != "EXTENDED_ARG" and not isinstance(a.argval, CodeType):
+            if a.argval is not b.argval and a.argval != b.argval:
+                raise NotImplementedError(a.opname)

@@ -1,1 +1,0 @@
-"""Rewriting: instructions of code objects as a list, put together again."""

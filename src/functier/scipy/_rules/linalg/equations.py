@@ -1,0 +1,171 @@
+"""Rules for the matrix equations of `scipy.linalg`.
+
+The derivative of a solution is the solution of the linear equation that comes of differentiating
+the equation; so it takes one more solve. The equations of Lyapunov and Riccati: Kao and Hennequin,
+*Automatic differentiation of Sylvester, Lyapunov, and algebraic Riccati equations* (2020); here
+with the terms `e` and `s` too.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl  # type: ignore[import-untyped]
+
+from ...._core.types import Function, Value
+from ...._rules.linalg.factorization import adjoint
+from ....protocol import op, primitive
+from ..declare import declare, dispatching
+from .batches import each_vmap
+
+# ---- Sylvester's equation, for rules: a x + x b = q ----
+
+
+def _sylvester(a: Value, b: Value, q: Value) -> Value:
+    """Solve Sylvester's equation; without a unique solution it raises `LinAlgError`.
+
+    SciPy's function returns numbers then, as LAPACK perturbs the matrices.
+    """
+    if max(np.ndim(x) for x in (a, b, q)) > 2:
+        batch = np.broadcast_shapes(*(np.shape(x)[:-2] for x in (a, b, q)))
+        a, b, q = (np.broadcast_to(x, batch + np.shape(x)[-2:]) for x in (a, b, q))
+        found = [_sylvester(a[i], b[i], q[i]) for i in np.ndindex(*batch)]
+        return np.reshape(np.stack(found) if found else np.empty(q.shape), q.shape)
+    dtype = np.result_type(a, b, q)
+    if 0 in np.shape(q):
+        return np.zeros(np.shape(q), dtype)
+    r, u = sl.schur(np.asarray(a, dtype), check_finite=False)
+    s, v = sl.schur(adjoint(np.asarray(b, dtype)), check_finite=False)
+    f = adjoint(u) @ np.asarray(q, dtype) @ v
+    (solve,) = sl.get_lapack_funcs(("trsyl",), (r, s, f))
+    y, scale, info = solve(r, s, f, tranb="C")
+    if info:
+        raise np.linalg.LinAlgError(
+            "a derivative is the solution of an equation of Sylvester that has no unique one; "
+            "there is no derivative here, as that of a square root at 0"
+        )
+    return u @ (scale * y) @ adjoint(v)
+
+
+sylvester = primitive(_sylvester)
+
+
+def _sylvester_all(g: Value, ans: Value, a: Value, b: Value) -> tuple:
+    z = sylvester(adjoint(a), adjoint(b), g)
+    return -np.matmul(z, adjoint(ans)), -np.matmul(adjoint(ans), z), z
+
+
+SYLVESTER: dict[str, Any] = {
+    "jvp": {
+        "a": lambda t, ans, a, b: -sylvester(a, b, np.matmul(t, ans)),
+        "b": lambda t, ans, a, b: -sylvester(a, b, np.matmul(ans, t)),
+        "q": lambda t, a, b: sylvester(a, b, t),
+    },
+    "vjp": {
+        "a": lambda g, ans, a, b: _sylvester_all(g, ans, a, b)[0],
+        "b": lambda g, ans, a, b: _sylvester_all(g, ans, a, b)[1],
+        "q": lambda g, a, b: sylvester(adjoint(a), adjoint(b), g),
+    },
+    "joint": _sylvester_all,
+}
+
+op(sylvester, "a b q", "a b q", vmap=each_vmap(sylvester), **SYLVESTER)
+
+# ---- SciPy's equations ----
+
+
+def of_one_kind(func: Function) -> Callable:
+    """Return a function that calls `func` on real or on complex matrices, and not on both.
+
+    For both SciPy calls LAPACK's routine for complex matrices with a real Schur form, which it
+    misreads where real matrices have complex eigenvalues.
+    """
+
+    @functools.wraps(func)
+    def kernel(*matrices: Value, **params: Any) -> Value:
+        if any(np.iscomplexobj(x) for x in matrices):
+            matrices = tuple(x * np.complex64(1) for x in matrices)
+        return dispatching(func)(*matrices, **params)
+
+    return kernel
+
+
+declare(
+    sl,
+    "solve_sylvester",
+    "a b q",
+    "a b q",
+    kernel=of_one_kind(sl.solve_sylvester),
+    vmap=each_vmap(of_one_kind(sl.solve_sylvester)),
+    **SYLVESTER,
+)
+
+_lyapunov = dispatching(sl.solve_continuous_lyapunov)
+_stein = dispatching(sl.solve_discrete_lyapunov)
+
+
+def _continuous_lyapunov_both(g: Value, ans: Value, a: Value) -> tuple:
+    z = _lyapunov(adjoint(a), g)
+    return -np.matmul(z, adjoint(ans)) - np.matmul(adjoint(z), ans), z
+
+
+def _continuous_lyapunov_jvp(t: Value, ans: Value, a: Value) -> Value:
+    return _lyapunov(a, -np.matmul(t, ans) - np.matmul(ans, adjoint(t)))
+
+
+declare(
+    sl,
+    "solve_continuous_lyapunov",
+    "a q",
+    "a q",
+    kernel=of_one_kind(sl.solve_continuous_lyapunov),
+    vmap=each_vmap(of_one_kind(sl.solve_continuous_lyapunov)),
+    jvp={"a": _continuous_lyapunov_jvp, "q": lambda t, a: _lyapunov(a, t)},
+    vjp={
+        "a": lambda g, ans, a: _continuous_lyapunov_both(g, ans, a)[0],
+        "q": lambda g, a: _lyapunov(adjoint(a), g),
+    },
+    joint=_continuous_lyapunov_both,
+)
+
+
+def _solve_discrete(a: Value, q: Value, **params: Any) -> Value:
+    """Call SciPy's function, which takes a number for any matrix `a` and has another meaning."""
+    if a.shape[-2:] == (1, 1) != q.shape[-2:]:
+        raise ValueError(
+            f"scipy.linalg.solve_discrete_lyapunov: `a` and `q` need one shape, and came in the "
+            f"shapes {a.shape} and {q.shape}; write a * numpy.eye(len(q)) for `a`"
+        )
+    return of_one_kind(sl.solve_discrete_lyapunov)(a, q, **params)
+
+
+def _discrete_lyapunov_both(g: Value, ans: Value, a: Value, method: Any = None) -> tuple:
+    z = _stein(adjoint(a), g, method)
+    right = np.matmul(np.matmul(z, a), adjoint(ans))
+    return right + np.matmul(np.matmul(adjoint(z), a), ans), z
+
+
+def _discrete_lyapunov_jvp(t: Value, ans: Value, a: Value, method: Any = None) -> Value:
+    moved = np.matmul(np.matmul(t, ans), adjoint(a))
+    moved = moved + np.matmul(np.matmul(a, ans), adjoint(t))
+    return _stein(a, moved, method)
+
+
+declare(
+    sl,
+    "solve_discrete_lyapunov",
+    "a q method",
+    "a q",
+    kernel=_solve_discrete,
+    vmap=each_vmap(_solve_discrete),
+    jvp={
+        "a": _discrete_lyapunov_jvp,
+        "q": lambda t, a, method=None: _stein(a, t, method),
+    },
+    vjp={
+        "a": lambda g, ans, a, method=None: _discrete_lyapunov_both(g, ans, a, method)[0],
+        "q": lambda g, a, method=None: _stein(adjoint(a), g, method),
+    },
+    joint=_discrete_lyapunov_both,
+)

@@ -1,0 +1,185 @@
+"""Rules for products and systems with Toeplitz and circulant matrices."""
+
+import numpy as np
+import scipy.linalg as sl  # type: ignore[import-untyped]
+
+from ...._core.types import Shape, Value
+from ...._rules.axes import as_array
+from ...._rules.constructors import check_values
+from ...._rules.linalg.contract import conj
+from ...._rules.linalg.factorization import adjoint
+from ....protocol import op, primitive
+from ..declare import declare_composite
+from .batches import declare_of_pair, each_vmap, refuse_stacks
+from .stacks import matrices
+from .structured import as_vectors, toeplitz
+
+# ---- systems: the element r[0] is ignored ----
+
+
+def _solve(c: Value, r: Value, b: Value) -> Value:
+    """Solve with the matrix that has this first column and this first row."""
+    return sl.solve_toeplitz((c, r), b, check_finite=False)
+
+
+toeplitz_solve = primitive(_solve)
+
+
+def _solve_columns(c: Value, r: Value, b: Value, vector: bool) -> Value:
+    """Solve for `b`, vectors in its last axis where `vector`."""
+    if not vector or b.ndim == 1:
+        return toeplitz_solve(c, r, b)
+    return toeplitz_solve(c, r, b[..., None])[..., 0]
+
+
+def _multiply(t: Value, x: Value, vector: bool) -> Value:
+    return np.matmul(t, x[..., None])[..., 0] if vector else np.matmul(t, x)
+
+
+def _jvp(c: Value, r: Value, moved: Value, ans: Value, b_shape: Shape) -> Value:
+    vector = len(b_shape) == 1
+    return -_solve_columns(c, r, _multiply(moved, ans, vector), vector)
+
+
+def _without_first(r: Value) -> Value:
+    return r * (np.arange(r.shape[-1]) > 0)
+
+
+def _solve_adjoint(c: Value, r: Value, g: Value, vector: bool) -> Value:
+    """Solve with the conjugate transpose."""
+    column = conj(np.concatenate([c[..., :1], r[..., 1:]], axis=-1))
+    return _solve_columns(column, conj(c), g, vector)
+
+
+def _sum_diagonals(a: Value) -> Value:
+    """Return the sums of the elements with ``i - j = k``, from ``1 - n`` to ``n - 1``."""
+    n = a.shape[-1]
+    padded = np.concatenate([a[..., ::-1], np.zeros_like(a)], axis=-1)
+    flat = np.reshape(padded, (*a.shape[:-2], 2 * n * n))[..., : n * (2 * n - 1)]
+    return np.sum(np.reshape(flat, (*a.shape[:-2], n, 2 * n - 1)), axis=-2)
+
+
+def _all(g: Value, ans: Value, c: Value, r: Value, b_shape: Shape) -> tuple:
+    vector = len(b_shape) == 1
+    z = _solve_adjoint(c, r, g, vector)
+    left, right = (z[..., None], ans[..., None]) if vector else (z, ans)
+    sums = _sum_diagonals(-np.matmul(left, adjoint(right)))
+    n = c.shape[-1]
+    return sums[..., n - 1 :], _without_first(sums[..., n - 1 :: -1]), z
+
+
+op(
+    toeplitz_solve,
+    "c r b",
+    "c r b",
+    vmap=each_vmap(toeplitz_solve),
+    jvp={
+        "c": lambda t, ans, c, r, b_shape: _jvp(c, r, toeplitz(t, np.zeros_like(t)), ans, b_shape),
+        "r": lambda t, ans, c, r, b_shape: _jvp(
+            c, r, toeplitz(np.zeros_like(t), _without_first(t)), ans, b_shape
+        ),
+        "b": lambda t, c, r, b_shape: _solve_columns(c, r, t, len(b_shape) == 1),
+    },
+    vjp={
+        "c": lambda g, ans, c, r, b_shape: _all(g, ans, c, r, b_shape)[0],
+        "r": lambda g, ans, c, r, b_shape: _all(g, ans, c, r, b_shape)[1],
+        "b": lambda g, c, r, b_shape: _solve_adjoint(c, r, g, len(b_shape) == 1),
+    },
+    joint=_all,
+)
+
+
+def _column_and_row(c_or_cr: Value) -> tuple:
+    if isinstance(c_or_cr, tuple):
+        c, r = (as_array(x) for x in c_or_cr)
+        return c, r
+    c = as_array(c_or_cr)
+    return c, conj(c)
+
+
+@declare_of_pair("solve_toeplitz", "c_or_cr b check_finite")
+def _solve_toeplitz(c_or_cr: Value, b: Value, check_finite: bool = True) -> Value:
+    c, r, b = matrices(check_finite, *_column_and_row(c_or_cr), as_array(b))
+    refuse_stacks(sl.solve_toeplitz, "use functier.vmap", (c, 1), (r, 1), (b, 2))
+    if c.shape[-1:] != r.shape[-1:] or b.shape[-2 if b.ndim > 1 else -1 :][:1] != c.shape[-1:]:
+        sl.solve_toeplitz((np.zeros(c.shape), np.zeros(r.shape)), np.zeros(b.shape))  # its error
+    dtype = np.result_type(c, r, b, float)
+    return toeplitz_solve(*(np.astype(x, dtype) for x in (c, r, b)))
+
+
+# ---- products, by Fourier transforms, as SciPy has them ----
+
+
+@declare_of_pair("matmul_toeplitz", "c_or_cr x check_finite workers")
+def _matmul_toeplitz(
+    c_or_cr: Value, x: Value, check_finite: bool = False, workers: int | None = None
+) -> Value:
+    c, r, x = matrices(check_finite, *_column_and_row(c_or_cr), as_array(x))
+    refuse_stacks(sl.matmul_toeplitz, "use functier.vmap", (c, 1), (r, 1), (x, 2))
+    vector = x.ndim == 1
+    if vector:
+        x = x[..., None]
+    m, n = c.shape[-1], r.shape[-1]
+    if x.ndim < 2 or x.shape[-2] != n:
+        sl.matmul_toeplitz((np.zeros(c.shape), np.zeros(r.shape)), np.zeros(x.shape))  # its error
+    size = m + n - 1
+    batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+    c, r = (np.broadcast_to(v, batch + v.shape[-1:]) for v in (c, r))
+    if 0 in x.shape:
+        shape = (*np.broadcast_shapes(batch, x.shape[:-2]), m, x.shape[-1])
+        y = np.zeros(shape, np.result_type(c, r, x, float))
+        return y[..., 0] if vector else y
+    ring = np.concatenate([c, r[..., :0:-1]], axis=-1)[..., None]
+    if np.result_type(ring, x).kind == "c":
+        dtype = np.dtype(complex)
+        forward = [np.fft.fft(np.astype(v, dtype), n=size, axis=-2) for v in (ring, x)]
+        y = np.fft.ifft(forward[0] * forward[1], n=size, axis=-2)
+    else:
+        dtype = np.dtype(float)
+        forward = [np.fft.rfft(np.astype(v, dtype), n=size, axis=-2) for v in (ring, x)]
+        y = np.fft.irfft(forward[0] * forward[1], n=size, axis=-2)
+    y = y[..., :m, :]
+    return y[..., 0] if vector else y
+
+
+# ---- circulant systems ----
+
+
+def _regular(near_zero: Value) -> bool:
+    if np.any(near_zero):
+        raise np.linalg.LinAlgError("near singular circulant matrix.")
+    return True
+
+
+@declare_composite(sl, "solve_circulant")
+def _solve_circulant(
+    c: Value,
+    b: Value,
+    singular: str = "raise",
+    tol: float | None = None,
+    caxis: int = -1,
+    baxis: int = 0,
+    outaxis: int = 0,
+) -> Value:
+    c, b = as_vectors(c), as_vectors(b)
+    inside = -c.ndim <= caxis < c.ndim and -b.ndim <= baxis < b.ndim
+    if not inside or c.shape[caxis] != b.shape[baxis]:
+        ones = np.ones(c.shape), np.ones(b.shape)
+        sl.solve_circulant(*ones, caxis=caxis, baxis=baxis)  # SciPy's error
+    if b.size == 0:
+        return np.zeros(b.shape, np.result_type(c, b, float))
+    real = c.dtype.kind != "c" != b.dtype.kind
+    on_c = np.fft.fft(np.moveaxis(c, caxis, -1), axis=-1)
+    size = np.abs(on_c)
+    if tol is None:
+        limit = np.max(size, axis=-1, keepdims=True) * (c.shape[caxis] * np.finfo(float).eps)
+    else:
+        limit = tol
+    near_zero = np.less_equal(size, limit)
+    if singular == "raise":
+        near_zero = check_values(near_zero, lambda v: _regular(v), "")
+    q = np.fft.fft(np.moveaxis(b, baxis, -1), axis=-1)
+    q = np.where(near_zero, 0, q / np.where(near_zero, 1, on_c))
+    x = np.fft.ifft(q, axis=-1)
+    x = np.real(x) if real else x
+    return np.moveaxis(x, -1, outaxis) if outaxis != -1 else x

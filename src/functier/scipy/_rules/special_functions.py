@@ -1,0 +1,338 @@
+"""Rules of the Python functions of `scipy.special`, which do not dispatch.
+
+The citations are those of `special`, which imports this file.
+"""
+
+import cmath
+from math import comb
+from operator import index
+from typing import Any
+
+import numpy as np
+from scipy import special  # type: ignore[import-untyped]
+
+from ..._core.errors import UnsupportedError
+from ..._core.numpy_facts import align, dtype_of, sum_to
+from ..._core.types import Axis, Function, Shape, Value
+from ..._rules.axes import as_array, as_strong, batch_shape, convert_lists, expand, shift_all
+from ..._rules.constructors import check_values, elementwise_vmap, reduction_vmap
+from ..._rules.elementwise import softmax_share
+from ...protocol import Rule
+from .declare import declare, declare_composite, dispatching
+from .special_formulas import complete_rule, lower
+
+
+def strong(x: Value) -> Value:
+    """Return an operand as SciPy converts it: an array, also for a Python number."""
+    return as_strong(as_array(x))
+
+
+def _declare_elementwise(name: str, params: str, operands: str, **rules: Function) -> None:
+    """Declare a function of each element by its derivatives, which are complex-linear."""
+    func = getattr(special, name, None)
+    if func is None:
+        return
+    names = operands.split()
+    partials: Any = {n: Rule(complete_rule(rule), names, True) for n, rule in rules.items()}
+    for n, rule in rules.items():
+        partials[n].defaults = Rule(rule, names).defaults
+    vmap = elementwise_vmap(dispatching(func))
+    declare(
+        special,
+        name,
+        params,
+        operands,
+        family="elementwise",
+        vmap=vmap,
+        jvp=partials,
+        vjp=partials,
+    )
+
+
+# ---- sums of exponentials: the derivative of the logarithm is a softmax ----
+
+
+def _weights(
+    ans: Value, a: Value, b: Value | None, axis: Axis, keepdims: bool, signed: bool
+) -> Value:
+    """Return ``exp(a)`` over the sum of all ``b * exp(a)``, for each element of `a`.
+
+    An infinite element that is the sum has the share 1, and one of minus infinity has 0.
+    """
+    shape = _full_shape(a, b)
+    total, sign = ans if signed else (ans, None)
+    total = expand(total, shape, axis, keepdims)
+    if dtype_of(a).kind == "c":
+        share = np.exp(a - total)
+    else:
+        share = softmax_share(np.exp, 1.0, total, a)
+    if b is not None:  # so that elements may cancel
+        share = np.where(np.isinf(total) & np.isfinite(a) & (np.real(total) < 0), np.inf, share)
+    if sign is None:
+        return share
+    return share * np.conjugate(expand(sign, shape, axis, keepdims))
+
+
+def _full_shape(a: Value, b: Value | None) -> Shape:
+    return np.shape(a) if b is None else np.broadcast_shapes(np.shape(a), np.shape(b))
+
+
+def _factors(saved: tuple, of_b: bool) -> Value:
+    """Return the derivative of the logarithm of the sum by `a` or by `b`."""
+    ans, a, b, *options = saved
+    a, b = convert_lists(a, b)
+    weights = _weights(ans, a, b, *options)
+    if of_b or b is None:
+        return weights
+    return b * np.where(np.equal(b, 0), 0.0, weights)  # SciPy drops an infinity that counts 0 times
+
+
+def _sum_jvp(of_b: bool) -> Function:
+    def rule(
+        t: Value,
+        ans: Value,
+        a: Value,
+        b: Value | None = None,
+        axis: Axis = None,
+        keepdims: bool = False,
+        return_sign: bool = False,
+    ) -> Value:
+        factors = _factors((ans, a, b, axis, keepdims, return_sign), of_b)
+        total = ans[0] if return_sign else ans
+        moved = np.broadcast_to(t * factors, _full_shape(*convert_lists(a, b)))
+        moved = np.reshape(np.sum(moved, axis=axis, keepdims=keepdims), np.shape(total))
+        if not return_sign:
+            return moved
+        turned = 1j * np.imag(moved) if dtype_of(ans[1]).kind == "c" else 0.0
+        return np.real(moved), ans[1] * turned
+
+    return rule
+
+
+def _sum_vjp(of_b: bool) -> Rule:
+    def rule(
+        g: Value,
+        shape: Shape,
+        ans: Value,
+        a: Value,
+        b: Value | None = None,
+        axis: Axis = None,
+        keepdims: bool = False,
+        return_sign: bool = False,
+    ) -> Value:
+        factors = _factors((ans, a, b, axis, keepdims, return_sign), of_b)
+        if return_sign:
+            g, turn = g
+            if dtype_of(ans[1]).kind == "c":
+                g = g - 1j * np.imag(np.conjugate(turn) * ans[1])
+        full = _full_shape(*convert_lists(a, b))
+        whole = expand(g, full, axis, keepdims) * np.conjugate(factors)
+        return sum_to(np.broadcast_to(whole, full), shape)
+
+    needs = ("ans", "a", "b", "axis", "keepdims", "return_sign")
+    complete = Rule((rule, "b_shape" if of_b else "a_shape", *needs), ())
+    complete.defaults = {"b": None, "axis": None, "keepdims": False, "return_sign": False}
+    return complete
+
+
+def _sum_vmap(k: int, a: Value, axis: Axis = None, b: Value | None = None, **options: Any) -> Value:
+    a, *rest = align(k, (a,) if b is None else (a, b))
+    if np.ndim(a) == k:  # for SciPy, a number has one axis
+        a = np.expand_dims(a, k)
+        rest = [np.expand_dims(b, k) for b in rest if np.ndim(b)]
+    axis = shift_all(axis, k, np.ndim(a) - k)
+    if 0 in batch_shape(k, a, *rest):  # where SciPy does not take several axes
+        total = np.sum(
+            np.multiply(a, *rest or [1.0]), axis, keepdims=options.get("keepdims", False)
+        )
+        return (np.abs(total), total) if options.get("return_sign") else total
+    return dispatching(special.logsumexp)(a, axis, *rest, **options)
+
+
+declare(
+    special,
+    "logsumexp",
+    "a axis b keepdims return_sign",
+    "a b",
+    vmap=_sum_vmap,
+    jvp={"a": _sum_jvp(False), "b": _sum_jvp(True)},
+    vjp={"a": _sum_vjp(False), "b": _sum_vjp(True)},
+)
+
+
+def _softmax_jvp(t: Value, ans: Value, axis: Axis = None) -> Value:
+    moved = ans * t
+    return moved - ans * np.sum(moved, axis=axis, keepdims=True)
+
+
+def _softmax_vjp(g: Value, ans: Value, axis: Axis = None) -> Value:
+    return _softmax_jvp(g, np.conjugate(ans), axis)
+
+
+def _log_softmax_jvp(t: Value, ans: Value, axis: Axis = None) -> Value:
+    return t - np.sum(np.exp(ans) * t, axis=axis, keepdims=True)
+
+
+def _log_softmax_vjp(g: Value, ans: Value, axis: Axis = None) -> Value:
+    return g - np.exp(np.conjugate(ans)) * np.sum(g, axis=axis, keepdims=True)
+
+
+for _name, _jvp, _vjp in (
+    ("softmax", _softmax_jvp, _softmax_vjp),
+    ("log_softmax", _log_softmax_jvp, _log_softmax_vjp),
+):
+    _vmap = reduction_vmap(dispatching(getattr(special, _name)))
+    declare(special, _name, "x axis", vmap=_vmap, jvp={"x": _jvp}, vjp={"x": _vjp})
+
+# ---- gamma functions ----
+
+
+@declare_composite(special, "polygamma")
+def _polygamma(n: Value, x: Value) -> Value:
+    """DLMF 5.15.1."""
+    n, x = strong(n), strong(x)
+    zero = np.equal(n, 0)  # no cotangent meets the formula that is not taken
+    series = np.power(-1.0, n + 1) * special.gamma(n + 1.0)
+    series = series * special.zeta(n + 1, np.where(zero, 1.0, x))
+    return np.where(zero, special.psi(np.where(zero, x, 1.0)), series)
+
+
+@declare_composite(special, "multigammaln")
+def _multigammaln(a: Value, d: int) -> Value:
+    if np.ndim(d) or np.floor(d) != d:
+        raise ValueError("d should be a positive integer (dimension)")
+    size = int(d)
+    message = f"condition a > 0.5 * (d-1) ({0.5 * (d - 1)}) not met"
+    a = check_values(strong(a), lambda a: np.all(a > 0.5 * (d - 1)), message)
+    halves = np.reshape(np.arange(size) / 2, (-1,) + (1,) * np.ndim(a))
+    halves = np.astype(halves, dtype_of(a) if dtype_of(a).kind == "f" else np.float64)
+    constant = np.float64(d * (d - 1) * 0.25 * np.log(np.pi))
+    return constant + np.sum(special.gammaln(a - halves), axis=0)
+
+
+@declare_composite(special, "comb")
+def _comb(N: Value, k: Value, *, exact: bool = False, repetition: bool = False) -> Value:
+    _refuse_exact("comb(N, k)", exact)
+    N, k = strong(N), strong(k)
+    if repetition:  # with one set of nothing, where SciPy's `binom` is NaN
+        nothing = np.equal(N, 0) & np.equal(k, 0)
+        return np.where(nothing, 1.0, special.binom(np.where(nothing, 1, N + k - 1), k))
+    exists = (k <= N) & (N >= 0) & (k >= 0)
+    return np.where(exists, special.binom(np.where(exists, N, 1), np.where(exists, k, 0)), 0)
+
+
+@declare_composite(special, "perm")
+def _perm(N: Value, k: Value, exact: bool = False) -> Value:
+    _refuse_exact("perm(N, k)", exact)
+    N, k = strong(N), strong(k)
+    exists = (k <= N) & (N >= 0) & (k >= 0)
+    first = np.where(exists, N - k + 1, 1)
+    return np.where(exists, special.poch(first, np.where(exists, k, dtype_of(k).type(0))), 0)
+
+
+def _refuse_exact(call: str, exact: bool) -> None:
+    if exact:
+        raise UnsupportedError(
+            f"scipy.special.{call[:-1]}, exact=True) takes plain integers only; write "
+            f"scipy.special.{call}, or int(x) for a tensor x of one number"
+        )
+
+
+def _factorial_slope(g: Value, ans: Value, n: Value, k: Any, extend: str | None) -> Value:
+    """Differentiate ``Gamma(n / k + 1)`` times ``k ** (n / k)``: DLMF 5.2.2."""
+    at = n if extend == "complex" else np.where(np.less(n, 0), 0.0, n)  # it is 0 where n is less
+    growth = cmath.log(k)
+    growth = growth if growth.imag else growth.real
+    return g * ans * ((growth + special.psi(at / k + 1)) / k)
+
+
+def _declare_factorial(name: str, params: str, step: int) -> None:
+    call = dispatching(getattr(special, name))
+
+    def slope(g: Value, ans: Value, n: Value, extend: str | None = None) -> Value:
+        return _factorial_slope(g, ans, n, step, extend)
+
+    def multiple_slope(g: Value, ans: Value, n: Value, k: Any, extend: str | None = None) -> Value:
+        return _factorial_slope(g, ans, n, k, extend)
+
+    rule = {"n": Rule(slope if step else multiple_slope, ["n"], True)}
+
+    def vmap(count: int, n: Value, **options: Any) -> Value:
+        if 0 in np.shape(n)[:count]:  # which SciPy returns as it is
+            whole = np.int64 if options.get("exact") else np.float64
+            return np.astype(n, np.result_type(whole, n), copy=False)
+        return call(n, **options)
+
+    declare(special, name, params, "n", vmap=vmap, jvp=rule, vjp=rule)
+
+
+_declare_factorial("factorial", "n exact extend", 1)
+_declare_factorial("factorial2", "n exact extend", 2)
+_declare_factorial("factorialk", "n k exact extend", 0)
+declare(
+    special,
+    "stirling2",
+    "N K exact",
+    "N K",
+    family="constant",
+    constant=True,  # it takes integers alone
+    vmap=elementwise_vmap(dispatching(special.stirling2)),
+)
+
+# ---- Bessel functions ----
+
+
+def _declare_spherical(name: str, signs: tuple[int, int]) -> None:
+    """Declare a spherical Bessel function and its derivative: DLMF 10.51.1, 10.51.4.
+
+    `signs` are those of the functions of the orders n - 1 and n + 1 in the derivative.
+    """
+    func = dispatching(getattr(special, name))
+
+    def slope(g: Value, n: Value, z: Value, derivative: bool = False) -> Value:
+        below = np.where(np.equal(n, 0), 0, n * func(lower(n), z, derivative))
+        above = (n + 1) * func(n + 1, z, derivative)
+        return g * ((signs[0] * below + signs[1] * above) / (2 * n + 1))
+
+    _declare_elementwise(name, "n z derivative", "n z", z=slope)
+
+
+_declare_spherical("spherical_jn", (1, -1))
+_declare_spherical("spherical_yn", (1, -1))
+_declare_spherical("spherical_in", (1, 1))
+_declare_spherical("spherical_kn", (-1, -1))
+
+
+def _declare_derivative(name: str, func: Function, sign: int, phase: float) -> None:
+    """Declare the derivative of order n of a Bessel function: DLMF 10.6.7, 10.29.5."""
+
+    @declare_composite(special, name)
+    def body(v: Value, z: Value, n: int = 1) -> Value:
+        n = index(n)
+        if n < 0:
+            raise ValueError("n must be a non-negative integer")
+        v, z = strong(v), as_array(z) if isinstance(z, (list, tuple)) else z
+        terms = [comb(n, i) * phase**i * func(v - n + 2 * i, z) for i in range(n + 1)]
+        return sum(terms[1:], terms[0]) * (sign / 2) ** n
+
+
+for _name, _func, _sign, _phase in (
+    ("jvp", special.jv, 1, -1.0), ("yvp", special.yv, 1, -1.0), ("ivp", special.iv, 1, 1.0),
+    ("kvp", special.kv, -1, 1.0), ("h1vp", special.hankel1, 1, -1.0),
+    ("h2vp", special.hankel2, 1, -1.0),
+):  # fmt: skip
+    _declare_derivative(_name, _func, _sign, _phase)
+
+# ---- the Dirichlet function ----
+
+
+def _diric_slope(g: Value, x: Value, n: Value) -> Value:
+    """Differentiate the Chebyshev polynomial of ``cos(x / 2)`` that it is: DLMF 18.5.2, 18.9.19."""
+    whole = np.equal(n, np.floor(n)) & (n > 0)
+    order = np.astype(as_array(np.where(whole, n, 1)), np.int64)
+    steep = special.eval_gegenbauer(np.maximum(order - 2, 0), 2.0, np.cos(x / 2))
+    slope = np.where(order > 1, -np.sin(x / 2) * steep / order, 0.0)
+    return g * np.where(whole, slope, np.nan)
+
+
+_declare_elementwise("diric", "x n", "x n", x=_diric_slope)
