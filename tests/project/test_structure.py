@@ -31,8 +31,8 @@ RULES.append(NETWORKS)
 # ---- imports go one way ----
 
 ORDER = [
-    "_core", "errors", "_rules", "_mutation", "_levels", "protocol", "_chunks", "_transforms",
-    "_tracing", "_programs", "_machine", "debug",
+    "_cpython", "_core", "errors", "_rules", "_mutation", "_levels", "protocol", "_chunks",
+    "_transforms", "_tracing", "_programs", "_machine", "debug",
     "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
     "_adopt", "scipy", "optim", "nn", "testing", "__init__",
 ]  # fmt: skip

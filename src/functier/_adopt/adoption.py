@@ -12,13 +12,21 @@ from importlib import import_module
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
+from .._cpython import facts
+from .._cpython.frames import running_code
 from .bindings import Bindings
 from .compiled import COMPILER, adopt_compiled, compiler_lock, release_compiled
 from .contents import Others
 from .importing import Finder
 from .reach import Reach
-from .search import functions_of, import_name, running_code
+from .search import functions_of, import_name
 from .twins import load_twins
+
+NEEDED = (
+    facts.callers, facts.variables, facts.names, facts.objects, facts.referents, facts.threads,
+    facts.suspended,
+)  # fmt: skip
+"""What an interpreter has to tell of the code that is adopted, and of the code that runs."""
 
 REFUSED = ("numpy", "functier", "builtins")
 
@@ -31,6 +39,7 @@ class Adoption:
     """Some adopted modules, until `undo` or the end of a ``with`` block."""
 
     def __init__(self, modules: list[ModuleType], dependencies: bool = True):
+        facts.need(*NEEDED)
         self.names = tuple(dict.fromkeys(import_name(m) for m in modules))
         self.modules: list[ModuleType] = []
         self.reach = Reach(self.names) if dependencies else None

@@ -3,16 +3,18 @@
 import warnings
 import weakref
 from collections.abc import Iterable
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .._core.adopted import GLOBALS
 from .._core.subclasses import KEPT
+from .._cpython.call_sites import Names, rewrite
+from .._cpython.functions import Code, code_of, give_code, names_in
+from .._cpython.lookups import CodeTable, loads_in, stored_globals
 from . import class_attribute
 from .caches import original_of_cached
-from .call_sites import CodeTable, Names, loads_in, rewrite, stored_globals
 from .compiled import LEFT, names_left
 from .contents import Contents, Others
 from .objects import forwarding
@@ -47,8 +49,8 @@ class Bindings:
         self.names: dict[str, tuple[Any, Any]] = {}  # before, and the twin
         self.had: set[str] = set()  # names that had a twin before
         self.aliases: set[str] = set()
-        self.codes: dict[int, tuple[CodeType, CodeType]] = {}  # of a new one: itself, the old one
-        self.made: dict[int, tuple[CodeType, CodeType]] = {}  # of an old one: itself, the new one
+        self.codes: dict[int, tuple[Code, Code]] = {}  # of a new one: itself, the old one
+        self.made: dict[int, tuple[Code, Code]] = {}  # of an old one: itself, the new one
         self.functions: dict[int, weakref.ref] = {}
         self.defaults: list[tuple[weakref.ref, str, Any, Any]] = []
         self.attributes: list[tuple[weakref.ref, str, Any, Any]] = []
@@ -78,7 +80,7 @@ class Bindings:
                 self.where = func.__qualname__
                 self._bind_defaults(func)
                 self.contents.bind_cells(func)
-            codes = [func.__code__ for func in functions]
+            codes = list(map(code_of, functions))
             if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
                 class_attribute.install()
             KEPT.add(np.matrix)
@@ -133,12 +135,12 @@ class Bindings:
                 (alias_of_call, alias_of_owner), (alias_of_number_call, alias_of_number_owner),
             )
         ]  # fmt: skip
-        fresh = [f for f in functions if id(f.__code__) not in self.codes]
+        fresh = [f for f in functions if id(code_of(f)) not in self.codes]
         for func in fresh:
-            names.stored |= stored_globals(func.__code__)
+            names.stored |= stored_globals(code_of(func))
         few.stored = names.stored
         for func in fresh:
-            code = func.__code__
+            code = code_of(func)
             if id(code) not in self.made:
                 try:
                     new = _rewritten(code, names, few)
@@ -153,15 +155,15 @@ class Bindings:
                     self._note_code(code, new)
             new = self.made[id(code)][1]
             if new is not code:
-                func.__code__ = new
+                give_code(func, new)
                 self.functions[id(func)] = weakref.ref(func)
 
-    def _note_code(self, code: CodeType, new: CodeType) -> None:
+    def _note_code(self, code: Code, new: Code) -> None:
         """Note the pairs of code objects, those inside included, and the aliases they need."""
         for old, made in zip(loads_in(code), loads_in(new)):
             if made is not old:
                 self.codes[id(made)] = made, old
-                for alias in set(made.co_names) & ALIASES.keys():
+                for alias in set(names_in(made)) & ALIASES.keys():
                     self.aliases.add(alias)
                     self.namespace[alias] = ALIASES[alias]
 
@@ -209,9 +211,9 @@ class Bindings:
             KEPT.clear()
             class_attribute.remove()
         for func in functions:  # also those that adopted code has made
-            pair = self.codes.get(id(func.__code__))
+            pair = self.codes.get(id(code_of(func)))
             if pair is not None:
-                func.__code__ = pair[1]
+                give_code(func, pair[1])
         for target, name, old, new in reversed(self.defaults):
             func = target()
             if func is not None and getattr(func, name) is new:
@@ -244,7 +246,7 @@ class Bindings:
         return names, len([f for f in self.functions.values() if f() is not None])
 
 
-def _rewritten(code: CodeType, names: Names, few: Names) -> CodeType:
+def _rewritten(code: Code, names: Names, few: Names) -> Code:
     """Return code that looks up other names; only those of `few` where not all have room.
 
     It is kept as long as the code is: most of the time of an adoption goes into it.

@@ -30,16 +30,16 @@ from .._core.pytree import (
     is_value,
     register_pytree_node,
 )
+from .._cpython.descriptors import DESCRIPTORS, slots_of, space_of
+from .._cpython.functions import Code
 
 HERE = __name__.partition(".")[0]
 PLAIN = frozenset({int, bool, str, bytes, type(None), type(...), type(NotImplemented)})
 """Types of values that Python compares by their contents, once they have the same type."""
 
 FIXED: tuple[type, ...] = (
-    type, types.FunctionType, types.ModuleType, types.CodeType, types.MethodDescriptorType,
-    types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType,
-    types.MemberDescriptorType, np.ufunc, type(np.sum), Enum, np.random.Generator,
-    np.random.RandomState, np.random.BitGenerator,
+    type, types.FunctionType, types.ModuleType, Code, *DESCRIPTORS, np.ufunc, type(np.sum), Enum,
+    np.random.Generator, np.random.RandomState, np.random.BitGenerator,
 )  # fmt: skip
 """Types of objects that are compared by identity. What a function reads is a dependency, and draws
 of generators are refused."""
@@ -181,21 +181,6 @@ def node_of(x: Any) -> Node | None:
 
 def _parts_of_partial(x: Any) -> tuple:
     return x.func, x.args, x.keywords, vars(x)
-
-
-def slots_of(kind: type) -> dict[str, Any]:
-    """Return the descriptors of the slots of a class."""
-    return {
-        name: member
-        for base in reversed(kind.__mro__) if base is not object
-        for name, member in vars(base).items() if type(member) is types.MemberDescriptorType
-    }  # fmt: skip
-
-
-def space_of(kind: type) -> Any:
-    """Return the descriptor of the attribute ``__dict__`` of a class's objects, or None."""
-    found = [vars(base).get("__dict__") for base in kind.__mro__ if base is not type]
-    return next((x for x in found if type(x) is types.GetSetDescriptorType), None)
 
 
 def opened(tree: Any, label: object = "functier") -> Any:

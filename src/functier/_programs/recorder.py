@@ -17,9 +17,7 @@ NOTE [the call as it is]
 """
 
 import operator
-import sys
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -32,6 +30,7 @@ from .._core.root import classes_in, dispatch_lists
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.places import finder_of_places
 from .._levels.attributes import is_quantity
 from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
@@ -82,6 +81,7 @@ class RecordLevel(Level):
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
+    where_now = staticmethod(finder_of_places(is_internal, HERE, f"{HERE}._programs.trace"))
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -305,7 +305,7 @@ class RecordLevel(Level):
         for i in call.telling():
             x = call.operands[i]
             if type(x) is self.cls:
-                name = "x[...]" if op.name == "_operator.getitem" else f"{op.name}(...)"
+                name = "x[...]" if op.func is operator.getitem else f"{op.name}(...)"
                 self.guard(x, f"by which {name} has its shape")
 
     def guard(self, x: Tensor, how: str) -> None:
@@ -432,24 +432,6 @@ class RecordLevel(Level):
 
     # ---- where it happened ----
 
-    def where_now(self) -> tuple | None:
-        """Return the code and the instruction of the user's line that runs now, or None.
-
-        Those of the user's line that called its function follow, if there is one.
-        """
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None:
-            module = frame.f_globals.get("__name__", "")
-            if module == TRACE:
-                return None
-            if not is_internal(module):
-                outer = frame.f_back
-                if outer is None or outer.f_globals.get("__name__", "").startswith(HERE):
-                    return frame.f_code, frame.f_lasti
-                return frame.f_code, frame.f_lasti, outer.f_code, outer.f_lasti
-            frame = frame.f_back
-        return None
-
     def graph(self, outputs: list) -> Graph:
         """Return what was recorded, with these outputs."""
         mark_first(self.nodes)
@@ -476,9 +458,6 @@ PYTHON: dict[Any, Callable] = {
 """Methods by which Python calls functions of numbers."""
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()} - {np.object_})
-
-
-TRACE = f"{HERE}._programs.trace"
 
 
 def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core.pytree import flatten, name_of_function
+from .._cpython.functions import cells_of
 
 
 class Slot:
@@ -78,8 +79,7 @@ def title_of(func: Any) -> str:
     parts: list[str] = []
     outer = func
     while getattr(outer, "__wrapped__", None) is not None:
-        free = getattr(getattr(outer, "__code__", None), "co_freevars", ())  # none of one in C
-        cells = zip(free, getattr(outer, "__closure__", None) or ())
+        cells = cells_of(outer).items()
         label = {name: cell.cell_contents for name, cell in cells if name in ("label", "mapping")}
         text = label.get("label") or getattr(label.get("mapping"), "label", "")
         prefix = text.partition("(")[0] if type(text) is str else ""

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import name_of
+from .._cpython.functions import name_of_code
+from .._cpython.places import line_of
 from .graph import Form, Graph, Node
 from .liveness import Liveness
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
-from .statements import line_at
 
 ndarray = np.ndarray
 
@@ -183,7 +184,7 @@ class Source:
         if guard.place is None:
             return ""
         code, instruction = guard.place[:2]
-        return f", in line {line_at(code, instruction)} of {code.co_name}"
+        return f", in line {line_of(code, instruction)} of {name_of_code(code)}"
 
     def asked(self, guard: Any) -> str:
         """Return what Python code has asked for, in words."""

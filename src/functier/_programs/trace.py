@@ -30,6 +30,8 @@ from .._core.subclasses import OVER_TENSORS
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
+from .._cpython.frames import current_frame
+from .._cpython.profiling import setprofile
 from .._levels.life import run
 from .._levels.memory import meet
 from .._mutation.array import settle, was_written
@@ -112,7 +114,7 @@ def trace(func: Callable) -> Callable[..., Program]:
 
     def traced(*args: Any, **kwargs: Any) -> Program:
         try:
-            return record(func, args, kwargs, sys._getframe(1)).program
+            return record(func, args, kwargs, current_frame(1)).program
         except BaseException as error:
             leave(error, f"trace({name_of_function(func)})", func, args, kwargs)
             raise
@@ -248,7 +250,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     function's own, and what these arrays have at the end.
     """
     func, leaves, structure, keywords, dynamic, writes, original = given
-    sys.setprofile(None)  # what makes and flattens pytrees is no part of the function
+    setprofile(None)  # what makes and flattens pytrees is no part of the function
     places = [i for i, on in enumerate(dynamic) if on]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):

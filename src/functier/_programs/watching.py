@@ -8,12 +8,12 @@ NOTE [off and on]
 import functools
 import operator
 from collections.abc import Callable
-from sys import getprofile, setprofile
 from typing import Any
 
 import numpy as np
 
 from .._core.numpy_facts import name_of
+from .._cpython.profiling import getprofile, setprofile
 from .questions import LIBRARIES
 
 TEXTS = np.array_repr, np.array_str, np.array2string

@@ -1,7 +1,6 @@
 """sparse_jacobian, sparse_hessian and jacobian_pattern."""
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any, Literal, ParamSpec
 
@@ -11,6 +10,7 @@ from .._core.keywords import checks_keywords
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten, is_value
 from .._core.tracebacks import leave
+from .._cpython.frames import current_frame
 from .._levels.level import Escape
 from .._transforms.grad import grad
 from .._transforms.points import Settings
@@ -85,7 +85,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
     @functools.wraps(settings.func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
-            point = PatternPoint(settings, args, kwargs, sys._getframe(1))
+            point = PatternPoint(settings, args, kwargs, current_frame(1))
             return differentiate(point, args, kwargs)
         except BaseException as error:
             leave(error, label, settings.func, args, kwargs)
@@ -363,7 +363,7 @@ def jacobian_pattern(
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
-            point = PatternPoint(settings, args, kwargs, sys._getframe(1))
+            point = PatternPoint(settings, args, kwargs, current_frame(1))
             for leaf in point.outer:
                 refuse_tensor(leaf, settings)
             plan, _, _ = settle(point, None)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from math import prod
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
+from .._cpython.frames import Frame
 from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import cast
 from .._levels.level import Escape
@@ -68,7 +68,7 @@ class Point:
     after the other, each in C order.
     """
 
-    def __init__(self, settings: Settings, args: tuple, kwargs: dict, frame: FrameType):
+    def __init__(self, settings: Settings, args: tuple, kwargs: dict, frame: Frame):
         self.settings, self.frame = settings, frame
         select: Callable = choose_real if settings.mode != "rev" else choose
         if settings.holomorphic:

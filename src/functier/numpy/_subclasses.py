@@ -9,7 +9,6 @@ NOTE [the class of a subclass]
 
 import abc
 import functools
-import types
 from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any
@@ -22,6 +21,8 @@ from .._core.numpy_facts import UFUNC_OF
 from .._core.root import dispatch_lists, opts_out, tree_map
 from .._core.subclasses import KEPT, MAKERS, OVER_TENSORS
 from .._core.tensor import Tensor, canonical
+from .._cpython.descriptors import Slot
+from .._cpython.functions import cells_of, copy_of_function
 from ._copies import copy_member
 from ._functions import INSIDE
 from ._probes import KINDS, Probe, example, probe_class
@@ -159,7 +160,7 @@ def _members(kind: type) -> dict[str, Any]:
     twins, more = KINDS.get(kind, (None, {}))
     found = {}
     for name, member in vars(kind).items():
-        if name in OWN or isinstance(member, types.MemberDescriptorType):
+        if name in OWN or isinstance(member, Slot):
             continue
         if isinstance(member, classmethod):
             member = OfClass(name)
@@ -182,16 +183,11 @@ class OfClass:
 def _copied(member: Any, cell: CellType) -> Any:
     """Return a member with another class for its ``super()``; others as they are."""
     if isinstance(member, FunctionType):
-        names = member.__code__.co_freevars
-        if "__class__" not in names:
+        cells = cells_of(member)
+        if "__class__" not in cells:
             return member
-        closure: Any = member.__closure__
-        closure = tuple([cell if n == "__class__" else c for n, c in zip(names, closure)])
-        made = FunctionType(
-            member.__code__, member.__globals__, member.__name__, member.__defaults__, closure
-        )
-        made.__kwdefaults__ = member.__kwdefaults__
-        return functools.update_wrapper(made, member)
+        own = tuple({**cells, "__class__": cell}.values())
+        return functools.update_wrapper(copy_of_function(member, member.__globals__, own), member)
     if type(member) is property:
         parts = [part and _copied(part, cell) for part in (member.fget, member.fset, member.fdel)]
         return property(parts[0], parts[1], parts[2], member.__doc__)

@@ -10,11 +10,10 @@ NOTE [the code stays SciPy's]
 """
 
 import functools
-from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from .. import numpy as fnp
-from .._adopt.call_sites import Names, loads_in, rewrite, stored_globals
 from .._adopt.twins import (
     ALIASES,
     NUMBERS,
@@ -25,6 +24,10 @@ from .._adopt.twins import (
 )
 from .._core.errors import UnsupportedError
 from .._core.root import classes_in
+from .._cpython.call_sites import Names, rewrite
+from .._cpython.descriptors import Slot
+from .._cpython.functions import Code, cells_of, code_of, copy_of_function, names_in
+from .._cpython.lookups import loads_in, stored_globals
 from ..numpy import _namespaces as _numpy
 from ..numpy._copies import TwinOf
 
@@ -128,14 +131,12 @@ def copy_function(func: FunctionType, twin_of: TwinOf, cls: Any = None) -> Funct
     made = COPIES.get(id(func))
     if made is None:
         names = copy_globals(func.__globals__, twin_of)
-        cells = func.__closure__ and tuple([
+        cells = [
             CellType(cls) if name == "__class__" else _copy_cell(cell, twin_of, cls)
-            for name, cell in zip(func.__code__.co_freevars, func.__closure__)
-        ])  # fmt: skip
-        made = FunctionType(_rewritten(func.__code__, names), names, func.__name__, None, cells)
-        made.__defaults__, made.__kwdefaults__ = func.__defaults__, func.__kwdefaults__
-        made.__doc__, made.__qualname__ = func.__doc__, func.__qualname__
-        COPIES[id(func)] = made
+            for name, cell in cells_of(func).items()
+        ]
+        code = _rewritten(code_of(func), names)
+        COPIES[id(func)] = made = copy_of_function(func, names, tuple(cells) or None, code)
     return made
 
 
@@ -147,7 +148,7 @@ def _copy_cell(cell: CellType, twin_of: TwinOf, cls: Any) -> CellType:
     return cell
 
 
-def _rewritten(code: CodeType, names: dict[str, Any]) -> CodeType:
+def _rewritten(code: Code, names: dict[str, Any]) -> Code:
     """Return code whose calls of builtins mean those of adopted code."""
     looked_up = Names(
         names, alias_of_number_call, alias_of_number_owner, alias_of_module, alias_of_pattern
@@ -158,7 +159,7 @@ def _rewritten(code: CodeType, names: dict[str, Any]) -> CodeType:
     except NotImplementedError:  # no room for another name: the builtins refuse tensors
         return code
     for inner in loads_in(code):
-        names.update({name: ALIASES[name] for name in inner.co_names if name in ALIASES})
+        names.update({name: ALIASES[name] for name in names_in(inner) if name in ALIASES})
     return code
 
 
@@ -208,7 +209,7 @@ def copy_class(original: type, path: str, twin_of: TwinOf, package: str) -> Any:
     made: Any = ClassCopy(original.__name__, bases, {**names, "original": original})
     CLASSES[id(original)] = made
     for name, member in vars(original).items():
-        if name not in LEFT_OUT and type(member) is not MemberDescriptorType:
+        if name not in LEFT_OUT and type(member) is not Slot:
             setattr(made, name, _copy_member(member, twin_of, made))
     return made
 
