@@ -15,7 +15,6 @@ from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ..._core.table import PARTIALS
 from ..._core.types import Function
-from ..._rules.axes import replace_zeros
 from ...protocol import elementwise
 from . import special_functions, special_harmonics  # noqa: F401  imported for their declarations
 from .special_formulas import (
@@ -259,7 +258,7 @@ SEVERAL = {
     "powm1": (
         "x y",
         lambda g, x, y: g * (y * np.power(x, y - 1)),
-        lambda g, ans, x: g * ((1 + ans) * np.log(replace_zeros(x))),
+        lambda g, ans, x: g * ((1 + ans) * np.log(np.where(np.equal(x, 0), 1, x))),
     ),
     "radian": (
         "d m s",
