@@ -14,7 +14,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.numpy_facts import align
 from ...._core.table import OPS
 from ...._core.types import Value
-from ...._rules.axes import as_array
+from ...._rules.linalg.contract import ensure_array
 from ...._rules.linalg.factorization import adjoint, as_column, stacked_vmap
 from ....protocol import op, primitive
 from ..declare import declare_composite
@@ -256,7 +256,7 @@ op(  # also of single precision a determinant is of double precision
 
 @declare_composite(sl, "det")
 def _det(a: Value, overwrite_a: bool = False, check_finite: bool = True) -> Value:
-    a = as_array(a)
+    a = ensure_array(a)
     if a.dtype.char in "gG":
         refuse(sl.det, a)
     (a,) = matrices(check_finite, a)
