@@ -31,7 +31,7 @@ from ..._core.numpy_facts import PLAIN, dtype_of
 from ..._core.types import Function, Shape, Value
 from ..._rules.axes import as_array
 from ..._rules.constructors import check_values
-from ..._rules.fft import declare_transform, resize
+from ..._rules.fft import declare_transform
 from ...protocol import composite, linear
 from .declare import declare_composite, dispatching
 
@@ -141,8 +141,9 @@ def _real_adjoint(
     c = back(g, other, **options)
     for axis in () if told else axes:
         c = _scale(c, SCALED_OPERAND.get((kind, own), ()), 0.5, axis)
-    for axis in axes:
-        c = resize(c, shape[axis], axis)
+    if c.shape != shape:
+        c = c[tuple(map(slice, shape))]
+        c = np.pad(c, [(0, n - m) for n, m in zip(shape, c.shape)])
     return c
 
 
