@@ -13,7 +13,6 @@ import math
 import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
-from ..._core.table import PARTIALS
 from ..._core.types import Function
 from ...protocol import elementwise
 from . import special_functions, special_harmonics  # noqa: F401  imported for their declarations
@@ -427,10 +426,7 @@ for params, slope, *names in DISTRIBUTIONS:
 for name, (params, *rules) in ROWS.items():
     if hasattr(special, name):  # private ones may go
         rules = [rule and complete_rule(rule) for rule in rules]
-        ufunc = elementwise(getattr(special, name), *rules, params=params).func
-        # No fast paths: they are made before this file is imported, or not, and forward
-        # mode's want tangents of the result's dtype (that of ``wofz(float32)`` is double).
-        PARTIALS.pop(ufunc, None)
+        elementwise(getattr(special, name), *rules, params=params)
 
 for name, (params, variable, slopes) in RESULTS.items():
     jvp, vjp = result_rules(params, variable, slopes)

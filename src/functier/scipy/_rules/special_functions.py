@@ -14,12 +14,12 @@ from scipy import special  # type: ignore[import-untyped]
 from ..._core.errors import UnsupportedError
 from ..._core.numpy_facts import align, dtype_of, sum_to
 from ..._core.types import Function, Shape, Value
-from ..._rules.axes import as_array, batch_shape, convert_lists, normalize
+from ..._rules.axes import as_array, normalize
 from ..._rules.constructors import check_values
 from ..._rules.elementwise import softmax_share
 from ...protocol import Rule
 from .declare import declare, declare_composite, dispatching
-from .special_formulas import complete_rule, lower
+from .special_formulas import complete_rule, lists_as_arrays, lower
 
 
 def strong(x: Value) -> Value:
@@ -86,7 +86,7 @@ def _full_shape(a: Value, b: Value | None) -> Shape:
 def _factors(saved: tuple, of_b: bool) -> Value:
     """Return the derivative of the logarithm of the sum by `a` or by `b`."""
     ans, a, b, *options = saved
-    a, b = convert_lists(a, b)
+    a, b = lists_as_arrays(a, b)
     weights = _weights(ans, a, b, *options)
     if of_b or b is None:
         return weights
@@ -105,7 +105,7 @@ def _sum_jvp(of_b: bool) -> Function:
     ) -> Value:
         factors = _factors((ans, a, b, axis, keepdims, return_sign), of_b)
         total = ans[0] if return_sign else ans
-        moved = np.broadcast_to(t * factors, _full_shape(*convert_lists(a, b)))
+        moved = np.broadcast_to(t * factors, _full_shape(*lists_as_arrays(a, b)))
         moved = np.reshape(np.sum(moved, axis=axis, keepdims=keepdims), np.shape(total))
         if not return_sign:
             return moved
@@ -131,7 +131,7 @@ def _sum_vjp(of_b: bool) -> Rule:
             g, turn = g
             if dtype_of(ans[1]).kind == "c":
                 g = g - 1j * np.imag(np.conjugate(turn) * ans[1])
-        full = _full_shape(*convert_lists(a, b))
+        full = _full_shape(*lists_as_arrays(a, b))
         whole = _expand(g, full, axis, keepdims) * np.conjugate(factors)
         return sum_to(np.broadcast_to(whole, full), shape)
 
@@ -147,7 +147,7 @@ def _sum_vmap(k: int, a: Value, axis: Any = None, b: Value | None = None, **opti
         a = np.expand_dims(a, k)
         rest = [np.expand_dims(b, k) for b in rest if np.ndim(b)]
     axis = tuple(k + i for i in normalize(axis, np.ndim(a) - k))
-    if 0 in batch_shape(k, a, *rest):  # where SciPy does not take several axes
+    if any(0 in np.shape(v)[:k] for v in (a, *rest)):  # where SciPy does not take several axes
         total = np.sum(
             np.multiply(a, *rest or [1.0]), axis, keepdims=options.get("keepdims", False)
         )
