@@ -380,7 +380,7 @@ FAULTS = [
     (_ode.Results, "_change_of_end", lambda *a: None, end_by_event, "jvp", "forward"),
     (_ode, "stop_gradient", lambda x: x, continuous, "grad", "forward"),
     (_adjoint, "points_of", lambda method: 1, closure, "grad", "adjoint"),
-    (_adjoint, "find_reached", lambda nodes, floor: {}, arguments, "grad", "adjoint"),
+    (_adjoint.Stretch, "reached", lambda self, node: {}, arguments, "grad", "adjoint"),
     (_adjoint.Flow, "integral", lambda *a: {}, closure, "grad", "adjoint"),
     (
         _adjoint,

@@ -257,7 +257,7 @@ FAULTS = [
     (_parts.Layout, "_put", _sum_of_values, closure, "jvp"),
     (_parts.Layout, "_put", _sum_of_values, vectors, "grad of vmap"),
     (_integrands.Range, "place", lambda self, node: node, limits, "vmap"),
-    (_parts, "find_reached", lambda nodes, floor: {}, singular, "grad"),
+    (_parts.Stretch, "reached", lambda self, node: {}, singular, "grad"),
 ]
 
 

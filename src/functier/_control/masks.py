@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
 from .._core.blocks import block
 from .._core.border import check_leaf
 from .._core.errors import MutationError
@@ -34,6 +35,7 @@ from .._core.pytree import describe, flatten, is_value, paths, same_structure, u
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Value
 from .._levels.batch import BatchLevel
+from .._levels.states import resume
 from .._mutation.array import was_written
 from .._mutation.memory import CHOSEN
 
@@ -127,6 +129,18 @@ def among(mask: Mask | None) -> Iterator[None]:
         yield
     finally:
         AMONG.set(before)
+
+
+class Surroundings:
+    """The level and the mask around a call, for functions that a later backward pass calls."""
+
+    def __init__(self) -> None:
+        self.ambient, self.mask = AMBIENT.get(), AMONG.get()
+
+    def run(self, func: Function, *args: Any) -> Any:
+        """Return ``func(*args)``, which computes as around the call."""
+        with resume(self.ambient), among(self.mask):
+            return func(*args)
 
 
 def _around(value: Value) -> Mask | None:

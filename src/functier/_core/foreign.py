@@ -4,7 +4,7 @@ Also the classes of their results.
 """
 
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from .numpy_facts import attributed
@@ -32,10 +32,11 @@ def dispatching(func: Function) -> Function:
     return made
 
 
-def register_result(cls: Any, facts: Collection[str] = ()) -> None:
+def register_result(cls: Any, facts: Collection[str] = ()) -> Callable[[Iterable, dict], Any]:
     """Make results with attributes nodes of pytrees: all numbers of one leave a transform.
 
-    Attributes in `facts`, and those that are no numbers, belong to the structure.
+    Attributes in `facts`, and those that are no numbers, belong to the structure. Return the
+    function that makes such a result of its items and its attributes.
     """
     n = len(cls._fields)
 
@@ -50,3 +51,4 @@ def register_result(cls: Any, facts: Collection[str] = ()) -> None:
         return attributed(cls, values[:n], {**dict(zip(keys, values[n:])), **dict(rest)})
 
     register_pytree_node(cls, flatten, unflatten)
+    return functools.partial(attributed, cls)

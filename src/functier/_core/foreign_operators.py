@@ -6,24 +6,18 @@ NOTE [an operator that asks for an array]
     such an array where one of these operators asks, and only there.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._cpython.frames import current_frame, function_at, module_at, outward
 from .errors import UnsupportedError
-from .table import PACKAGE, PENDING, load
+from .table import later
 from .types import Function
 
-OF_LIBRARIES: dict[str, Callable] = {}
-"""Functions that compute such operators, by the beginnings of the names of the modules that have
-the classes of the matrices. A later room fills it."""
-
-LIBRARIES = {"scipy.sparse._": "scipy.sparse.matrices"}
-"""The names by which these functions are loaded, by the same beginnings."""
-
-PENDING["scipy.sparse.matrices"] = f"{PACKAGE}.scipy._sparse_operators"
+LIBRARIES = {"scipy.sparse._": "scipy._sparse_operators"}
+"""The modules whose function `operate` computes such operators, by the beginnings of the names of
+those that have the classes of the matrices."""
 
 NAMES = {f"__{r}{name}__" for r in ("", "r") for name in ("matmul", "mul", "truediv")}
 """The operators that ask for an array."""
@@ -61,6 +55,5 @@ def operate(func: Function, a: Any, b: Any) -> Any:
         for cls in type(value).__mro__:
             beginning = cls.__module__[:14]
             if beginning in LIBRARIES:
-                load(LIBRARIES[beginning])
-                return OF_LIBRARIES[beginning](func, a, b)
+                return later(LIBRARIES[beginning]).operate(func, a, b)
     return NotImplemented

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import DataDependentError, MutationError, UnsupportedError
-from .._core.numpy_facts import PLAIN, SPELLED, align, dtype_of, name_of
+from .._core.numpy_facts import PLAIN, SIMPLE, SPELLED, align, dtype_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule, unchanged
 from .._core.sharing import declare_memory
@@ -286,8 +286,11 @@ def elementwise(
     )
     whole = len(rules) == len(names) and isinstance(func, np.ufunc) and func.nout == 1
     if whole and all(r.pick or not r.needs for r in rules.values()):
-        row = tuple(x for r in rules.values() for x in (r.fn, r.pick, r.holomorphic))
-        PARTIALS[func] = PARTIALS[SPELLED.get(func, func)] = row
+        if func in SIMPLE:
+            # Others have no fast paths: these are made before their rules are imported, or not, and
+            # forward mode's want tangents of the result's dtype (``wofz(float32)`` is double).
+            row = tuple(x for r in rules.values() for x in (r.fn, r.pick, r.holomorphic))
+            PARTIALS[func] = PARTIALS[SPELLED.get(func, func)] = row
         declare_memory("fresh", [r.fn for r in rules.values() if r.fn is not unchanged])
     return record
 

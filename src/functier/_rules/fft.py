@@ -14,6 +14,7 @@ NumPy imports `numpy.fft` on demand: `find` imports this file for its first func
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy import fft
@@ -53,35 +54,6 @@ def resize(x: Value, n: int, axis: int) -> Value:
     return x
 
 
-def adjoint_along(
-    g: Value,
-    shape: Shape,
-    dtype: np.dtype,
-    lengths: Sequence[int],
-    axes: Sequence[int],
-    inverse: Function,
-    half_result: bool = False,
-    half_operand: bool = False,
-) -> Value:
-    """Return the cotangent of the operand of a transform of some `lengths` along `axes`.
-
-    ``inverse(g, lengths)`` is the inverse, with the norm of `INVERSE_NORM`. Half of a spectrum is
-    along the last of the axes.
-    """
-    if half_result:
-        g = _weigh(g, HALVED, lengths[-1], axes[-1])
-    else:
-        lengths = [g.shape[axis] for axis in axes]
-    c = inverse(g, lengths)
-    if half_operand:
-        # The engine does not look where operand and result have one form.
-        c = _weigh(c if dtype.kind == "c" else np.real(c), DOUBLED, lengths[-1], axes[-1])
-        c = np.astype(c, dtype, copy=False)
-    for axis in axes:
-        c = resize(c, shape[axis], axis)
-    return c
-
-
 def declare_transform(
     func: Function,
     inverse: Function,
@@ -89,42 +61,59 @@ def declare_transform(
     half_operand: bool = False,
     call: Function | None = None,
     params: str = "a n axis norm out",
-) -> None:
+    along: Function | None = None,
+) -> Function:
     """Declare a transform and its inverse: see NOTE [the adjoint ...].
 
-    `call` is the function that rules and kernels call, if `func` does not dispatch.
+    `call` is the function that rules and kernels call, if `func` does not dispatch; it is returned.
+    A transform along several axes has a function ``along(shape, s, axes)``, which returns their
+    lengths and the axes, none of them negative. Half of a spectrum is along the last of these.
     """
     call = call or func
-    operand = params.split()[0]
+    operand, length, place = params.split()[:3]
+    default = -1 if along is None else None
 
     def adjoint(
         g: Value,
-        a_shape: Shape,
-        a_dtype: np.dtype,
-        n: int | None = None,
-        axis: int = -1,
+        shape: Shape,
+        dtype: np.dtype,
+        n: Any = None,
+        axis: Any = default,
         norm: str | None = None,
         workers: int | None = None,
     ) -> Value:
-        axis = normalize_axis_index(axis, len(a_shape))
+        if along is None:
+            axes = [normalize_axis_index(axis, len(shape))]
+            lengths = [shape[axes[0]] if n is None else n]
+        else:
+            lengths, axes = along(shape, n, axis)
+        if half_result:
+            g = _weigh(g, HALVED, lengths[-1], axes[-1])
+        else:
+            lengths = [g.shape[axis] for axis in axes]
         options = {} if workers is None else {"workers": workers}
+        where = (lengths, axes) if along is not None else (lengths[0], axes[0])
+        c = inverse(g, *where, INVERSE_NORM[norm], **options)
+        if half_operand:
+            # The engine does not look where operand and result have one form.
+            c = _weigh(c if dtype.kind == "c" else np.real(c), DOUBLED, lengths[-1], axes[-1])
+            c = np.astype(c, dtype, copy=False)
+        for axis in axes:
+            c = resize(c, shape[axis], axis)
+        return c
 
-        def back(g: Value, lengths: Sequence[int]) -> Value:
-            return inverse(g, lengths[0], axis, INVERSE_NORM[norm], **options)
+    def batched(k: int, x: Value, **options: Any) -> Value:
+        n, axis = options.pop(length, None), options.pop(place, default)
+        if along is None:
+            axis = shift(axis, k, np.ndim(x) - k)
+        else:
+            n, axes = along(np.shape(x)[k:], n, axis)
+            axis = [axis + k for axis in axes]
+        return call(x, n, axis, **options)
 
-        lengths = [a_shape[axis] if n is None else n]
-        return adjoint_along(g, a_shape, a_dtype, lengths, [axis], back, half_result, half_operand)
-
-    needs = f"{operand}_shape", f"{operand}_dtype", "n", "axis", "norm", "workers"
-    linear(
-        func,
-        params,
-        kernel=call,
-        vmap=lambda k, a, n=None, axis=-1, norm=None, **options: call(
-            a, n, shift(axis, k, np.ndim(a) - k), norm, **options
-        ),
-        vjp={operand: (adjoint, *needs)},
-    )
+    needs = f"{operand}_shape", f"{operand}_dtype", length, place, "norm", "workers"
+    linear(func, params, kernel=call, vmap=batched, vjp={operand: (adjoint, *needs)})
+    return call
 
 
 declare_transform(fft.fft, fft.ifft)

@@ -24,16 +24,12 @@ from typing import Any
 import numpy as np
 import scipy.integrate as sci  # type: ignore[import-untyped]
 
-from .._control.masks import AMONG, among
-from .._core.ambient import AMBIENT
+from .._control.masks import Surroundings
 from .._core.errors import LevelError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Value
-from .._levels.backward import backward
-from .._levels.kept import join_edges
-from .._levels.states import resume
-from .._levels.tape import Node, find_reached, node_numbers
+from .._levels.stretch import Stretch
 from .._transforms.stop_gradient import stop_gradient
 from .._transforms.vmap import vmap
 from ._flows import Flow, Fun, Pieces, Settings
@@ -63,7 +59,7 @@ class AdjointFlow:
 
     def __init__(self, level: Any, fun: Fun, t0: Any, t1: Any, y0: Any, settings: Settings):
         self.cls, self.fun, self.settings = level.cls, fun, settings
-        self.start = next(node_numbers)
+        self.stretch = Stretch()
         self.inner = Inner(level)
         self.pieces = Pieces(self.inner)
         self.given = t0, t1, y0
@@ -118,11 +114,11 @@ class Example:
     def __init__(
         self, owner: AdjointFlow, slope: Fun, t0: Any, t1: Any, vector: Any, settings: Settings
     ):
-        self.cls, self.start, self.slope = owner.cls, owner.start, slope
+        self.cls, self.stretch, self.slope = owner.cls, owner.stretch, slope
         self.t0, self.t1, self.settings = t0, t1, settings
-        self.ambient, self.mask = AMBIENT.get(), AMONG.get()
-        self.parameters: dict[int, Node] = {}
-        self.origin: Node | None = None
+        self.around = Surroundings()
+        self.parameters: dict[int, Any] = {}  # nodes, by number
+        self.origin: Any = None
         if type(vector) is self.cls:
             vector, self.origin = vector.parts()
         self.flow = Flow(self._slope, t0, t1, vector, settings._replace(checked=False))
@@ -135,7 +131,7 @@ class Example:
         if type(found) is not self.cls:
             return found
         value, node = found.parts()
-        self.parameters |= find_reached([node], self.start)
+        self.parameters |= self.stretch.reached(node)
         return value
 
     def at(self, times: Any) -> Any:
@@ -153,14 +149,13 @@ class Example:
                 return [None] * len(parents)
             return self._pull(times, g, parents)
 
-        (node,) = join_edges(parents, pull, 1)
-        return self.cls.join(value, node)
+        return self.cls.join(value, Stretch.replace(parents, pull))
 
-    def _pull(self, times: Any, g: Value, parents: list[Node]) -> list:
+    def _pull(self, times: Any, g: Value, parents: list) -> list:
         """Return the cotangents of all parents; those of a batch of directions at once."""
         around: list[tuple[Any, int]] = []
         g = np.reshape(g, (1, *shape_of(g)))
-        while isinstance(g, Tensor) and not issubclass(self.ambient, type(g)):
+        while isinstance(g, Tensor) and not issubclass(self.around.ambient, type(g)):
             level: Any = g.level
             if not level.batches:
                 raise LevelError(
@@ -170,8 +165,7 @@ class Example:
             rows = level.unwrap(g)
             around.append((level, len(rows)))
             g = np.reshape(rows, (-1, *shape_of(rows)[2:]))
-        with resume(self.ambient), among(self.mask):
-            found = self._backward(times, g)
+        found = self.around.run(self._backward, times, g)
         results = []
         for node in parents:
             c = found.get(node[0])
@@ -242,9 +236,9 @@ class Example:
         if type(found) is not self.cls:
             return {}
         (_, node), (_, leaf) = found.parts(), tracked.parts()
-        inputs: dict[Any, Node] = {None: leaf}
+        inputs: dict[Any, Any] = {None: leaf}
         if not state_only:
-            reached = find_reached([node], self.start)
+            reached = self.stretch.reached(node)
             if reached.keys() - self.parameters.keys():
                 raise LevelError(
                     f"{self.settings.label}: in the backward pass the function depends on a value "
@@ -255,7 +249,7 @@ class Example:
         kept: list[Any] = []
 
         def pull(row: Value) -> list:
-            products = backward([(node, row)], list(inputs.values()), self.start)
+            products = self.stretch.pull(node, row, list(inputs.values()))
             kept[:] = [key for key, c in zip(inputs, products) if c is not None]
             return [c for c in products if c is not None]
 

@@ -17,7 +17,8 @@ from scipy import stats  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
-from .._core.root import classes_in, dispatch_lists
+from .._core.foreign import dispatching
+from .._core.root import classes_in
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._transforms.stop_gradient import stop_gradient
@@ -75,7 +76,7 @@ def located(name: str) -> Callable:
         discrete, x = isinstance(self, stats.rv_discrete), as_numbers(x, path)
         if discrete and name in STEPS:  # by which the place has the derivative 0
             x, place = np.floor(x - place[0]), [0.0]
-        return dispatch_lists(CALLS[discrete, name], (self, x, *shapes, *place), {})
+        return dispatching(CALLS[discrete, name])(self, x, *shapes, *place)
 
     return method
 

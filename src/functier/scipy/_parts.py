@@ -26,11 +26,9 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .._core.types import Shape, Value
-from .._levels.backward import backward
 from .._levels.cotangents import cast
-from .._levels.kept import join_edges
 from .._levels.lineage import levels_of
-from .._levels.tape import Node, find_reached, node_numbers, node_of
+from .._levels.stretch import Stretch
 from .._mutation.array import settle
 from .._transforms.vmap import vmap
 
@@ -57,8 +55,8 @@ class Layout:
     """
 
     def __init__(self) -> None:
-        self.start = next(node_numbers)
-        self.nodes: dict[int, tuple[Node, np.dtype]] = {}
+        self.stretch = Stretch()
+        self.nodes: dict[int, tuple[Any, np.dtype]] = {}
         self.used: set[type] = set()
         # The classes of levels, innermost first; one for contiguous batch levels. Its level is
         # another one where it is live again.
@@ -146,14 +144,11 @@ class Layout:
     def _derivatives(self, x: Any) -> Iterator[tuple[int, Value]]:
         """Yield the nodes that a tensor of a grad level depends on, and its derivatives there."""
         value, node = x.parts()
-        if node[0] <= self.start:  # it was made before
-            node = node_of([(node, lambda g: g, (), None)])
-        reached = find_reached([node], self.start)
-        inputs, shape = list(reached.values()), shape_of(value)
+        inputs, shape = list(self.stretch.reached(node).values()), shape_of(value)
         kept: list[int] = []
 
         def pull(g: Value) -> list:
-            found = backward([(node, g)], inputs, self.start)
+            found = self.stretch.pull(node, g, inputs)
             kept[:] = [k for k, c in enumerate(found) if c is not None]
             return [found[k] for k in kept]
 
@@ -216,8 +211,7 @@ class Layout:
             return [cast(c, dtype) for c, dtype in zip(products, dtypes)]
 
         parents = [self.nodes[key][0] for key in rows]
-        (node,) = join_edges(parents, pull, 1, tuple(rows.values()))
-        return level.cls.join(value, node)
+        return level.cls.join(value, Stretch.replace(parents, pull, tuple(rows.values())))
 
 
 def _standing(x: Any) -> Any:

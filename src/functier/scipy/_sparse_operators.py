@@ -5,7 +5,6 @@ from typing import Any
 
 import scipy.sparse as sp  # type: ignore[import-untyped]
 
-from .._core.foreign_operators import OF_LIBRARIES
 from ._sparse_tensor import sparse
 
 OPERATORS = {
@@ -21,6 +20,3 @@ def operate(func: Any, a: Any, b: Any) -> Any:
     if known is None:
         return NotImplemented
     return known(*[sparse(v) if sp.issparse(v) else v for v in (a, b)])
-
-
-OF_LIBRARIES["scipy.sparse._"] = operate

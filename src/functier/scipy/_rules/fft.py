@@ -13,6 +13,7 @@ NOTE [the adjoint of a cosine or sine transform]
     An `overwrite_x` is not passed on: an operand may be in use elsewhere.
 """
 
+import operator
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -28,9 +29,9 @@ from scipy.fft._pocketfft.helper import (  # type: ignore[import-untyped]
 
 from ..._core.numpy_facts import PLAIN, dtype_of
 from ..._core.types import Function, Shape, Value
-from ..._rules.axes import as_array, as_number, shift
+from ..._rules.axes import as_array
 from ..._rules.constructors import check_values
-from ..._rules.fft import INVERSE_NORM, adjoint_along, declare_transform, resize
+from ..._rules.fft import declare_transform
 from ...protocol import composite, linear
 from .declare import declare_composite, dispatching
 
@@ -73,37 +74,15 @@ def _along_axes(shape: Shape, s: Any, axes: Any, to_real: bool = False) -> tuple
 
 def _declare_along_axes(name: str) -> Function:
     """Declare a transform along several axes: see `_rules.fft`."""
-    call, inverse = (_keeping(getattr(sf, f"{n}n")) for n in (name, INVERSE[name]))
-    half_result, half_operand = name in TO_HALF, name in FROM_HALF
-
-    def batched(k: int, x: Value, s: Any = None, axes: Any = None, **options: Any) -> Value:
-        lengths, places = _along_axes(np.shape(x)[k:], s, axes, half_operand)
-        return call(x, lengths, [axis + k for axis in places], **options)
-
-    def adjoint(
-        g: Value,
-        x_shape: Shape,
-        x_dtype: np.dtype,
-        s: Any = None,
-        axes: Any = None,
-        norm: str | None = None,
-        workers: int | None = None,
-    ) -> Value:
-        lengths, places = _along_axes(x_shape, s, axes, half_operand)
-
-        def back(g: Value, lengths: Sequence[int]) -> Value:
-            return inverse(g, lengths, places, INVERSE_NORM[norm], workers=workers)
-
-        return adjoint_along(g, x_shape, x_dtype, lengths, places, back, half_result, half_operand)
-
-    linear(
+    return declare_transform(
         getattr(sf, f"{name}n"),
-        "x s axes norm overwrite_x workers plan",
-        kernel=call,
-        vmap=batched,
-        vjp={"x": adjoint},
+        _keeping(getattr(sf, f"{INVERSE[name]}n")),
+        name in TO_HALF,
+        name in FROM_HALF,
+        call=_keeping(getattr(sf, f"{name}n")),
+        params="x s axes norm overwrite_x workers plan",
+        along=partial(_along_axes, to_real=name in FROM_HALF),
     )
-    return call
 
 
 def _declare_along_two(name: str, several: Function) -> None:
@@ -162,8 +141,9 @@ def _real_adjoint(
     c = back(g, other, **options)
     for axis in () if told else axes:
         c = _scale(c, SCALED_OPERAND.get((kind, own), ()), 0.5, axis)
-    for axis in axes:
-        c = resize(c, shape[axis], axis)
+    if c.shape != shape:
+        c = c[tuple(map(slice, shape))]
+        c = np.pad(c, [(0, n - m) for n, m in zip(shape, c.shape)])
     return c
 
 
@@ -191,7 +171,7 @@ def _declare_real(name: str) -> None:
         "x type n axis norm overwrite_x workers orthogonalize",
         kernel=call,
         vmap=lambda k, x, type=2, n=None, axis=-1, **options: call(
-            x, type, n, shift(axis, k, np.ndim(x) - k), **options
+            x, type, n, k + normalize_axis_index(axis, np.ndim(x) - k), **options
         ),
         vjp={"x": adjoint},
     )
@@ -238,14 +218,19 @@ for _name in ("dct", "idct", "dst", "idst"):
 # ---- frequencies and shifts, as NumPy has them ----
 
 
+def _as_number(n: Any) -> Any:
+    """Return a count that is a tensor as a number, which all examples share."""
+    return operator.index(n) if hasattr(n, "level") else n
+
+
 @declare_composite(sf, "fftfreq")
 def _frequencies(n: int, d: Value = 1.0, *, xp: Any = None, device: Any = None) -> Value:
-    return np.fft.fftfreq(as_number(n), d)
+    return np.fft.fftfreq(_as_number(n), d)
 
 
 @declare_composite(sf, "rfftfreq")
 def _half_frequencies(n: int, d: Value = 1.0, *, xp: Any = None, device: Any = None) -> Value:
-    return np.fft.rfftfreq(as_number(n), d)
+    return np.fft.rfftfreq(_as_number(n), d)
 
 
 composite(sf.fftshift, lambda x, axes=None: np.fft.fftshift(x, axes))

@@ -13,7 +13,7 @@ import scipy.integrate as si  # type: ignore[import-untyped]
 from ..._core.errors import UnsupportedError
 from ..._core.numpy_facts import dtype_of
 from ..._core.types import Shape, Value
-from ..._rules.axes import as_array, as_strong, replace_zeros
+from ..._rules.axes import as_array
 from ..._rules.constructors import check_values
 from .declare import declare_composite
 
@@ -28,9 +28,14 @@ def _along(ndim: int, axis: int, index: Any) -> tuple:
     return tuple(places)
 
 
+def _strong(x: Value) -> Value:
+    """Return `x`, a Python number as an array."""
+    return np.reshape(x, np.shape(x))
+
+
 def _as_float(x: Value) -> Value:
     """Return `x` as an array of a floating-point or complex dtype."""
-    x = as_strong(as_array(x))
+    x = _strong(as_array(x))
     return x if dtype_of(x).kind in "fc" else np.astype(x, np.float64)
 
 
@@ -97,7 +102,7 @@ def cumulative_trapezoid(
 
 def _ratio(a: Value, b: Value) -> Value:
     """Return a / b, and 0 where b is 0."""
-    return np.where(np.equal(b, 0), 0.0, a / replace_zeros(b))
+    return np.where(np.equal(b, 0), 0.0, a / np.where(np.equal(b, 0), 1, b))
 
 
 def _pairs(y: Value, stop: int, x: Value | None, dx: Value, axis: int) -> Value:
@@ -141,7 +146,7 @@ def _simpson(y: Value, x: Value | None = None, *, dx: Value = 1.0, axis: int = -
         return 0.5 * step * (y[last] + y[before])
     total = _pairs(y, n - 3, x, dx, axis)
     if x is None:
-        h0 = h1 = np.astype(as_strong(dx), np.float64)
+        h0 = h1 = np.astype(_strong(dx), np.float64)
     else:
         h = np.astype(np.diff(x, axis=axis), np.float64)
         h0, h1 = h[before], h[last]
@@ -237,7 +242,7 @@ def _romb(y: Value, dx: Value = 1.0, axis: int = -1, show: Any = False) -> Value
     steps = max(n, 1).bit_length() - 1
     if n != 1 << steps:
         raise ValueError("Number of samples must be one plus a non-negative power of 2.")
-    h = n * np.astype(as_strong(dx), np.float64)
+    h = n * np.astype(_strong(dx), np.float64)
     row = [(y[_along(y.ndim, axis, 0)] + y[_along(y.ndim, axis, -1)]) / 2.0 * h]
     for i in range(1, steps + 1):
         between = slice(n >> i, n, n >> (i - 1))

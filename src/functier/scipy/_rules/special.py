@@ -13,9 +13,7 @@ import math
 import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
-from ..._core.table import PARTIALS
 from ..._core.types import Function
-from ..._rules.axes import replace_zeros
 from ...protocol import elementwise
 from . import special_functions, special_harmonics  # noqa: F401  imported for their declarations
 from .special_formulas import (
@@ -259,7 +257,7 @@ SEVERAL = {
     "powm1": (
         "x y",
         lambda g, x, y: g * (y * np.power(x, y - 1)),
-        lambda g, ans, x: g * ((1 + ans) * np.log(replace_zeros(x))),
+        lambda g, ans, x: g * ((1 + ans) * np.log(np.where(np.equal(x, 0), 1, x))),
     ),
     "radian": (
         "d m s",
@@ -428,10 +426,7 @@ for params, slope, *names in DISTRIBUTIONS:
 for name, (params, *rules) in ROWS.items():
     if hasattr(special, name):  # private ones may go
         rules = [rule and complete_rule(rule) for rule in rules]
-        ufunc = elementwise(getattr(special, name), *rules, params=params).func
-        # No fast paths: they are made before this file is imported, or not, and forward
-        # mode's want tangents of the result's dtype (that of ``wofz(float32)`` is double).
-        PARTIALS.pop(ufunc, None)
+        elementwise(getattr(special, name), *rules, params=params)
 
 for name, (params, variable, slopes) in RESULTS.items():
     jvp, vjp = result_rules(params, variable, slopes)

@@ -11,7 +11,7 @@ from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 from ..._core.numpy_facts import dtype_of
 from ..._core.rule import Rule
 from ..._core.types import Function, Value
-from ..._rules.axes import as_array, convert_lists
+from ..._rules.axes import as_array
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)
@@ -43,8 +43,13 @@ def prepare_operands(*saved: Value) -> Value:
     """
     return [
         np.astype(as_array(v), np.int64) if dtype_of(v).kind in "biu" and type(v) is not int else v
-        for v in convert_lists(*saved)
+        for v in lists_as_arrays(*saved)
     ]
+
+
+def lists_as_arrays(*values: Value) -> list:
+    """Return operands with arrays for lists; a Python number stays one."""
+    return [as_array(v) if isinstance(v, (list, tuple, range)) else v for v in values]
 
 
 SINGLE = {"d": np.float32, "D": np.complex64}

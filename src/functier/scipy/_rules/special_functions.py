@@ -13,18 +13,19 @@ from scipy import special  # type: ignore[import-untyped]
 
 from ..._core.errors import UnsupportedError
 from ..._core.numpy_facts import align, dtype_of, sum_to
-from ..._core.types import Axis, Function, Shape, Value
-from ..._rules.axes import as_array, as_strong, batch_shape, convert_lists, expand, shift_all
-from ..._rules.constructors import check_values, elementwise_vmap, reduction_vmap
+from ..._core.types import Function, Shape, Value
+from ..._rules.axes import as_array, normalize
+from ..._rules.constructors import check_values
 from ..._rules.elementwise import softmax_share
 from ...protocol import Rule
 from .declare import declare, declare_composite, dispatching
-from .special_formulas import complete_rule, lower
+from .special_formulas import complete_rule, lists_as_arrays, lower
 
 
 def strong(x: Value) -> Value:
     """Return an operand as SciPy converts it: an array, also for a Python number."""
-    return as_strong(as_array(x))
+    x = as_array(x)
+    return x if np.ndim(x) else np.reshape(x, ())
 
 
 def _declare_elementwise(name: str, params: str, operands: str, **rules: Function) -> None:
@@ -36,14 +37,14 @@ def _declare_elementwise(name: str, params: str, operands: str, **rules: Functio
     partials: Any = {n: Rule(complete_rule(rule), names, True) for n, rule in rules.items()}
     for n, rule in rules.items():
         partials[n].defaults = Rule(rule, names).defaults
-    vmap = elementwise_vmap(dispatching(func))
+    call = dispatching(func)
     declare(
         special,
         name,
         params,
         operands,
         family="elementwise",
-        vmap=vmap,
+        vmap=lambda k, *xs, **options: call(*align(k, xs), **options),
         jvp=partials,
         vjp=partials,
     )
@@ -53,7 +54,7 @@ def _declare_elementwise(name: str, params: str, operands: str, **rules: Functio
 
 
 def _weights(
-    ans: Value, a: Value, b: Value | None, axis: Axis, keepdims: bool, signed: bool
+    ans: Value, a: Value, b: Value | None, axis: Any, keepdims: bool, signed: bool
 ) -> Value:
     """Return ``exp(a)`` over the sum of all ``b * exp(a)``, for each element of `a`.
 
@@ -61,7 +62,7 @@ def _weights(
     """
     shape = _full_shape(a, b)
     total, sign = ans if signed else (ans, None)
-    total = expand(total, shape, axis, keepdims)
+    total = _expand(total, shape, axis, keepdims)
     if dtype_of(a).kind == "c":
         share = np.exp(a - total)
     else:
@@ -70,7 +71,12 @@ def _weights(
         share = np.where(np.isinf(total) & np.isfinite(a) & (np.real(total) < 0), np.inf, share)
     if sign is None:
         return share
-    return share * np.conjugate(expand(sign, shape, axis, keepdims))
+    return share * np.conjugate(_expand(sign, shape, axis, keepdims))
+
+
+def _expand(x: Value, shape: Shape, axis: Any, keepdims: bool) -> Value:
+    """Return a sum along axes of an array of `shape` with these axes."""
+    return x if keepdims else np.expand_dims(x, normalize(axis, len(shape)))
 
 
 def _full_shape(a: Value, b: Value | None) -> Shape:
@@ -80,7 +86,7 @@ def _full_shape(a: Value, b: Value | None) -> Shape:
 def _factors(saved: tuple, of_b: bool) -> Value:
     """Return the derivative of the logarithm of the sum by `a` or by `b`."""
     ans, a, b, *options = saved
-    a, b = convert_lists(a, b)
+    a, b = lists_as_arrays(a, b)
     weights = _weights(ans, a, b, *options)
     if of_b or b is None:
         return weights
@@ -93,13 +99,13 @@ def _sum_jvp(of_b: bool) -> Function:
         ans: Value,
         a: Value,
         b: Value | None = None,
-        axis: Axis = None,
+        axis: Any = None,
         keepdims: bool = False,
         return_sign: bool = False,
     ) -> Value:
         factors = _factors((ans, a, b, axis, keepdims, return_sign), of_b)
         total = ans[0] if return_sign else ans
-        moved = np.broadcast_to(t * factors, _full_shape(*convert_lists(a, b)))
+        moved = np.broadcast_to(t * factors, _full_shape(*lists_as_arrays(a, b)))
         moved = np.reshape(np.sum(moved, axis=axis, keepdims=keepdims), np.shape(total))
         if not return_sign:
             return moved
@@ -116,7 +122,7 @@ def _sum_vjp(of_b: bool) -> Rule:
         ans: Value,
         a: Value,
         b: Value | None = None,
-        axis: Axis = None,
+        axis: Any = None,
         keepdims: bool = False,
         return_sign: bool = False,
     ) -> Value:
@@ -125,8 +131,8 @@ def _sum_vjp(of_b: bool) -> Rule:
             g, turn = g
             if dtype_of(ans[1]).kind == "c":
                 g = g - 1j * np.imag(np.conjugate(turn) * ans[1])
-        full = _full_shape(*convert_lists(a, b))
-        whole = expand(g, full, axis, keepdims) * np.conjugate(factors)
+        full = _full_shape(*lists_as_arrays(a, b))
+        whole = _expand(g, full, axis, keepdims) * np.conjugate(factors)
         return sum_to(np.broadcast_to(whole, full), shape)
 
     needs = ("ans", "a", "b", "axis", "keepdims", "return_sign")
@@ -135,13 +141,13 @@ def _sum_vjp(of_b: bool) -> Rule:
     return complete
 
 
-def _sum_vmap(k: int, a: Value, axis: Axis = None, b: Value | None = None, **options: Any) -> Value:
+def _sum_vmap(k: int, a: Value, axis: Any = None, b: Value | None = None, **options: Any) -> Value:
     a, *rest = align(k, (a,) if b is None else (a, b))
     if np.ndim(a) == k:  # for SciPy, a number has one axis
         a = np.expand_dims(a, k)
         rest = [np.expand_dims(b, k) for b in rest if np.ndim(b)]
-    axis = shift_all(axis, k, np.ndim(a) - k)
-    if 0 in batch_shape(k, a, *rest):  # where SciPy does not take several axes
+    axis = tuple(k + i for i in normalize(axis, np.ndim(a) - k))
+    if any(0 in np.shape(v)[:k] for v in (a, *rest)):  # where SciPy does not take several axes
         total = np.sum(
             np.multiply(a, *rest or [1.0]), axis, keepdims=options.get("keepdims", False)
         )
@@ -160,20 +166,31 @@ declare(
 )
 
 
-def _softmax_jvp(t: Value, ans: Value, axis: Axis = None) -> Value:
+def _softmax_vmap(func: Function) -> Function:
+    call = dispatching(func)
+
+    def rule(k: int, x: Value, axis: Any = None) -> Value:
+        n = np.ndim(x) - k  # of a number NumPy takes axis 0, too
+        axes = normalize(axis if n or axis not in (0, -1) else None, n)
+        return call(x, axis=tuple(k + i for i in axes))
+
+    return rule
+
+
+def _softmax_jvp(t: Value, ans: Value, axis: Any = None) -> Value:
     moved = ans * t
     return moved - ans * np.sum(moved, axis=axis, keepdims=True)
 
 
-def _softmax_vjp(g: Value, ans: Value, axis: Axis = None) -> Value:
+def _softmax_vjp(g: Value, ans: Value, axis: Any = None) -> Value:
     return _softmax_jvp(g, np.conjugate(ans), axis)
 
 
-def _log_softmax_jvp(t: Value, ans: Value, axis: Axis = None) -> Value:
+def _log_softmax_jvp(t: Value, ans: Value, axis: Any = None) -> Value:
     return t - np.sum(np.exp(ans) * t, axis=axis, keepdims=True)
 
 
-def _log_softmax_vjp(g: Value, ans: Value, axis: Axis = None) -> Value:
+def _log_softmax_vjp(g: Value, ans: Value, axis: Any = None) -> Value:
     return g - np.exp(np.conjugate(ans)) * np.sum(g, axis=axis, keepdims=True)
 
 
@@ -181,8 +198,10 @@ for _name, _jvp, _vjp in (
     ("softmax", _softmax_jvp, _softmax_vjp),
     ("log_softmax", _log_softmax_jvp, _log_softmax_vjp),
 ):
-    _vmap = reduction_vmap(dispatching(getattr(special, _name)))
-    declare(special, _name, "x axis", vmap=_vmap, jvp={"x": _jvp}, vjp={"x": _vjp})
+    declare(
+        special, _name, "x axis", vmap=_softmax_vmap(getattr(special, _name)), jvp={"x": _jvp},
+        vjp={"x": _vjp},
+    )  # fmt: skip
 
 # ---- gamma functions ----
 
@@ -276,7 +295,7 @@ declare(
     "N K",
     family="constant",
     constant=True,  # it takes integers alone
-    vmap=elementwise_vmap(dispatching(special.stirling2)),
+    vmap=lambda k, *xs, **options: dispatching(special.stirling2)(*align(k, xs), **options),
 )
 
 # ---- Bessel functions ----

@@ -11,7 +11,7 @@ from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ..._core.numpy_facts import dtype_of
 from ..._core.types import Function, Value
-from ..._rules.velocities import beta_velocities, gamma_velocity, gauss
+from ..._rules.velocities import beta_velocities, gamma_velocity
 
 LARGE = 1e300
 
@@ -61,7 +61,8 @@ def t_velocity(t: Value, df: Value) -> Value:
     return np.sign(t) * np.where(few, size * (moved + 1 / df) / 2, late)
 
 
-NODES, LEGENDRE = gauss(64)
+NODES, LEGENDRE = np.polynomial.legendre.leggauss(64)
+NODES, LEGENDRE = (1 + NODES) / 2, LEGENDRE / 2  # of integrals from 0 to 1
 
 
 def von_mises_velocity(x: Value, kappa: Value) -> Value:

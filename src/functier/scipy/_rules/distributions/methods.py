@@ -20,8 +20,8 @@ import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
 from ...._core.errors import NoRuleError
+from ...._core.numpy_facts import align
 from ...._core.types import Function, Value
-from ...._rules.constructors import elementwise_vmap
 from ....protocol import op, primitive
 
 Which = str | int
@@ -111,9 +111,9 @@ op(
         "dist": dist, "x": x, "loc": loc, "scale": scale, "args": list(args),
     },
     kernel=lambda x, loc, scale, args=(), dist=None: region(dist, x, loc, scale, *args),
-    vmap=lambda k, x, loc, scale, args=(), dist=None: elementwise_vmap(
-        lambda *xs: region(dist, *xs)
-    )(k, x, loc, scale, *args),
+    vmap=lambda k, x, loc, scale, args=(), dist=None: region(
+        dist, *align(k, (x, loc, scale, *args))
+    ),
     constant=True,
     family="constant",
 )  # fmt: skip
@@ -132,9 +132,7 @@ op(
     variadic="args",
     bind=lambda dist, kind, *args: {"dist": dist, "kind": kind, "args": list(args)},
     kernel=lambda args, dist=None, kind="": known_moment(dist, kind, *args),
-    vmap=lambda k, args, dist=None, kind="": elementwise_vmap(
-        lambda *xs: known_moment(dist, kind, *xs)
-    )(k, *args),
+    vmap=lambda k, args, dist=None, kind="": known_moment(dist, kind, *align(k, args)),
     constant=True,
     family="constant",
 )
@@ -313,7 +311,7 @@ def declare_method(base: type, method: str) -> None:
         return method_of(dist, x, *args, *place)
 
     def batched(k: int, x: Value, args: Any, *place: Value, dist: Any = None) -> Value:
-        return elementwise_vmap(lambda *xs: method_of(dist, *xs))(k, x, *args, *place)
+        return method_of(dist, *align(k, (x, *args, *place)))
 
     rules: dict[str, tuple] = {}
     if not discrete:

@@ -15,9 +15,9 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
+from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.linalg.contract import conj
-from ...._rules.linalg.factorization import adjoint, half_lower
 from ..declare import declare, declare_composite, dispatching
 from .batches import declare_of_pair, each_vmap, keeping
 from .eigen import eigh, eigvalsh, like_scipys, part_of
@@ -245,21 +245,18 @@ def _corner(ab: Value, lower: bool) -> Value:
     return np.where(there if lower else there[::-1, ::-1], 0, ab)
 
 
+CHOLESKY: Any = OPS[np.linalg.cholesky]
+
+
 def _cholesky_jvp(t: Value, ans: Value, lower: bool = False) -> Value:
-    factor = _whole(_to_lower(ans, lower))
-    half = half_lower(_whole(_to_lower(t, lower)))
-    inverse = np.linalg.inv(factor)
-    inner = np.matmul(np.matmul(inverse, half + adjoint(half)), adjoint(inverse))
-    moved = _band(np.matmul(factor, half_lower(inner)), ans.shape[-2] - 1)
+    t_whole, whole = (_whole(_to_lower(x, lower)) for x in (t, ans))
+    moved = _band(CHOLESKY.jvp["a"].fn(t_whole, whole), ans.shape[-2] - 1)
     return _from_lower(moved, lower) + _corner(t, lower)
 
 
 def _cholesky_vjp(g: Value, ans: Value, lower: bool = False) -> Value:
-    factor = _whole(_to_lower(ans, lower))
-    inverse = np.linalg.inv(factor)
-    inner = half_lower(np.matmul(adjoint(factor), _whole(_to_lower(g, lower))))
-    c = np.matmul(np.matmul(adjoint(inverse), inner), inverse)
-    moved = _band(half_lower(c + adjoint(c)), ans.shape[-2] - 1)
+    g_whole, whole = (_whole(_to_lower(x, lower)) for x in (g, ans))
+    moved = _band(CHOLESKY.vjp["a"].fn(g_whole, whole), ans.shape[-2] - 1)
     return _from_lower(moved, lower) + _corner(g, lower)
 
 

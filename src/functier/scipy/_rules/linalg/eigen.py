@@ -20,12 +20,12 @@ from ...._core.numpy_facts import align
 from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.linalg.contract import conj
-from ...._rules.linalg.factorization import adjoint, as_column, as_row, stacked_vmap
+from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, op, primitive
 from ..declare import declare_composite
 from .factorizations import cholesky
 from .solves import system
-from .stacks import for_each, hermitian_of, matrices, refuse, require_square, stacking
+from .stacks import at_once, for_each, hermitian_of, matrices, refuse, require_square, stacking
 
 # ---- one Hermitian matrix ----
 
@@ -45,7 +45,7 @@ eigvalsh = primitive(
     )
 )
 for func, numpys in ((eigh, OPS[np.linalg.eigh]), (eigvalsh, OPS[np.linalg.eigvalsh])):
-    op(func, "a UPLO driver", vmap=stacked_vmap(func), jvp=numpys.jvp, vjp=numpys.vjp)
+    op(func, "a UPLO driver", vmap=at_once(func), jvp=numpys.jvp, vjp=numpys.vjp)
 
 
 # ---- SciPy's vectors: see NOTE [the signs of vectors] ----
@@ -69,7 +69,7 @@ constant(
 
 def like_scipys(v: Value, a: Value, b: Value, call: Callable) -> Value:
     """Return vectors with the signs that SciPy's have."""
-    return v * as_row(signs(v, a, b, call))
+    return v * signs(v, a, b, call)[..., None, :]
 
 
 # ---- a part of the eigenvalues ----
@@ -173,7 +173,10 @@ def _tridiagonal(d: Value, e: Value) -> Value:
     """Return the lower half of the symmetric matrix with these diagonals."""
     n = d.shape[-1]
     below = np.concatenate([e, np.zeros_like(d[..., :1])], axis=-1)
-    return np.eye(n, dtype=d.dtype) * as_row(d) + np.eye(n, k=-1, dtype=d.dtype) * as_row(below)
+    return (
+        np.eye(n, dtype=d.dtype) * d[..., None, :]
+        + np.eye(n, k=-1, dtype=d.dtype) * below[..., None, :]
+    )
 
 
 def part_of(w: Value, select: Any = "a", select_range: Sequence | None = None) -> Any:
@@ -212,7 +215,7 @@ def _eigh_tridiagonal(
     def scipys(d: Value, e: Value) -> Value:
         return sl.eigh_tridiagonal(d[:, 0], e[:, 0], check_finite=False, **chosen)[1]
 
-    return w[..., part], like_scipys(v[..., part], as_column(d), as_column(e), scipys)
+    return w[..., part], like_scipys(v[..., part], d[..., None], e[..., None], scipys)
 
 
 @declare_composite(sl, "eigvalsh_tridiagonal")

@@ -14,11 +14,11 @@ from ...._core.errors import UnsupportedError
 from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.linalg.contract import conj, ensure_array
-from ...._rules.linalg.factorization import adjoint, as_column, as_row, stacked_vmap
+from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, op, primitive
 from ..declare import declare_composite
 from .solves import solve_triangle, system
-from .stacks import lapack_dtype, matrices, refuse, require_square, stacking, triangle
+from .stacks import at_once, lapack_dtype, matrices, refuse, require_square, stacking, triangle
 
 # ---- cholesky ----
 
@@ -32,7 +32,7 @@ cholesky = primitive(
 op(
     cholesky,
     "a upper",
-    vmap=stacked_vmap(cholesky),
+    vmap=at_once(cholesky),
     jvp=OPS[np.linalg.cholesky].jvp,
     vjp=OPS[np.linalg.cholesky].vjp,
 )
@@ -151,7 +151,7 @@ def _lu_vjp(g: tuple, ans: tuple) -> Value:
 
 
 lu_factor = primitive(stacking("lu_factor", lambda a: sl.lu_factor(a, check_finite=False)))
-op(lu_factor, "a", vmap=stacked_vmap(lu_factor), jvp={"a": _lu_jvp}, vjp={"a": _lu_vjp})
+op(lu_factor, "a", vmap=at_once(lu_factor), jvp={"a": _lu_jvp}, vjp={"a": _lu_vjp})
 
 
 @declare_composite(sl, "lu_factor")
@@ -234,7 +234,7 @@ qr = primitive(stacking("qr", _qr_one, lambda a, mode="reduced": tuple(np.linalg
 op(
     qr,
     "a mode",
-    vmap=stacked_vmap(qr),
+    vmap=at_once(qr),
     jvp=OPS[np.linalg.qr].jvp,
     vjp=OPS[np.linalg.qr].vjp,
 )
@@ -245,7 +245,7 @@ def _column_order(a: Value) -> Value:
 
 
 column_order = primitive(stacking("column_order", _column_order))
-constant(column_order, "a", vmap=stacked_vmap(column_order))
+constant(column_order, "a", vmap=at_once(column_order))
 
 FULL = ("full", "qr", "r")
 """The modes in which the second factor has as many rows as the matrix."""
@@ -324,7 +324,7 @@ def _qr_multiply(
     if conjugate:
         q = conj(q)
     if vector:
-        c = as_column(c) if left else as_row(c)
+        c = c[..., None] if left else c[..., None, :]
     product = np.matmul(q, c) if left else np.matmul(c, q)
     product = product.reshape((*q.shape[:-2], -1)) if vector else product
     if c.dtype.kind != "c" or q.dtype.kind == "c":
@@ -341,6 +341,6 @@ def _diagsvd(s: Value, M: int, N: int) -> Value:
     n = s.shape[-1] if s.ndim else -1
     if n not in (M, N) or n > min(M, N):
         refuse(lambda s: sl.diagsvd(s, M, N), s)
-    square = np.where(np.eye(n, dtype=bool), as_row(s), np.zeros((), s.dtype))
+    square = np.where(np.eye(n, dtype=bool), s[..., None, :], np.zeros((), s.dtype))
     padding = [(0, 0)] * (s.ndim - 1) + [(0, M - n), (0, N - n)]
     return np.pad(square, padding)

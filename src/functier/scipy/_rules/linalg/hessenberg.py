@@ -15,12 +15,12 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.types import Value
 from ...._rules.linalg.contract import conj
-from ...._rules.linalg.factorization import adjoint, as_row, reciprocal, stacked_vmap
+from ...._rules.linalg.factorization import adjoint, reciprocal
 from ....protocol import op, primitive
 from ..declare import declare_composite
 from .batches import as_lapack
 from .schur import commuted, declare_solver, on_subdiagonal, skew
-from .stacks import checked, lapack_dtype, require_square, stacking
+from .stacks import at_once, checked, lapack_dtype, require_square, stacking
 
 # ---- the equation below the subdiagonal ----
 
@@ -71,7 +71,7 @@ def _jvp(d: Value, ans: tuple) -> tuple:
         turned = np.imag(np.diagonal(moved + commuted(h, s), -1, -2, -1))
         angles = np.cumsum(turned * reciprocal(np.real(np.diagonal(h, -1, -2, -1))), axis=-1)
         angles = np.concatenate([np.zeros_like(angles[..., :1]), angles], axis=-1)
-        s = s + 1j * (np.eye(h.shape[-1], dtype=angles.dtype) * as_row(angles))
+        s = s + 1j * (np.eye(h.shape[-1], dtype=angles.dtype) * angles[..., None, :])
     return np.triu(moved + commuted(h, s), -1), np.matmul(q, s)
 
 
@@ -87,7 +87,7 @@ def _vjp(g: tuple, ans: tuple) -> Value:
     return np.matmul(np.matmul(q, on_h - solve_columns(h, on_s, True)), adjoint(q))
 
 
-op(hessenberg, "a", vmap=stacked_vmap(hessenberg), jvp={"a": _jvp}, vjp={"a": _vjp})
+op(hessenberg, "a", vmap=at_once(hessenberg), jvp={"a": _jvp}, vjp={"a": _vjp})
 
 
 @declare_composite(sl, "hessenberg")

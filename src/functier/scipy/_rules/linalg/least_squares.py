@@ -8,7 +8,6 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.numpy_facts import align
 from ...._core.table import OPS
 from ...._core.types import Value
-from ...._rules.linalg.factorization import as_column
 from ...._rules.linalg.lstsq import least_squares
 from ....protocol import op, primitive
 from ..declare import declare_composite
@@ -74,7 +73,7 @@ def _lstsq(
     dtype = lapack_dtype(a, b)
     a, b = np.astype(a, dtype, copy=False), np.astype(b, dtype, copy=False)
     rcond = float(np.finfo(dtype).eps) if cond is None else cond
-    x, residuals, rank = solution(a, as_column(b) if vector else b, rcond, lapack_driver)
+    x, residuals, rank = solution(a, b[..., None] if vector else b, rcond, lapack_driver)
     driver = lapack_driver or sl.lstsq.default_lapack_driver
     s = None if driver == "gelsy" else np.linalg.svdvals(a)
     if vector:

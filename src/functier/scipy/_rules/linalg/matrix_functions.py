@@ -18,7 +18,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import name_of
 from ...._core.types import Function, Value
-from ...._rules.linalg.factorization import adjoint, as_factor
+from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, primitive, unsupported
 from ..declare import declare, declare_composite, dispatching
 from .batches import as_lapack, each_vmap
@@ -47,8 +47,13 @@ def frechet(func: Function, a: Value, e: Value, *params: Value) -> Value:
     It is linear in `e`, which is scaled: a large one would cost digits.
     """
     n = a.shape[-1]
-    scale = as_factor(scale_of(e, a))
+    scale = _as_factor(scale_of(e, a))
     return func(_block(a, e / scale, a), *params)[..., :n, n:] * scale
+
+
+def _as_factor(x: Value) -> Value:
+    """Return numbers, one for each matrix of a stack, as factors of the matrices."""
+    return np.reshape(x, (*np.shape(x), 1, 1)) if np.ndim(x) else x
 
 
 def _block(a: Value, e: Value, d: Value) -> Value:
@@ -273,7 +278,7 @@ def _turned(a: Value, real: bool) -> tuple:
     angle = turn(a)
     if real:
         return 1.0, 0.0
-    return np.exp(-1j * as_factor(angle)), as_factor(angle)
+    return np.exp(-1j * _as_factor(angle)), _as_factor(angle)
 
 
 def _logm_along(ans: Value, A: Value, e: Value) -> Value:

@@ -15,11 +15,11 @@ from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
-from ...._rules.linalg.factorization import adjoint, as_column, stacked_vmap
+from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, op, primitive
 from ..declare import declare_composite
 from .solves import system
-from .stacks import for_each, matrices, refuse, require_square, stacking
+from .stacks import at_once, for_each, matrices, refuse, require_square, stacking
 
 RULES: Any = OPS[np.linalg.eig]
 
@@ -49,7 +49,7 @@ def _vjp(g: tuple, ans: tuple, left: bool = False) -> Value:
 eig = primitive(
     stacking("eig", lambda a, left=False: sl.eig(a, None, left, not left, check_finite=False))
 )
-op(eig, "a left", vmap=stacked_vmap(eig), jvp={"a": _jvp}, vjp={"a": _vjp})
+op(eig, "a left", vmap=at_once(eig), jvp={"a": _jvp}, vjp={"a": _vjp})
 
 # ---- pairs ----
 
@@ -211,12 +211,12 @@ def _cdf2rdf(w: Value, v: Value) -> tuple:
     check_values(np.concatenate([paired, ~first[..., -1:]], -1), np.all, PAIRS)
     eye, after = np.eye(n), np.eye(n, k=1)
     real = np.real(w)
-    above = as_column(first * np.imag(w)) * after
-    below = as_column(second * np.imag(w)) * after.T
-    blocks = np.astype(as_column(real) * eye + above + below, real.dtype)
+    above = (first * np.imag(w))[..., None] * after
+    below = (second * np.imag(w))[..., None] * after.T
+    blocks = np.astype(real[..., None] * eye + above + below, real.dtype)
     main = np.where(first, 0.5j, np.where(second, 0.5, 1.0))
-    turn = as_column(main) * eye + as_column(first * 0.5) * after
-    turn = turn + as_column(second * -0.5j) * after.T
+    turn = main[..., None] * eye + (first * 0.5)[..., None] * after
+    turn = turn + (second * -0.5j)[..., None] * after.T
     return blocks, np.real(np.matmul(v, turn))
 
 

@@ -21,12 +21,12 @@ from ...._core.numpy_facts import align
 from ...._core.types import Value
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
-from ...._rules.linalg.factorization import adjoint, as_column, as_row, reciprocal, stacked_vmap
+from ...._rules.linalg.factorization import adjoint, reciprocal
 from ....protocol import constant, op, primitive, unsupported
 from ..declare import declare_composite
 from .factorizations import take_rows
 from .solves import system
-from .stacks import checked, lapack_dtype, matrices, refuse, require_square, stacking
+from .stacks import at_once, checked, lapack_dtype, matrices, refuse, require_square, stacking
 
 # ---- the equation below the triangle ----
 
@@ -44,7 +44,7 @@ def _blocks(t: Value) -> Value:
 def on_subdiagonal(x: Value) -> Value:
     """Return the matrices of these numbers below the diagonal."""
     n = x.shape[-1] + 1
-    return np.eye(n, n - 1, -1, dtype=x.dtype) * as_row(x) @ np.eye(n - 1, n, dtype=x.dtype)
+    return np.eye(n, n - 1, -1, dtype=x.dtype) * x[..., None, :] @ np.eye(n - 1, n, dtype=x.dtype)
 
 
 def _below(t: Value, x: Value) -> Value:
@@ -65,7 +65,7 @@ def _triangulate(t: Value) -> tuple:
     across = on_subdiagonal(blocks * np.sqrt(np.absolute(c) / size))
     one = np.ones_like(t[..., :1, 0])
     both = np.concatenate([along, one], -1) * np.concatenate([one, along], -1)
-    q = np.eye(t.shape[-1]) * as_row(both) + 1j * (across + across.mT)
+    q = np.eye(t.shape[-1]) * both[..., None, :] + 1j * (across + across.mT)
     q = q.astype(np.result_type(t, np.complex64))
     return np.triu(adjoint(q) @ t @ q), q
 
@@ -87,7 +87,7 @@ def _solve_below(t: Value, m: Value, back: bool = False) -> Value:
         x = _solve_below(triangular, adjoint(q) @ m @ q, back)
         return _below(t, np.real(q @ x @ adjoint(q)))
     w = np.diagonal(t, 0, -2, -1)
-    if np.any(np.equal(as_row(w), as_column(w)) & ~np.eye(n, dtype=bool)):
+    if np.any(np.equal(w[..., None, :], w[..., None]) & ~np.eye(n, dtype=bool)):
         raise np.linalg.LinAlgError(
             "scipy.linalg.schur has no derivative where two eigenvalues are equal, as its factors "
             "jump there"
@@ -201,13 +201,13 @@ def _schur_vjp(g: tuple, ans: tuple) -> Value:
         on_gap = _slopes(t) * np.diagonal(on_s, -1, -2, -1)
         zero = np.zeros_like(t[..., :1, 0])
         on_w = np.concatenate([on_gap, zero], -1) - np.concatenate([zero, on_gap], -1)
-        on_t = on_t + as_row(on_w) * np.eye(t.shape[-1], dtype=t.dtype)
+        on_t = on_t + on_w[..., None, :] * np.eye(t.shape[-1], dtype=t.dtype)
     on_s = skew(on_z + commuted(adjoint(t), on_t))
     return np.matmul(np.matmul(z, on_t - solve_below(t, on_s, True)), adjoint(z))
 
 
 schur = primitive(stacking("schur", _schur_one))
-op(schur, "a sort", vmap=stacked_vmap(schur), jvp={"a": _schur_jvp}, vjp={"a": _schur_vjp})
+op(schur, "a sort", vmap=at_once(schur), jvp={"a": _schur_jvp}, vjp={"a": _schur_vjp})
 
 DOUBLE = "ild"
 """The dtypes of real matrices of which SciPy computes a complex form in double precision."""
@@ -271,7 +271,7 @@ def _rsf2csf(T: Value, Z: Value, check_finite: bool = True) -> tuple:
     one = np.ones_like(w[..., :1])
     c, s = mu / r, s / r
     diagonal = np.concatenate([c, one], -1) * np.concatenate([one, conj(c)], -1)
-    turn = as_row(diagonal) * np.eye(n, dtype=T.dtype)
+    turn = diagonal[..., None, :] * np.eye(n, dtype=T.dtype)
     turn = turn + on_subdiagonal(s) - on_subdiagonal(s).mT
     return np.triu(np.matmul(np.matmul(adjoint(turn), T), turn)), np.matmul(Z, turn)
 
@@ -307,7 +307,7 @@ def _scales_one(a: Value, permute: bool, scale: bool) -> tuple:
 
 
 scales = primitive(stacking("matrix_balance", _scales_one))
-constant(scales, "a permute scale", vmap=stacked_vmap(scales))
+constant(scales, "a permute scale", vmap=at_once(scales))
 
 
 @declare_composite(sl, "matrix_balance")
@@ -324,8 +324,8 @@ def _matrix_balance(
     A = np.astype(A, lapack_dtype(A), copy=False)
     sizes = np.astype(size, np.real(A[..., :0, :0]).dtype)
     balanced = take_rows(take_rows(A, order).mT, order).mT
-    balanced = balanced * as_row(sizes) / as_column(sizes)
+    balanced = balanced * sizes[..., None, :] / sizes[..., None]
     if separate:
         return balanced, (size, order)
     n = A.shape[-1]
-    return balanced, take_rows(np.eye(n) * as_row(size), np.argsort(order, axis=-1))
+    return balanced, take_rows(np.eye(n) * size[..., None, :], np.argsort(order, axis=-1))

@@ -7,10 +7,9 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.table import OPS
 from ...._core.types import Value
-from ...._rules.linalg.factorization import stacked_vmap
 from ....protocol import op, primitive
 from ..declare import declare_composite
-from .stacks import LAPACK, for_each, matrices, refuse
+from .stacks import LAPACK, at_once, for_each, matrices, refuse
 
 
 def svd_of_one(
@@ -32,7 +31,7 @@ svd = primitive(_svd)
 op(
     svd,
     "a full_matrices compute_uv driver",
-    vmap=stacked_vmap(svd),
+    vmap=at_once(svd),
     jvp=OPS[np.linalg.svd].jvp,
     vjp=OPS[np.linalg.svd].vjp,
 )

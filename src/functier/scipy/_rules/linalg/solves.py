@@ -15,12 +15,13 @@ from ...._core.numpy_facts import align
 from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.linalg.contract import ensure_array
-from ...._rules.linalg.factorization import adjoint, as_column, stacked_vmap
+from ...._rules.linalg.factorization import adjoint
 from ....protocol import op, primitive
 from ..declare import declare_composite
 from .batches import as_lapack
 from .stacks import (
     LAPACK,
+    at_once,
     for_each,
     hermitian_of,
     matrices,
@@ -125,7 +126,7 @@ def solve_columns(a: Value, b: Value, kind: str | None = None) -> Value:
     """Solve for `b`, a vector or the columns of matrices."""
     if b.ndim > 1:
         return system(a, b, kind)
-    x = system(a, as_column(b), kind)
+    x = system(a, b[..., None], kind)
     return x.reshape(x.shape[:-1])
 
 
@@ -209,7 +210,7 @@ inverse = primitive(stacking("inverse", _inverse_one, lambda a, kind=None: np.li
 op(
     inverse,
     "a kind",
-    vmap=stacked_vmap(inverse),
+    vmap=at_once(inverse),
     jvp=OPS[np.linalg.inv].jvp,
     vjp=OPS[np.linalg.inv].vjp,
 )
@@ -248,7 +249,7 @@ determinant = primitive(
 op(  # also of single precision a determinant is of double precision
     determinant,
     "a",
-    vmap=stacked_vmap(determinant),
+    vmap=at_once(determinant),
     jvp={"a": lambda t, ans, a: DET.jvp["a"].fn(_as_double(t), ans, _as_double(a))},
     vjp={"a": lambda g, ans, a: DET.vjp["a"].fn(g, ans, _as_double(a))},
 )
@@ -291,7 +292,7 @@ pseudoinverse = primitive(
 op(
     pseudoinverse,
     "a atol rtol",
-    vmap=stacked_vmap(pseudoinverse),
+    vmap=at_once(pseudoinverse),
     jvp=OPS[np.linalg.pinv].jvp,
     vjp=OPS[np.linalg.pinv].vjp,
 )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.types import Axis, Value
+from ...._core.types import Value
 from ...._rules.linalg.factorization import adjoint
 from ..declare import declare, declare_composite, dispatching
 from .batches import as_lapack, each_vmap, keeping
@@ -26,7 +26,7 @@ from .stacks import checked, matrices
 def _norm(
     a: Value,
     ord: Value = None,
-    axis: Axis = None,
+    axis: Any = None,
     keepdims: bool = False,
     check_finite: bool = True,
 ) -> Value:

@@ -73,6 +73,11 @@ def stacking(name: str, func: Callable, batched: Callable | None = None) -> Call
     return kernel
 
 
+def at_once(func: Callable) -> Callable:
+    """Return the batching rule of an operation that takes a stack: all examples in one call."""
+    return lambda k, a, **params: func(a, **params)
+
+
 # ---- arguments ----
 
 

@@ -12,7 +12,6 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.types import Shape, Value
 from ...._rules.axes import as_array
 from ...._rules.constructors import check_values
-from ...._rules.diagonal import from_diagonal
 from ..declare import declare_composite
 from .batches import refuse_stacks
 
@@ -139,7 +138,7 @@ def _leslie(f: Value, s: Value) -> Value:
     refuse_stacks(sl.leslie, "use functier.vmap", (f, 1), (s, 1))
     batch = np.broadcast_shapes(f.shape[:-1], s.shape[:-1])
     f, s = (np.broadcast_to(x, batch + x.shape[-1:]) for x in (f, s))
-    below = from_diagonal(s, (n - 1, n))
+    below = np.where(np.eye(n - 1, n, dtype=bool), s[..., None], np.zeros((), s.dtype))
     return np.concatenate([f[..., None, :], below], axis=-2)
 
 

@@ -17,7 +17,6 @@ from ...._core.numpy_facts import align, sum_to
 from ...._core.types import Shape, Value
 from ...._rules.axes import as_array, normalize
 from ...._rules.linalg.contract import conj
-from ...._rules.pad import pad_with
 from ....protocol import linear, primitive
 from ..declare import declare_composite
 
@@ -98,7 +97,7 @@ def _spelled_out(in1: Value, in2: Value, axes: tuple[int, ...], mode: str) -> Va
         factor = _part(in2, lead, place, [1] * len(m))
         if mode == "full":
             widths = [(0, 0)] * len(lead) + [(i, j - 1 - i) for i, j in zip(place, m)]
-            term = pad_with(in1 * factor, widths, 0)
+            term = np.pad(in1 * factor, widths)
         else:
             term = _part(in1, lead, place, sizes) * factor
         total = term if total is None else total + term

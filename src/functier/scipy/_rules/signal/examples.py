@@ -7,7 +7,6 @@ import numpy as np
 
 from ...._core.errors import FallbackWarning
 from ...._core.types import Value
-from ...._rules.axes import batch_shape
 
 
 def loop_examples(k: int, func: Callable, name: str, reason: str, *operands: Value) -> Value:
@@ -17,7 +16,7 @@ def loop_examples(k: int, func: Callable, name: str, reason: str, *operands: Val
         FallbackWarning,
         stacklevel=2,
     )
-    batch = batch_shape(k, *operands)
+    batch = np.broadcast_shapes(*[np.shape(v)[:k] for v in operands])
 
     def example(index: tuple) -> Value:
         own = []

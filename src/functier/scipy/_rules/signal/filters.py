@@ -17,7 +17,7 @@ import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
 
 from ...._core.types import Value
-from ...._rules.axes import as_array, batch_shape, normalize
+from ...._rules.axes import as_array, normalize
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
 from ....protocol import op, primitive
@@ -64,7 +64,7 @@ def _filtered_vmap(k: int, b: Value, a: Value, x: Value, zi: Value) -> tuple:
     if any(n != 1 for n in np.shape(a)[:k]):
         reason = "the denominator of the filter differs from example to example"
         return loop_examples(k, filtered, "scipy.signal.lfilter", reason, b, a, x, zi)
-    batch = batch_shape(k, b, x, zi)
+    batch = np.broadcast_shapes(*[np.shape(v)[:k] for v in (b, x, zi)])
     a = np.reshape(a, np.shape(a)[k:])
     zi = np.broadcast_to(zi, batch + np.shape(zi)[k:])
     if all(n == 1 for n in np.shape(b)[:k]):

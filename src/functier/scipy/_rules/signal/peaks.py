@@ -14,7 +14,7 @@ import scipy.signal as signal  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.types import Value
-from ...._rules.axes import as_array, batch_shape, normalize
+from ...._rules.axes import as_array, normalize
 from ...._rules.indexing import read_at
 from ....protocol import constant, primitive
 from ..declare import declare_composite
@@ -58,7 +58,7 @@ def _are_peaks_vmap(k: int, x: Value, low: Value, high: Value, **options: Any) -
 
 
 def _bases_vmap(k: int, x: Value, peaks: Value, wlen: Any = None) -> tuple:
-    batch = batch_shape(k, x, peaks)
+    batch = np.broadcast_shapes(*[np.shape(v)[:k] for v in (x, peaks)])
     if 0 in batch:
         return (np.zeros(batch + np.shape(peaks)[k:], int),) * 2
     name = "scipy.signal.peak_prominences"
@@ -66,7 +66,7 @@ def _bases_vmap(k: int, x: Value, peaks: Value, wlen: Any = None) -> tuple:
 
 
 def _sides_vmap(k: int, *operands: Value, rel_height: float = 0.5) -> tuple:
-    batch = batch_shape(k, *operands)
+    batch = np.broadcast_shapes(*[np.shape(v)[:k] for v in operands])
     if 0 in batch:
         return (np.zeros(batch + np.shape(operands[1])[k:], int),) * 2
 

@@ -15,7 +15,7 @@ import scipy.signal as signal  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.types import Value
-from ...._rules.axes import as_array, batch_shape, normalize
+from ...._rules.axes import as_array, normalize
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive
 from ..declare import declare_composite, dispatching
@@ -48,7 +48,7 @@ def _polyphase_vmap(k: int, h: Value, x: Value, up: int, down: int) -> Value:
     if all(n == 1 for n in np.shape(h)[:k]):
         return polyphase(np.reshape(h, np.shape(h)[k:]), x, up, down)
     form = np.shape(h)[:k] + (1,) * (np.ndim(x) - k - 1) + np.shape(h)[k:]
-    batch = batch_shape(k, h, x)
+    batch = np.broadcast_shapes(*[np.shape(v)[:k] for v in (h, x)])
     wide = _spread(np.broadcast_to(x, batch + np.shape(x)[k:]), up)
     full = convolution(wide, np.reshape(h, form), (np.ndim(wide) - 1,), "full", "fft")
     return full[..., ::down]

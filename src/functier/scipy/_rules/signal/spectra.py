@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
+from numpy.lib.array_utils import normalize_axis_index
 
 from ...._core.types import Value
-from ...._rules.axes import as_array, normalize, shift
+from ...._rules.axes import as_array, normalize
 from ....protocol import linear
 from ..declare import declare_composite, dispatching
 from .convolutions import convolution
@@ -27,7 +28,7 @@ def _detrended(x: Value, axis: int, type: str, bp: Value) -> Value:
 def _detrend_vmap(
     k: int, data: Value, axis: int = -1, type: str = "linear", bp: Value = 0, **more: Any
 ) -> Value:
-    return _detrended(data, shift(axis, k, np.ndim(data) - k), type, bp)
+    return _detrended(data, k + normalize_axis_index(axis, np.ndim(data) - k), type, bp)
 
 
 def _detrend_vjp(g: Value, axis: int = -1, type: str = "linear", bp: Value = 0) -> Value:

@@ -12,7 +12,6 @@ from math import prod
 import numpy as np
 
 from ...._core.types import Value
-from ...._rules.axes import batch_shape
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive
 from .patterns import Pattern
@@ -25,7 +24,7 @@ def multiply(values: Value, x: Value, pattern: Pattern) -> Value:
 
 
 def _multiply_vmap(k: int, values: Value, x: Value, pattern: Pattern) -> Value:
-    batch = batch_shape(k, values, x)
+    batch = np.broadcast_shapes(*[np.shape(v)[:k] for v in (values, x)])
     vector = np.ndim(x) == k + 1
     if vector:
         x = x[..., None]

@@ -10,7 +10,7 @@ import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.types import Value
-from ...._rules.axes import as_array, as_rows, from_rows, is_known_false
+from ...._rules.axes import as_array, is_known_false
 from ...._rules.constructors import check_values
 from ..declare import declare_composite
 from .moments import as_float
@@ -192,7 +192,7 @@ def _false_discovery_control(ps: Value, *, axis: int | None = 0, method: str = "
         ps, axis = np.reshape(ps, (-1,)), 0
     if np.size(ps) <= 1 or np.shape(ps)[axis] <= 1:
         return ps[()]
-    rows = as_float(as_rows(ps, axis))
+    rows = np.moveaxis(as_float(ps), axis, -1)
     n = np.shape(rows)[-1]
     order = np.argsort(rows, axis=-1)
     i = np.arange(1, n + 1, dtype=rows.dtype)
@@ -201,7 +201,7 @@ def _false_discovery_control(ps: Value, *, axis: int | None = 0, method: str = "
         rows = rows * np.sum(1 / i)
     rows = np.minimum.accumulate(rows[..., ::-1], axis=-1)[..., ::-1]
     rows = np.take_along_axis(rows, np.argsort(order, axis=-1), axis=-1)
-    return np.clip(from_rows(rows, axis, np.shape(ps)), 0.0, 1.0)
+    return np.clip(np.moveaxis(rows, -1, axis), 0.0, 1.0)
 
 
 # ---- frequencies of intervals ----

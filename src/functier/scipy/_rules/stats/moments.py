@@ -7,7 +7,7 @@ import numpy as np
 import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Axis, Value
+from ...._core.types import Value
 from ...._rules.axes import as_array, as_rows, normalize
 from ...._rules.constructors import check_values
 from ..declare import declare_composite
@@ -118,7 +118,7 @@ DescribeResult = type(stats.describe(np.arange(3.0)))
 
 @declare_composite(stats, "describe")
 def _describe(
-    a: Value, axis: Axis = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
+    a: Value, axis: Any = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
 ) -> Any:
     a = as_array(a)
     if axis is None or not np.ndim(a):
@@ -240,7 +240,7 @@ def _tsem(a: Value, limits: Any = None, inclusive: Any = (True, True), ddof: Val
 
 
 def _scores(
-    scores: Value, compare: Value, axis: Axis, ddof: Value, nan_policy: str, alike: bool
+    scores: Value, compare: Value, axis: Any, ddof: Value, nan_policy: str, alike: bool
 ) -> Value:
     if check_policy(nan_policy) == "raise":
         compare = check_values(compare, has_no_nan, "The input contains nan values")
@@ -267,7 +267,7 @@ def _scores(
 def _zmap(
     scores: Value,
     compare: Value,
-    axis: Axis = 0,
+    axis: Any = 0,
     ddof: Value = 0,
     nan_policy: str = "propagate",
 ) -> Value:
@@ -280,12 +280,12 @@ def _zmap(
 
 
 @declare_composite(stats, "zscore")
-def _zscore(a: Value, axis: Axis = 0, ddof: Value = 0, nan_policy: str = "propagate") -> Value:
+def _zscore(a: Value, axis: Any = 0, ddof: Value = 0, nan_policy: str = "propagate") -> Value:
     a = as_float(as_array(a))
     return _scores(a, a, axis, ddof, nan_policy, True)
 
 
 @declare_composite(stats, "gzscore")
-def _gzscore(a: Value, *, axis: Axis = 0, ddof: Value = 0, nan_policy: str = "propagate") -> Value:
+def _gzscore(a: Value, *, axis: Any = 0, ddof: Value = 0, nan_policy: str = "propagate") -> Value:
     a = np.log(as_float(as_array(a)))
     return _scores(a, a, axis, ddof, nan_policy, True)

@@ -1,14 +1,15 @@
 """Statistics of ranks and of counts: they are constant where they have a derivative."""
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats as stats  # type: ignore[import-untyped]
+from numpy.lib.array_utils import normalize_axis_index
 
 from ...._core.types import Value
-from ...._rules.axes import flatten_examples, shift
 from ....protocol import composite, constant, primitive
 from ..declare import dispatching
 from .results import SIGNIFICANCE, result_class
@@ -19,8 +20,9 @@ def _rankdata_vmap(
     k: int, a: Value, method: str = "average", axis: int | None = None, **more: Any
 ) -> Value:
     if axis is None:
-        a, axis = flatten_examples(k, a), -1
-    return dispatching(stats.rankdata)(a, method, axis=shift(axis, k, np.ndim(a) - k), **more)
+        a, axis = np.reshape(a, (*np.shape(a)[:k], math.prod(np.shape(a)[k:]))), -1
+    axis = k + normalize_axis_index(axis, np.ndim(a) - k)
+    return dispatching(stats.rankdata)(a, method, axis=axis, **more)
 
 
 constant(

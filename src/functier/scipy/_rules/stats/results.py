@@ -11,7 +11,6 @@ import scipy.special as special  # type: ignore[import-untyped]
 from scipy import stats
 
 from ...._core.foreign import register_result
-from ...._core.numpy_facts import attributed
 from ...._core.types import Value
 from ...._rules.axes import is_known_false
 
@@ -26,10 +25,10 @@ def with_attributes(cls: Any, more: str, facts: str = "", **methods: Callable) -
     own results, of plain arrays, leave a transform, too.
     """
     n, names, made = len(cls._fields), more.split(), _subclass(cls, methods)
-    register_result(made, facts.split())
+    make = register_result(made, facts.split())
     with contextlib.suppress(ValueError):  # it is a node already
         register_result(cls, facts.split())
-    return lambda *values: attributed(made, values[:n], dict(zip(names, values[n:])))
+    return lambda *values: make(values[:n], dict(zip(names, values[n:])))
 
 
 def _as_node(cls: Any) -> Any:

@@ -16,11 +16,12 @@ import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import known_type
 from ...._core.types import Value
-from ...._rules.axes import as_array, as_rows, collapse, is_known_false, normalize
-from ...._rules.constructors import NUMBERS, check_values
+from ...._rules.axes import as_array, as_rows, is_known_false, normalize
+from ...._rules.constructors import check_values
 from ....protocol import composite
 
 POLICIES = ("propagate", "raise", "omit")
+NUMBERS = frozenset({bool, int, float, complex})
 
 
 def statistic(
@@ -110,12 +111,17 @@ def arrange(values: Sequence[Value], axis: Any, paired: bool) -> tuple[list, tup
     arrays = [np.reshape(v, (1,) * (ndim - np.ndim(v)) + np.shape(v)) for v in arrays]
     shapes = [np.shape(v) for v in arrays]
     if not paired:
-        shapes = [collapse(shape, axes) for shape in shapes]
+        shapes = [_collapsed(shape, axes) for shape in shapes]
     common = np.broadcast_shapes(*shapes)
     for i, v in enumerate(arrays):
         shape = common if paired else _with_lengths(common, np.shape(v), axes)
         arrays[i] = v if np.shape(v) == shape else np.broadcast_to(v, shape)
-    return [as_rows(v, axes) for v in arrays], collapse(common, axes)
+    return [as_rows(v, axes) for v in arrays], _collapsed(common, axes)
+
+
+def _collapsed(shape: Sequence[int], axes: Sequence[int]) -> tuple:
+    """Return a shape with size 1 along some axes."""
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
 def _with_lengths(common: tuple, shape: tuple, axes: tuple) -> tuple:
