@@ -128,7 +128,7 @@ def test_sizes_are_those_of_folders_and_loose_files(package):
         "files": 2, "lines": 4, "code": 4, "statements": 4, "docstrings": 0
     }  # fmt: skip
     assert rooms["errors"]["files"] == 1
-    assert gathered["(files)"]["files"] == 2
+    assert gathered["(files)"]["files"] == 4
     assert "errors" not in gathered
     assert lengths["nn/__init__.py"] == 3
     assert next(iter(longest(lengths))) == "nn/__init__.py"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from functier import protocol
 from functier._core.root import RootLevel
 from functier._core.sharing import MEMORY
 from functier._levels.ended import EndedLevel
@@ -23,7 +24,7 @@ from sources import Package, count, room, tree_of
 PACKAGE = Path(ft.__file__).parent
 SOURCES = Package(PACKAGE)
 FILES, name_of, imports = SOURCES.files, SOURCES.name_of, SOURCES.imports
-SCIPY, NETWORKS = PACKAGE / "scipy" / "_rules", PACKAGE / "nn" / "_rules.py"
+SCIPY, NETWORKS = PACKAGE / "scipy" / "_rules", PACKAGE / "nn" / "_operations.py"
 RULES = sorted(path for folder in (PACKAGE / "_rules", SCIPY) for path in folder.rglob("*.py"))
 RULES.append(NETWORKS)
 
@@ -442,6 +443,7 @@ def test_each_kind_states_all_facts():
     assert classes_of_levels() >= KINDS
     kinds = {kind.__name__: kind for kind in (RootLevel, EndedLevel)}
     kinds |= {kind.__name__: kind for kind in Level.__subclasses__()}
+    kinds |= {k.__name__: k for k in protocol.Level.__subclasses__() if k.__name__ in KINDS}
     stated = {name: [vars(kind)[fact] for fact in FACTS] for name, kind in kinds.items()
               if name in {*KINDS, "RootLevel", "EndedLevel"}}  # fmt: skip
 

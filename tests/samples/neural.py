@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from functier.nn import _rules as neural
+from functier.nn import _operations as neural
 
 from ._row import integers, normal, row
 

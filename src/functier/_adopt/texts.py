@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
-from .._core.adopted import SOURCES, adopted_frame
+from .._core.adopted import adopted_frame
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
 from .._core.subclasses import OVER_TENSORS
@@ -40,6 +40,7 @@ from .._cpython.frames import asking_frames, code_at, globals_at, is_own, names_
 from .._cpython.functions import code_of
 from .._cpython.places import has_handlers, is_formatting
 from .._cpython.sources import has_source, node_at, nodes_at, root_of
+from .._cpython.swaps import SOURCES
 from .._levels.life import run
 from .._levels.lineage import levels_of
 from .search import RECORDS

@@ -73,7 +73,8 @@ def stream_of(source: Any, scope: Any) -> Any:
 
 def stream_here(source: Any) -> Any:
     """Return the NumPy generator for draws of a source where the program is."""
-    return stream_of(source, CHUNK.get())
+    scope = CHUNK.get()
+    return source._own if scope is None or scope is source._home else stream_of(source, scope)
 
 
 def _enter(source: Any, chunk: Chunk) -> Any:

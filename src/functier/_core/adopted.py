@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from .._cpython.frames import (
     Frame,
@@ -13,13 +12,9 @@ from .._cpython.frames import (
     is_own,
     outward,
 )
-from .._cpython.functions import Code
 
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""
-
-SOURCES: WeakKeyDictionary[Code, Code] = WeakKeyDictionary()
-"""The code that stands for another one while a trace lasts, and that other one."""
 
 METHODS: dict[str, Callable] = {}
 """Methods that return tensors to adopted code, where they would leave a level."""

@@ -17,20 +17,18 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CellType, FunctionType, MethodType, ModuleType, TracebackType
+from types import FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any
 
 from .._cpython.collector import all_containers, containers_among, parts_of
 from .._cpython.frames import Frame, code_at, outside, package_at, qualified_name_at, variables_at
-from .._cpython.functions import all_names_of, code_of
+from .._cpython.functions import all_names_of, code_of, contents
 from .tensor import Tensor
 
 HERE = __name__.partition(".")[0]
 LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
 """The last two have finalisers, which run at any time: Numba counts the locks of LLVM."""
 KNOWN = frozenset({HERE, *LIBRARIES, *sys.stdlib_module_names}) - {"__main__"}
-
-EMPTY = object()
 
 
 def attributes_of(x: Any) -> list[Any]:
@@ -81,13 +79,6 @@ def globals_of(func: FunctionType) -> list[Any]:
     found = [space[name] for name in texts & space.keys()]
     modules = [x for x in found if type(x) is ModuleType and not is_known(x)]
     return found + [vars(x)[name] for x in modules for name in texts & vars(x).keys()]
-
-
-def contents(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return EMPTY
 
 
 def defaults_of(func: FunctionType) -> tuple:

@@ -28,6 +28,9 @@ names_in: Callable[[CodeType], tuple[str, ...]]
 names_in = attrgetter("co_names") if facts.names.holds else lambda code: ()
 """The names of globals and attributes in code, but not in functions inside it."""
 
+EMPTY = object()
+"""Nothing, where there may be any object."""
+
 TELLING = "__code__", "__defaults__", "__kwdefaults__", "__closure__"
 """The attributes of a function that say what its calls do."""
 
@@ -59,6 +62,14 @@ def cells_of(func: Any) -> dict[str, CellType]:
     """Return the cells of the variables that a function closes over; none of one in C."""
     free = getattr(getattr(func, "__code__", None), "co_freevars", ())
     return dict(zip(free, getattr(func, "__closure__", None) or ()))
+
+
+def contents(cell: CellType) -> Any:
+    """Return what a variable of a closure has; `EMPTY` before its first value."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY
 
 
 def copy_of_function(

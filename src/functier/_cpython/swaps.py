@@ -13,7 +13,7 @@ from collections.abc import Callable
 from threading import get_ident
 from types import CodeType, FunctionType
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 LIVE: dict[int, Any] = {}
 """What listens to such code in each thread."""
@@ -23,6 +23,9 @@ SWAPPED: dict[int, list] = {}
 
 SEEN: WeakValueDictionary[int, CodeType] = WeakValueDictionary()
 """The codes that stand for others, by their numbers."""
+
+SOURCES: WeakKeyDictionary[CodeType, CodeType] = WeakKeyDictionary()
+"""The code that stands for another one while a trace lasts, and that other one."""
 
 LOCK = threading.RLock()
 

@@ -53,8 +53,7 @@ def is_quantity(x: Any) -> bool:
 
 def foreign(level: Any, x: Value) -> Value:
     """Return an operand of another library, checked."""
-    if is_quantity(x):
-        level.forward_attributes()
+    level.forward_attributes(x)
     return operand(level, x)
 
 

@@ -36,19 +36,20 @@ from .._core.types import Function, Index, Shape, Value
 from .._cpython.frames import Frame, Place, code_at, generator_of, place_at
 from .._cpython.places import file_and_line
 from .._mutation.array import Array, settle, view_of
+from .._mutation.copies import tie_to
 from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes
 from .armed import arm, call_undispatched
-from .attributes import attribute_inside, foreign, forward_attribute
+from .attributes import attribute_inside, foreign, forward_attribute, is_quantity
 from .conversions import check_shuffle, convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, levels_of
 from .looks import table_of, text_of
 from .lying import place
 from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
-from .views import WRITERS, note_item, window
+from .views import WRITERS, note_item, point, window
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
@@ -394,11 +395,14 @@ class Level:
     def dtype(self, x: Tensor) -> np.dtype:
         return dtype_of(x._value)
 
-    def forward_attributes(self) -> None:
+    def forward_attributes(self, x: Any = None) -> None:
         """Give tensors of this level the methods and attributes of the class inside.
 
-        Only for a user's class, as `__getattr__` costs each attribute 10 ns.
+        Only for a user's class, as `__getattr__` costs each attribute 10 ns. With `x`, only if
+        that is a quantity.
         """
+        if x is not None and not is_quantity(x):
+            return
         self.forwards = True
         if self.taken is None:
             type.__setattr__(self.cls, "__getattr__", forward_attribute)
@@ -440,7 +444,7 @@ class Level:
             raise error
 
     check_shuffle, convert, has_text, index = check_shuffle, convert, has_text, index
-    place, window, repr, card = place, window, text_of, table_of
+    place, window, point, tie, repr, card = place, window, point, tie_to, text_of, table_of
 
     def where(self) -> str:
         """Return the file and line of the call or the ``with`` that made this level."""

@@ -255,7 +255,7 @@ def note_point(level: Any, x: Any, y: Any) -> Any:
     return y
 
 
-def as_point(x: Any) -> Any:
+def point(level: Any, x: Any) -> Any:
     """Return a number as what NumPy makes of it by `numpy.asarray`: an array without axes."""
     value = innermost(x)
     y: Any = x[...] if hasattr(value, "dtype") else np.reshape(x, ())  # of Python's, in a program

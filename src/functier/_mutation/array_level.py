@@ -19,7 +19,7 @@ from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
 from .._cpython.frames import Frame
 from .array import Array, array_of, close, made_here, make_writable, on_view, settle, view_of
-from .copies import SHOWN, expose, lend, note
+from .copies import SHOWN, expose, lend, note, tie_to
 from .items import (
     augment,
     has_levels,
@@ -193,6 +193,8 @@ class ArrayLevel(RootLevel):
 
     def place(self, x: Any) -> Memory:
         return view_of(x).memory
+
+    tie = tie_to
 
     def snapshot(self, x: Any) -> Any:
         return view_of(x).snapshot()

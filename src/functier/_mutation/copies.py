@@ -200,6 +200,11 @@ def tie(func: Function | str, a: Any, y: Any) -> None:
         partners_of(b, level).append((ref(a), name, line))
 
 
+def tie_to(level: Any, func: Function, x: Any, y: Any) -> None:
+    """Note that `y`, a result of a function, shares memory with `x`, a tensor of the level."""
+    tie(func, level.place(x), y)
+
+
 # ---- plain arrays that somebody asked for ----
 
 SHOWN = {"numpy.asarray": "numpy.asarray", "__dlpack__": "numpy.from_dlpack"}

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import optree
 
-from .._core.border import is_convertible
 from .._core.key_orders import NAMESPACE
 from .._core.pytree import (
     flatten,
@@ -309,8 +308,8 @@ def what_to_write(x: Any) -> str:
         return f"{head}; write list(x)"
     if hasattr(x, "__wrapped__"):
         return f"{head}; write x.__wrapped__, the function in it"
-    if is_convertible(x):
-        return f"{head}; write {instead_of(x).removeprefix('pass ')}"
+    if (text := instead_of(x)).startswith("pass numpy.asarray"):
+        return f"{head}; write {text.removeprefix('pass ')}"
     rest = "pass a tuple of what the function reads of it, or let the function close over it"
     if kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}:
         return f"{head}; {rest}"

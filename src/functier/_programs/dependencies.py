@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
-from .._core.reached import EMPTY, Generators, contents, reached_from
+from .._core.reached import Generators, reached_from
 from .._cpython.collector import observers
 from .._cpython.frames import caller_of
-from .._cpython.functions import Code, code_of, file_of_code, title_of_code
+from .._cpython.functions import EMPTY, Code, code_of, contents, file_of_code, title_of_code
 from .._cpython.lookups import loaded_globals
 from .._cpython.profiling import Hearing, hook_of_calls
 from .._cpython.swaps import LIVE, Swaps, is_in_import, is_told, tells

@@ -25,9 +25,16 @@ from weakref import ref
 import numpy as np
 from numpy._core import umath
 
-from .._core.reached import EMPTY, contents
 from .._cpython.descriptors import has_plain_dict
-from .._cpython.functions import HAS_CODE, Code, code_of, takes_keywords, takes_places
+from .._cpython.functions import (
+    EMPTY,
+    HAS_CODE,
+    Code,
+    code_of,
+    contents,
+    takes_keywords,
+    takes_places,
+)
 from .._cpython.swaps import original, tells
 
 ndarray = np.ndarray

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.reached import EMPTY, contents
 from .._core.tensor import Tensor
 from .._cpython.collector import get_referents
-from .._cpython.functions import code_of, file_of_code
+from .._cpython.functions import EMPTY, code_of, contents, file_of_code
 from .._cpython.swaps import original
 from .._mutation.array import Array
 from .arguments import node_of

@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.reached import EMPTY, contents, reached_from
+from .._core.reached import reached_from
 from .._core.tensor import Tensor
 from .._cpython.descriptors import Slot
-from .._cpython.functions import TELLING, file_of_code
+from .._cpython.functions import EMPTY, TELLING, contents, file_of_code
 from .._cpython.observed import MISSING
 from .._cpython.swaps import globals_of_teller, original
 from .captured import gives_view, is_view

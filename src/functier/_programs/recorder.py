@@ -31,7 +31,6 @@ from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._cpython.places import finder_of_places
-from .._levels.attributes import is_quantity
 from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
 from ..protocol import Level
@@ -116,8 +115,7 @@ class RecordLevel(Level):
                 for i, v in enumerate(value)
             ]
             return like(value, parts)
-        if is_quantity(value):
-            self.forward_attributes()
+        self.forward_attributes(value)
         return self.tensor(value, node) if is_value(value) else value
 
     def symbol(self, x: Any) -> Any:

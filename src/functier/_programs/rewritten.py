@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import SOURCES
 from .._cpython.functions import Code
 from .._cpython.observed import Events, observed
-from .._cpython.swaps import LIVE, note_pairs
+from .._cpython.swaps import LIVE, SOURCES, note_pairs
 
 ndarray = np.ndarray
 

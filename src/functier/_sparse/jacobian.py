@@ -11,7 +11,6 @@ from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten, is_value
 from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
-from .._levels.level import Escape
 from .._transforms.grad import grad
 from .._transforms.points import Settings
 from .colouring import Plan, pattern_of
@@ -20,6 +19,7 @@ from .probing import entries, settle
 
 P = ParamSpec("P")
 JacobianMode = Literal["auto", "fwd", "rev"]
+Escape = Literal["dead", "passthrough"]
 
 
 def _scipy(label: str) -> Any:

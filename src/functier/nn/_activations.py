@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._core.types import Value
-from . import _rules
+from . import _operations
 
 
 def relu(input: Value) -> Value:
@@ -26,7 +26,7 @@ def relu(input: Value) -> Value:
     >>> relu(np.array([-1.0, 2.0]))
     array([0., 2.])
     """
-    return _rules.relu(input)
+    return _operations.relu(input)
 
 
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
@@ -68,7 +68,7 @@ def sigmoid(input: Value) -> Value:
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
     array([0. , 0.5, 1. ])
     """
-    return _rules.sigmoid(input)
+    return _operations.sigmoid(input)
 
 
 def tanh(input: Value) -> Value:
@@ -107,7 +107,7 @@ def silu(input: Value) -> Value:
     >>> silu(np.array([0.0, 1.0])).round(3)
     array([0.   , 0.731])
     """
-    return input * _rules.sigmoid(input)
+    return input * _operations.sigmoid(input)
 
 
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:

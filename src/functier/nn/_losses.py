@@ -7,7 +7,7 @@ import numpy as np
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.types import Value
 from .._rules.indexing import read_at
-from . import _rules
+from . import _operations
 
 
 def reduce_loss(name: str, loss: Value, reduction: str) -> Value:
@@ -264,7 +264,7 @@ def cross_entropy(
     axis = _class_axis(name, input)
     shape = shape_of(input)
     classes = shape[axis]
-    logp = _rules.log_softmax(input, axis)
+    logp = _operations.log_softmax(input, axis)
     smooth = label_smoothing / classes
     if dtype_of(target).kind == "f":
         _check_shapes(name, input, target)

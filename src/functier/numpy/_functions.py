@@ -20,15 +20,13 @@ import numpy as np
 
 from .._core.adopted import text_for
 from .._core.ambient import AMBIENT
-from .._core.numpy_facts import is_writable, order_of
+from .._core.numpy_facts import is_writable
 from .._core.observers import CALLS
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
-from .._levels.views import as_point
 from .._mutation.array import Array, array_of, is_array
-from .._mutation.copies import tie
 from ..modes._asking import ask_through
 from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array
 from ._testing import call_with_values
@@ -161,7 +159,7 @@ def _convert(
             func(np.empty(0, a.dtype), dtype, *args, **kwargs)  # raises where it may not copy
             a = np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
         if is_scalar(a):
-            a = as_point(a)
+            a = a.level.point(a)
         return _convert_as(func, a, args, kwargs)
     if like is not None and not isinstance(like, Tensor):
         kwargs["like"] = like
@@ -175,9 +173,10 @@ def _convert_as(func: Callable, a: Any, args: tuple, kwargs: dict) -> Any:
     window = a.level.window(a)
     shown = func(window, None, *args, **kwargs)
     if not (shown is window or np.may_share_memory(shown, window)):
-        source, a = a, _copy(a, order_of(shown))
+        flags, source = shown.flags, a
+        a = _copy(a, "C" if flags.c_contiguous else "F" if flags.f_contiguous else "K")
         if func is np.require and _owning(window, *args, **kwargs):
-            tie(func, source.level.place(source), a)  # which NumPy may have as one array
+            source.level.tie(func, source, a)  # which NumPy may have as one array
     return a if shown.shape == window.shape else np.reshape(a, shown.shape)
 
 

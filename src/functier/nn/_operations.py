@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._core.types import Axis, Shape, Value
+from .._core.types import Shape, Value
 from .._rules.constructors import reduction_vmap
 from .._rules.elementwise import softmax_share
 from ..protocol import constant, elementwise, linear, op, primitive
+
+Axis = int | tuple[int, ...] | None
 
 # ---- elementwise ----
 
