@@ -42,7 +42,7 @@ from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes
 from .armed import arm, call_undispatched
-from .attributes import attribute_inside, foreign, forward_attribute, is_quantity
+from .attributes import attribute_inside, foreign, forward_attribute, forward_attributes
 from .conversions import check_shuffle, convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, levels_of
 from .looks import table_of, text_of
@@ -395,18 +395,6 @@ class Level:
     def dtype(self, x: Tensor) -> np.dtype:
         return dtype_of(x._value)
 
-    def forward_attributes(self, x: Any = None) -> None:
-        """Give tensors of this level the methods and attributes of the class inside.
-
-        Only for a user's class, as `__getattr__` costs each attribute 10 ns. With `x`, only if
-        that is a quantity.
-        """
-        if x is not None and not is_quantity(x):
-            return
-        self.forwards = True
-        if self.taken is None:
-            type.__setattr__(self.cls, "__getattr__", forward_attribute)
-
     def attribute(self, x: Tensor, name: str) -> Any:
         """Look up an attribute in the user's class inside `x`; methods get `x` as `self`."""
         return attribute_inside(self, x, name)
@@ -444,6 +432,7 @@ class Level:
             raise error
 
     check_shuffle, convert, has_text, index = check_shuffle, convert, has_text, index
+    forward_attributes = forward_attributes
     place, window, point, tie, repr, card = place, window, point, tie_to, text_of, table_of
 
     def where(self) -> str:
