@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.tracebacks import OWN
+from functier._cpython.tracebacks import OWN
 
 XS = np.ones((4, 3))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._core.adopted import GLOBALS, ClassAttribute
 from .._cpython.code import Code
-from .._cpython.frames import current_frame, globals_of
+from .._cpython.frames import current_frame, globals_at
 from .._cpython.lookups import asks_for, loads_in
 from .._mutation.array import Array
 from .calls import type_
@@ -24,7 +24,7 @@ DISPATCHERS = id(vars(functools))
 def _read(attribute: Any, x: Any, owner: Any = None, names: dict | None = None) -> Any:
     if x is None:
         return attribute
-    namespace = id(globals_of(current_frame(1)) if names is None else names)
+    namespace = id(globals_at(current_frame(1)) if names is None else names)
     if namespace not in GLOBALS and namespace != DISPATCHERS:
         return type(x)
     return type_(x) if x.level.depth or type(x) is Array else type(x)

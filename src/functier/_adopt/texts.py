@@ -32,15 +32,21 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
-from .._core.adopted import RECORDS, SOURCES
+from .._core.adopted import RECORDS, SOURCES, adopted_frame
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
-from .._core.frames import adopted_frame, asking_frames, is_own
-from .._core.imports import has_source, node_at, nodes_at, root_of
 from .._core.subclasses import OVER_TENSORS
-from .._cpython.frames import code_in, globals_of, names_seen_by
-from .._cpython.functions import code_of
-from .._cpython.places import has_handlers, is_formatting
+from .._cpython.frames import (
+    asking_frames,
+    code_at,
+    globals_at,
+    instruction_at,
+    is_own,
+    namespaces_at,
+    runs,
+)
+from .._cpython.places import has_handlers
+from .._cpython.sources import has_source, node_at, nodes_at, root_of
 from .._levels.life import run
 from .._levels.lineage import levels_of
 from .values import class_of, in_level, is_python, settle
@@ -71,16 +77,16 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     asks for digits.
     """
     # a part of functier's f-string is described, as in a message; what it calls back is not
-    frame = None if is_own(frame) and is_formatting(frame) else adopted_frame()
+    frame = None if is_own(frame) and _formats(frame) else adopted_frame()
     if frame is None:
         return None
     kind = x.__class__ if type(x) in OVER_TENSORS else class_of(x)
     array, x = issubclass(kind, np.ndarray), settle(x)
     if not in_level(x):
         return form(x.view(kind)) if type(x) is np.ndarray and not spec else None
-    level, own = x.level, SOURCES.get(code_in(frame), code_in(frame))
+    level, own = x.level, SOURCES.get(code_at(frame), code_at(frame))
     # adoption has changed names in the code
-    known = has_source(frame, RECORDS[id(globals_of(frame))].codes.get(id(own), (None, own))[1])
+    known = has_source(frame, RECORDS[id(globals_at(frame))].codes.get(id(own), (None, own))[1])
     shown = known and _is_shown(frame)
     free = shown or x.dtype.kind not in "fc" or examples_of(x, False) is not None
     try:
@@ -112,11 +118,16 @@ def _digits(spec: str, x: Any) -> int:
     return max(int(found[2] or 6), sum(map(str.isdigit, text))) if found else 99
 
 
+def _formats(frame: Any) -> bool:
+    """Tell if a frame is at a part of an f-string."""
+    return instruction_at(frame).startswith(("FORMAT", "CONVERT"))
+
+
 def _is_shown(frame: Any) -> bool:
     """Tell if people alone read the text that a frame is making."""
     shown, nodes = False, nodes_at(frame)
     # "%s" % (x,) is compiled as an f-string, whose part x is not a text
-    for outer, node in zip([None, *nodes], nodes[: len(nodes) - is_formatting(frame)]):
+    for outer, node in zip([None, *nodes], nodes[: len(nodes) - _formats(frame)]):
         shown = shown or (getattr(outer, "msg", None) is node and not _is_caught(frame))
         shown = (shown and _is_text(node, frame)) or _shows(node, outer, frame)
     return shown
@@ -137,18 +148,18 @@ def _shows(node: Any, outer: Any, frame: Any) -> bool:
 def _is_caught(frame: Any) -> bool:
     """Tell if code inside of a transform may read a text that a frame raises or warns of."""
     frames = [outer for outer, _ in walk_stack(frame)]
-    ends = [i for i, outer in enumerate(frames) if code_in(outer) is code_of(run)]
+    ends = [i for i, outer in enumerate(frames) if runs(outer, run)]
     return any(map(_catches, frames[: max(ends, default=len(frames))]))
 
 
 def _catches(frame: Any) -> bool:
     """Tell if a frame may have a name for an exception that it catches at its place."""
-    known = is_own(frame) or not has_handlers(code_in(frame))
+    known = is_own(frame) or not has_handlers(code_at(frame))
     nodes = [] if known else [x for x in nodes_at(frame) if isinstance(x, ast.stmt)]
     tried = [outer for outer, node in pairwise(nodes) if node in getattr(outer, "body", ())]
     named = [handler.name for outer in tried for handler in getattr(outer, "handlers", ())]
     blocks = [item.context_expr for outer in tried for item in getattr(outer, "items", ())]
-    strange = [globals_of(frame).get(root_of(block)) not in (np, fnp) for block in blocks]
+    strange = [globals_at(frame).get(root_of(block)) not in (np, fnp) for block in blocks]
     return not known and (not nodes or any(named) or any(strange))
 
 
@@ -168,5 +179,6 @@ def _value(node: Any, frame: Any) -> Any:
     """Return a constant, or the object behind a name or its attribute, without running code."""
     if isinstance(node, ast.Attribute):
         return getattr_static(_value(node.value, frame), node.attr, None)
-    names = names_seen_by(frame)
-    return getattr(node, "value", names.get(getattr(node, "id", None)))
+    name = getattr(node, "id", None)
+    found = next((space[name] for space in namespaces_at(frame) if name in space), None)
+    return getattr(node, "value", found)

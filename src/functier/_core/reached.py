@@ -14,21 +14,15 @@ NOTE [what a function reaches]
 """
 
 import functools
-import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import (
-    CellType,
-    CodeType,
-    FrameType,
-    FunctionType,
-    MethodType,
-    ModuleType,
-    TracebackType,
-)  # fmt: skip
+from types import CellType, FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any
 
+from .._cpython.code import all_names_of, code_of
+from .._cpython.collector import all_containers, containers_among, parts_of
+from .._cpython.frames import Frame, code_at, outside, package_at, qualified_name_at, variables_at
 from .tensor import Tensor
 
 HERE = __name__.partition(".")[0]
@@ -83,18 +77,10 @@ def globals_of(func: FunctionType) -> list[Any]:
     space = func.__globals__
     if space.get("__name__", HERE).partition(".")[0] in KNOWN:
         return []
-    texts = set(named_globals(func.__code__))
+    texts = set(all_names_of(func))
     found = [space[name] for name in texts & space.keys()]
     modules = [x for x in found if type(x) is ModuleType and not is_known(x)]
     return found + [vars(x)[name] for x in modules for name in texts & vars(x).keys()]
-
-
-def named_globals(code: CodeType) -> Iterator[str]:
-    """Return the names by which code may ask for globals, also in functions that it defines."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from named_globals(constant)
 
 
 def contents(cell: CellType) -> Any:
@@ -118,7 +104,7 @@ OPEN = {HERE, "builtins", "collections", "functools", "itertools", "operator", "
 OPEN |= {"numpy", "scipy"}
 """Libraries whose objects refer to those of users."""
 
-CLOSED = ModuleType, FrameType, TracebackType, Tensor
+CLOSED = ModuleType, Frame, TracebackType, Tensor
 
 
 def kinds() -> tuple[type, ...]:
@@ -185,16 +171,16 @@ def _reached(roots: Iterable[Any]) -> Iterable[Any]:
         if id(x) in seen:
             continue
         seen[id(x)] = x
-        if len(seen) == MOST and not gc.get_freeze_count():  # frozen ones would be missing
-            return gc.get_objects()
+        if len(seen) == MOST and (everything := all_containers()) is not None:
+            return everything
         if type(x) is FunctionType:
             cells = map(contents, x.__closure__ or ())
             parts = [*cells, *defaults_of(x), *attributes_of(x), *globals_of(x)]
         elif issubclass(type(x), (*CLOSED, *among)) or not _is_open(x):
             continue
         else:
-            parts = gc.get_referents(x)
-        waiting += filter(gc.is_tracked, parts)
+            parts = parts_of(x)
+        waiting += containers_among(parts)
     return seen.values()
 
 
@@ -228,52 +214,18 @@ def hears_requests(found: list[str]) -> Callable:
 
     Those for a generator of functier's, or for the copy of one of NumPy's, are not meant.
     """
-    seed: Any = sys.modules["random"].Random.seed.__code__  # which asks in C
+    seed = code_of(sys.modules["random"].Random.seed)  # which asks in C
 
     def note(frame: Any, event: str, argument: Any) -> None:
         if event == "c_call":
             if argument is not os.urandom:
                 return
-        elif event != "call" or frame.f_code is not seed or frame.f_locals["a"] is not None:
+        elif event != "call" or code_at(frame) is not seed:
             return
-        while _name(frame) in PYTHONS:
-            frame = frame.f_back
-        if _name(frame) not in (HERE, "numpy"):
-            found.append(frame.f_code.co_qualname)
+        elif variables_at(frame).get("a") is not None:
+            return
+        frame = outside(frame, PYTHONS)
+        if package_at(frame) not in (HERE, "numpy"):
+            found.append(qualified_name_at(frame))
 
     return note
-
-
-def _name(frame: Any) -> str:
-    return frame.f_globals.get("__name__", "").partition(".")[0]
-
-
-class Hearing:
-    """A block in which Python tells `note` of each call; a profiler of the user hears it, too.
-
-    One in C hears of none, and goes on after the block.
-    """
-
-    def __init__(self, note: Callable) -> None:
-        self.note = note
-
-    def __enter__(self) -> Callable:
-        before: Any = sys.getprofile()
-        own, self.before = self.note, before
-        if hasattr(before, "disable"):
-            before.disable()
-        elif before is not None:
-
-            def note(frame: Any, event: str, argument: Any) -> None:
-                own(frame, event, argument)
-                before(frame, event, argument)
-
-            self.note = note
-        sys.setprofile(self.note)
-        return self.note
-
-    def __exit__(self, *exception: Any) -> None:
-        on = not hasattr(self.before, "disable")
-        sys.setprofile(self.before if on else None)
-        if not on:
-            self.before.enable()

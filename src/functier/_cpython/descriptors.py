@@ -1,5 +1,6 @@
 """Descriptors in C, and classes that cannot change: where objects have their attributes."""
 
+from collections.abc import Iterator
 from types import (
     ClassMethodDescriptorType,
     GetSetDescriptorType,
@@ -34,6 +35,21 @@ def slots_of(kind: type) -> dict[str, Any]:
         for base in reversed(kind.__mro__) if base is not object
         for name, member in vars(base).items() if type(member) is MemberDescriptorType
     }  # fmt: skip
+
+
+def values_in_slots(x: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes of an object that are in slots, or computed in C, with their names."""
+    for cls in type(x).__mro__:
+        for name, member in vars(cls).items():
+            if isinstance(member, (MemberDescriptorType, GetSetDescriptorType)):
+                yield name, _read(member, x)
+
+
+def _read(member: Any, x: Any) -> Any:
+    try:
+        return member.__get__(x)
+    except Exception:  # an empty slot, or a getter in C that raises an error
+        return None
 
 
 def space_of(kind: type) -> Any:

@@ -5,10 +5,16 @@ of this room answer that they cannot see; their callers refuse, or go the plain 
 right in each interpreter, or there is none.
 """
 
+import gc
 import sys
 from collections.abc import Callable
 from functools import cached_property
+from opcode import opname
+from types import CodeType, TracebackType
 from typing import Any
+
+GENERATORS = 0x220
+"""The flags CO_GENERATOR and CO_ASYNC_GENERATOR of code objects."""
 
 
 class Fact:
@@ -37,6 +43,11 @@ class Fact:
         except Exception:  # of any kind: the interpreter has no such thing
             return False
 
+    def need(self) -> None:
+        """Raise where the fact does not hold: for what has no plain way."""
+        if not self.holds:
+            raise NotImplementedError(f"this needs an interpreter in which {self.says}")
+
 
 FACTS: dict[str, Fact] = {}
 """The facts by their names, which are those of their checks."""
@@ -57,9 +68,187 @@ def fact(since: str, says: str, without: str) -> Callable[[Callable[[], Any]], F
 
 @fact(
     "2.1",
-    says="sys._getframe(n) is the frame of the n-th caller, and f_back that of its caller",
-    without="messages name no line, and levels of a with block are refused",
+    says="sys._getframe(n) is the frame of the n-th caller, and leads to its code and its globals",
+    without="messages name no line; a level is no context manager, and no module is adopted",
 )
 def callers() -> bool:
     frame: Any = sys._getframe(0)
-    return frame.f_back is sys._getframe(1)
+    names = frame.f_globals is globals(), frame.f_code.co_name == "callers"
+    return frame.f_back is sys._getframe(1) and all(names)
+
+
+@fact(
+    "2.2",
+    says="f_locals of a frame has the values of its variables",
+    without="messages name no variable; an array that a function may have is refused for writes",
+)
+def variables() -> bool:
+    value = object()
+    return sys._getframe(0).f_locals.get("value") is value
+
+
+@fact(
+    "3.11",
+    says="co_positions of a code object has the place in the source of each instruction, and "
+    "f_lasti of a frame is twice the number of the one that runs",
+    without="messages have the general remedy",
+)
+def positions() -> bool:
+    frame = sys._getframe(0)
+    return [*frame.f_code.co_positions()][frame.f_lasti // 2][0] == frame.f_lineno
+
+
+@fact(
+    "3.10",
+    says="co_lines of a code object has the line of each instruction",
+    without="a message names the first line of a function",
+)
+def lines() -> bool:
+    code = sys._getframe(0).f_code
+    return code.co_firstlineno < max(line for _, _, line in code.co_lines() if line)
+
+
+@fact(
+    "3.6",
+    says="co_code of a frame's code has the name of the instruction that runs at f_lasti",
+    without="a name that is not there is an AttributeError without the name to write instead, "
+    'and "%f" % x of adopted code is refused',
+)
+def instructions() -> bool:
+    frame = sys._getframe(0)
+    return opname[frame.f_code.co_code[frame.f_lasti]] == "LOAD_ATTR"
+
+
+@fact(
+    "3.3",
+    says="gi_frame, cr_frame and ag_frame of what is suspended are its frame",
+    without="a report of leaks names the generator alone",
+)
+def suspended() -> bool:
+    value = object()
+    generator: Any = (value for _ in "ab")
+    return next(generator) is value and generator.gi_frame.f_back is None
+
+
+@fact(
+    "2.5",
+    says="sys._current_frames() has the frames of all threads",
+    without="a report of leaks names no variable of a function that runs",
+)
+def threads() -> bool:
+    return sys._getframe(0) in sys._current_frames().values()
+
+
+@fact(
+    "3.7",
+    says="a traceback is made of a frame, an instruction and a line",
+    without="tracebacks show functier's own frames",
+)
+def tracebacks() -> bool:
+    frame = sys._getframe(0)
+    return TracebackType(None, frame, frame.f_lasti, 7).tb_lineno == 7
+
+
+# ---- code objects ----
+
+
+@fact(
+    "2.6",
+    says="__code__ of a function has the names of its parameters, and of the globals, attributes "
+    "and functions that it mentions",
+    without="nothing is known of what a function reads",
+)
+def names() -> bool:
+    code = (lambda a, b=1: [len(a.b), lambda: b]).__code__
+    inner = [x for x in code.co_consts if isinstance(x, CodeType)]
+    named = {"len", "b"} <= {*code.co_names} and code.co_varnames[: code.co_argcount] == ("a", "b")
+    return named and len(inner) == 1 and inner[0].co_freevars == ("b",)
+
+
+@fact(
+    "3.6",
+    says="co_flags of a code object tells that it is one of a generator",
+    without="a level is no context manager",
+)
+def generators() -> bool:
+    def generator() -> Any:
+        yield
+
+    return bool(generator.__code__.co_flags & GENERATORS) > bool(
+        callers.check.__code__.co_flags & GENERATORS  # type: ignore[attr-defined]
+    )
+
+
+# ---- the collector, and counts of references ----
+
+
+class _Held:
+    """An object to look for."""
+
+
+@fact(
+    "2.2",
+    says="gc.get_referrers finds the instances of a class, and the containers of an object",
+    without="a tensor is not written to, and no leak is found",
+)
+def referrers() -> bool:
+    held = _Held()
+    box = [held]
+    instances = [x for x in gc.get_referrers(_Held) if type(x) is _Held]
+    return instances == box and any(x is box for x in gc.get_referrers(held))
+
+
+@fact(
+    "2.3",
+    says="gc.get_referents finds what an object refers to",
+    without="no class of a level is used again, and what a function reaches is not known",
+)
+def referents() -> bool:
+    held = _Held()
+    return held in gc.get_referents([held]) and dict in map(type, gc.get_referents(_Held))
+
+
+@fact(
+    "3.1",
+    says="gc.get_objects has all containers, of which gc.is_tracked knows",
+    without="what a function reaches is not known",
+)
+def objects() -> bool:
+    held = [_Held()]
+    return gc.is_tracked(held) and any(x is held for x in gc.get_objects())
+
+
+@fact(
+    "2.0",
+    says="sys.getrefcount counts the references to an object, at once",
+    without="no class of a level is used again",
+)
+def counts() -> bool:
+    if sys.implementation.name != "cpython" or "free-threading" in sys.version:
+        return False
+    held = _Held()
+    before = sys.getrefcount(held)
+    box = [held]
+    after = sys.getrefcount(held)
+    box.clear()
+    return [after, sys.getrefcount(held)] == [before + 1, before]
+
+
+# ---- profiling ----
+
+
+@fact(
+    "2.0",
+    says="the function that sys.setprofile sets hears of each call, also of those in C",
+    without="what a function asks of the system is not known",
+)
+def profile() -> bool:
+    heard, before = [], sys.getprofile()
+    if before is not None:  # of a user, who would hear it
+        return True
+    sys.setprofile(lambda frame, event, argument: heard.append((event, argument)))
+    try:
+        len(heard)
+    finally:
+        sys.setprofile(None)
+    return ("c_call", len) in heard

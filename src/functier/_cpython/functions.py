@@ -5,7 +5,7 @@ from operator import attrgetter
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-code_of: Callable[[Any], CodeType] = attrgetter("__code__")
+read_code: Callable[[Any], CodeType] = attrgetter("__code__")
 """The code of a function."""
 
 file_of_code: Callable[[CodeType], str] = attrgetter("co_filename")
@@ -16,9 +16,6 @@ title_of_code: Callable[[CodeType], str] = attrgetter("co_qualname")
 
 name_of_code: Callable[[CodeType], str] = attrgetter("co_name")
 """The name of code."""
-
-names_in: Callable[[CodeType], tuple[str, ...]] = attrgetter("co_names")
-"""The names of globals and attributes in code, but not in functions inside it."""
 
 TELLING = "__code__", "__defaults__", "__kwdefaults__", "__closure__"
 """The attributes of a function that say what its calls do."""

@@ -6,7 +6,6 @@ A place is a code object and the number of one of its bytes.
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from opcode import opname
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -18,14 +17,6 @@ class Position(NamedTuple):
     column: int
     last: int
     end: int
-
-
-def line_at(code: CodeType, instruction: int) -> int:
-    """Return the line of an instruction."""
-    for start, stop, line in code.co_lines():
-        if start <= instruction < stop:
-            return line or 0
-    return 0
 
 
 @lru_cache(4096)
@@ -62,11 +53,6 @@ def finder_of_places(is_internal: Callable[[str], bool], ours: str, stop: str) -
         return None
 
     return where_now
-
-
-def is_formatting(frame: FrameType) -> bool:
-    """Tell if a frame is at a part of an f-string."""
-    return opname[frame.f_code.co_code[frame.f_lasti]].startswith(("FORMAT", "CONVERT"))
 
 
 def has_handlers(code: CodeType) -> bool:

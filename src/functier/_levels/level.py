@@ -17,7 +17,6 @@ NOTE [nothing large on a class]
 
 from collections.abc import Iterable
 from operator import getitem
-from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -34,6 +33,8 @@ from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
+from .._cpython.code import file_and_line
+from .._cpython.frames import Frame, Place, code_at, generator_of, place_at
 from .._mutation.array import Array, settle, view_of
 from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.out import name_out, write_out
@@ -42,7 +43,7 @@ from . import views, writes
 from .armed import arm, call_undispatched
 from .attributes import attribute_inside, foreign, forward_attribute
 from .conversions import check_shuffle, convert, has_text, index
-from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
+from .lineage import AMBIENT, chain, enclosing_level, levels_of
 from .looks import table_of, text_of
 from .lying import place
 from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, stack_lists
@@ -95,7 +96,7 @@ class Level:
     label: str
     escape: Escape
     outer: type[Tensor]
-    made: tuple[CodeType, int]
+    made: Place
 
     def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
         """Create the class of a level nested in `enclosing`."""
@@ -121,7 +122,7 @@ class Level:
 
     @classmethod
     def prepare(
-        kind, label: str, escape: Escape, frame: FrameType, leaves: Iterable = (),
+        kind, label: str, escape: Escape, frame: Frame, leaves: Iterable = (),
         lexical: bool = False,
     ) -> Any:  # fmt: skip
         """Make a level inside the enclosing one, with a class that nobody refers to.
@@ -130,7 +131,7 @@ class Level:
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
-        key: Any = (kind, "writes") if WRITERS and (id(frame.f_code), label) in WRITERS else kind
+        key: Any = (kind, "writes") if WRITERS and (id(code_at(frame)), label) in WRITERS else kind
         if parent.in_generator or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level
@@ -170,7 +171,7 @@ class Level:
                 type.__setattr__(level.cls, "__name__", label)
                 type.__setattr__(level.cls, "__qualname__", label)
         level.escape, level.outer = escape, outer
-        level.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
+        level.made = place_at(frame)  # the line is worked out when it is asked for
         if lexical:
             level.generator = generator_of(frame)
             level.in_generator = level.generator is not None or outer.level.in_generator
@@ -442,8 +443,7 @@ class Level:
 
     def where(self) -> str:
         """Return the file and line of the call or the ``with`` that made this level."""
-        code, instruction = self.made
-        return f"{code.co_filename}:{line_of(code, instruction)}"
+        return "{}:{}".format(*file_and_line(self.made))
 
     def __repr__(self) -> str:
         return self.label

@@ -14,8 +14,7 @@ import numpy as np
 
 from .._core.adopted import GLOBALS, ClassAttribute
 from .._core.tensor import Tensor
-from .._cpython.frames import caller_of, code_in, current_frame, globals_of
-from .._cpython.functions import file_of_code
+from .._cpython.frames import caller_of, current_frame, file_at, globals_at
 from .graph import Guard
 from .homes import home_of
 
@@ -31,7 +30,7 @@ class RecordedClass(ClassAttribute):
     def __get__(self, x: Any, owner: Any = None) -> Any:
         if x is None:
             return self
-        names = globals_of(current_frame(1))
+        names = globals_at(current_frame(1))
         adopted: Any = vars(ClassAttribute).get("__get__")
         if adopted is not None and id(names) in GLOBALS:
             return adopted(self, x, owner, names)
@@ -52,8 +51,8 @@ def text_of(x: Any, how: str, *spec: str) -> str:
 
 def is_of_adopted(frame: Any) -> bool:
     """Tell if the code of the user's that has led to a frame is adopted."""
-    while frame is not None and id(globals_of(frame)) not in GLOBALS:
-        if home_of(file_of_code(code_in(frame))) == "user":
+    while frame is not None and id(globals_at(frame)) not in GLOBALS:
+        if home_of(file_at(frame)) == "user":
             return False
         frame = caller_of(frame)
     return frame is not None
