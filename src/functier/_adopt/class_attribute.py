@@ -10,8 +10,8 @@ from types import FunctionType
 from typing import Any
 
 from .._core.adopted import GLOBALS, ClassAttribute
+from .._cpython.code import Code
 from .._cpython.frames import current_frame, globals_at
-from .._cpython.functions import Code
 from .._cpython.lookups import asks_for, loads_in
 from .._mutation.array import Array
 from .calls import type_

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from .._cpython.code import Code
 from .._cpython.frames import (
     Frame,
     computes_remainder,
@@ -13,7 +14,6 @@ from .._cpython.frames import (
     is_own,
     outward,
 )
-from .._cpython.functions import Code
 
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""

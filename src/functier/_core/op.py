@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.functions import parameters_of
+from .._cpython.code import parameters_of
 from .numpy_facts import name_of
 from .rule import Rule
 from .sharing import ORDERS

@@ -37,7 +37,7 @@ def slots_of(kind: type) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def slot_values(x: Any) -> Iterator[tuple[str, Any]]:
+def values_in_slots(x: Any) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of an object that are in slots, or computed in C, with their names."""
     for cls in type(x).__mro__:
         for name, member in vars(cls).items():

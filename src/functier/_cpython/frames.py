@@ -169,25 +169,15 @@ def is_called_by_user() -> bool:
     return False
 
 
+def method_at(frame: Frame) -> tuple[Any, Any]:
+    """Return the class that ``super()`` means in a frame, and the first argument of its method."""
+    facts.variables.need()
+    return frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]]
+
+
 def frames_of_threads() -> list[Frame]:
     """Return the innermost frame of each thread, where these can be seen."""
     return [*sys._current_frames().values()] if facts.threads.holds else []
-
-
-def running_code() -> set[int]:
-    """Return the numbers of the code objects that frames and suspended generators run."""
-    found = {id(frame.f_code) for inner in frames_of_threads() for frame in outward(inner)}
-    for x in gc.get_objects():
-        name = CODE.get(type(x))
-        if name is not None:
-            found.add(id(getattr(x, name)))
-    return found
-
-
-CODE: dict[type, str] = {
-    GeneratorType: "gi_code", CoroutineType: "cr_code", AsyncGeneratorType: "ag_code",
-}  # fmt: skip
-"""The attributes of what is suspended that have its code."""
 
 
 # ---- generators ----
@@ -249,16 +239,6 @@ def _is_installed(path: str) -> bool:
 # ---- what a frame has ----
 
 
-def names_seen_by(frame: Frame) -> dict[Any, Any]:
-    """Return what the names in the code of a frame stand for."""
-    return {**frame.f_builtins, **frame.f_globals, **frame.f_locals}
-
-
-def method_in(frame: Frame) -> tuple[Any, Any]:
-    """Return the class that ``super()`` means in a frame, and the first argument of its method."""
-    return frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]]
-
-
 CO_OPTIMIZED = 1
 
 
@@ -300,3 +280,26 @@ def way_into(x: Any, value: Any) -> str:
         if hasattr(type(x), name) and getattr(x, name) is not None:
             return f".{name}{way_to(getattr(x, name), value)}"
     return ""
+
+
+# ---- all code that runs ----
+
+CODES: dict[type, str] = {
+    GeneratorType: "gi_code", CoroutineType: "cr_code", AsyncGeneratorType: "ag_code",
+}  # fmt: skip
+"""The attributes of what is suspended that have its code."""
+
+
+def running_code() -> set[int] | None:
+    """Return the numbers of the code objects that frames and suspended generators run.
+
+    None stands for any code, where this cannot be seen.
+    """
+    if not (facts.threads.holds and facts.objects.holds and facts.suspended.holds):
+        return None
+    found = {id(at.f_code) for frame in frames_of_threads() for at in outward(frame)}
+    for x in gc.get_objects():
+        name = CODES.get(type(x))
+        if name is not None:
+            found.add(id(getattr(x, name)))
+    return found

@@ -26,8 +26,9 @@ import numpy as np
 from numpy._core import umath
 
 from .._core.reached import EMPTY, contents
+from .._cpython.code import Code
 from .._cpython.descriptors import has_plain_dict
-from .._cpython.functions import HAS_CODE, Code, code_of, takes_keywords, takes_places
+from .._cpython.functions import HAS_CODE, read_code, takes_keywords, takes_places
 from .._cpython.swaps import original, tells
 
 ndarray = np.ndarray
@@ -130,7 +131,7 @@ def slot_of(descriptor: Any, x: Any) -> Any:
 def function_facts(func: types.FunctionType, code: Code | None = None) -> tuple:
     """Return what a call of a function depends on besides its names."""
     given = func.__kwdefaults__ or {}
-    return code or code_of(func), func.__defaults__ or (), tuple(given), tuple(given.values())
+    return code or read_code(func), func.__defaults__ or (), tuple(given), tuple(given.values())
 
 
 def same_function(func: types.FunctionType, before: tuple) -> bool:
@@ -145,7 +146,7 @@ def same_function(func: types.FunctionType, before: tuple) -> bool:
 
 
 def same_code(func: types.FunctionType, code: Code) -> bool:
-    own = code_of(func)
+    own = read_code(func)
     return own is code or (tells(own) and original(func) is code)
 
 

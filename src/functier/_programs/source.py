@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import name_of
+from .._cpython.code import line_of
 from .._cpython.functions import name_of_code
-from .._cpython.places import line_of
 from .graph import Form, Graph, Node
 from .liveness import Liveness
 from .sharing import Sharing
@@ -184,7 +184,7 @@ class Source:
         if guard.place is None:
             return ""
         code, instruction = guard.place[:2]
-        return f", in line {line_of(code, instruction)} of {name_of_code(code)}"
+        return f", in line {line_of(code, instruction, 0)} of {name_of_code(code)}"
 
     def asked(self, guard: Any) -> str:
         """Return what Python code has asked for, in words."""

@@ -25,8 +25,9 @@ from .._adopt.twins import (
 from .._core.errors import UnsupportedError
 from .._core.root import classes_in
 from .._cpython.call_sites import Names, rewrite
+from .._cpython.code import Code, names_of
 from .._cpython.descriptors import Slot
-from .._cpython.functions import Code, cells_of, code_of, copy_of_function, names_in
+from .._cpython.functions import cells_of, copy_of_function, read_code
 from .._cpython.lookups import loads_in, stored_globals
 from ..numpy import _namespaces as _numpy
 from ..numpy._copies import TwinOf
@@ -135,7 +136,7 @@ def copy_function(func: FunctionType, twin_of: TwinOf, cls: Any = None) -> Funct
             CellType(cls) if name == "__class__" else _copy_cell(cell, twin_of, cls)
             for name, cell in cells_of(func).items()
         ]
-        code = _rewritten(code_of(func), names)
+        code = _rewritten(read_code(func), names)
         COPIES[id(func)] = made = copy_of_function(func, names, tuple(cells) or None, code)
     return made
 
@@ -159,7 +160,7 @@ def _rewritten(code: Code, names: dict[str, Any]) -> Code:
     except NotImplementedError:  # no room for another name: the builtins refuse tensors
         return code
     for inner in loads_in(code):
-        names.update({name: ALIASES[name] for name in names_in(inner) if name in ALIASES})
+        names.update({name: ALIASES[name] for name in names_of(inner) if name in ALIASES})
     return code
 
 
