@@ -169,6 +169,13 @@ def asking_frames() -> tuple[Frame | None, list[Frame]]:
     return None if frame is None or is_own(frame) else frame, inside
 
 
+def asking_line() -> str:
+    """Return the file and line of the user's code that is running, ``file.py:12``."""
+    frame, inside = asking_frames()
+    frame = inside[0] if frame is None and inside else frame
+    return "an unknown line" if frame is None else f"{file_at(frame)}:{line_at(frame)}"
+
+
 def is_called_by_user() -> bool:
     """Tell if NumPy's function that runs was called by a user's code, and not by a rule."""
     frame: Frame | None = current_frame(1)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ..._core.numpy_facts import dtype_of
+from ..._core.rule import Rule
 from ..._core.types import Function, Value
-from ..._cpython.code import parameters_of
 from ..._rules.axes import as_array, convert_lists
 
 PI, DEGREE = math.pi, math.pi / 180
@@ -23,7 +23,7 @@ def complete_rule(rule: Function | tuple) -> tuple:
     SciPy computes ``xlogy(1.0, x)``, and the like, in double precision for any x.
     """
     if not isinstance(rule, tuple):
-        rule = (rule, *parameters_of(rule)[1:])
+        rule = (rule, *Rule(rule, ()).needs)
     fn, *needs = rule
 
     def fitted(g: Value, *saved: Value) -> Value:
