@@ -74,8 +74,9 @@ class Adoption:
                     record.unbind(found[id(record.namespace)][0])
                 release_compiled(id(record.namespace) for record in last)
                 running = running_code()  # later than this, no call begins to run such code
-                for record in last if running is not None else ():
-                    record.remove_aliases(running)
+                if running is not None:
+                    for record in last:
+                        record.remove_aliases(running)
 
     def __enter__(self) -> "Adoption":
         return self

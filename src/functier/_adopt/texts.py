@@ -179,6 +179,6 @@ def _value(node: Any, frame: Any) -> Any:
     """Return a constant, or the object behind a name or its attribute, without running code."""
     if isinstance(node, ast.Attribute):
         return getattr_static(_value(node.value, frame), node.attr, None)
-    name = getattr(node, "id", None)
+    name: Any = getattr(node, "id", None)
     found = next((space[name] for space in namespaces_at(frame) if name in space), None)
     return getattr(node, "value", found)
