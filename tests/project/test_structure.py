@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from figures import CPYTHON, kind_of, uses
 from functier._core.root import RootLevel
 from functier._core.sharing import MEMORY
 from functier._levels.ended import EndedLevel
@@ -179,6 +180,13 @@ def test_only_the_table_and_the_package_import_by_a_name():
 
 def functions(tree):
     return [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
+
+
+@each("path", FILES, ids=name_of)
+def test_one_room_knows_what_only_cpython_promises(path):
+    """The others ask it, and it says what happens where an interpreter has no such thing."""
+    if room(f"functier.{name_of(path)}") != "_cpython":
+        assert [name for name in uses(tree_of(path)) if kind_of(name) in CPYTHON] == []
 
 
 # ---- rules stay inside the protocol ----

@@ -12,6 +12,7 @@ from importlib import import_module
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
+from .._cpython import facts
 from .._cpython.frames import running_code
 from .bindings import Bindings
 from .compiled import COMPILER, adopt_compiled, compiler_lock, release_compiled
@@ -20,6 +21,11 @@ from .importing import Finder
 from .reach import Reach
 from .search import functions_of, import_name
 from .twins import load_twins
+
+NEEDED = (
+    facts.callers, facts.variables, facts.names, facts.objects, facts.referents,
+)  # fmt: skip
+"""What an interpreter has to tell of code that is adopted."""
 
 REFUSED = ("numpy", "functier", "builtins")
 
@@ -32,6 +38,7 @@ class Adoption:
     """Some adopted modules, until `undo` or the end of a ``with`` block."""
 
     def __init__(self, modules: list[ModuleType], dependencies: bool = True):
+        facts.need(*NEEDED)
         self.names = tuple(dict.fromkeys(import_name(m) for m in modules))
         self.modules: list[ModuleType] = []
         self.reach = Reach(self.names) if dependencies else None

@@ -12,14 +12,14 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from . import facts
+from .lookups import codes_in, loads_in
 
 Code = CodeType
 
 
 def code_of(function: Any) -> Code | None:
     """Return the code object of a function of Python, or None for another object."""
-    found = getattr(function, "__code__", None) if facts.names.holds else None
-    return found if isinstance(found, Code) else None
+    return getattr(function, "__code__", None)
 
 
 def parameters_of(function: Any) -> tuple[str, ...]:
@@ -64,15 +64,7 @@ def reads(function: FunctionType, name: str) -> bool:
 def all_names_of(function: Any) -> list[str]:
     """Return the names by which a function may ask for globals, also in what it defines."""
     facts.names.need()
-    codes = [function.__code__]
-    for code in codes:
-        codes += codes_in(code)
-    return [name for code in codes for name in code.co_names]
-
-
-def codes_in(code: Code) -> list[Code]:
-    """Return the code objects of the functions that code defines."""
-    return [x for x in code.co_consts if isinstance(x, Code)]
+    return [name for code in loads_in(function.__code__) for name in code.co_names]
 
 
 # ---- places ----
@@ -110,7 +102,7 @@ def start_of(function: Any) -> tuple[str, int]:
 
 def code_in(file: str, line: int) -> Code:
     """Return a code object that stands in a line of a file."""
-    return compile("", file, "exec").replace(co_firstlineno=line)
+    return code_in.__code__.replace(co_filename=file, co_firstlineno=line)
 
 
 # ---- kinds of code ----

@@ -63,6 +63,12 @@ def fact(since: str, says: str, without: str) -> Callable[[Callable[[], Any]], F
     return declare
 
 
+def need(*wanted: Fact) -> None:
+    """Raise where one of some facts does not hold."""
+    for one in wanted:
+        one.need()
+
+
 # ---- frames ----
 
 

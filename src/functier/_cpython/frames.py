@@ -117,7 +117,9 @@ def outward(frame: Frame | None) -> Iterator[Frame]:
 
 def outside(frame: Frame | None, packages: Collection[str]) -> Frame | None:
     """Return the innermost frame from `frame` on that runs code of none of some packages."""
-    while frame is not None and package_at(frame) in packages:
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in packages:
+            break
         frame = frame.f_back
     return frame
 
@@ -295,7 +297,7 @@ def running_code() -> set[int] | None:
 
     None stands for any code, where this cannot be seen.
     """
-    if not (facts.threads.holds and facts.objects.holds):
+    if not (facts.threads.holds and facts.objects.holds and facts.suspended.holds):
         return None
     found = {id(at.f_code) for frame in frames_of_threads() for at in outward(frame)}
     for x in gc.get_objects():

@@ -19,9 +19,13 @@ IMPORT = dis.opmap["IMPORT_NAME"]
 def loads_in(code: CodeType) -> Iterator[CodeType]:
     """Yield a code object and all that are inside it."""
     yield code
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from loads_in(const)
+    for inner in codes_in(code):
+        yield from loads_in(inner)
+
+
+def codes_in(code: CodeType) -> list[CodeType]:
+    """Return the code objects that are right inside another one."""
+    return [x for x in code.co_consts if isinstance(x, CodeType)]
 
 
 class CodeTable:

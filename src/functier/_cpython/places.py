@@ -3,11 +3,13 @@
 A place is a code object and the number of one of its bytes.
 """
 
-import sys
 from collections.abc import Callable
 from functools import lru_cache
-from types import CodeType, FrameType
+from types import CodeType
 from typing import NamedTuple
+
+from . import facts
+from .frames import Frame, current_frame
 
 
 class Position(NamedTuple):
@@ -22,7 +24,7 @@ class Position(NamedTuple):
 @lru_cache(4096)
 def position_at(code: CodeType, instruction: int) -> Position | None:
     """Return the part of the file that an instruction is made of."""
-    for i, found in enumerate(code.co_positions()):
+    for i, found in enumerate(code.co_positions() if facts.positions.holds else ()):
         if i == instruction // 2:
             line, last, column, end = found
             if line is None or last is None or column is None or end is None:
@@ -39,7 +41,7 @@ def finder_of_places(is_internal: Callable[[str], bool], ours: str, stop: str) -
     """
 
     def where_now() -> tuple | None:
-        frame: FrameType | None = sys._getframe(2)
+        frame: Frame | None = current_frame(2)
         while frame is not None:
             module = frame.f_globals.get("__name__", "")
             if module == stop:

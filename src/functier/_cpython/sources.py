@@ -13,8 +13,8 @@ from types import CodeType
 from typing import Any
 
 from . import facts
-from .code import codes_in
 from .frames import Frame, file_at, instruction_at
+from .lookups import loads_in
 
 Import = ast.Import | ast.ImportFrom
 
@@ -126,10 +126,7 @@ def has_source(frame: Frame, code: CodeType) -> bool:
 @functools.lru_cache(8)
 def _codes(source: str) -> set[CodeType]:
     """Return the code objects that a source is compiled to."""
-    waiting: list[Any] = [compile(source, "<source>", "exec", dont_inherit=True)]
-    for code in waiting:
-        waiting += codes_in(code)
-    return set(waiting)
+    return {*loads_in(compile(source, "<source>", "exec", dont_inherit=True))}
 
 
 @functools.lru_cache(8)
