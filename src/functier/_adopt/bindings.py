@@ -11,9 +11,9 @@ import numpy as np
 from .._core.adopted import GLOBALS, RECORDS
 from .._core.subclasses import KEPT
 from .._cpython.call_sites import Names, rewrite
-from .._cpython.code import Code, names_of
+from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
-from .._cpython.lookups import CodeTable, loads_in, stored_globals
+from .._cpython.lookups import CodeTable, stored_globals
 from . import class_attribute
 from .caches import original_of_cached
 from .compiled import LEFT, names_left

@@ -6,13 +6,12 @@ Where the interpreter does not tell it, nothing is known of a function.
 import dis
 import inspect
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any
 
 from . import facts
-from .lookups import codes_in, loads_in
 
 Code = CodeType
 
@@ -65,6 +64,18 @@ def all_names_of(function: Any) -> list[str]:
     """Return the names by which a function may ask for globals, also in what it defines."""
     facts.names.need()
     return [name for code in loads_in(function.__code__) for name in code.co_names]
+
+
+def loads_in(code: Code) -> Iterator[Code]:
+    """Yield a code object and all that are inside it."""
+    yield code
+    for inner in codes_in(code):
+        yield from loads_in(inner)
+
+
+def codes_in(code: Code) -> list[Code]:
+    """Return the code objects that are right inside another one."""
+    return [x for x in code.co_consts if isinstance(x, Code)]
 
 
 # ---- places ----

@@ -1,4 +1,4 @@
-"""Frames of the call stack: who calls, at which place of its code, and with which variables.
+"""Frames and tracebacks: who calls, at which place of its code, and with which variables.
 
 Where the interpreter shows no frames, `current_frame` gives None, and nothing is found in that.
 """
@@ -7,10 +7,18 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from opcode import opmap, opname
 from operator import attrgetter
-from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType
+from pathlib import Path
+from types import (
+    AsyncGeneratorType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    GeneratorType,
+    TracebackType,
+)
 from typing import Any
 
 from . import facts
@@ -305,3 +313,61 @@ def running_code() -> set[int] | None:
         if name is not None:
             found.add(id(getattr(x, name)))
     return found
+
+
+# ---- tracebacks ----
+
+RAISE = opmap["RAISE_VARARGS"]
+FILES = str(Path(__file__).parent.parent) + os.sep, "<functier "
+"""The beginnings of the names of files whose frames are functier's."""
+
+
+def frames_of(error: BaseException) -> list[Frame]:
+    """Return the frames that an error has passed, innermost last."""
+    return [x.tb_frame for x in _entries(error.__traceback__)]
+
+
+def _entries(trace: TracebackType | None) -> list[TracebackType]:
+    found = []
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
+    return found
+
+
+def hide_frames(error: BaseException) -> None:
+    """Take functier's frames out of the tracebacks of an error, its causes and its parts."""
+    if not facts.tracebacks.holds:
+        return
+    waiting, seen = [error], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        trace = one.__traceback__
+        if trace is not None:
+            one.__traceback__ = _without_own(trace)
+        parts: Iterable = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        waiting += [x for x in (one.__cause__, one.__context__, *parts) if x is not None]
+
+
+def _without_own(trace: TracebackType) -> TracebackType | None:
+    """Return the entries of a traceback that are not functier's, as a new list where some are."""
+    entries = _entries(trace)
+    kept = [x for x in entries if not file_at(x.tb_frame).startswith(FILES)]
+    if len(kept) == len(entries):
+        return trace
+    found: TracebackType | None = None
+    for x in reversed(kept):
+        found = TracebackType(found, x.tb_frame, x.tb_lasti, x.tb_lineno)
+    return found
+
+
+def is_raised_here(error: Exception) -> bool:
+    """Tell if a ``raise`` of functier's raised the error, whose words say what is wrong."""
+    if error.__traceback__ is None or not facts.instructions.holds:
+        return False
+    last = _entries(error.__traceback__)[-1]
+    code = last.tb_frame.f_code
+    return code.co_filename.startswith(FILES) and code.co_code[last.tb_lasti] == RAISE

@@ -9,6 +9,7 @@ from typing import Any
 from weakref import ref
 
 from . import facts
+from .code import loads_in
 
 SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN"}
 """Instructions that touch no value; PRECALL belongs to the CALL behind it."""
@@ -16,18 +17,6 @@ SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN"}
 STORES = {dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]}
 LOADS = "LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"
 IMPORT = dis.opmap["IMPORT_NAME"]
-
-
-def loads_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all that are inside it."""
-    yield code
-    for inner in codes_in(code):
-        yield from loads_in(inner)
-
-
-def codes_in(code: CodeType) -> list[CodeType]:
-    """Return the code objects that are right inside another one."""
-    return [x for x in code.co_consts if isinstance(x, CodeType)]
 
 
 class CodeTable:
