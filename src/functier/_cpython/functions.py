@@ -5,6 +5,8 @@ from operator import attrgetter
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from . import facts
+
 read_code: Callable[[Any], CodeType] = attrgetter("__code__")
 """The code of a function."""
 
@@ -26,6 +28,7 @@ HAS_CODE = "{}.__code__ is {}"
 
 def give_code(func: FunctionType, code: CodeType) -> None:
     """Replace the code of a function: whoever calls it runs the other."""
+    facts.replacement.need()
     func.__code__ = code
 
 
@@ -46,8 +49,11 @@ def variables_of(func: FunctionType) -> set[str]:
 
 def cells_of(func: Any) -> dict[str, CellType]:
     """Return the cells of the variables that a function closes over; none of one in C."""
-    free = getattr(getattr(func, "__code__", None), "co_freevars", ())
-    return dict(zip(free, getattr(func, "__closure__", None) or ()))
+    cells = getattr(func, "__closure__", None)
+    if not cells:
+        return {}
+    facts.names.need()
+    return dict(zip(func.__code__.co_freevars, cells))
 
 
 def copy_of_function(

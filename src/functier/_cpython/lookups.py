@@ -8,6 +8,7 @@ from types import CodeType
 from typing import Any
 from weakref import ref
 
+from . import facts
 from .code import loads_in
 
 SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN"}
@@ -37,6 +38,7 @@ class CodeTable:
 
 def stored_globals(code: CodeType) -> set[str]:
     """Return the globals that a function, or one inside it, assigns or deletes."""
+    facts.lookups.need()
     return {
         i.argval
         for inner in loads_in(code)
@@ -49,6 +51,8 @@ def stored_globals(code: CodeType) -> set[str]:
 @lru_cache(4096)
 def loaded_globals(code: CodeType) -> tuple[str, ...]:
     """Return the globals that code looks up."""
+    if not facts.lookups.holds:
+        return code.co_names
     return tuple({i.argval for i in dis.get_instructions(code) if i.opname in LOADS})
 
 

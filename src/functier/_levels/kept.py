@@ -52,7 +52,8 @@ ROW, DISTANCES = 1021, (251, 257, 263)
 
 FIXED = PLAIN - {ndarray}
 PARTS = FIXED | {tuple}
-READ_ONCE = {np.matmul, matmul, np.dot, np.inner, np.matvec, np.vecmat}
+READ_ONCE = {np.matmul, matmul, np.dot, np.inner}
+READ_ONCE |= {getattr(np, name) for name in ("matvec", "vecmat") if hasattr(np, name)}
 """Products, which read a large operand once where the other one and the result are small."""
 
 

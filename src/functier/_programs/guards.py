@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
-from numpy._core import umath
 
+from .._core.numpy_private import SETTINGS
 from .._core.reached import EMPTY, contents
 from .._cpython.code import Code
 from .._cpython.descriptors import has_plain_dict
@@ -148,10 +148,6 @@ def same_function(func: types.FunctionType, before: tuple) -> bool:
 def same_code(func: types.FunctionType, code: Code) -> bool:
     own = read_code(func)
     return own is code or (tells(own) and original(func) is code)
-
-
-SETTINGS: Any = getattr(getattr(umath, "_extobj_contextvar", None), "get", lambda default: True)
-"""Return None where no settings of `numpy.errstate` hold."""
 
 
 def settings() -> Any:

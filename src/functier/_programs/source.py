@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import name_of
+from .._core.numpy_facts import SPECIAL, name_of
+from .._core.numpy_private import UMATH
 from .._cpython.code import line_of
 from .._cpython.functions import name_of_code
 from .graph import Form, Graph, Node
@@ -320,7 +321,7 @@ def kind_is_odd(value: Any) -> bool:
     return not np.isfinite(value) or 0.0 in (value.real, value.imag)
 
 
-PRIVATE = {"": "numpy._core.umath", "scipy.special": "scipy.special._ufuncs"}
+PRIVATE = {"": UMATH, "scipy.special": SPECIAL}
 """Modules whose private functions are in another one."""
 
 

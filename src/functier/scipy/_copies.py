@@ -31,32 +31,13 @@ from .._cpython.functions import cells_of, copy_of_function, read_code
 from .._cpython.lookups import stored_globals
 from ..numpy import _namespaces as _numpy
 from ..numpy._copies import TwinOf
-
-COPIED = (
-    "scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra",
-    "scipy.cluster.vq", "scipy.interpolate._polyint", "scipy.interpolate._rbf.",
-    "scipy.ndimage._measurements", "scipy.ndimage._morphology",
-    "scipy.signal._arraytools", "scipy.signal._czt", "scipy.signal._filter_design",
-    "scipy.signal._fir_filter_design", "scipy.signal._lti_conversion", "scipy.signal._ltisys",
-    "scipy.signal._polyutils", "scipy.signal._savitzky", "scipy.signal._signaltools",
-    "scipy.signal._spectral", "scipy.signal._spline_filters", "scipy.signal._waveforms",
-    "scipy.signal.windows", "scipy.spatial._geometric_slerp", "scipy.spatial._kdtree",
-    "scipy.spatial._procrustes",
-)  # fmt: skip
-"""The beginnings of the names of modules whose functions are copied."""
+from ._private import CLASSES_OF, COPIED, SYSTEMS
 
 COMPILED = {
     "binary_dilation", "binary_erosion", "distance_transform_bf", "distance_transform_cdt",
     "distance_transform_edt",
 }  # fmt: skip
 """Functions of such modules that give their arrays to compiled code."""
-
-CLASSES_OF = (
-    "scipy.interpolate._polyint", "scipy.interpolate._rbf.", "scipy.signal._czt",
-    "scipy.signal._ltisys",
-)  # fmt: skip
-"""Those whose classes are copied, too: their instances may hold tensors."""
-
 
 NAMES: dict[str, Any] = {
     "array_namespace": lambda *arrays: fnp, "is_numpy": lambda xp: xp is fnp, "np_compat": fnp,
@@ -116,7 +97,7 @@ def plain_only(func: Any) -> Any:
 
 def takes_copies(func: Any) -> bool:
     """Tell if a function takes instances of copies."""
-    return isinstance(func, FunctionType) and _is_of(func, ("scipy.signal._l",))
+    return isinstance(func, FunctionType) and _is_of(func, SYSTEMS)
 
 
 def holds_copies(args: tuple) -> bool:
