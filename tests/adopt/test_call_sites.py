@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from functier._cpython.call_sites import Names, rewrite
-from functier._cpython.lookups import loads_in
+from functier._cpython.code import loads_in
 
 CALLED = {
     "float",

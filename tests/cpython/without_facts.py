@@ -4,6 +4,7 @@
 they give.
 """
 
+import dataclasses
 import gc
 import importlib.util
 import json
@@ -270,6 +271,27 @@ def compiled():
     second = f(X)
     FACTOR[0] = 2.0
     return [first, second]
+
+
+@dataclasses.dataclass(slots=True)
+class Rate:
+    """An argument that has a slot."""
+
+    rate: float
+
+
+def compiled_with_object():
+    f = ft.compile(lambda x, d: np.sum(x * d.rate) + RATES["a"].rate)
+    return [f(X, Rate(rate)) for rate in (1.0, 1.0, 3.0)]
+
+
+RATES = {"a": Rate(5.0)}
+
+
+def compiled_loops():
+    """Loops in machine code, and a product."""
+    f = ft.compile(ft.grad(lambda x: np.sum(np.sin(x) * np.cos(x) @ x)))
+    return [f(np.arange(400.0)), f(np.ones(400))]
 
 
 def traced():

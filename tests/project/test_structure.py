@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from figures import CPYTHON, kind_of, uses
 from functier import protocol
 from functier._core.root import RootLevel
 from functier._core.sharing import MEMORY
@@ -111,13 +112,14 @@ def test_few_private_modules_are_loose():
 @each("path", RULES, ids=name_of)
 def test_rules_import_numpy_the_record_and_other_rules_only(path):
     names = "errors", "foreign", "numpy_facts", "op", "rule", "sharing", "table", "types"
-    names += "unsettled", "zeros"
+    names += "numpy_private", "unsettled", "zeros"
     allowed = {f"functier._core.{name}" for name in names}
     allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
 
     packages = {"numpy", *sys.stdlib_module_names}
     if SCIPY in path.parents:  # imported where SciPy is
         packages.add("scipy")
+        allowed |= {"functier._cpython.code", "functier.scipy._private"}
     if PACKAGE / "_rules" not in path.parents:  # declared as by a package outside
         allowed.add("functier.protocol")
 
@@ -182,6 +184,13 @@ def test_only_the_table_and_the_package_import_by_a_name():
 
 def functions(tree):
     return [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
+
+
+@each("path", FILES, ids=name_of)
+def test_one_room_knows_what_only_cpython_promises(path):
+    """The others ask it, and it says what happens where an interpreter has no such thing."""
+    if room(f"functier.{name_of(path)}") != "_cpython":
+        assert [name for name in uses(tree_of(path)) if kind_of(name) in CPYTHON] == []
 
 
 # ---- rules stay inside the protocol ----

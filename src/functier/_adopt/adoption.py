@@ -23,10 +23,9 @@ from .search import functions_of, import_name
 from .twins import load_twins
 
 NEEDED = (
-    facts.callers, facts.variables, facts.names, facts.objects, facts.referents, facts.threads,
-    facts.suspended,
+    facts.callers, facts.variables, facts.names, facts.objects, facts.referents,
 )  # fmt: skip
-"""What an interpreter has to tell of the code that is adopted, and of the code that runs."""
+"""What an interpreter has to tell of code that is adopted."""
 
 REFUSED = ("numpy", "functier", "builtins")
 
@@ -82,8 +81,9 @@ class Adoption:
                     record.unbind(found[id(record.namespace)][0])
                 release_compiled(id(record.namespace) for record in last)
                 running = running_code()  # later than this, no call begins to run such code
-                for record in last:
-                    record.remove_aliases(running)
+                if running is not None:
+                    for record in last:
+                        record.remove_aliases(running)
 
     def __enter__(self) -> "Adoption":
         return self

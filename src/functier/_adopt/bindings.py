@@ -11,8 +11,9 @@ import numpy as np
 from .._core.adopted import GLOBALS
 from .._core.subclasses import KEPT
 from .._cpython.call_sites import Names, rewrite
-from .._cpython.functions import Code, code_of, give_code, names_in
-from .._cpython.lookups import CodeTable, loads_in, stored_globals
+from .._cpython.code import Code, loads_in, names_of
+from .._cpython.functions import give_code, read_code
+from .._cpython.lookups import CodeTable, stored_globals
 from . import class_attribute
 from .caches import original_of_cached
 from .compiled import LEFT, names_left
@@ -80,7 +81,7 @@ class Bindings:
                 self.where = func.__qualname__
                 self._bind_defaults(func)
                 self.contents.bind_cells(func)
-            codes = list(map(code_of, functions))
+            codes = list(map(read_code, functions))
             if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
                 class_attribute.install()
             KEPT.add(np.matrix)
@@ -135,12 +136,12 @@ class Bindings:
                 (alias_of_call, alias_of_owner), (alias_of_number_call, alias_of_number_owner),
             )
         ]  # fmt: skip
-        fresh = [f for f in functions if id(code_of(f)) not in self.codes]
+        fresh = [f for f in functions if id(read_code(f)) not in self.codes]
         for func in fresh:
-            names.stored |= stored_globals(code_of(func))
+            names.stored |= stored_globals(read_code(func))
         few.stored = names.stored
         for func in fresh:
-            code = code_of(func)
+            code = read_code(func)
             if id(code) not in self.made:
                 try:
                     new = _rewritten(code, names, few)
@@ -163,7 +164,7 @@ class Bindings:
         for old, made in zip(loads_in(code), loads_in(new)):
             if made is not old:
                 self.codes[id(made)] = made, old
-                for alias in set(names_in(made)) & ALIASES.keys():
+                for alias in set(names_of(made)) & ALIASES.keys():
                     self.aliases.add(alias)
                     self.namespace[alias] = ALIASES[alias]
 
@@ -211,7 +212,7 @@ class Bindings:
             KEPT.clear()
             class_attribute.remove()
         for func in functions:  # also those that adopted code has made
-            pair = self.codes.get(id(code_of(func)))
+            pair = self.codes.get(id(read_code(func)))
             if pair is not None:
                 give_code(func, pair[1])
         for target, name, old, new in reversed(self.defaults):

@@ -20,7 +20,7 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
-from .._cpython.frames import current_frame, globals_at, method_in
+from .._cpython.frames import current_frame, globals_at, method_at
 from .._levels.raised import run_raised_apart
 from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
@@ -328,7 +328,7 @@ def super_(*args: Any) -> Any:
     if len(args) == 2 and type(args[1]) in OVER_TENSORS and _isinstance(args[1], args[0]):
         return super(class_over(args[0]), args[1])
     if not args:  # of a method that makes an instance: see `call_sites`
-        args = method_in(current_frame(1))
+        args = method_at(current_frame(1))
     found = super(*args)
     if _issubclass(type(args[1]), type) and getattr(found, "__new__", None) is np.ndarray.__new__:
         return Maker(found)

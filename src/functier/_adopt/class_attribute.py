@@ -10,9 +10,9 @@ from types import FunctionType
 from typing import Any
 
 from .._core.adopted import GLOBALS, ClassAttribute
+from .._cpython.code import Code, loads_in
 from .._cpython.frames import current_frame, globals_at
-from .._cpython.functions import Code
-from .._cpython.lookups import asks_for, loads_in
+from .._cpython.lookups import asks_for
 from .._mutation.array import Array
 from .calls import type_
 

@@ -20,9 +20,9 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from .._cpython.collector import get_objects
+from .._cpython.collector import known_containers
 from .._cpython.frames import current_frame, globals_at
-from .._cpython.functions import code_of
+from .._cpython.functions import read_code
 from .kernels import call_over, dispatcher_of, run_elements, run_function, run_loops
 from .search import RECORDS
 from .twins import ALIASES, original_of
@@ -73,7 +73,7 @@ def adopt_compiled(namespaces: Iterable[int]) -> None:
         return
     _install(parts)
     wanted = set(namespaces)
-    for x in get_objects():
+    for x in known_containers():
         if type(x) in _CLASSES and id(python_function(x).__globals__) in wanted:
             _adopt(x)
 
@@ -221,8 +221,8 @@ def clone_of(func: FunctionType) -> FunctionType:
 
 def _clone(func: FunctionType) -> FunctionType:
     record = RECORDS.get(id(func.__globals__))
-    pair = None if record is None else record.codes.get(id(code_of(func)))
-    code = code_of(func) if pair is None else pair[1]
+    pair = None if record is None else record.codes.get(id(read_code(func)))
+    code = read_code(func) if pair is None else pair[1]
     names = vars(_view(func.__globals__))
     cells = tuple([_cell_before(cell) for cell in func.__closure__ or ()])
     values = func.__defaults__

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from .._core.imports import is_extension
-from .._cpython.functions import code_of
-from .._cpython.lookups import imports_in, loads_in
+from .._cpython.code import loads_in
+from .._cpython.functions import read_code
+from .._cpython.lookups import imports_in
 from .compiled import is_of_numba, python_function
 from .search import import_name
 from .twins import original_of, twin_of
@@ -166,7 +167,7 @@ class Reach:
         """Yield the loaded modules that functions of a module import; await the others."""
         package = vars(found.module).get("__package__") or ""
         for func in functions_in(found.module):
-            for code in loads_in(code_of(func)):
+            for code in loads_in(read_code(func)):
                 for name in imports_in(code, package):
                     if not is_stop(name):
                         found.leads.add(name)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.collector import get_objects, get_referents
+from .._cpython.code import Code
+from .._cpython.collector import known_containers, parts_of
 from .._cpython.frames import Frame
-from .._cpython.functions import Code
 
 RECORDS: dict[int, Any] = {}
 """The `Bindings` of adopted modules, by the numbers of their namespaces."""
@@ -38,7 +38,7 @@ def functions_of(modules: Iterable[ModuleType]) -> dict[int, tuple[list, list]]:
         classes[module.__name__] = classes[import_name(module)] = {}
         waiting += vars(module).values()
     _follow(waiting, functions, classes)
-    for x in get_objects():
+    for x in known_containers():
         if type(x) is FunctionType and id(x.__globals__) in functions:
             functions[id(x.__globals__)][id(x)] = x
     return {
@@ -78,7 +78,7 @@ def _follow(waiting: list[Any], functions: dict, classes: dict) -> None:
         elif issubclass(kind, functools.partial):
             waiting += [x.func, x.args, x.keywords]
         else:
-            waiting += [y for y in get_referents(x) if not issubclass(type(y), type)]
+            waiting += [y for y in parts_of(x) if not issubclass(type(y), type)]
 
 
 def _contents(func: Any) -> list[Any]:

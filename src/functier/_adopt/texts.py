@@ -36,9 +36,16 @@ from .._core.adopted import adopted_frame
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
 from .._core.subclasses import OVER_TENSORS
-from .._cpython.frames import asking_frames, code_at, globals_at, is_own, names_seen_by
-from .._cpython.functions import code_of
-from .._cpython.places import has_handlers, is_formatting
+from .._cpython.frames import (
+    asking_frames,
+    code_at,
+    globals_at,
+    instruction_at,
+    is_own,
+    namespaces_at,
+    runs,
+)
+from .._cpython.places import has_handlers
 from .._cpython.sources import has_source, node_at, nodes_at, root_of
 from .._cpython.swaps import SOURCES
 from .._levels.life import run
@@ -72,7 +79,7 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     asks for digits.
     """
     # a part of functier's f-string is described, as in a message; what it calls back is not
-    frame = None if is_own(frame) and is_formatting(frame) else adopted_frame()
+    frame = None if is_own(frame) and _formats(frame) else adopted_frame()
     if frame is None:
         return None
     kind = x.__class__ if type(x) in OVER_TENSORS else class_of(x)
@@ -113,11 +120,16 @@ def _digits(spec: str, x: Any) -> int:
     return max(int(found[2] or 6), sum(map(str.isdigit, text))) if found else 99
 
 
+def _formats(frame: Any) -> bool:
+    """Tell if a frame is at a part of an f-string."""
+    return instruction_at(frame).startswith(("FORMAT", "CONVERT"))
+
+
 def _is_shown(frame: Any) -> bool:
     """Tell if people alone read the text that a frame is making."""
     shown, nodes = False, nodes_at(frame)
     # "%s" % (x,) is compiled as an f-string, whose part x is not a text
-    for outer, node in zip([None, *nodes], nodes[: len(nodes) - is_formatting(frame)]):
+    for outer, node in zip([None, *nodes], nodes[: len(nodes) - _formats(frame)]):
         shown = shown or (getattr(outer, "msg", None) is node and not _is_caught(frame))
         shown = (shown and _is_text(node, frame)) or _shows(node, outer, frame)
     return shown
@@ -138,7 +150,7 @@ def _shows(node: Any, outer: Any, frame: Any) -> bool:
 def _is_caught(frame: Any) -> bool:
     """Tell if code inside of a transform may read a text that a frame raises or warns of."""
     frames = [outer for outer, _ in walk_stack(frame)]
-    ends = [i for i, outer in enumerate(frames) if code_at(outer) is code_of(run)]
+    ends = [i for i, outer in enumerate(frames) if runs(outer, run)]
     return any(map(_catches, frames[: max(ends, default=len(frames))]))
 
 
@@ -169,5 +181,6 @@ def _value(node: Any, frame: Any) -> Any:
     """Return a constant, or the object behind a name or its attribute, without running code."""
     if isinstance(node, ast.Attribute):
         return getattr_static(_value(node.value, frame), node.attr, None)
-    names = names_seen_by(frame)
-    return getattr(node, "value", names.get(getattr(node, "id", None)))
+    name: Any = getattr(node, "id", None)
+    found = next((space[name] for space in namespaces_at(frame) if name in space), None)
+    return getattr(node, "value", found)

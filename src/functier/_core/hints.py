@@ -493,10 +493,3 @@ def declared_reason(frame: Frame) -> str:
         if runs(frame, func) and not hasattr(func, "__wrapped__"):
             return reason.partition("write ")[2] or reason
     return ""
-
-
-def asking_line() -> str:
-    """Return the file and line of the user's code that is running, ``file.py:12``."""
-    frame, inside = asking_frames()
-    frame = inside[0] if frame is None and inside else frame
-    return "an unknown line" if frame is None else f"{file_at(frame)}:{line_at(frame)}"

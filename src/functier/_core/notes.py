@@ -4,8 +4,7 @@ took a tensor for something else and raised its own error.
 
 import ast
 
-from .._cpython.frames import is_foreign, is_of_library, is_own, module_at, variables_at
-from .._cpython.tracebacks import frames_of
+from .._cpython.frames import frames_of, is_foreign, is_of_library, is_own, module_at, variables_at
 from .hints import Use
 from .imports import is_extension
 from .remedies import BY_EXPRESSION

@@ -8,15 +8,12 @@ it. This file knows rules and NumPy only; it knows neither tensors nor levels.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from .._cpython.functions import parameters_of
+from .._cpython.code import parameters_of
 from .numpy_facts import name_of
+from .numpy_private import NO_VALUE
 from .rule import Rule
 from .sharing import ORDERS
 from .types import Function, Shape, Value
-
-NO_VALUE = np._NoValue  # NumPy passes it for a parameter that was left out
 
 
 class Op:

@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any
 
+from .._cpython.code import all_names_of, code_of
 from .._cpython.collector import all_containers, containers_among, parts_of
 from .._cpython.frames import Frame, code_at, outside, package_at, qualified_name_at, variables_at
-from .._cpython.functions import all_names_of, code_of, contents
+from .._cpython.functions import contents
 from .tensor import Tensor
 
 HERE = __name__.partition(".")[0]

@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._cpython.functions import parameters_of
+from .._cpython.code import parameters_of
 from .numpy_facts import dtype_of, shape_of
 from .types import Value
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .._cpython.code import names_of
 from .._cpython.frames import code_at, current_frame
-from .._cpython.functions import names_in
 from .adopted import CLASS, is_called_by_percent, method_for_caller, text_for
 from .flat import Flat
 from .foreign_operators import array_for_operator
@@ -222,7 +222,7 @@ class Tensor(Operators):
 
     def __len__(self) -> int:
         frame = current_frame(1)
-        names = names_in(code_at(frame))
+        names = names_of(code_at(frame))
         if "len" not in names or "shuffle" in names:  # which asks for the length
             self.level.check_shuffle(frame)
         shape = self.level.shape(self)

@@ -16,7 +16,7 @@ import os
 from contextvars import ContextVar
 from typing import Any
 
-from .._cpython.tracebacks import hide_frames, is_raised_here
+from .._cpython.frames import hide_frames, is_raised_here
 from .errors import LevelError
 from .notes import explain_compiled
 from .pytree import describe, is_value, short_form

@@ -11,6 +11,8 @@ import sys
 import sysconfig
 from typing import Any
 
+from . import facts
+
 HEAD = object.__basicsize__
 """How many bytes the head of an object has: its value begins there."""
 TYPE = HEAD - 8
@@ -32,7 +34,7 @@ def why_not() -> str:
         return "this Python has no global lock"
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
         return "the processor has no addresses of 64 bits, or is big-endian"
-    return ""
+    return "" if facts.addresses.holds else "the heads of objects have another form than is known"
 
 
 def at(kind: Any, address: int) -> Any:

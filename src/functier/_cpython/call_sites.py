@@ -22,7 +22,8 @@ from dis import Instruction, stack_effect
 from types import CodeType, ModuleType
 from typing import Any
 
-from .lookups import SILENT, loads_in
+from .code import loads_in
+from .lookups import SILENT
 
 LEAVING = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
 UNCONDITIONAL = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}

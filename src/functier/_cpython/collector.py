@@ -14,7 +14,6 @@ COUNTS = facts.counts.holds
 observers = gc.callbacks
 """The functions that are told when a collection begins and ends."""
 
-get_objects, get_referents = gc.get_objects, gc.get_referents
 count_references: Any = getattr(sys, "getrefcount", None)
 count_weak_references, weak_references = getweakrefcount, getweakrefs
 
@@ -52,3 +51,8 @@ def containers_among(values: Iterable[Any]) -> Iterable[Any]:
 def all_containers() -> Collection[Any] | None:
     """Return all objects that may refer to others, or None where some are hidden."""
     return None if gc.get_freeze_count() or not facts.objects.holds else gc.get_objects()
+
+
+def known_containers() -> Collection[Any]:
+    """Return the objects that may refer to others, as far as they can be seen."""
+    return gc.get_objects() if facts.objects.holds else []

@@ -10,6 +10,8 @@ from types import (
 )
 from typing import Any
 
+from . import facts
+
 Slot = MemberDescriptorType
 """The class of what a class has for each name in its ``__slots__``."""
 
@@ -25,11 +27,13 @@ HEAP, FIXED = 1 << 9, 1 << 8
 
 def is_fixed(kind: Any) -> bool:
     """Tell if the attributes of a class cannot change, as it is made in C."""
+    facts.descriptors.need()
     return not kind.__flags__ & HEAP or bool(kind.__flags__ & FIXED)
 
 
 def slots_of(kind: type) -> dict[str, Any]:
     """Return the descriptors of the slots of a class."""
+    facts.descriptors.need()
     return {
         name: member
         for base in reversed(kind.__mro__) if base is not object
@@ -37,7 +41,7 @@ def slots_of(kind: type) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def slot_values(x: Any) -> Iterator[tuple[str, Any]]:
+def values_in_slots(x: Any) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of an object that are in slots, or computed in C, with their names."""
     for cls in type(x).__mro__:
         for name, member in vars(cls).items():
@@ -54,11 +58,13 @@ def _read(member: Any, x: Any) -> Any:
 
 def space_of(kind: type) -> Any:
     """Return the descriptor of the attribute ``__dict__`` of a class's objects, or None."""
+    facts.descriptors.need()
     found = [vars(base).get("__dict__") for base in kind.__mro__ if base is not type]
     return next((x for x in found if type(x) is GetSetDescriptorType), None)
 
 
 def has_plain_dict(kind: type) -> bool:
     """Tell if the attribute ``__dict__`` of a class's objects is Python's own."""
+    facts.descriptors.need()
     found = [each.__dict__["__dict__"] for each in kind.__mro__ if "__dict__" in each.__dict__]
     return all([type(x) is GetSetDescriptorType for x in found])

@@ -5,12 +5,13 @@ of this room answer that they cannot see; their callers refuse, or go the plain 
 right in each interpreter, or there is none.
 """
 
+import dis
 import gc
 import sys
 from collections.abc import Callable
 from functools import cached_property
-from opcode import opname
-from types import CodeType, TracebackType
+from opcode import opname, stack_effect
+from types import CodeType, GetSetDescriptorType, MemberDescriptorType, TracebackType
 from typing import Any
 
 GENERATORS = 0x220
@@ -47,6 +48,16 @@ class Fact:
         """Raise where the fact does not hold: for what has no plain way."""
         if not self.holds:
             raise NotImplementedError(f"this needs an interpreter in which {self.says}")
+
+
+class _Held:
+    """An object to look for."""
+
+
+class _Slotted:
+    """An object with a slot."""
+
+    __slots__ = ("value",)
 
 
 FACTS: dict[str, Fact] = {}
@@ -185,11 +196,70 @@ def generators() -> bool:
     )
 
 
+@fact(
+    "3.11",
+    says="instructions, handlers and lines of a code object are bytes of the forms of 3.11 to 3.13",
+    without="compile runs a function itself, in each call",
+)
+def bytecode() -> bool:
+    if not (3, 11) <= sys.version_info < (3, 14) or sys.implementation.name != "cpython":
+        return False
+    code = (lambda x: [x for x in x]).__code__
+    return len(code.co_code) == 2 * len([*code.co_positions()]) and bool(code.co_linetable)
+
+
+@fact(
+    "3.11",
+    says="dis tells which globals code looks up, and puts NULL beside those that it calls",
+    without="no module is adopted, and a program depends on all names that its function mentions",
+)
+def lookups() -> bool:
+    found = [i for i in dis.get_instructions(lambda: repr(len)) if i.opname == "LOAD_GLOBAL"]
+    null = stack_effect(found[0].opcode, found[0].arg) == 2 or "PUSH_NULL" in dis.opmap
+    return [i.argval for i in found] == ["repr", "len"] and null
+
+
+@fact(
+    "2.6",
+    says="a function runs the code that its __code__ is set to, whoever calls it",
+    without="compile runs a function itself, in each call, and no module is adopted",
+)
+def replacement() -> bool:
+    def f(x: int) -> int:
+        return x
+
+    held = f
+    f.__code__ = (lambda x: x + 1).__code__
+    return [held(1), *map(f, [2])] == [2, 3]
+
+
+# ---- objects in C ----
+
+
+@fact(
+    "2.2",
+    says="slots, and the dictionary of an object, have descriptors in C, and the flags of a class "
+    "tell if it can change",
+    without="compile refuses functions",
+)
+def descriptors() -> bool:
+    found = [vars(cls)[name] for cls, name in ((_Slotted, "value"), (_Held, "__dict__"))]
+    kinds = list(map(type, found)) == [MemberDescriptorType, GetSetDescriptorType]
+    return kinds and [cls.__flags__ >> 9 & 1 for cls in (_Held, int)] == [1, 0]
+
+
+@fact(
+    "3.0",
+    says="id(x) is the address of an object, which has 8 bytes for each number in its head",
+    without="there is no machine code",
+)
+def addresses() -> bool:
+    if sys.implementation.name != "cpython" or "free-threading" in sys.version:
+        return False
+    return (object.__basicsize__, sys.maxsize, sys.byteorder) == (16, 2**63 - 1, "little")
+
+
 # ---- the collector, and counts of references ----
-
-
-class _Held:
-    """An object to look for."""
 
 
 @fact(

@@ -1,4 +1,4 @@
-"""Frames of the call stack: who calls, at which place of its code, and with which variables.
+"""Frames and tracebacks: who calls, at which place of its code, and with which variables.
 
 Where the interpreter shows no frames, `current_frame` gives None, and nothing is found in that.
 """
@@ -7,10 +7,18 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from opcode import opmap, opname
 from operator import attrgetter
-from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType
+from pathlib import Path
+from types import (
+    AsyncGeneratorType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    GeneratorType,
+    TracebackType,
+)
 from typing import Any
 
 from . import facts
@@ -117,7 +125,9 @@ def outward(frame: Frame | None) -> Iterator[Frame]:
 
 def outside(frame: Frame | None, packages: Collection[str]) -> Frame | None:
     """Return the innermost frame from `frame` on that runs code of none of some packages."""
-    while frame is not None and package_at(frame) in packages:
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in packages:
+            break
         frame = frame.f_back
     return frame
 
@@ -159,6 +169,13 @@ def asking_frames() -> tuple[Frame | None, list[Frame]]:
     return None if frame is None or is_own(frame) else frame, inside
 
 
+def asking_line() -> str:
+    """Return the file and line of the user's code that is running, ``file.py:12``."""
+    frame, inside = asking_frames()
+    frame = inside[0] if frame is None and inside else frame
+    return "an unknown line" if frame is None else f"{file_at(frame)}:{line_at(frame)}"
+
+
 def is_called_by_user() -> bool:
     """Tell if NumPy's function that runs was called by a user's code, and not by a rule."""
     frame: Frame | None = current_frame(1)
@@ -169,25 +186,15 @@ def is_called_by_user() -> bool:
     return False
 
 
+def method_at(frame: Frame) -> tuple[Any, Any]:
+    """Return the class that ``super()`` means in a frame, and the first argument of its method."""
+    facts.variables.need()
+    return frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]]
+
+
 def frames_of_threads() -> list[Frame]:
     """Return the innermost frame of each thread, where these can be seen."""
     return [*sys._current_frames().values()] if facts.threads.holds else []
-
-
-def running_code() -> set[int]:
-    """Return the numbers of the code objects that frames and suspended generators run."""
-    found = {id(frame.f_code) for inner in frames_of_threads() for frame in outward(inner)}
-    for x in gc.get_objects():
-        name = CODE.get(type(x))
-        if name is not None:
-            found.add(id(getattr(x, name)))
-    return found
-
-
-CODE: dict[type, str] = {
-    GeneratorType: "gi_code", CoroutineType: "cr_code", AsyncGeneratorType: "ag_code",
-}  # fmt: skip
-"""The attributes of what is suspended that have its code."""
 
 
 # ---- generators ----
@@ -249,16 +256,6 @@ def _is_installed(path: str) -> bool:
 # ---- what a frame has ----
 
 
-def names_seen_by(frame: Frame) -> dict[Any, Any]:
-    """Return what the names in the code of a frame stand for."""
-    return {**frame.f_builtins, **frame.f_globals, **frame.f_locals}
-
-
-def method_in(frame: Frame) -> tuple[Any, Any]:
-    """Return the class that ``super()`` means in a frame, and the first argument of its method."""
-    return frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]]
-
-
 CO_OPTIMIZED = 1
 
 
@@ -300,3 +297,84 @@ def way_into(x: Any, value: Any) -> str:
         if hasattr(type(x), name) and getattr(x, name) is not None:
             return f".{name}{way_to(getattr(x, name), value)}"
     return ""
+
+
+# ---- all code that runs ----
+
+CODES: dict[type, str] = {
+    GeneratorType: "gi_code", CoroutineType: "cr_code", AsyncGeneratorType: "ag_code",
+}  # fmt: skip
+"""The attributes of what is suspended that have its code."""
+
+
+def running_code() -> set[int] | None:
+    """Return the numbers of the code objects that frames and suspended generators run.
+
+    None stands for any code, where this cannot be seen.
+    """
+    if not (facts.threads.holds and facts.objects.holds and facts.suspended.holds):
+        return None
+    found = {id(at.f_code) for frame in frames_of_threads() for at in outward(frame)}
+    for x in gc.get_objects():
+        name = CODES.get(type(x))
+        if name is not None:
+            found.add(id(getattr(x, name)))
+    return found
+
+
+# ---- tracebacks ----
+
+RAISE = opmap["RAISE_VARARGS"]
+FILES = str(Path(__file__).parent.parent) + os.sep, "<functier "
+"""The beginnings of the names of files whose frames are functier's."""
+
+
+def frames_of(error: BaseException) -> list[Frame]:
+    """Return the frames that an error has passed, innermost last."""
+    return [x.tb_frame for x in _entries(error.__traceback__)]
+
+
+def _entries(trace: TracebackType | None) -> list[TracebackType]:
+    found = []
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
+    return found
+
+
+def hide_frames(error: BaseException) -> None:
+    """Take functier's frames out of the tracebacks of an error, its causes and its parts."""
+    if not facts.tracebacks.holds:
+        return
+    waiting, seen = [error], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        trace = one.__traceback__
+        if trace is not None:
+            one.__traceback__ = _without_own(trace)
+        parts: Iterable = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        waiting += [x for x in (one.__cause__, one.__context__, *parts) if x is not None]
+
+
+def _without_own(trace: TracebackType) -> TracebackType | None:
+    """Return the entries of a traceback that are not functier's, as a new list where some are."""
+    entries = _entries(trace)
+    kept = [x for x in entries if not file_at(x.tb_frame).startswith(FILES)]
+    if len(kept) == len(entries):
+        return trace
+    found: TracebackType | None = None
+    for x in reversed(kept):
+        found = TracebackType(found, x.tb_frame, x.tb_lasti, x.tb_lineno)
+    return found
+
+
+def is_raised_here(error: Exception) -> bool:
+    """Tell if a ``raise`` of functier's raised the error, whose words say what is wrong."""
+    if error.__traceback__ is None or not facts.instructions.holds:
+        return False
+    last = _entries(error.__traceback__)[-1]
+    code = last.tb_frame.f_code
+    return code.co_filename.startswith(FILES) and code.co_code[last.tb_lasti] == RAISE

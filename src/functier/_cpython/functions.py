@@ -1,18 +1,13 @@
 """Functions of Python: their code, what they close over, and copies of them."""
 
-import dis
-import inspect
 from collections.abc import Callable
 from operator import attrgetter
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from . import facts
-from .lookups import codes_in, loads_in
 
-Code = CodeType
-
-code_of: Callable[[Any], CodeType] = attrgetter("__code__")
+read_code: Callable[[Any], CodeType] = attrgetter("__code__")
 """The code of a function."""
 
 file_of_code: Callable[[CodeType], str] = attrgetter("co_filename")
@@ -23,10 +18,6 @@ title_of_code: Callable[[CodeType], str] = attrgetter("co_qualname")
 
 name_of_code: Callable[[CodeType], str] = attrgetter("co_name")
 """The name of code."""
-
-names_in: Callable[[CodeType], tuple[str, ...]]
-names_in = attrgetter("co_names") if facts.names.holds else lambda code: ()
-"""The names of globals and attributes in code, but not in functions inside it."""
 
 EMPTY = object()
 """Nothing, where there may be any object."""
@@ -40,6 +31,7 @@ HAS_CODE = "{}.__code__ is {}"
 
 def give_code(func: FunctionType, code: CodeType) -> None:
     """Replace the code of a function: whoever calls it runs the other."""
+    facts.replacement.need()
     func.__code__ = code
 
 
@@ -60,8 +52,11 @@ def variables_of(func: FunctionType) -> set[str]:
 
 def cells_of(func: Any) -> dict[str, CellType]:
     """Return the cells of the variables that a function closes over; none of one in C."""
-    free = getattr(getattr(func, "__code__", None), "co_freevars", ())
-    return dict(zip(free, getattr(func, "__closure__", None) or ()))
+    cells = getattr(func, "__closure__", None)
+    if not cells:
+        return {}
+    facts.names.need()
+    return dict(zip(func.__code__.co_freevars, cells))
 
 
 def contents(cell: CellType) -> Any:
@@ -80,48 +75,3 @@ def copy_of_function(
     made.__defaults__, made.__kwdefaults__ = func.__defaults__, func.__kwdefaults__
     made.__doc__, made.__qualname__ = func.__doc__, func.__qualname__
     return made
-
-
-# ---- what a function takes and reads ----
-
-
-def parameters_of(function: Any) -> tuple[str, ...]:
-    """Return the names of the parameters that a function of Python takes by position.
-
-    Another object has none.
-    """
-    if not facts.names.holds and isinstance(function, FunctionType):
-        found = inspect.signature(function, follow_wrapped=False).parameters.values()
-        return tuple(p.name for p in found if p.kind < p.VAR_POSITIONAL)
-    code = getattr(function, "__code__", None)
-    return () if code is None else code.co_varnames[: code.co_argcount]
-
-
-def mentions(function: Any, name: str) -> bool:
-    """Tell if a function mentions a global or an attribute, or may where that cannot be seen."""
-    code = getattr(function, "__code__", None)
-    return not facts.names.holds or (code is not None and name in code.co_names)
-
-
-def reads(function: FunctionType, name: str) -> bool:
-    """Tell if a function, or one inside it, reads its variable, or may."""
-    if not facts.names.holds:
-        return True
-    return any(
-        i.argval == name or (isinstance(i.argval, tuple) and name in i.argval)
-        for i in dis.get_instructions(function)
-        if i.opname.startswith("LOAD_")
-        and i.opname not in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST")
-    ) or any(name in code.co_freevars for code in codes_in(function.__code__))
-
-
-def all_names_of(function: FunctionType) -> list[str]:
-    """Return the names by which a function may ask for globals, also in what it defines."""
-    facts.names.need()
-    return [name for code in loads_in(function.__code__) for name in code.co_names]
-
-
-def start_of(function: Any) -> tuple[str, int]:
-    """Return the file and the line where the definition of a function of Python begins."""
-    code = function.__code__
-    return code.co_filename, code.co_firstlineno

@@ -8,24 +8,15 @@ from types import CodeType
 from typing import Any
 from weakref import ref
 
+from . import facts
+from .code import loads_in
+
 SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN"}
 """Instructions that touch no value; PRECALL belongs to the CALL behind it."""
 
 STORES = {dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]}
 LOADS = "LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"
 IMPORT = dis.opmap["IMPORT_NAME"]
-
-
-def loads_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all that are inside it."""
-    yield code
-    for inner in codes_in(code):
-        yield from loads_in(inner)
-
-
-def codes_in(code: CodeType) -> list[CodeType]:
-    """Return the code objects that are right inside another one."""
-    return [x for x in code.co_consts if isinstance(x, CodeType)]
 
 
 class CodeTable:
@@ -47,6 +38,7 @@ class CodeTable:
 
 def stored_globals(code: CodeType) -> set[str]:
     """Return the globals that a function, or one inside it, assigns or deletes."""
+    facts.lookups.need()
     return {
         i.argval
         for inner in loads_in(code)
@@ -59,6 +51,8 @@ def stored_globals(code: CodeType) -> set[str]:
 @lru_cache(4096)
 def loaded_globals(code: CodeType) -> tuple[str, ...]:
     """Return the globals that code looks up."""
+    if not facts.lookups.holds:
+        return code.co_names
     return tuple({i.argval for i in dis.get_instructions(code) if i.opname in LOADS})
 
 

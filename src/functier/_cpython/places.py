@@ -3,14 +3,13 @@
 A place is a code object and the number of one of its bytes.
 """
 
-import linecache
 from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
 from typing import NamedTuple
 
 from . import facts
-from .frames import Frame, current_frame, instruction_at, module_at
+from .frames import Frame, current_frame
 
 
 class Position(NamedTuple):
@@ -20,13 +19,6 @@ class Position(NamedTuple):
     column: int
     last: int
     end: int
-
-
-def line_of(code: CodeType, instruction: int) -> int:
-    """Return the line of an instruction, or that of the definition where it has none."""
-    found = code.co_lines() if facts.lines.holds else ()
-    lines = [line for a, b, line in found if a <= instruction < b and line]
-    return (lines or [code.co_firstlineno])[0]
 
 
 @lru_cache(4096)
@@ -56,7 +48,7 @@ def finder_of_places(is_internal: Callable[[str], bool], ours: str, stop: str) -
                 return None
             if not is_internal(module):
                 outer = frame.f_back
-                if outer is None or module_at(outer).startswith(ours):
+                if outer is None or outer.f_globals.get("__name__", "").startswith(ours):
                     return frame.f_code, frame.f_lasti
                 return frame.f_code, frame.f_lasti, outer.f_code, outer.f_lasti
             frame = frame.f_back
@@ -65,31 +57,6 @@ def finder_of_places(is_internal: Callable[[str], bool], ours: str, stop: str) -
     return where_now
 
 
-def is_formatting(frame: Frame) -> bool:
-    """Tell if a frame is at a part of an f-string."""
-    return instruction_at(frame).startswith(("FORMAT", "CONVERT"))
-
-
 def has_handlers(code: CodeType) -> bool:
     """Tell if code may catch an exception, or has a block of ``with``."""
     return bool(code.co_exceptiontable)
-
-
-# ---- as text ----
-
-
-def describe_line(code: CodeType, line: int) -> str:
-    """Return a line of code with its place: ``file.py:12, in f: y = g(x)``."""
-    text = linecache.getline(code.co_filename, line).strip()
-    return f"{code.co_filename}:{line}, in {code.co_name}: {text}".rstrip(": ")
-
-
-def file_and_line(place: tuple[CodeType, int]) -> tuple[str, int]:
-    """Return the file and the line of an instruction of code."""
-    code, instruction = place
-    return code.co_filename, line_of(code, instruction)
-
-
-def code_in(file: str, line: int) -> CodeType:
-    """Return a code object that stands in a line of a file."""
-    return code_in.__code__.replace(co_filename=file, co_firstlineno=line)

@@ -6,7 +6,11 @@ from typing import Any
 
 from . import facts
 
-getprofile, setprofile = sys.getprofile, sys.setprofile
+hook: Callable[[], Any] = sys.getprofile
+"""Return the function that hears of calls in this thread, or None."""
+
+set_hook: Callable[[Any], None] = sys.setprofile
+"""Let another function hear of calls in this thread, or none."""
 
 
 class Hearing:
@@ -20,7 +24,7 @@ class Hearing:
 
     def __enter__(self) -> Callable:
         facts.profile.need()
-        before: Any = getprofile()
+        before: Any = hook()
         own, self.before = self.note, before
         if hasattr(before, "disable"):
             before.disable()
@@ -31,12 +35,12 @@ class Hearing:
                 before(frame, event, argument)
 
             self.note = note
-        setprofile(self.note)
+        set_hook(self.note)
         return self.note
 
     def __exit__(self, *exception: Any) -> None:
         on = not hasattr(self.before, "disable")
-        setprofile(self.before if on else None)
+        set_hook(self.before if on else None)
         if not on:
             self.before.enable()
 

@@ -13,8 +13,8 @@ from types import CodeType
 from typing import Any
 
 from . import facts
+from .code import loads_in
 from .frames import Frame, file_at, instruction_at
-from .lookups import loads_in
 
 Import = ast.Import | ast.ImportFrom
 

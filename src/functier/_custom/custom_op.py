@@ -21,7 +21,7 @@ from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
-from .._cpython.functions import start_of
+from .._cpython.code import start_of
 from .._levels.memory import TO_PLAIN
 from ..modes._asking import STATE, as_mode_array, as_plain, ask_operations
 from ..overrides import handle_tensor_function, is_level

@@ -14,7 +14,7 @@ from .._core.numpy_facts import PLAIN, SCALARS
 from .._core.pytree import flatten, is_value
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
-from .._cpython.functions import mentions
+from .._cpython.code import mentions
 from .._transforms.stop_gradient import stop_gradient
 from .apply import apply
 from .function_context import Context, Spec, is_ufunc, restore_attributes

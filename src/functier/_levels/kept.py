@@ -35,9 +35,8 @@ from .._core.observers import RULES
 from .._core.op import Call
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
+from .._cpython.code import describe_line, line_of, names_of
 from .._cpython.frames import current_frame, globals_at, outside, place_at
-from .._cpython.functions import names_in
-from .._cpython.places import describe_line, line_of
 from .._mutation.array import Array, settle
 from .copies import SHARED, Copies, copy_of
 from .tape import Node, node_of, output_rule
@@ -53,7 +52,8 @@ ROW, DISTANCES = 1021, (251, 257, 263)
 
 FIXED = PLAIN - {ndarray}
 PARTS = FIXED | {tuple}
-READ_ONCE = {np.matmul, matmul, np.dot, np.inner, np.matvec, np.vecmat}
+READ_ONCE = {np.matmul, matmul, np.dot, np.inner}
+READ_ONCE |= {getattr(np, name) for name in ("matvec", "vecmat") if hasattr(np, name)}
 """Products, which read a large operand once where the other one and the result are small."""
 
 
@@ -113,7 +113,7 @@ class Fingerprint:
         op, name, at = func if isinstance(func, str) else name_of(func), "", ""
         if where is not None:
             code, instruction, names = where
-            name = next((name for name in names_in(code) if names.get(name) is x), "")
+            name = next((name for name in names_of(code) if names.get(name) is x), "")
             at = f"\n  at {describe_line(code, line_of(code, instruction))}"
         return (
             f"{label}: the derivative of {op} would read {name or 'an array'}, {x.dtype} of shape "

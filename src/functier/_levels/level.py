@@ -33,8 +33,8 @@ from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
+from .._cpython.code import file_and_line
 from .._cpython.frames import Frame, Place, code_at, generator_of, place_at
-from .._cpython.places import file_and_line
 from .._mutation.array import Array, settle, view_of
 from .._mutation.copies import tie_to
 from .._mutation.items import augment, keeps_dtype, reshape_window

@@ -29,8 +29,8 @@ from .._core.pytree import (
     is_value,
     register_pytree_node,
 )
+from .._cpython.code import Code
 from .._cpython.descriptors import DESCRIPTORS, slots_of, space_of
-from .._cpython.functions import Code
 
 HERE = __name__.partition(".")[0]
 PLAIN = frozenset({int, bool, str, bytes, type(None), type(...), type(NotImplemented)})

@@ -16,9 +16,10 @@ import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
 from .._core.reached import Generators, reached_from
+from .._cpython.code import Code
 from .._cpython.collector import observers
 from .._cpython.frames import caller_of
-from .._cpython.functions import EMPTY, Code, code_of, contents, file_of_code, title_of_code
+from .._cpython.functions import EMPTY, contents, file_of_code, read_code, title_of_code
 from .._cpython.lookups import loaded_globals
 from .._cpython.profiling import Hearing, hook_of_calls
 from .._cpython.swaps import LIVE, Swaps, is_in_import, is_told, tells
@@ -30,7 +31,7 @@ from .rewritten import rewritten
 REFUSALS = LevelError, NoRuleError, UnsupportedError
 """Errors of a trace, which are none of the function's."""
 
-FRESH_ENTROPY = code_of(random.SystemRandom.getrandbits)
+FRESH_ENTROPY = read_code(random.SystemRandom.getrandbits)
 """Python code that NumPy calls for the seed of a generator that has none."""
 
 
@@ -124,7 +125,7 @@ class Watch:
         # A collection may begin at any time, and its observers do not belong to the function.
         for call in observers:
             if isinstance(call, FunctionType):
-                self.seen[id(code_of(call))] = call.__globals__
+                self.seen[id(read_code(call))] = call.__globals__
         try:
             self.begin()
         except BaseException:
@@ -153,6 +154,6 @@ def called_by(func: Any) -> Iterator[FunctionType]:
     """Return the function that is called: it, or those that wrappers of functier call."""
     if type(func) is FunctionType:
         yield func
-        if file_of_code(code_of(func)).startswith(HOME):
+        if file_of_code(read_code(func)).startswith(HOME):
             for cell in func.__closure__ or ():
                 yield from called_by(contents(cell))

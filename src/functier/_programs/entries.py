@@ -13,11 +13,12 @@ import optree
 
 from .._core.key_orders import NAMESPACE
 from .._core.numpy_facts import dtype_of
+from .._core.numpy_private import SETTINGS
 from .._core.pytree import flatten, is_value
 from .._cpython.descriptors import slots_of, space_of
 from .._levels.memory import meet, meeting
 from .arguments import Node, facts_of, is_same, node_of, opened
-from .guards import SETTINGS, Guards
+from .guards import Guards
 from .program import Program
 from .replays import Changed, Replay, has_nan
 from .signature import slots, write_tree

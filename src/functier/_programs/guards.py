@@ -23,15 +23,15 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
-from numpy._core import umath
 
+from .._core.numpy_private import SETTINGS
+from .._cpython.code import Code
 from .._cpython.descriptors import has_plain_dict
 from .._cpython.functions import (
     EMPTY,
     HAS_CODE,
-    Code,
-    code_of,
     contents,
+    read_code,
     takes_keywords,
     takes_places,
 )
@@ -137,7 +137,7 @@ def slot_of(descriptor: Any, x: Any) -> Any:
 def function_facts(func: types.FunctionType, code: Code | None = None) -> tuple:
     """Return what a call of a function depends on besides its names."""
     given = func.__kwdefaults__ or {}
-    return code or code_of(func), func.__defaults__ or (), tuple(given), tuple(given.values())
+    return code or read_code(func), func.__defaults__ or (), tuple(given), tuple(given.values())
 
 
 def same_function(func: types.FunctionType, before: tuple) -> bool:
@@ -152,12 +152,8 @@ def same_function(func: types.FunctionType, before: tuple) -> bool:
 
 
 def same_code(func: types.FunctionType, code: Code) -> bool:
-    own = code_of(func)
+    own = read_code(func)
     return own is code or (tells(own) and original(func) is code)
-
-
-SETTINGS: Any = getattr(getattr(umath, "_extobj_contextvar", None), "get", lambda default: True)
-"""Return None where no settings of `numpy.errstate` hold."""
 
 
 def settings() -> Any:

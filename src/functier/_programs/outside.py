@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .._core.tensor import Tensor
-from .._cpython.collector import get_referents
-from .._cpython.functions import EMPTY, code_of, contents, file_of_code
+from .._cpython.collector import parts_of as held_by
+from .._cpython.functions import EMPTY, contents, file_of_code, read_code
 from .._cpython.swaps import original
 from .._mutation.array import Array
 from .arguments import node_of
@@ -199,7 +199,7 @@ class Outside:
             if not known and is_followed(code):
                 for x in (*(func.__closure__ or ()), *facts[1], *facts[3]):
                     self.bring(x)
-        if is_followed(code_of(func)):
+        if is_followed(read_code(func)):
             self.prepare(func)
 
     def open_class(self, kind: type) -> None:
@@ -238,7 +238,7 @@ class Outside:
             self.enter(x.__func__)
             self.open_class(x.__self__ if isinstance(x.__self__, type) else type(x.__self__))
         elif type(x) is np.ufunc:
-            for inner in get_referents(x):  # of numpy.frompyfunc
+            for inner in held_by(x):  # of numpy.frompyfunc
                 self.bring(inner)
                 self.call_later(inner)
         elif type(x) is functools.partial:
@@ -257,7 +257,7 @@ class Outside:
         wrapped = getattr(x, "__closure__", None) if type(x) is FunctionType else None
         for cell in wrapped or ():
             inner = contents(cell)
-            if callable(inner) and not is_followed(code_of(x)) and inner is not x:
+            if callable(inner) and not is_followed(read_code(x)) and inner is not x:
                 if id(x) in self.outer:
                     self.bring(inner)
                 self.call_later(inner)

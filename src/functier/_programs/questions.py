@@ -14,8 +14,7 @@ import numpy as np
 
 from .._core.adopted import GLOBALS, ClassAttribute
 from .._core.tensor import Tensor
-from .._cpython.frames import caller_of, code_at, current_frame, globals_at
-from .._cpython.functions import file_of_code
+from .._cpython.frames import caller_of, current_frame, file_at, globals_at
 from .graph import Guard
 from .homes import home_of
 
@@ -53,7 +52,7 @@ def text_of(x: Any, how: str, *spec: str) -> str:
 def is_of_adopted(frame: Any) -> bool:
     """Tell if the code of the user's that has led to a frame is adopted."""
     while frame is not None and id(globals_at(frame)) not in GLOBALS:
-        if home_of(file_of_code(code_at(frame))) == "user":
+        if home_of(file_at(frame)) == "user":
             return False
         frame = caller_of(frame)
     return frame is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.functions import Code
+from .._cpython.code import Code
 from .._cpython.observed import Events, observed
 from .._cpython.swaps import LIVE, SOURCES, note_pairs
 

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._cpython.functions import Code, file_of_code, name_of_code
-from .._cpython.places import Position, line_of, position_at
+from .._cpython.code import Code, line_of
+from .._cpython.functions import file_of_code, name_of_code
+from .._cpython.places import Position, position_at
 from .._rules import indexing as _indexing
 from .graph import Graph, Node
 from .spelling import operator_of
@@ -46,7 +47,7 @@ def user_statements(graph: Graph) -> dict[Node, Statement]:
 @lru_cache(4096)
 def statement_of(code: Code, instruction: int) -> Statement | None:
     """Return the statement of an instruction; in a lambda the expression that it returns."""
-    file, line = file_of_code(code), line_of(code, instruction)
+    file, line = file_of_code(code), line_of(code, instruction, 0)
     best: Any = None
     for node in _statements("".join(linecache.getlines(file))):
         if node.lineno <= line <= (node.end_lineno or 0):

@@ -31,7 +31,7 @@ from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
-from .._cpython.profiling import setprofile
+from .._cpython.profiling import set_hook
 from .._levels.life import run
 from .._levels.memory import meet
 from .._mutation.array import settle, was_written
@@ -250,7 +250,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     function's own, and what these arrays have at the end.
     """
     func, leaves, structure, keywords, dynamic, writes, original = given
-    setprofile(None)  # what makes and flattens pytrees is no part of the function
+    set_hook(None)  # what makes and flattens pytrees is no part of the function
     places = [i for i, on in enumerate(dynamic) if on]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import name_of
-from .._cpython.profiling import getprofile, setprofile
+from .._cpython.profiling import hook, set_hook
 from .questions import LIBRARIES
 
 TEXTS = np.array_repr, np.array_str, np.array2string
@@ -28,13 +28,13 @@ def unwatched(method: Callable) -> Callable:
     @functools.wraps(method)
     def run(self: Any, *args: Any) -> Any:
         note = self.note
-        if note is None or getprofile() is not note:
+        if note is None or hook() is not note:
             return method(self, *args)
         try:
-            setprofile(None)
+            set_hook(None)
             return method(self, *args)
         finally:
-            setprofile(note)
+            set_hook(note)
 
     return run
 
@@ -42,13 +42,13 @@ def unwatched(method: Callable) -> Callable:
 def watched(level: Any, call: Callable, args: tuple, kwargs: dict) -> Any:
     """Return the result of a call that may enter a function of the user."""
     note = level.note
-    if note is None or getprofile() is not None:
+    if note is None or hook() is not None:
         return call(*args, **kwargs)
     try:
-        setprofile(note)
+        set_hook(note)
         return call(*args, **kwargs)
     finally:
-        setprofile(None)
+        set_hook(None)
 
 
 @functools.lru_cache(1024)

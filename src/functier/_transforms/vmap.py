@@ -23,8 +23,8 @@ from .._core.pytree import (
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Structure, Value
+from .._cpython.code import code_in, file_and_line
 from .._cpython.frames import Place, current_frame, place_at
-from .._cpython.places import code_in, file_and_line
 from .._levels.armed import arm
 from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness

@@ -13,9 +13,8 @@ import numpy as np
 
 from .._core.numpy_facts import name_of
 from .._core.types import Function
+from .._cpython.code import Code, describe_line
 from .._cpython.frames import Frame, code_at, file_at, line_at, outward
-from .._cpython.functions import Code
-from .._cpython.places import describe_line
 
 LIBRARIES = tuple(
     str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")

@@ -23,8 +23,9 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.observers import Observer
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.code import closed_over, file_of
 from .._cpython.collector import holders_of, instances_of, parts_of
-from .._cpython.descriptors import slot_values
+from .._cpython.descriptors import values_in_slots
 from .._cpython.frames import (
     file_at,
     frames_of_threads,
@@ -34,7 +35,6 @@ from .._cpython.frames import (
     variables_at,
     way_into,
 )
-from .._cpython.functions import cells_of, code_of, file_of_code
 from .._levels.level import Level
 from .._levels.lineage import chain, inward
 from .._levels.tape import Given
@@ -196,7 +196,7 @@ class _Search:
         """Note the variables of all running functions; return the ids of the new dicts."""
         made = set()
         for here in [frame for inner in frames_of_threads() for frame in outward(inner)]:
-            if file_at(here) in (__file__, file_of_code(code_of(block))):
+            if file_at(here) in (__file__, file_of(block)):
                 continue
             variables = variables_at(here)
             if id(variables) not in self.modules:
@@ -282,7 +282,7 @@ def _steps(chain: list, names: bool = False) -> str:
     for n, (x, child) in enumerate(pairwise(chain)):
         if isinstance(x, types.FunctionType) and x.__closure__ and child is x.__closure__:
             place = [c is chain[n + 2] for c in x.__closure__].index(True)
-            note = f" ({x.__name__} closes over it as {[*cells_of(x)][place]!r})"
+            note = f" ({x.__name__} closes over it as {closed_over(x)[place]!r})"
         if names or not _is_namespace(x, child):
             text += _step(x, child, names)
             names = False
@@ -312,7 +312,7 @@ def _step(x: Any, child: Any, names: bool) -> str:
     for name, value in [*getattr(x, "__dict__", {}).items()]:
         if value is child:
             return f".{name}"
-    for name, value in slot_values(x):
+    for name, value in values_in_slots(x):
         if value is child:
             return f".{name}"
     return f".<{type(x).__name__.strip('_')}>"

@@ -27,7 +27,7 @@ from .._core.numpy_facts import name_of
 from .._core.observers import CALLS
 from .._core.root import NOBODY, classes_in, dispatch
 from .._core.tensor import Tensor, canonical
-from .._cpython.functions import reads
+from .._cpython.code import reads
 from ..modes._asking import STATE, TensorDispatchMode, TensorFunctionMode
 from ._listing import (
     DECORATED,

@@ -19,7 +19,7 @@ from .._core.errors import LevelError, UnsupportedError
 from .._core.numpy_facts import name_of
 from .._core.tensor import Tensor, canonical
 from .._cpython.frames import Frame, code_at
-from .._cpython.functions import code_of, name_of_code
+from .._cpython.functions import name_of_code, read_code
 from .._cpython.profiling import Hearing
 from .._transforms.stop_gradient import stop_gradient
 from ..modes import TensorFunctionMode
@@ -94,7 +94,7 @@ def _noting_conversions(found: list[str]) -> Iterator[None]:
 
 
 CONVERSIONS = {
-    code_of(f)
+    read_code(f)
     for f in (
         Tensor.__bool__, Tensor.__int__, Tensor.__index__, Tensor.__float__, Tensor.__complex__,
         Tensor.__array__, Tensor.item, Tensor.tolist, bare,

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy._core._multiarray_umath as umath  # type: ignore[import-not-found]
 
+from ..._core.numpy_private import ARRAY_API
 from ..._cpython.addresses import (
     HEAD,
     OBJECT,
@@ -52,7 +52,7 @@ TABLE = {"PyArray_Scalar": 60, "PyArray_New": 93, "PyArray_EquivTypes": 182}
 def table() -> Any:
     """Return NumPy's table of C functions."""
     unpack = function_of_python("PyCapsule_GetPointer", ctypes.c_void_p, OBJECT, ctypes.c_char_p)
-    return ctypes.cast(unpack(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return ctypes.cast(unpack(ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
 
 
 @lru_cache(1)
@@ -80,7 +80,7 @@ def reason() -> str:
             return "the arrays of this NumPy have another layout than is known"
         if not numbers_hold():
             return "numbers of this Python or NumPy have another layout than is known"
-    except (AttributeError, ctypes.ArgumentError, ImportError) as error:
+    except (AttributeError, ctypes.ArgumentError, ValueError) as error:
         return f"this Python or NumPy lacks a function: {error}"
     return ""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._cpython.addresses import at, text_at
+from ..._cpython.addresses import at, text_at, why_not
 from ..text.routines import Kernel, Routine
 
 FLOAT = np.dtype(float)
@@ -30,6 +30,8 @@ Loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 def loop_of(func: np.ufunc) -> int:
     """Return the address of the loop of a ufunc for floats; 0 where the object is another one."""
+    if why_not():
+        return 0
     here = id(func)
     if tuple(at(ctypes.c_int * 3, here + COUNTS)) != (func.nin, func.nout, func.nargs):
         return 0

@@ -11,10 +11,10 @@ has no derivative in closed form.
 import math
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ..._core.types import Function
 from ...protocol import elementwise
+from .._private import special
 from . import special_functions, special_harmonics  # noqa: F401  imported for their declarations
 from .special_formulas import (
     DEGREE,

@@ -6,12 +6,12 @@ Only `special` imports this file, since it imports SciPy. The citations are thos
 import math
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ..._core.numpy_facts import dtype_of
 from ..._core.rule import Rule
 from ..._core.types import Function, Value
 from ..._rules.axes import as_array
+from .._private import special
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)

@@ -9,10 +9,10 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ...._core.types import Function, Value
 from ...._rules.velocities import gamma_velocity
+from ..._private import special
 from ..special_formulas import normal_ratio
 from ..special_parameters import (
     beta_velocity,

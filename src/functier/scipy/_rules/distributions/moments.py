@@ -4,9 +4,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ...._core.types import Function, Value
+from ..._private import special
 
 EULER = -float(special.psi(1.0))
 LN2 = math.log(2)
