@@ -30,7 +30,8 @@ from .._levels.backward import backward
 from .._levels.kept import join_edges
 from .._levels.lineage import AMBIENT, inward
 from .._levels.states import resume
-from .._levels.tape import Given, Node, find_reached, node_numbers
+from .._levels.stretch import Stretch
+from .._levels.tape import Given, Node, node_numbers
 from .._mutation.array import was_written
 from .._mutation.memory import CHOSEN, REGION, clock
 from .masks import AMONG, among
@@ -111,7 +112,7 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
     pullback keeps copies of it. See NOTE [a region of the tape].
     """
     writers = CHOSEN.get()
-    ambient, mask, start = AMBIENT.get(), AMONG.get(), next(node_numbers)
+    ambient, mask, stretch = AMBIENT.get(), AMONG.get(), Stretch()
     leaves, structure = flatten(given)
     leaves = [x.level.snapshot(x) if was_written(x) else x for x in leaves]
     given = unflatten(structure, leaves)
@@ -127,8 +128,8 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
         with replay_draws(drawn), among(mask), protect(writers):
             return func(*given)
 
-    for cls, tensors in find_ends(label, out, start).items():
-        boundary = list(find_reached([y.parts()[1] for y in tensors], start).values())
+    for cls, tensors in find_ends(label, out, stretch.start).items():
+        boundary = [*stretch.reached(*[y.parts()[1] for y in tensors]).values()]
         rerun = Rerun(
             label, run_again, ambient, cls,
             [(node[0], None) for node in boundary],  # the numbers suffice

@@ -1,35 +1,56 @@
 """A stretch of the tape: the nodes that a function makes while it runs, and what they lead to."""
 
-from .._core.types import Function, Value
+from typing import Any
+
+from .._core.types import Value
 from .backward import backward
 from .kept import join_edges
-from .tape import Node, find_reached, node_numbers
+from .tape import Node, node_numbers
 
 
 class Stretch:
     """The nodes that are made from now on.
 
-    Only earlier ones are needed for long: `reached` finds those that a node depends on, `pull`
-    brings a cotangent there, and `replace` makes one node for all of the stretch.
+    Only earlier ones are needed for long: `reached` finds those that some nodes depend on, `pull`
+    brings a cotangent there, and `replace` makes one node for all between.
     """
 
     def __init__(self) -> None:
         self.start = next(node_numbers)
 
-    def reached(self, node: Node) -> dict[int, Node]:
-        """Return the earlier nodes that a node depends on, by number."""
-        if node[0] <= self.start:
-            return {node[0]: node}
-        return find_reached([node], self.start)
+    def reached(self, *nodes: Node) -> dict[Any, Node]:
+        """Return the earlier nodes that `nodes` lead to, or are, by number."""
+        start, found, seen, waiting = self.start, {}, set(), []
+        for node in nodes:
+            if node[0] <= start:
+                found[node[0]] = node
+            else:
+                waiting.append(node)
+        while waiting:
+            edge = waiting.pop()[1:]  # parent, rule, saved, fix, rest
+            while len(edge) > 1:
+                parent, *_, rest = edge
+                key = parent[0]
+                if key <= start:
+                    found[key] = parent
+                elif key not in seen:
+                    seen.add(key)
+                    waiting.append(parent)
+                edge = rest or ()
+        return found
 
-    def pull(self, node: Node, g: Value, inputs: list[Node]) -> list:
-        """Return the cotangents of nodes, of earlier ones or leaves, from that of `node`."""
-        if node[0] <= self.start:
-            return [g if one is node else None for one in inputs]
-        return backward([(node, g)], inputs, self.start)
+    def pull(self, node: Node, g: Value, inputs: dict[Any, Node]) -> dict[Any, Value]:
+        """Return the cotangents of earlier nodes, or of leaves, that `g`, that of `node`, makes.
 
-    @staticmethod
-    def replace(parents: list[Node], rule: Function, saved: tuple = ()) -> Node:
-        """Return a node right after earlier ones; `rule` and `saved` as of `join_edges`."""
-        (node,) = join_edges(parents, rule, 1, saved)
-        return node
+        They have the keys of `inputs`; a node that gets none is left out.
+        """
+        if node[0] <= self.start:
+            return {key: g for key, one in inputs.items() if one is node}
+        found = {}
+        for key, c in zip(inputs, backward([(node, g)], [*inputs.values()], self.start)):
+            if c is not None:
+                found[key] = c
+        return found
+
+    replace = staticmethod(join_edges)
+    """Return nodes for the results of a function, which lead to earlier nodes by one rule."""

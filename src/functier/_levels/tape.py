@@ -38,20 +38,3 @@ def node_of(edges: Sequence[tuple]) -> Node:
 def output_rule(i: int, n: int) -> Callable[[Any], tuple]:
     """Return the vjp of taking output `i` of `n`: a tuple of None and one cotangent."""
     return lambda g: (None,) * i + (g,) + (None,) * (n - i - 1)
-
-
-def find_reached(nodes: list[Node], floor: int) -> dict[int, Node]:
-    """Return the nodes that `nodes` lead to and whose numbers are at most `floor`, by number."""
-    found, seen, waiting = {}, set(), list(nodes)
-    while waiting:
-        edge = waiting.pop()[1:]  # parent, rule, saved, fix, rest
-        while len(edge) > 1:
-            parent, *_, rest = edge
-            key = parent[0]
-            if key <= floor:
-                found[key] = parent
-            elif key not in seen:
-                seen.add(key)
-                waiting.append(parent)
-            edge = rest or ()
-    return found

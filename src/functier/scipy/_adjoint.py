@@ -149,7 +149,8 @@ class Example:
                 return [None] * len(parents)
             return self._pull(times, g, parents)
 
-        return self.cls.join(value, Stretch.replace(parents, pull))
+        (node,) = Stretch.replace(parents, pull, 1)
+        return self.cls.join(value, node)
 
     def _pull(self, times: Any, g: Value, parents: list) -> list:
         """Return the cotangents of all parents; those of a batch of directions at once."""
@@ -246,18 +247,17 @@ class Example:
                     f"times, or pass derivative='forward'"
                 )
             inputs |= reached
+        if len(rows) == 1:
+            products = self.stretch.pull(node, rows[0], inputs)
+            return {key: np.reshape(c, (1, *shape_of(c))) for key, c in products.items()}
         kept: list[Any] = []
 
         def pull(row: Value) -> list:
-            products = self.stretch.pull(node, row, list(inputs.values()))
-            kept[:] = [key for key, c in zip(inputs, products) if c is not None]
-            return [c for c in products if c is not None]
+            products = self.stretch.pull(node, row, inputs)
+            kept[:] = products
+            return [*products.values()]
 
-        if len(rows) == 1:
-            products = [np.reshape(c, (1, *shape_of(c))) for c in pull(rows[0])]
-        else:
-            products = vmap(pull)(rows)
-        return dict(zip(kept, products))
+        return dict(zip(kept, vmap(pull)(rows)))
 
 
 def _largest(g: Value) -> Value:

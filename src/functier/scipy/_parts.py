@@ -144,13 +144,13 @@ class Layout:
     def _derivatives(self, x: Any) -> Iterator[tuple[int, Value]]:
         """Yield the nodes that a tensor of a grad level depends on, and its derivatives there."""
         value, node = x.parts()
-        inputs, shape = list(self.stretch.reached(node).values()), shape_of(value)
+        inputs, shape = self.stretch.reached(node), shape_of(value)
         kept: list[int] = []
 
         def pull(g: Value) -> list:
             found = self.stretch.pull(node, g, inputs)
-            kept[:] = [k for k, c in enumerate(found) if c is not None]
-            return [found[k] for k in kept]
+            kept[:] = found
+            return [*found.values()]
 
         if not shape:
             rows = pull(dtype_of(value).type(1))
@@ -158,10 +158,9 @@ class Layout:
             size = int(np.prod(shape))
             rows = vmap(pull)(np.eye(size, dtype=dtype_of(value)).reshape(size, *shape))
             rows = [np.reshape(row, (*shape, *shape_of(row)[1:])) for row in rows]
-        for k, row in zip(kept, rows):
-            key = inputs[k][0] + 1
-            self.nodes[key] = inputs[k], dtype_of(row)
-            yield key, row
+        for number, row in zip(kept, rows):
+            self.nodes[number + 1] = inputs[number], dtype_of(row)
+            yield number + 1, row
 
     # ---- putting together ----
 
@@ -211,7 +210,8 @@ class Layout:
             return [cast(c, dtype) for c, dtype in zip(products, dtypes)]
 
         parents = [self.nodes[key][0] for key in rows]
-        return level.cls.join(value, Stretch.replace(parents, pull, tuple(rows.values())))
+        (node,) = Stretch.replace(parents, pull, 1, tuple(rows.values()))
+        return level.cls.join(value, node)
 
 
 def _standing(x: Any) -> Any:
