@@ -31,7 +31,7 @@ from hypothesis.internal.conjecture import providers
 
 import functier as ft
 import samples
-from functier._core.adopted import GLOBALS
+from functier._core.adopted import ADOPTED
 from functier._core.ambient import AMBIENT
 from nets.verdicts import Verdicts
 from turns import shuffle
@@ -113,10 +113,10 @@ def frozen_heap():
 @pytest.fixture(autouse=True)
 def nothing_stays():
     """Fail the test that leaves a level, or an adopted module, to those after it, and no other."""
-    adopted = len(GLOBALS)
+    adopted = len(ADOPTED)
     yield
     assert AMBIENT.get() is ft.Tensor
-    assert len(GLOBALS) <= adopted, "an adopted module is not undone"
+    assert len(ADOPTED) <= adopted, "an adopted module is not undone"
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ where they differ, and ``--json`` prints data. All files of Python count, genera
 
 A name of the kernel is one that a file of `ROOMS` imports from another module of functier, or reads
 from such a module that it imports as a whole. Those that functier exports do not count, from
-whichever module they come, and neither do those of `_cpython`, which knows nothing of functier.
+whichever module they come, and neither do those of `_cpython` and `_core.numpy_private`, which say
+what CPython and NumPy have, and know nothing of functier.
 
 A room is on the floor above the highest room that it imports from. The front door `__init__`,
 which imports from most rooms, has none.
@@ -171,7 +172,7 @@ def _kernel_names(package: Package, path: Path, modules: set[str]) -> Iterator[s
                     continue
                 if name in modules:
                     whole[a.asname or a.name] = name
-                else:
+                elif origin != "functier._core.numpy_private":
                     yield name
     for node in ast.walk(tree) if whole else ():
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in whole:

@@ -15,8 +15,11 @@ from ._core.numpy_facts import dtype_of, shape_of
 from ._core.peers import unknown_name
 from ._core.pytree import differing, flatten, instead_of, is_value, paths
 from ._core.tensor import Tensor
-from ._core.types import PyTree, Value
+from ._core.types import Value
 from ._levels.cotangents import cast
+
+PyTree = Any
+"""A pytree of arrays: parameters, or what goes with them."""
 
 __all__ = ["AdamState", "adam", "adam_init", "momentum", "momentum_init"]
 

@@ -7,7 +7,7 @@ from adopt_support import module_of
 import functier as ft
 from differences import check
 from functier._adopt import class_attribute
-from functier._core.adopted import GLOBALS, ClassAttribute
+from functier._core.adopted import ADOPTED, ClassAttribute
 
 HEAD = """
 import functools, numbers
@@ -89,7 +89,7 @@ def test_numbers(tmp_path):
 
 def test_other_code_sees_the_tensor(tmp_path):
     module, _ = modules(tmp_path, "is")
-    seen, before = [], set(GLOBALS)
+    seen, before = [], set(ADOPTED)
     with ft.adopt(module):
         ft.grad(lambda x: (seen.append(x.__class__ is type(x)), x)[1])(1.0)
         assert "__get__" in vars(ClassAttribute)

@@ -233,8 +233,8 @@ def test_functions_of_cmath_with_two_arguments():
 @pytest.mark.parametrize(
     "name, where, key, mistake",
     [
-        ("item", adopted.METHODS, "item", lambda x, *args: x.reshape(-1)[0]),
-        ("tolist", adopted.METHODS, "tolist", lambda x: list(2 * x)),
+        ("item", adopted.ADOPTED.methods, "item", lambda x, *args: x.reshape(-1)[0]),
+        ("tolist", adopted.ADOPTED.methods, "tolist", lambda x: list(2 * x)),
         (
             "ufunc of a list",
             vars(twins.ALIASES["_functier numpy"]),
@@ -253,7 +253,7 @@ def test_functions_of_cmath_with_two_arguments():
 )
 def test_a_wrong_twin_is_found(name, where, key, mistake, tmp_path, monkeypatch):
     monkeypatch.setitem(where, key, mistake)
-    monkeypatch.setattr(twins, "ELEMENTS", dict(adopted.METHODS))
+    monkeypatch.setattr(twins, "ELEMENTS", dict(adopted.ADOPTED.methods))
     with pytest.raises(AssertionError):
         compare(tmp_path, text_of(name), NESTINGS)
 

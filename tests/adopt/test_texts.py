@@ -24,7 +24,7 @@ from text_table import (
 
 import functier as ft
 from functier._adopt import texts
-from functier._core import tensor
+from functier._core.adopted import ADOPTED
 from turns import in_turn
 
 WAYS = [*EXACT, *SHORT]
@@ -359,7 +359,7 @@ FAULTS = {
     "all is shown": (texts, "_is_shown", lambda *args: True, NUMBERS["read"]),
     "no format has many digits": (texts, "_digits", lambda spec, x: 3, NUMBERS["read"]),
     "any callee shows": (texts, "_shows", lambda *args: True, NUMBERS["read"]),
-    "a description": (tensor, "text_for", lambda *args, **words: None, NUMBERS["read"]),
+    "a description": (ADOPTED, "text_for", lambda *args, **words: None, NUMBERS["read"]),
     "any call takes it": (
         texts, "_is_text", lambda *args: True, "(print(TABLES.setdefault(@, x * x)), x)[1]",
     ),

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import GLOBALS
-from .._core.subclasses import KEPT
+from .._core.adopted import ADOPTED
+from .._core.subclasses import OVER_TENSORS
 from .._cpython.call_sites import Names, rewrite
 from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
@@ -73,7 +73,7 @@ class Bindings:
         if unknown:
             self.left[", ".join(unknown[:3])] = LEFT
         else:
-            GLOBALS.add(id(self.namespace))
+            ADOPTED.add(id(self.namespace))
             RECORDS[id(self.namespace)] = self
             self._rewrite(functions)
             self._bind_names()
@@ -84,11 +84,11 @@ class Bindings:
             codes = list(map(read_code, functions))
             if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
                 class_attribute.install()
-            KEPT.add(np.matrix)
+            OVER_TENSORS.kept.add(np.matrix)
             for cls in classes:
                 self._bind_attributes(cls)
                 if issubclass(cls, np.ndarray):
-                    KEPT.add(cls)
+                    OVER_TENSORS.kept.add(cls)
                     self.kept.append(weakref.ref(cls))
 
     def warn(self) -> None:
@@ -206,10 +206,10 @@ class Bindings:
 
     def unbind(self, functions: Iterable[FunctionType]) -> None:
         """Undo what `bind` did, where nobody has changed it since; the aliases stay."""
-        GLOBALS.discard(id(self.namespace))
-        KEPT.difference_update([cls() for cls in self.kept])
-        if not GLOBALS:
-            KEPT.clear()
+        ADOPTED.discard(id(self.namespace))
+        OVER_TENSORS.kept.difference_update([cls() for cls in self.kept])
+        if not ADOPTED:
+            OVER_TENSORS.kept.clear()
             class_attribute.remove()
         for func in functions:  # also those that adopted code has made
             pair = self.codes.get(id(read_code(func)))

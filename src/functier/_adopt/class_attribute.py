@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
-from .._core.adopted import GLOBALS, ClassAttribute
+from .._core.adopted import ADOPTED, ClassAttribute
 from .._cpython.code import Code, loads_in
 from .._cpython.frames import current_frame, globals_at
 from .._cpython.lookups import asks_for
@@ -25,7 +25,7 @@ def _read(attribute: Any, x: Any, owner: Any = None, names: dict | None = None) 
     if x is None:
         return attribute
     namespace = id(globals_at(current_frame(1)) if names is None else names)
-    if namespace not in GLOBALS and namespace != DISPATCHERS:
+    if namespace not in ADOPTED and namespace != DISPATCHERS:
         return type(x)
     return type_(x) if x.level.depth or type(x) is Array else type(x)
 

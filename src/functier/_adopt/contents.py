@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
 from typing import Any
 
-from .._core.adopted import GLOBALS
+from .._core.adopted import ADOPTED
 from .calls import BUILTINS
 from .objects import attributes_of
 from .twins import dispatches, twin_of, twin_of_object
@@ -74,7 +74,7 @@ class Others:
         return {
             id(value)
             for number, space in self.spaces.items()
-            if number not in GLOBALS and number not in self.adopted
+            if number not in ADOPTED and number not in self.adopted
             for value in list(space.values())
             if type(value) in kinds
         }

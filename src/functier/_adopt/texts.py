@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
-from .._core.adopted import adopted_frame
+from .._core.adopted import ADOPTED
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
 from .._core.subclasses import OVER_TENSORS
@@ -79,7 +79,7 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     asks for digits.
     """
     # a part of functier's f-string is described, as in a message; what it calls back is not
-    frame = None if is_own(frame) and _formats(frame) else adopted_frame()
+    frame = None if is_own(frame) and _formats(frame) else ADOPTED.frame()
     if frame is None:
         return None
     kind = x.__class__ if type(x) in OVER_TENSORS else class_of(x)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
-from .._core.adopted import METHODS
+from .._core.adopted import ADOPTED
 from .caches import CACHED, DECORATORS, Decorators, twin_of_cached
 from .calls import BUILTINS, CALLERS, KINDS, PATTERNS
 from .complex_mathematics import CMATH
@@ -66,7 +66,7 @@ def load_module(name: str) -> ModuleType:
 
 def load_twins() -> None:
     """Fill the table; later calls add the modules that have been imported since."""
-    METHODS.update(ELEMENTS, __repr__=text_of)
+    ADOPTED.methods.update(ELEMENTS, __repr__=text_of)
     for decorator, twin in DECORATORS.items():
         _note(decorator, twin)
     for source, module in NUMBERS.items():

@@ -13,12 +13,6 @@ from .._cpython.frames import (
     outward,
 )
 
-GLOBALS: set[int] = set()
-"""The numbers of the namespaces of adopted modules, while they are adopted."""
-
-METHODS: dict[str, Callable] = {}
-"""Methods that return tensors to adopted code, where they would leave a level."""
-
 
 class ClassAttribute(property):
     """The attribute ``__class__`` of tensors; adopted code may ask for another class than `type`.
@@ -30,29 +24,39 @@ class ClassAttribute(property):
 CLASS: Any = ClassAttribute(type, vars(object)["__class__"].__set__)
 
 
-def method_for_caller(name: str) -> Callable | None:
-    """Return the method of this name if the code that has called it is adopted, or None."""
-    if GLOBALS and id(globals_at(current_frame(2))) in GLOBALS:
-        return METHODS[name]
-    return None
+class Adopted(set[int]):
+    """The numbers of the namespaces of modules, while these are adopted.
 
-
-def adopted_frame() -> Frame | None:
-    """Return the innermost frame of an adopted module, if no user's code is inside of it."""
-    for frame in outward(current_frame(1) if GLOBALS else None):
-        if id(globals_at(frame)) in GLOBALS:
-            return frame
-        if not (is_own(frame) or is_of_library(frame)):
-            return None
-    return None
-
-
-def text_for(x: Any, form: Callable, spec: str = "") -> str | None:
-    """Return ``form(x)``, a text of a tensor, for the code that asks for it; or raise.
-
-    None stands for a description, for all code that is not adopted.
+    `methods` return tensors to adopted code, where they would leave a level.
     """
-    return METHODS["__repr__"](x, form, current_frame(2), spec) if GLOBALS else None
+
+    def __init__(self) -> None:
+        self.methods: dict[str, Callable] = {}
+
+    def method_for_caller(self, name: str) -> Callable | None:
+        """Return the method of this name if the code that has called it is adopted, or None."""
+        if self and id(globals_at(current_frame(2))) in self:
+            return self.methods[name]
+        return None
+
+    def frame(self) -> Frame | None:
+        """Return the innermost frame of an adopted module, if no user's code is inside of it."""
+        for frame in outward(current_frame(1) if self else None):
+            if id(globals_at(frame)) in self:
+                return frame
+            if not (is_own(frame) or is_of_library(frame)):
+                return None
+        return None
+
+    def text_for(self, x: Any, form: Callable, spec: str = "") -> str | None:
+        """Return ``form(x)``, a text of a tensor, for the code that asks for it; or raise.
+
+        None stands for a description, for all code that is not adopted.
+        """
+        return self.methods["__repr__"](x, form, current_frame(2), spec) if self else None
+
+
+ADOPTED = Adopted()
 
 
 # ---- texts by the operator ``%`` ----

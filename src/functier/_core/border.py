@@ -174,7 +174,7 @@ def unfit(x: Any) -> tuple[Callable[[str], Exception], str] | None:
             )
         if dtype.hasobject:
             if has_tensors(x, arrays=True):
-                return ConversionError, _describe_object_array(x)
+                return ConversionError, describe_objects(x)
             return _of_elements(x)
         return None
     instead = code_for_array(x)
@@ -258,7 +258,7 @@ def is_convertible(x: Any) -> bool:
     return isinstance(x, Sequence) or any([hasattr(x, name) for name in INTERFACES])
 
 
-def _describe_object_array(x: ndarray) -> str:
+def describe_objects(x: ndarray) -> str:
     """Describe an object array that holds tensors, and say what to write instead."""
     if x.ndim == 1:
         write = "numpy.stack(list(a)), which is one array"
@@ -350,7 +350,7 @@ def check_objects(label: object, where: str | Callable[..., str], x: Any) -> Non
     """Raise where `x`, any object, is an object array that holds tensors."""
     if isinstance(x, ndarray) and x.dtype.hasobject and not x.dtype.names and has_tensors(x):
         where = where if isinstance(where, str) else where()
-        raise refusal(ConversionError, f"{label}: {where} {_describe_object_array(x)}")
+        raise refusal(ConversionError, f"{label}: {where} {describe_objects(x)}")
 
 
 def refusal(kind: Callable[..., Exception], text: str) -> Exception:
@@ -361,7 +361,7 @@ def refusal(kind: Callable[..., Exception], text: str) -> Exception:
 def without_derivative(x: Value) -> ConversionError:
     """The error for a result of dtype object beside a tensor that is differentiated."""
     if isinstance(x, ndarray) and has_tensors(x):
-        return ConversionError(f"the result of an operation {_describe_object_array(x)}")
+        return ConversionError(f"the result of an operation {describe_objects(x)}")
     if isinstance(x, Tensor):
         return ConversionError(
             "an operand is an object array of tensors, which are values by themselves, whose "

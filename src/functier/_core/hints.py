@@ -30,7 +30,7 @@ from .._cpython.frames import (
     variables_at,
 )
 from .._cpython.sources import line_of_source, node_at, root_of, value_of
-from .adopted import GLOBALS, adopted_frame
+from .adopted import ADOPTED
 from .border import code_for_array, label_of
 from .imports import (
     import_of,
@@ -203,7 +203,7 @@ class Use:
         found = self.adoption(places[-1]) if places else None
         if not found and self.inside and (places or self.text in OF_LIBRARY):
             found = self.adoption(len(self.inside) - 1)
-        frame = adopted_frame() if self.asked and not found else None
+        frame = ADOPTED.frame() if self.asked and not found else None
         if frame is not None and frame is not self.frame:
             return self.place(frame)
         if places or found:
@@ -245,7 +245,7 @@ class Use:
             return None
         if vars(sys.modules.get(module, sys)) is not names:
             return None
-        if id(names) in GLOBALS or module.startswith("scipy.") or not is_plain_python(names):
+        if id(names) in ADOPTED or module.startswith("scipy.") or not is_plain_python(names):
             return None
         use = Use(self.how, self.batch, (frame, self.inside[place + 1 :]))
         if self.text == BY_EXPRESSION["a += x"]:

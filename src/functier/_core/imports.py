@@ -6,7 +6,6 @@ That is the import of a name, in code that was written for plain NumPy. Only err
 import ast
 import os
 import sys
-from importlib.machinery import EXTENSION_SUFFIXES
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -21,7 +20,7 @@ from .._cpython.frames import (
     module_at,
     qualified_name_at,
 )
-from .._cpython.sources import Import, find_import, tree_of
+from .._cpython.sources import Import, find_import, is_extension, tree_of
 from .table import OPS, PACKAGE, later, load
 
 HERE = "functier.numpy"
@@ -93,14 +92,6 @@ def module_of(x: Any) -> str:
     """Return the module of a function, or that of the class which a method belongs to."""
     owner = getattr(x, "__objclass__", None) or x
     return getattr(owner, "__module__", None) or ""
-
-
-def is_extension(module: str) -> bool:
-    """Tell if a module of a library is compiled; NumPy's and Python's own are not meant."""
-    if module.partition(".")[0] in sys.stdlib_module_names or _is_numpy(module):
-        return False
-    path = getattr(sys.modules.get(module), "__file__", None) or ""
-    return path.endswith(tuple(EXTENSION_SUFFIXES))
 
 
 def is_plain_python(names: dict[str, Any]) -> bool:

@@ -5,8 +5,8 @@ took a tensor for something else and raised its own error.
 import ast
 
 from .._cpython.frames import frames_of, is_foreign, is_of_library, is_own, module_at, variables_at
+from .._cpython.sources import is_extension
 from .hints import Use
-from .imports import is_extension
 from .remedies import BY_EXPRESSION
 from .tensor import Tensor
 

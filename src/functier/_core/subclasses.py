@@ -16,18 +16,23 @@ from .errors import ConversionError
 
 ndarray = np.ndarray
 
-OVER_TENSORS: set[type] = set()
-"""The classes of such objects: see NOTE [an instance over a tensor]."""
 
-MAKERS: list[Callable[..., Any]] = []
-"""A function that makes an instance of a tensor, its subclass and the object that NumPy would take.
+class OverTensors(set[type]):
+    """The classes of such objects: see NOTE [an instance over a tensor].
 
-The list is empty until adopted code brings it. It returns None where it cannot."""
+    `kept` are subclasses whose plain instances, beside a tensor, count as instances over one: those
+    of adopted modules. `makers` is empty until adopted code brings a function that makes an
+    instance of a tensor, its subclass and the object that NumPy would take; it returns None where
+    it cannot.
+    """
+
+    def __init__(self) -> None:
+        self.kept: set[type] = set()
+        self.makers: list[Callable[..., Any]] = []
 
 
-KEPT: set[type] = set()
-"""Subclasses whose plain instances, beside a tensor, count as instances over one: those of adopted
-modules."""
+OVER_TENSORS = OverTensors()
+KEPT = OVER_TENSORS.kept
 
 
 def answer(func: Callable, kinds: Iterable[type], args: tuple, kwargs: dict) -> Any:
@@ -51,7 +56,7 @@ def beside_tensors(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
 def _promoted(x: Any) -> Any:
     if type(x) in (tuple, list):
         return type(x)([_promoted(v) for v in x])
-    return MAKERS[0](np.asarray(x), type(x), x) if type(x) in KEPT else x
+    return OVER_TENSORS.makers[0](np.asarray(x), type(x), x) if type(x) in KEPT else x
 
 
 def inside(x: Any) -> Any:
@@ -77,7 +82,7 @@ def view_as(x: Any, *args: Any) -> Any:
                 "x.astype(dtype) for another dtype, or x.reshape(shape)")  # fmt: skip
     try:
         if x.level.depth or x.level.taken is not None:  # not a plain tensor, whose class counts
-            for make in MAKERS if len(args) == 1 else ():
+            for make in OVER_TENSORS.makers if len(args) == 1 else ():
                 made = make(x, kind)
                 if made is not None:
                     return made

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._cpython.code import names_of
 from .._cpython.frames import code_at, current_frame
-from .adopted import CLASS, is_called_by_percent, method_for_caller, text_for
+from .adopted import ADOPTED, CLASS, is_called_by_percent
 from .flat import Flat
 from .foreign_operators import array_for_operator
 from .observers import OPERATIONS
@@ -274,7 +274,7 @@ class Tensor(Operators):
 
     def __float__(self) -> float:
         if self.level.depth and is_called_by_percent() and self.dtype.kind != "c":  # type: ignore[attr-defined]
-            asked = text_for(self, float, ".17g")
+            asked = ADOPTED.text_for(self, float, ".17g")
             return float(asked or self.level.convert(self, "format", ".17g"))
         return self.level.convert(self, float)
 
@@ -289,11 +289,11 @@ class Tensor(Operators):
         return self.level.convert(self, "numpy.asarray", dtype, copy)
 
     def item(self, *args: Any) -> Any:
-        method = method_for_caller("item")
+        method = ADOPTED.method_for_caller("item")
         return method(self, *args) if method else self.level.convert(self, "item", *args)
 
     def tolist(self) -> Any:
-        method = method_for_caller("tolist")
+        method = ADOPTED.method_for_caller("tolist")
         return method(self) if method else self.level.convert(self, "tolist")
 
     def as_integer_ratio(self) -> tuple[int, int]:
@@ -315,16 +315,16 @@ class Tensor(Operators):
         differ, and in a program that is recorded.
         """
         level = self.level
-        asked = text_for(self, str, spec)
+        asked = ADOPTED.text_for(self, str, spec)
         if asked is None and (spec or (level.depth and level.live and not self.ndim)):
             asked = level.convert(self, "format", spec) if spec or level.has_text(self) else None
         return str(self) if asked is None else asked
 
     def __str__(self) -> str:
-        return text_for(self, str) or repr(self)
+        return ADOPTED.text_for(self, str) or repr(self)
 
     def __repr__(self) -> str:
-        return text_for(self, repr) or self.level.repr(self)
+        return ADOPTED.text_for(self, repr) or self.level.repr(self)
 
     def _repr_html_(self) -> str | None:
         return self.level.card(self)

@@ -7,7 +7,9 @@ parsed then.
 import ast
 import functools
 import linecache
+import sys
 from collections.abc import Callable
+from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import islice
 from types import CodeType
 from typing import Any
@@ -17,6 +19,15 @@ from .code import loads_in
 from .frames import Frame, file_at, instruction_at
 
 Import = ast.Import | ast.ImportFrom
+
+
+def is_extension(module: str) -> bool:
+    """Tell if a module of a library is compiled; NumPy's and Python's own are not meant."""
+    root = module.partition(".")[0]
+    if root in sys.stdlib_module_names or root == "numpy":
+        return False
+    path = getattr(sys.modules.get(module), "__file__", None) or ""
+    return path.endswith(tuple(EXTENSION_SUFFIXES))
 
 
 def find_import(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import text_for
+from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
 from .._core.numpy_facts import PLAIN, is_writable
 from .._core.pytree import SNAPSHOTS
@@ -39,7 +39,7 @@ class Array(Tensor):
         return np.array, (self.level.convert(self, "pickle.dumps"),)
 
     def __str__(self) -> str:
-        return text_for(self, str) or str(view_of(self).snapshot())
+        return ADOPTED.text_for(self, str) or str(view_of(self).snapshot())
 
     _value = property(lambda self: view_of(self).snapshot())  # type: ignore[assignment]
 

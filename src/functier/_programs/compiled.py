@@ -16,7 +16,7 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
 from .._core.keywords import checks_keywords
-from .._core.observers import LEVELS
+from .._core.observers import EVENTS
 from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.reached import reached_from
 from .._core.tensor import Tensor
@@ -32,6 +32,8 @@ from .misses import LIMIT, Misses
 from .outside import Unwatched
 from .program import Program
 from .trace import record
+
+LEVELS = EVENTS["level"]
 
 MOST = 16
 """So many programs of one function are kept."""

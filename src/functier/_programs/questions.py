@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import GLOBALS, ClassAttribute
+from .._core.adopted import ADOPTED, ClassAttribute
 from .._core.tensor import Tensor
 from .._cpython.frames import caller_of, current_frame, file_at, globals_at
 from .graph import Guard
@@ -32,7 +32,7 @@ class RecordedClass(ClassAttribute):
             return self
         names = globals_at(current_frame(1))
         adopted: Any = vars(ClassAttribute).get("__get__")
-        if adopted is not None and id(names) in GLOBALS:
+        if adopted is not None and id(names) in ADOPTED:
             return adopted(self, x, owner, names)
         level = x.level
         if not level.guards or is_internal(names.get("__name__", "")):  # or it has ended
@@ -44,14 +44,14 @@ class RecordedClass(ClassAttribute):
 def text_of(x: Any, how: str, *spec: str) -> str:
     """Return a text of a tensor: the answer of its value, or a description."""
     level = x.level
-    if level.guards and not (GLOBALS and is_of_adopted(current_frame(2))):
+    if level.guards and not (ADOPTED and is_of_adopted(current_frame(2))):
         return level.text(x, how, *spec)
     return getattr(Tensor, f"__{how}__")(x, *spec)
 
 
 def is_of_adopted(frame: Any) -> bool:
     """Tell if the code of the user's that has led to a frame is adopted."""
-    while frame is not None and id(globals_at(frame)) not in GLOBALS:
+    while frame is not None and id(globals_at(frame)) not in ADOPTED:
         if home_of(file_at(frame)) == "user":
             return False
         frame = caller_of(frame)

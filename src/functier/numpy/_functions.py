@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import text_for
+from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
 from .._core.numpy_facts import is_writable
-from .._core.observers import CALLS
+from .._core.observers import EVENTS
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
@@ -33,6 +33,7 @@ from ._testing import call_with_values
 
 ndarray = np.ndarray
 ambient = AMBIENT.get
+CALLS = EVENTS["call"]
 
 
 def make_twin(
@@ -266,7 +267,7 @@ def _with_number(func: Callable, n: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _write(func: Callable, a: Any, *args: Any, **options: Any) -> Any:
     form = functools.partial(func, *args, **options)
-    return (isinstance(a, Tensor) and text_for(a, form)) or form(a)
+    return (isinstance(a, Tensor) and ADOPTED.text_for(a, form)) or form(a)
 
 
 INSIDE: dict[Callable, Callable] = {

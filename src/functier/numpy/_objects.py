@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.border import _describe_object_array, has_tensors
+from .._core.border import describe_objects, has_tensors
 from .._core.errors import ConversionError
 from .._core.root import classes_in, tree_map
 from .._core.subclasses import OVER_TENSORS
@@ -41,7 +41,7 @@ class Objects(np.ndarray):
         kinds = [x.dtype if isinstance(x, Tensor) else np.asarray(x).dtype for x in self.flat]
         if any([np.ndim(x) for x in self.flat]) or not all([k.kind in "biufc" for k in kinds]):
             raise ConversionError(
-                f"the operand of an operation {_describe_object_array(self)}", named=True
+                f"the operand of an operation {describe_objects(self)}", named=True
             )
         return self.astype(np.result_type(*kinds) if kinds else float)
 

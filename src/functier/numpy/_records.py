@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import method_for_caller
+from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.root import classes_in
@@ -163,10 +163,10 @@ class Records:
 
     def item(self, *args: Any) -> tuple:
         one = self[args if len(args) > 1 else args[0]] if args else self
-        return _numbers(one, method_for_caller("item"))
+        return _numbers(one, ADOPTED.method_for_caller("item"))
 
     def tolist(self) -> Any:
-        return _numbers(self, method_for_caller("item"))
+        return _numbers(self, ADOPTED.method_for_caller("item"))
 
     # ---- NumPy's protocols ----
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import method_for_caller, text_for
+from .._core.adopted import ADOPTED
 from .._core.methods import METHODS, is_of_memory
 from .._core.numpy_facts import UFUNC_OF
 from .._core.root import dispatch_lists, opts_out, tree_map
-from .._core.subclasses import KEPT, MAKERS, OVER_TENSORS
+from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor, canonical
 from .._cpython.descriptors import Slot
 from .._cpython.functions import cells_of, copy_of_function
@@ -81,7 +81,7 @@ def tensor_of(x: Any) -> Any:
     kind = type(x)
     if kind in OVER_TENSORS:
         return x.functier_tensor
-    return np.asarray(x) if kind in MADE or kind in KEPT else x
+    return np.asarray(x) if kind in MADE or kind in OVER_TENSORS.kept else x
 
 
 def _probe(x: Any) -> Any:
@@ -91,7 +91,7 @@ def _probe(x: Any) -> Any:
         made = np.array(example(x.functier_tensor)).view(probe_class(x.__class__))
         made.source = x
         return made
-    if kind in MADE or kind in KEPT:
+    if kind in MADE or kind in OVER_TENSORS.kept:
         made = np.array(x).view(probe_class(kind))
         made.source = view_over(np.asarray(x), kind, x)
         return made
@@ -115,7 +115,7 @@ def view_over(x: Any, kind: type, source: Any = None) -> Any:
     return instance_of(x[...], kind, x if source is None else source)
 
 
-MAKERS.append(view_over)
+OVER_TENSORS.makers.append(view_over)
 
 
 # ---- the classes ----
@@ -214,7 +214,7 @@ class Instance:
         return instance_of(tensor_of(array), self.__class__, self)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        if method_for_caller("item"):  # adopted code takes the tensor
+        if ADOPTED.method_for_caller("item"):  # adopted code takes the tensor
             return self.functier_tensor if dtype is None else self.functier_tensor.astype(dtype)
         return self.functier_tensor.__array__(dtype, copy)
 
@@ -310,21 +310,23 @@ class Instance:
         return complex(self.functier_tensor)
 
     def __format__(self, spec: str) -> str:
-        asked = text_for(self, str, spec)
+        asked = ADOPTED.text_for(self, str, spec)
         return format(self.functier_tensor, spec) if asked is None else asked
 
     def __str__(self) -> str:
-        return text_for(self, str) or repr(self)
+        return ADOPTED.text_for(self, str) or repr(self)
 
     def __repr__(self) -> str:
-        return text_for(self, repr) or f"{self.__class__.__name__}({self.functier_tensor!r})"
+        return (
+            ADOPTED.text_for(self, repr) or f"{self.__class__.__name__}({self.functier_tensor!r})"
+        )
 
     def item(self, *args: Any) -> Any:
-        method = method_for_caller("item") or type(self.functier_tensor).item
+        method = ADOPTED.method_for_caller("item") or type(self.functier_tensor).item
         return method(self.functier_tensor, *args)
 
     def tolist(self) -> Any:
-        method = method_for_caller("tolist") or type(self.functier_tensor).tolist
+        method = ADOPTED.method_for_caller("tolist") or type(self.functier_tensor).tolist
         return method(self.functier_tensor)
 
 
