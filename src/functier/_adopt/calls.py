@@ -21,7 +21,7 @@ from .. import numpy as fnp
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from .._cpython.frames import current_frame, globals_at, method_at
-from .._levels.raised import run_raised_apart
+from .._levels.raised import Outcomes
 from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
 from ..numpy._objects import Objects
@@ -104,7 +104,7 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
             error = _error_of(convert, values[bad].flat[0])
             kept = stop_gradient(x)
             fits = np.greater_equal(kept, -LARGEST) & np.less(kept, LARGEST)
-            run_raised_apart(fits, f"{convert.__name__}(x)", error)
+            Outcomes.run_apart(fits, f"{convert.__name__}(x)", error)
             raise error
         if shares(x, whole):
             return convert(values.flat[0])

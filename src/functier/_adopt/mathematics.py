@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._levels.raised import run_raised_apart
+from .._levels.raised import Outcomes
 from .._transforms.stop_gradient import stop_gradient
 from .calls import as_int
 from .values import (
@@ -62,7 +62,7 @@ def _check(func: Callable, numbers: list, y: Any) -> None:
             wanted = func(*given)
         except Exception as error:
             same = [np.equal(stop_gradient(x), v) | (v != v) for x, v in zip(numbers, given)]
-            run_raised_apart(np.all(np.stack(same), axis=0), f"math.{func.__name__}", error)
+            Outcomes.run_apart(np.all(np.stack(same), axis=0), f"math.{func.__name__}", error)
             raise
         if wanted != found and not (math.isnan(wanted) and math.isnan(found)):
             raise ArithmeticError(

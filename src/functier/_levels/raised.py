@@ -43,8 +43,24 @@ class Outcomes:
     def raise_error(self, raised: Any, name: str) -> None:
         """Raise the first error, or have the examples of a tensor like `raised` run apart."""
         assert self.error is not None
-        run_raised_apart(raised, name, self.error)
+        self.run_apart(raised, name, self.error)
         raise self.error
+
+    @staticmethod
+    def run_apart(raised: Any, name: str, error: Exception) -> None:
+        """Have examples run apart where `raised`, a tensor of theirs, differs; else return."""
+        varying = varying_levels(raised, int) if isinstance(raised, Tensor) else []
+        if varying:
+            level = varying[0].level
+            refusal = level.refusal(
+                DataDependentError,
+                f"{name} raises {type(error).__name__} for some examples alone, and the function "
+                f"goes on with all of them; write numpy.where for the values that raise, or "
+                f"vmap(..., branches='split') to run groups of examples apart",
+            )
+            refusal.of = error  # where nobody catches that, it is the function's
+            with suppress(LevelError):
+                level.run_apart(varying, refusal)
 
 
 def raise_of_examples(
@@ -63,26 +79,10 @@ def raise_of_examples(
     for index in np.ndindex(*batch):
         with suppress(LevelError):  # a refusal is none of the function's errors
             outcomes.of(index, run, [_example(v, index) for v in values])
-    run_raised_apart(level.wrap(outcomes.raised), name, error)
+    outcomes.run_apart(level.wrap(outcomes.raised), name, error)
 
 
 def _example(v: Value, index: tuple) -> Value:
     if np.ndim(v) < len(index):
         return v
     return v[tuple([i if n > 1 else 0 for i, n in zip(index, np.shape(v))])]
-
-
-def run_raised_apart(raised: Any, name: str, error: Exception) -> None:
-    """Have examples run apart where `raised`, a tensor of theirs, differs; else return."""
-    varying = varying_levels(raised, int) if isinstance(raised, Tensor) else []
-    if varying:
-        level = varying[0].level
-        refusal = level.refusal(
-            DataDependentError,
-            f"{name} raises {type(error).__name__} for some examples alone, and the function goes "
-            f"on with all of them; write numpy.where for the values that raise, or "
-            f"vmap(..., branches='split') to run groups of examples apart",
-        )
-        refusal.of = error  # where nobody catches that, it is the function's
-        with suppress(LevelError):
-            level.run_apart(varying, refusal)

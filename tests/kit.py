@@ -1,0 +1,64 @@
+"""The kit: the private names of the kernel that the outer rooms take, by their modules.
+
+Rooms import `functier.protocol`, what functier exports, and these names. To add one, say in design
+note 18 why a room cannot do without.
+"""
+
+KIT = {
+    "_chunks.streams": "record_draws stream_here",
+    "_control.masks": "Surroundings bare narrow",
+    "_core.adopted": "ADOPTED ClassAttribute",
+    "_core.agreement": "agreed examples_of varying_levels",
+    "_core.ambient": "AMBIENT",
+    "_core.border": "check_leaf describe_objects has_tensors",
+    "_core.foreign": "dispatching register_result",
+    "_core.foreign_operators": "array_for_operator",
+    "_core.key_orders": "NAMESPACE",
+    "_core.keywords": "checks_keywords",
+    "_core.methods": "METHODS is_of_memory",
+    "_core.mirror": "Mirror",
+    "_core.numpy_facts": (
+        "PLAIN SPECIAL UFUNC_OF align dtype_of is_writable known_type name_of shape_of sum_to"
+    ),
+    "_core.observers": "EVENTS",
+    "_core.peers": "unknown_name",
+    "_core.pytree": (
+        "check_callable differing flatten instead_of is_value like name_of_function parts_of "
+        "paths"
+    ),
+    "_core.reached": "Generators reached_from",
+    "_core.root": "DISABLED classes_in dispatch_lists opts_out tree_map",
+    "_core.sharing": "sharing_of",
+    "_core.subclasses": "OVER_TENSORS",
+    "_core.table": "OPS find",
+    "_core.tensor": "canonical",
+    "_core.tracebacks": "leave",
+    "_core.types": "Function Shape Value",
+    "_core.unsettled": "is_finite",
+    "_levels.cotangents": "cast",
+    "_levels.life": "run",
+    "_levels.lineage": "levels_of",
+    "_levels.memory": "meet meeting",
+    "_levels.raised": "Outcomes",
+    "_levels.stores": "LevelStore",
+    "_levels.stretch": "Stretch",
+    "_mutation.array": "Array array_of is_array settle was_written",
+    "_mutation.layouts": "may_meet window_of",
+    "_mutation.lending": "lend",
+    "_mutation.out": "plain_arguments",
+    "_rules.axes": "as_array as_rows is_known_false normalize",
+    "_rules.constructors": "check_values reduction_vmap",
+    "_rules.elementwise": "softmax_share",
+    "_rules.fft": "declare_transform",
+    "_rules.indexing": "add_at fill_holes getitem place read_at",
+    "_rules.linalg.contract": "conj ensure_array",
+    "_rules.linalg.factorization": "adjoint reciprocal",
+    "_rules.linalg.lstsq": "least_squares",
+    "_rules.velocities": "beta_velocities gamma_velocity",
+    "_transforms.points": "Point Settings",
+    "modes._asking": "ask_through",
+    "random._sampling": "Seed",
+}  # fmt: skip
+"""The names of each module, which `tests/project/test_kit.py` compares with what the rooms take."""
+
+NAMES = {f"functier.{module}.{name}" for module, names in KIT.items() for name in names.split()}
