@@ -86,7 +86,8 @@ def need(*wanted: Fact) -> None:
 @fact(
     "2.1",
     says="sys._getframe(n) is the frame of the n-th caller, and leads to its code and its globals",
-    without="messages name no line; a level is no context manager, and no module is adopted",
+    without="messages name no line; a level is no context manager, a tensor has no len(), and no "
+    "module is adopted",
 )
 def callers() -> bool:
     frame: Any = sys._getframe(0)
