@@ -215,8 +215,37 @@ def leak():
     return len(held)
 
 
-def parts_in_processes():
-    """What is sent to another process."""
+def conversion():
+    return ft.vmap(float)(X)
+
+
+def text_by_an_operator():
+    return ft.grad(lambda x: x * len("%.3f" % x))(2.0)  # noqa: UP031
+
+
+def shuffled():
+    def f(x):
+        np.random.default_rng(0).shuffle(x)
+        return x
+
+    return ft.vmap(f)(np.outer(X, X))
+
+
+def found_nan():
+    with ft.debug.debug_nans():
+        return ft.grad(lambda x: np.sum(np.log(x) * 0.0))(np.zeros(2))
+
+
+def unknown_name():
+    """Python's own error; with another text where that can be."""
+    try:
+        return ft.jit
+    except AttributeError as error:
+        return len("functier.compile") if "functier" in str(error) else str(error)
+
+
+def parts():
+    """A batch in parts."""
     return ft.vmap(lambda x: x * 2, chunk_size=2)(X)
 
 
@@ -304,7 +333,8 @@ PROGRAMS = {f.__name__: f for f in PROGRAMS if f is not without}
 
 
 REFUSALS = (
-    ft.LevelError, ft.UnsupportedError, ft.LeakError, RecursionError, NotImplementedError,
+    ft.LevelError, ft.UnsupportedError, ft.LeakError, ft.NonFiniteError, RecursionError,
+    NotImplementedError,
 )  # fmt: skip
 
 

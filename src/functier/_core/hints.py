@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from .._cpython.code import names_of
 from .._cpython.frames import (
     Frame,
     asking_frames,
+    code_at,
     file_at,
     function_at,
     globals_at,
@@ -29,7 +31,7 @@ from .._cpython.frames import (
     runs,
     variables_at,
 )
-from .._cpython.sources import line_of_source, node_at, root_of, value_of
+from .._cpython.sources import line_of_source, node_at, root_of, shows_place, value_of
 from .adopted import ADOPTED
 from .border import code_for_array, label_of
 from .imports import (
@@ -472,7 +474,9 @@ class Use:
 
 
 def calls_shuffle(frame: Frame) -> bool:
-    """Tell if `frame` is at a call of a function or method that is named ``shuffle``."""
+    """Tell if `frame` is at a call of a function or method that is named ``shuffle``, or may be."""
+    if not shows_place(frame):
+        return frame is None or "shuffle" in names_of(code_at(frame))
     try:
         node = node_at(frame)
     except Exception:  # where the source is not there

@@ -114,10 +114,3 @@ def start_of(function: Any) -> tuple[str, int]:
 def code_in(file: str, line: int) -> Code:
     """Return a code object that stands in a line of a file."""
     return code_in.__code__.replace(co_filename=file, co_firstlineno=line)
-
-
-# ---- kinds of code ----
-
-
-def is_of_generator(code: Code) -> bool:
-    return bool(code.co_flags & facts.GENERATORS)

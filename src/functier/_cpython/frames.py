@@ -91,9 +91,9 @@ def has_variable(frame: Frame, name: str) -> bool:
     return name in frame.f_code.co_varnames
 
 
-def instruction_at(frame: Frame) -> str:
+def instruction_at(frame: Frame | None) -> str:
     """Return the name of the instruction that a frame is at, or "" where it cannot be seen."""
-    if not facts.instructions.holds:
+    if frame is None or not facts.instructions.holds:
         return ""
     return opname[frame.f_code.co_code[frame.f_lasti]]
 
@@ -105,9 +105,9 @@ REMAINDERS = {
 }
 
 
-def computes_remainder(frame: Frame) -> bool:
+def computes_remainder(frame: Frame | None) -> bool:
     """Tell if a frame is at the operator ``%`` or ``%=``, as far as that can be seen."""
-    if not facts.instructions.holds:
+    if frame is None or not facts.instructions.holds:
         return False
     code, at = frame.f_code.co_code, frame.f_lasti
     return code[at] == BINARY and code[at + 1] in REMAINDERS

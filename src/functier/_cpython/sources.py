@@ -148,6 +148,11 @@ def _parse(source: str) -> ast.Module | None:
         return None
 
 
+def shows_place(frame: Frame | None) -> bool:
+    """Tell if the place of a frame can be seen, where it has a source."""
+    return frame is not None and facts.positions.holds
+
+
 def nodes_at(frame: Frame) -> list[Any]:
     """Return the statements and expressions around the place of a frame, outermost first."""
     if not facts.positions.holds:
