@@ -366,7 +366,7 @@ FAULTS = {
     "any format has many digits": (texts, "_digits", lambda spec, x: 99, NUMBERS["read"]),
     "any class is plain": (texts, "PLAIN", ANY, NOT_FOLLOWED["a class of its own"]),
     "any keyword": (texts, "WORDS", ("file",), NOT_FOLLOWED["to a stream"]),
-    "no folded format": (texts, "opname", ["NOP"] * 256, SHOWN["printed"]),
+    "no folded format": (texts, "instruction_at", lambda frame: "NOP", SHOWN["printed"]),
 }  # fmt: skip
 WAYS_OF_FAULTS = [
     'f"{x}"',
