@@ -769,7 +769,7 @@ def test_among_too_many_objects_all_that_exist_are_looked_at(most, monkeypatch):
 def test_a_draw_that_is_not_seen_is_found(fault, monkeypatch):
     f = NUMPYS_DRAWS["no seed" if fault == "heard" else "in a dict"]
     place, name, blind = {
-        "reached": (reached.gc, "get_referents", lambda x: []),
+        "reached": (reached, "parts_of", lambda x: []),
         "heard": (streams, "hears_requests", lambda found: lambda *given: None),
         "told": (streams, "_is_shared", lambda generator: True),
     }[fault]
