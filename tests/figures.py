@@ -3,10 +3,9 @@
 ``python tests/figures.py`` prints them, ``--base REV`` shows those of another revision in brackets
 where they differ, and ``--json`` prints data. All files of Python count, generated ones, too.
 
-A name of the kernel is one that a file of another room imports from a module of `KERNEL`, or reads
-from such a module that it imports as a whole. The rules are such a room: they use the kernel as
-the others do. The front doors are not: they hand on what is public. Where two modules have a name,
-it counts once in the total. Names are public if they are in ``functier.__all__``.
+A name of the kernel is one that a file of `ROOMS` imports from another module of functier, or reads
+from such a module that it imports as a whole. Those that functier exports do not count, from
+whichever module they come, and neither do those of `_cpython`, which knows nothing of functier.
 
 A room is on the floor above the highest room that it imports from. The front door `__init__`,
 which imports from most rooms, has none.
@@ -34,8 +33,8 @@ from pathlib import Path
 from sources import Package, count, is_document, parsed, room, statements, tree_of
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNEL = {"_core", "_levels", "_transforms"}
-FRONT_DOORS = {"__init__", "errors"}
+ROOMS = {"_programs", "_machine", "_sparse", "numpy", "_adopt", "scipy", "optim", "nn"}
+"""The rooms outside of the kernel: they use it by what is public, and by the kit of `kit`."""
 
 PARTS = {"_value": {"._value"}, "_extra": {"._extra"}}
 """The two parts of a tensor, which belong to the levels."""
@@ -153,31 +152,51 @@ def sizes(folder: Path, parse: Callable = ast.parse, loose: str = "") -> tuple[T
 
 
 def kernel_names(package: Package) -> dict[str, set[str]]:
-    """Return the names of the kernel that each room outside takes."""
+    """Return the names of the kernel that each room outside takes, public ones among them."""
     modules = {f"functier.{package.name_of(p)}".removesuffix(".__init__") for p in package.files}
-    rooms = {room(name) for name in modules} - KERNEL - FRONT_DOORS
     return {
         name: {n for path in package.files_of(name) for n in _kernel_names(package, path, modules)}
-        for name in rooms
+        for name in sorted({room(module) for module in modules} & ROOMS)
     }
 
 
 def _kernel_names(package: Package, path: Path, modules: set[str]) -> Iterator[str]:
-    whole, tree = set(), tree_of(path)
+    whole, tree = {}, tree_of(path)
     for node in statements(tree):
         if isinstance(node, ast.ImportFrom):
             origin = ".".join(package.origin(path, node))
             for a in node.names:
                 name = f"{origin}.{a.name}"
-                if not name.startswith("functier.") or room(name) not in KERNEL:
+                if not origin.startswith("functier") or room(name) in {*ROOMS, "_cpython"}:
                     continue
                 if name in modules:
-                    whole.add(a.asname or a.name)
+                    whole[a.asname or a.name] = name
                 else:
-                    yield a.name
+                    yield name
     for node in ast.walk(tree) if whole else ():
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in whole:
-            yield node.attr
+            yield f"{whole[node.value.id]}.{node.attr}"  # type: ignore[attr-defined]
+
+
+PUBLIC = """
+import functier, importlib
+doors = "protocol", "errors", "modes", "overrides", "random", "debug", "testing"
+doors = [functier, *[importlib.import_module(f"functier.{{name}}") for name in doors]]
+public = {{id(getattr(door, name)) for door in doors for name in door.__all__}}
+for name in {names}:
+    module, _, name = name.rpartition(".")
+    if id(getattr(importlib.import_module(module), name)) in public:
+        print(f"{{module}}.{{name}}")
+"""
+"""A program that prints the names among `names` whose objects functier exports."""
+
+
+def kit_names(package: Package) -> dict[str, set[str]]:
+    """Return the names of the kernel that each room takes, but for those that are public."""
+    taken = kernel_names(package)
+    names = sorted(set().union(*taken.values()))
+    public = set(run(package.folder.parents[1], PUBLIC.format(names=names)).split())
+    return {name: own - public for name, own in taken.items()}
 
 
 def floors(package: Package, rooms: Iterable[str]) -> dict[str, int]:
@@ -208,23 +227,21 @@ def import_time(root: Path, module: str) -> float:
 def figures(root: Path) -> dict[str, Table]:
     """Return the tables of a checkout."""
     package = Package(root / "src" / "functier")
-    public = set(run(root, "import functier; print(*functier.__all__)").split())
     rooms, lengths = sizes(package.folder, parsed)
     tests, lengths_of_tests = sizes(root / "tests", loose="(files)")
     floor = floors(package, rooms.keys() - {"__init__"})
     rooms = {name: rooms[name] for name in sorted(rooms, key=lambda n: (floor.get(n, 99), n))}
-    taken, cpython = kernel_names(package), {}
+    taken, cpython = kit_names(package), {}
     for name, row in rooms.items():
         facts = Counter(k for path in package.files_of(name) for k in kinds(tree_of(path)))
         row |= {"floor": floor[name]} if name in floor else {}
         row |= {part: facts[part] for part in PARTS} if name != "_levels" else {}
         if name in taken:
-            row |= {"kernel names": len(taken[name]), "not public": len(taken[name] - public)}
+            row["kernel names"] = len(taken[name])
         if facts.keys() & CPYTHON:
             cpython[name] = {kind: facts[kind] for kind in CPYTHON}
             cpython[name]["all"] = sum(cpython[name].values())
     every, top = set().union(*taken.values()), max(floor.values())
-    shared = {"kernel names": len(every), "not public": len(every - public)}
     house = {
         "rooms that are folders": sum((package.folder / name).is_dir() for name in rooms),
         "floors": top,
@@ -234,7 +251,7 @@ def figures(root: Path) -> dict[str, Table]:
         "import numpy, ms": import_time(root, "numpy"),
     }
     return {
-        "src": with_total(rooms, floor=top, **shared),
+        "src": with_total(rooms, floor=top, **{"kernel names": len(every)}),
         "tests": with_total(tests),
         "what only CPython promises": with_total(cpython),
         "house": {name: {"": n} for name, n in house.items()},

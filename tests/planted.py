@@ -68,7 +68,7 @@ def running(rows, checks_of, plant):
     return found
 
 
-RULES = "functier._rules.", "functier.scipy._rules."
+RULES = "functier._rules.", "functier.scipy._rules.", "functier.nn._operations"
 
 
 def home_of(func):
@@ -85,6 +85,7 @@ def home_of(func):
 def room_of(func):
     """Return the folder of the rules of a function, or the module where it is in none."""
     home = home_of(func).replace("scipy._rules.", "_rules.scipy.")
+    home = home.replace("nn._operations", "_rules.neural")
     folder, _, file = home.removeprefix("functier._rules.").rpartition(".")
     return folder or file
 

@@ -41,6 +41,7 @@ ROOMS = {
         "_core _rules _levels _mutation _transforms errors protocol _registry ops __init__",
         "tests/core tests/rules tests/levels tests/mutation tests/transforms",
     ),
+    "the interpreter": Room("_cpython", "tests/cpython"),
     "loops and conditions": Room("_control", "tests/control"),
     "custom rules": Room("_custom overrides", "tests/custom tests/overrides"),
     "parts of batches": Room("_chunks", "tests/chunks"),

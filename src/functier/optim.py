@@ -13,10 +13,10 @@ import numpy as np
 from ._core.border import check_leaf
 from ._core.numpy_facts import dtype_of, shape_of
 from ._core.peers import unknown_name
-from ._core.pytree import describe, flatten, instead_of, is_value, paths, same_structure, unflatten
+from ._core.pytree import differing, flatten, instead_of, is_value, paths
 from ._core.tensor import Tensor
-from ._core.types import PyTree, Structure, Value
-from ._levels.cotangents import cast, is_inexact
+from ._core.types import PyTree, Value
+from ._levels.cotangents import cast
 
 __all__ = ["AdamState", "adam", "adam_init", "momentum", "momentum_init"]
 
@@ -56,7 +56,7 @@ def momentum_init(params: PyTree) -> PyTree:
     {'w': array([0., 0.])}
     """
     leaves, structure = _parameters("momentum_init", params)
-    return unflatten(structure, [np.zeros(shape_of(p), dtype_of(p)) for p in leaves])
+    return structure.unflatten([np.zeros(shape_of(p), dtype_of(p)) for p in leaves])
 
 
 def momentum(
@@ -139,7 +139,7 @@ def momentum(
         v = keep * v + g
         kept.append(v)
         moved.append(p - rate * (keep * v + g if nesterov else v))
-    return unflatten(structure, moved), unflatten(structure, kept)
+    return structure.unflatten(moved), structure.unflatten(kept)
 
 
 class AdamState(NamedTuple):
@@ -187,7 +187,7 @@ def adam_init(params: PyTree) -> AdamState:
     leaves, structure = _parameters("adam_init", params)
     mean = [np.zeros(shape_of(p), dtype_of(p)) for p in leaves]
     square = [np.zeros(shape_of(p), _real(p)) for p in leaves]
-    return AdamState(0, unflatten(structure, mean), unflatten(structure, square))
+    return AdamState(0, structure.unflatten(mean), structure.unflatten(square))
 
 
 def adam(
@@ -305,14 +305,14 @@ def adam(
         moved.append(p - r * m / (_root(s) / c + e))
         kept_means.append(m)
         kept_squares.append(s)
-    new = AdamState(step, unflatten(structure, kept_means), unflatten(structure, kept_squares))
-    return unflatten(structure, moved), new
+    new = AdamState(step, structure.unflatten(kept_means), structure.unflatten(kept_squares))
+    return structure.unflatten(moved), new
 
 
 # ---- arguments ----
 
 
-def _parameters(label: str, params: PyTree) -> tuple[list, Structure]:
+def _parameters(label: str, params: PyTree) -> tuple[list, Any]:
     """Return the leaves of the parameters, checked, and their structure."""
     leaves, structure = flatten(params, label, "params")
     for i, p in enumerate(leaves):
@@ -324,7 +324,7 @@ def _parameters(label: str, params: PyTree) -> tuple[list, Structure]:
                 f"{instead_of(p)}"
             )
         check_leaf(label, lambda i=i: paths(params, "params")[i], p)
-        if not is_inexact(p):
+        if dtype_of(p).kind not in "fc":
             where = paths(params, "params")[i]
             convert = f"float({where})" if type(p) in (int, bool) else f"{where}.astype(float)"
             raise TypeError(
@@ -335,7 +335,7 @@ def _parameters(label: str, params: PyTree) -> tuple[list, Structure]:
 
 
 def _matched(
-    label: str, params: PyTree, leaves: list, structure: Structure, tree: PyTree, name: str,
+    label: str, params: PyTree, leaves: list, structure: Any, tree: PyTree, name: str,
     real: bool = False,
 ) -> list:  # fmt: skip
     """Return the leaves of an argument that goes with `params`, in the dtypes of these.
@@ -343,11 +343,12 @@ def _matched(
     With `real` they have the real dtypes of complex parameters.
     """
     found, own = flatten(tree, label, name)
-    if (own != structure or len(found) != len(leaves)) and not same_structure(params, tree):
-        raise ValueError(
-            f"{label}: {name} has the structure {describe(tree)}, and params has "
-            f"{describe(params)}; {_advice(label, name)}"
-        )
+    if own != structure or len(found) != len(leaves):
+        if texts := differing(tree, params):
+            raise ValueError(
+                f"{label}: {name} has the structure {texts[0]}, and params has {texts[1]}; "
+                f"{_advice(label, name)}"
+            )
     matched = []
     for i, (p, x) in enumerate(zip(leaves, found)):
         dtype = _real(p) if real else dtype_of(p)

@@ -11,13 +11,13 @@ first meets a function without a rule.
 A kind of level is a subclass of `Level`. `run` calls a function at a new level of it.
 """
 
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeVar
 
 from ._core.op import Call, Op
 from ._core.rule import Rule
 from ._core.types import Value
+from ._cpython.frames import current_frame
 from ._levels import level, life, stores
 from ._rules.constructors import (
     composite,
@@ -98,7 +98,7 @@ class Level(level.Level):
     differentiates: ClassVar[level.Direction | None] = None
     records: ClassVar[bool] = False
     guards: ClassVar[bool] = False
-    store = stores.RecordStore  # a write makes a new tensor by operations of the level
+    store: ClassVar[Any] = stores.RecordStore  # a write makes a tensor by operations
     cls: Any
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -155,5 +155,5 @@ def run(kind: type[Level], label: str, leaves: Iterable, body: Callable[[Any], T
     >>> run(Level, "empty", [], lambda level: issubclass(level.cls, functier.Tensor))
     True
     """
-    made = kind.prepare(label, "dead", sys._getframe(1), leaves)
+    made = kind.prepare(label, "dead", current_frame(1), leaves)
     return life.run(made, lambda at, _: body(at))

@@ -8,7 +8,8 @@ import importlib.util
 import numpy as np
 import pytest
 
-from functier._adopt.call_sites import Names, loads_in, rewrite
+from functier._cpython.call_sites import Names, rewrite
+from functier._cpython.code import loads_in
 
 CALLED = {
     "float",

@@ -10,7 +10,8 @@ from adopt_support import importable, module_of, write
 
 import functier as ft
 from differences import check
-from functier._adopt import bindings, call_sites
+from functier._adopt import bindings
+from functier._cpython import call_sites
 
 HEAD = """
 import collections, functools, math, numbers

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.tracebacks import OWN
+from functier._cpython.frames import FILES
 
 XS = np.ones((4, 3))
 
@@ -32,7 +32,7 @@ def raised(call, *args):
 def names(error):
     """The functions in a traceback, without those before the call in `raised`."""
     found = traceback.extract_tb(error.__traceback__)
-    assert not [f for f in found if f.filename.startswith(OWN)], found
+    assert not [f for f in found if f.filename.startswith(FILES)], found
     return [f.name for f in found[1:]]
 
 
@@ -267,7 +267,7 @@ def test_the_frames_can_be_shown(monkeypatch):
         shown = traceback.extract_tb(raised(ft.grad(wrong), XS[0]).__traceback__)
         with ft.debug.full_tracebacks(False):
             names(raised(ft.grad(wrong), XS[0]))
-    assert any(f.filename.startswith(OWN) for f in shown)
+    assert any(f.filename.startswith(FILES) for f in shown)
     names(raised(ft.grad(wrong), XS[0]))
     monkeypatch.setenv("FUNCTIER_TRACEBACKS", "full")
     with pytest.raises(AssertionError):

@@ -84,7 +84,7 @@ def test_a_python_without_the_private_table_of_operators():
     program = """
 import dis, opcode
 signs = [sign for _, sign in vars(opcode).pop("_nb_ops")]
-from functier._core.adopted import REMAINDERS
+from functier._cpython.frames import REMAINDERS
 print(*[signs[i] for i in sorted(REMAINDERS)])
 """
     done = subprocess.run(

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from functier._cpython import addresses
 from functier._machine.calls import abi, builtin, wrapper
 from functier._machine.calls.builtin import Signature, make_builtin
 from functier._machine.compiler import engine
@@ -365,13 +366,14 @@ def test_other_layouts_are_noticed(monkeypatch, name, check):
 def test_a_process_without_builtins_says_why(monkeypatch):
     assert abi.functions_hold()
     assert builtin.supported() == ""
-    for name, value, message in (
-        ("arrays_hold", lambda: False, "arrays"), ("numbers_hold", lambda: False, "numbers"),
-        ("functions_hold", lambda: False, "functions"),
-        ("sysconfig", type("none", (), {"get_config_var": lambda name: 1}), "lock"),
-    ):  # fmt: skip
+    for module, name, value, message in (
+        (abi, "arrays_hold", lambda: False, "arrays"),
+        (abi, "numbers_hold", lambda: False, "numbers"),
+        (abi, "functions_hold", lambda: False, "functions"),
+        (addresses, "sysconfig", type("none", (), {"get_config_var": lambda name: 1}), "lock"),
+    ):
         with monkeypatch.context() as patch:
-            patch.setattr(abi, name, value)
+            patch.setattr(module, name, value)
             assert message in abi.reason.__wrapped__()
             patch.setattr(abi, "reason", abi.reason.__wrapped__)
             with pytest.raises(RuntimeError, match=message):

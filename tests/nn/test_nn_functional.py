@@ -11,7 +11,7 @@ import functier as ft
 import functier.nn.functional as F
 from functier import grad, hessian, jacfwd, jacrev, jvp, nn, vmap
 from functier._core.table import OPS
-from functier._rules import neural
+from functier.nn import _operations as neural
 from functier.nn import init
 from functier.testing import check_grads
 from support import close, equal

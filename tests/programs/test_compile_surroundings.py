@@ -19,7 +19,8 @@ import functier as ft
 import functier.numpy as fnp
 from functier import random as ftr
 from functier._core.ambient import AMBIENT
-from functier._programs.rewritten import Swaps, original
+from functier._cpython.swaps import Swaps, original
+from functier._programs.rewritten import rewritten
 from nets.programs import difference
 from support import HANG
 
@@ -71,7 +72,7 @@ def test_code_that_is_given_to_a_function_while_it_is_traced():
     def g(x):
         return 2 * x
 
-    swaps = Swaps()
+    swaps = Swaps(rewritten)
     swaps.prepare(f)
     swaps.prepare(g)
     try:

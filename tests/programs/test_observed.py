@@ -15,10 +15,10 @@ import types
 
 import pytest
 
-from functier._programs import assembly
-from functier._programs import observed as module
-from functier._programs.observed import MISSING, Events, observed
-from functier._programs.stacks import ENDS
+from functier._cpython import assembly
+from functier._cpython import observed as module
+from functier._cpython.observed import MISSING, Events, observed
+from functier._cpython.stacks import ENDS
 
 NAMES = [name for name in vars(Events) if not name.startswith("_")]
 

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import functier as ft
+from figures import CPYTHON, kind_of, uses
+from functier import protocol
 from functier._core.root import RootLevel
 from functier._core.sharing import MEMORY
 from functier._levels.ended import EndedLevel
@@ -23,15 +25,16 @@ from sources import Package, count, room, tree_of
 PACKAGE = Path(ft.__file__).parent
 SOURCES = Package(PACKAGE)
 FILES, name_of, imports = SOURCES.files, SOURCES.name_of, SOURCES.imports
-SCIPY = PACKAGE / "scipy" / "_rules"
+SCIPY, NETWORKS = PACKAGE / "scipy" / "_rules", PACKAGE / "nn" / "_operations.py"
 RULES = sorted(path for folder in (PACKAGE / "_rules", SCIPY) for path in folder.rglob("*.py"))
+RULES.append(NETWORKS)
 
 
 # ---- imports go one way ----
 
 ORDER = [
-    "_core", "errors", "_rules", "_mutation", "_levels", "protocol", "_chunks", "_transforms",
-    "_tracing", "_programs", "_machine", "debug",
+    "_cpython", "_core", "errors", "_rules", "_mutation", "_levels", "protocol", "_chunks",
+    "_transforms", "_tracing", "_programs", "_machine", "debug",
     "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
     "_adopt", "scipy", "optim", "nn", "testing", "__init__",
 ]  # fmt: skip
@@ -109,13 +112,15 @@ def test_few_private_modules_are_loose():
 @each("path", RULES, ids=name_of)
 def test_rules_import_numpy_the_record_and_other_rules_only(path):
     names = "errors", "foreign", "numpy_facts", "op", "rule", "sharing", "table", "types"
-    names += "unsettled", "zeros"
+    names += "numpy_private", "unsettled", "zeros"
     allowed = {f"functier._core.{name}" for name in names}
     allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
 
     packages = {"numpy", *sys.stdlib_module_names}
-    if SCIPY in path.parents:  # imported where SciPy is, and declared as by a package outside
+    if SCIPY in path.parents:  # imported where SciPy is
         packages.add("scipy")
+        allowed |= {"functier._cpython.code", "functier.scipy._private"}
+    if PACKAGE / "_rules" not in path.parents:  # declared as by a package outside
         allowed.add("functier.protocol")
 
     for module in imports(path):
@@ -179,6 +184,13 @@ def test_only_the_table_and_the_package_import_by_a_name():
 
 def functions(tree):
     return [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
+
+
+@each("path", FILES, ids=name_of)
+def test_one_room_knows_what_only_cpython_promises(path):
+    """The others ask it, and it says what happens where an interpreter has no such thing."""
+    if room(f"functier.{name_of(path)}") != "_cpython":
+        assert [name for name in uses(tree_of(path)) if kind_of(name) in CPYTHON] == []
 
 
 # ---- rules stay inside the protocol ----
@@ -440,6 +452,7 @@ def test_each_kind_states_all_facts():
     assert classes_of_levels() >= KINDS
     kinds = {kind.__name__: kind for kind in (RootLevel, EndedLevel)}
     kinds |= {kind.__name__: kind for kind in Level.__subclasses__()}
+    kinds |= {k.__name__: k for k in protocol.Level.__subclasses__() if k.__name__ in KINDS}
     stated = {name: [vars(kind)[fact] for fact in FACTS] for name, kind in kinds.items()
               if name in {*KINDS, "RootLevel", "EndedLevel"}}  # fmt: skip
 

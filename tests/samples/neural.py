@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from functier._rules import neural
+from functier.nn import _operations as neural
 
 from ._row import integers, normal, row
 

@@ -22,8 +22,8 @@ from sparse_support import (
 
 import functier as ft
 from functier._sparse import probing as _probing
-from functier._sparse import products as _products
 from functier._sparse.colouring import Pattern
+from functier._transforms import points as _products
 from support import close, equal, loss, model, raises
 
 

@@ -12,13 +12,20 @@ from importlib import import_module
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
+from .._cpython import facts
+from .._cpython.frames import running_code
 from .bindings import Bindings
 from .compiled import COMPILER, adopt_compiled, compiler_lock, release_compiled
 from .contents import Others
 from .importing import Finder
 from .reach import Reach
-from .search import functions_of, import_name, running_code
+from .search import functions_of, import_name
 from .twins import load_twins
+
+NEEDED = (
+    facts.callers, facts.variables, facts.names, facts.objects, facts.referents,
+)  # fmt: skip
+"""What an interpreter has to tell of code that is adopted."""
 
 REFUSED = ("numpy", "functier", "builtins")
 
@@ -31,6 +38,7 @@ class Adoption:
     """Some adopted modules, until `undo` or the end of a ``with`` block."""
 
     def __init__(self, modules: list[ModuleType], dependencies: bool = True):
+        facts.need(*NEEDED)
         self.names = tuple(dict.fromkeys(import_name(m) for m in modules))
         self.modules: list[ModuleType] = []
         self.reach = Reach(self.names) if dependencies else None
@@ -73,8 +81,9 @@ class Adoption:
                     record.unbind(found[id(record.namespace)][0])
                 release_compiled(id(record.namespace) for record in last)
                 running = running_code()  # later than this, no call begins to run such code
-                for record in last:
-                    record.remove_aliases(running)
+                if running is not None:
+                    for record in last:
+                        record.remove_aliases(running)
 
     def __enter__(self) -> "Adoption":
         return self

@@ -3,19 +3,23 @@
 import warnings
 import weakref
 from collections.abc import Iterable
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from .._core.adopted import GLOBALS, RECORDS
+from .._core.adopted import GLOBALS
 from .._core.subclasses import KEPT
+from .._cpython.call_sites import Names, rewrite
+from .._cpython.code import Code, loads_in, names_of
+from .._cpython.functions import give_code, read_code
+from .._cpython.lookups import CodeTable, stored_globals
 from . import class_attribute
 from .caches import original_of_cached
-from .call_sites import CodeTable, Names, loads_in, rewrite, stored_globals
 from .compiled import LEFT, names_left
 from .contents import Contents, Others
 from .objects import forwarding
+from .search import RECORDS
 from .twins import (
     ALIASES,
     alias_of_call,
@@ -46,8 +50,8 @@ class Bindings:
         self.names: dict[str, tuple[Any, Any]] = {}  # before, and the twin
         self.had: set[str] = set()  # names that had a twin before
         self.aliases: set[str] = set()
-        self.codes: dict[int, tuple[CodeType, CodeType]] = {}  # of a new one: itself, the old one
-        self.made: dict[int, tuple[CodeType, CodeType]] = {}  # of an old one: itself, the new one
+        self.codes: dict[int, tuple[Code, Code]] = {}  # of a new one: itself, the old one
+        self.made: dict[int, tuple[Code, Code]] = {}  # of an old one: itself, the new one
         self.functions: dict[int, weakref.ref] = {}
         self.defaults: list[tuple[weakref.ref, str, Any, Any]] = []
         self.attributes: list[tuple[weakref.ref, str, Any, Any]] = []
@@ -77,7 +81,7 @@ class Bindings:
                 self.where = func.__qualname__
                 self._bind_defaults(func)
                 self.contents.bind_cells(func)
-            codes = [func.__code__ for func in functions]
+            codes = list(map(read_code, functions))
             if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
                 class_attribute.install()
             KEPT.add(np.matrix)
@@ -132,12 +136,12 @@ class Bindings:
                 (alias_of_call, alias_of_owner), (alias_of_number_call, alias_of_number_owner),
             )
         ]  # fmt: skip
-        fresh = [f for f in functions if id(f.__code__) not in self.codes]
+        fresh = [f for f in functions if id(read_code(f)) not in self.codes]
         for func in fresh:
-            names.stored |= stored_globals(func.__code__)
+            names.stored |= stored_globals(read_code(func))
         few.stored = names.stored
         for func in fresh:
-            code = func.__code__
+            code = read_code(func)
             if id(code) not in self.made:
                 try:
                     new = _rewritten(code, names, few)
@@ -152,15 +156,15 @@ class Bindings:
                     self._note_code(code, new)
             new = self.made[id(code)][1]
             if new is not code:
-                func.__code__ = new
+                give_code(func, new)
                 self.functions[id(func)] = weakref.ref(func)
 
-    def _note_code(self, code: CodeType, new: CodeType) -> None:
+    def _note_code(self, code: Code, new: Code) -> None:
         """Note the pairs of code objects, those inside included, and the aliases they need."""
         for old, made in zip(loads_in(code), loads_in(new)):
             if made is not old:
                 self.codes[id(made)] = made, old
-                for alias in set(made.co_names) & ALIASES.keys():
+                for alias in set(names_of(made)) & ALIASES.keys():
                     self.aliases.add(alias)
                     self.namespace[alias] = ALIASES[alias]
 
@@ -208,9 +212,9 @@ class Bindings:
             KEPT.clear()
             class_attribute.remove()
         for func in functions:  # also those that adopted code has made
-            pair = self.codes.get(id(func.__code__))
+            pair = self.codes.get(id(read_code(func)))
             if pair is not None:
-                func.__code__ = pair[1]
+                give_code(func, pair[1])
         for target, name, old, new in reversed(self.defaults):
             func = target()
             if func is not None and getattr(func, name) is new:
@@ -243,7 +247,7 @@ class Bindings:
         return names, len([f for f in self.functions.values() if f() is not None])
 
 
-def _rewritten(code: CodeType, names: Names, few: Names) -> CodeType:
+def _rewritten(code: Code, names: Names, few: Names) -> Code:
     """Return code that looks up other names; only those of `few` where not all have room.
 
     It is kept as long as the code is: most of the time of an adoption goes into it.

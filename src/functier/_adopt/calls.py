@@ -10,7 +10,6 @@ NOTE [Python's order]
 """
 
 import functools
-import sys
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -21,6 +20,7 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
+from .._cpython.frames import current_frame, globals_at, method_at
 from .._levels.raised import run_raised_apart
 from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
@@ -310,7 +310,7 @@ def type_(*args: Any, **words: Any) -> Any:
             return type(x)
         return class_of(x)
     if len(args) == 3 and _isinstance(args[2], dict) and "__module__" not in args[2]:
-        module = sys._getframe(1).f_globals.get("__name__")  # which `type` finds by itself
+        module = globals_at(current_frame(1)).get("__name__")  # which `type` finds by itself
         args = (*args[:2], {**args[2], **({} if module is None else {"__module__": module})})
     return type(*args, **words)
 
@@ -328,8 +328,7 @@ def super_(*args: Any) -> Any:
     if len(args) == 2 and type(args[1]) in OVER_TENSORS and _isinstance(args[1], args[0]):
         return super(class_over(args[0]), args[1])
     if not args:  # of a method that makes an instance: see `call_sites`
-        frame = sys._getframe(1)
-        args = frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]]
+        args = method_at(current_frame(1))
     found = super(*args)
     if _issubclass(type(args[1]), type) and getattr(found, "__new__", None) is np.ndarray.__new__:
         return Maker(found)

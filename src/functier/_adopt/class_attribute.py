@@ -4,16 +4,16 @@ That is so while code is adopted that asks for it, as each `isinstance` that doe
 tensor then takes 0.3 us more.
 """
 
-import dis
 import functools
-import sys
 from collections.abc import Iterable
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from .._core.adopted import GLOBALS, ClassAttribute
+from .._cpython.code import Code, loads_in
+from .._cpython.frames import current_frame, globals_at
+from .._cpython.lookups import asks_for
 from .._mutation.array import Array
-from .call_sites import loads_in
 from .calls import type_
 
 NAME = "__class__"
@@ -24,29 +24,17 @@ DISPATCHERS = id(vars(functools))
 def _read(attribute: Any, x: Any, owner: Any = None, names: dict | None = None) -> Any:
     if x is None:
         return attribute
-    namespace = id(sys._getframe(1).f_globals if names is None else names)
+    namespace = id(globals_at(current_frame(1)) if names is None else names)
     if namespace not in GLOBALS and namespace != DISPATCHERS:
         return type(x)
     return type_(x) if x.level.depth or type(x) is Array else type(x)
 
 
-def asks_for_class(codes: Iterable[CodeType], values: Iterable[Any]) -> bool:
+def asks_for_class(codes: Iterable[Code], values: Iterable[Any]) -> bool:
     """Tell if code reads ``x.__class__``, or if a value is a function that dispatches on it."""
-    if any([_reads(inner) for code in codes for inner in loads_in(code)]):
+    if any([asks_for(inner, NAME) for code in codes for inner in loads_in(code)]):
         return True
     return any([_dispatches(value) for value in values])
-
-
-def _reads(code: CodeType) -> bool:
-    """Tell if code reads the class of an object that may be a tensor: ``self`` is none."""
-    if NAME not in code.co_names:
-        return False
-    before = None
-    for use in dis.get_instructions(code):
-        if use.opname.startswith("LOAD_ATTR") and use.argval == NAME and before != "self":
-            return True
-        before = use.argval
-    return False
 
 
 def _dispatches(value: Any) -> bool:

@@ -13,7 +13,6 @@ NOTE [what Numba reads]
 """
 
 import functools
-import gc
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -21,8 +20,11 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from .._core.adopted import RECORDS
+from .._cpython.collector import known_containers
+from .._cpython.frames import current_frame, globals_at
+from .._cpython.functions import read_code
 from .kernels import call_over, dispatcher_of, run_elements, run_function, run_loops
+from .search import RECORDS
 from .twins import ALIASES, original_of
 
 COMPILER = "numba"
@@ -71,7 +73,7 @@ def adopt_compiled(namespaces: Iterable[int]) -> None:
         return
     _install(parts)
     wanted = set(namespaces)
-    for x in gc.get_objects():
+    for x in known_containers():
         if type(x) in _CLASSES and id(python_function(x).__globals__) in wanted:
             _adopt(x)
 
@@ -191,7 +193,7 @@ def _release(x: Any) -> None:
 def _py_func(self: Any) -> Any:
     """Return the Python function: for Numba, as it was before the adoption."""
     func = vars(self)["py_func"]
-    reader = sys._getframe(1).f_globals.get("__name__", "")
+    reader = globals_at(current_frame(1)).get("__name__", "")
     return as_before(func) if reader.partition(".")[0] == COMPILER else func
 
 
@@ -219,8 +221,8 @@ def clone_of(func: FunctionType) -> FunctionType:
 
 def _clone(func: FunctionType) -> FunctionType:
     record = RECORDS.get(id(func.__globals__))
-    pair = None if record is None else record.codes.get(id(func.__code__))
-    code = func.__code__ if pair is None else pair[1]
+    pair = None if record is None else record.codes.get(id(read_code(func)))
+    code = read_code(func) if pair is None else pair[1]
     names = vars(_view(func.__globals__))
     cells = tuple([_cell_before(cell) for cell in func.__closure__ or ()])
     values = func.__defaults__

@@ -15,10 +15,9 @@ from .. import numpy as fnp
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import PLAIN, shape_of
-from .._core.root import classes_in, tree_map
 from .._core.tensor import Tensor
-from .._mutation.array import Array, array_of, is_array, on_view, view_of
-from .._mutation.memory import CHOSEN, REGION, View
+from .._mutation.array import is_array
+from .._mutation.lending import lend
 from ..numpy._loops import element_of, stack_elements
 
 ndarray = np.ndarray
@@ -45,17 +44,10 @@ def call_over(base: Any, run: Callable) -> Callable:
         else:
             if not kwargs and ambient() is Tensor:
                 return compiled(self, *args)
-        found = classes_in(args, kwargs)
-        views: list[View] = []
-        if found:
-            given = _windows(args, kwargs, views) if found == (Array,) else None
-            if given is None:
-                return _run(self, args, kwargs, compiled, run)
-            args, kwargs = given
-        result = compiled(self, *args, **kwargs)
-        for view in views:
-            view.memory.version += 1
-        return result if ambient() is Tensor else _writable(result, args, kwargs, views)
+        loan = lend(args, kwargs)
+        if loan is None:
+            return _run(self, args, kwargs, compiled, run)
+        return loan.returned(compiled(self, *loan.args, **loan.kwargs))
 
     return __call__
 
@@ -72,52 +64,6 @@ def _run(self: Any, args: tuple, kwargs: dict, compiled: Callable, run: Callable
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
         raise
-
-
-# ---- arrays that an adopted function has made, and that have met no tensor ----
-
-
-def _windows(args: tuple, kwargs: dict, views: list[View]) -> tuple[tuple, dict] | None:
-    """Return the arguments with the memory of such arrays, or None where it is not theirs alone.
-
-    Compiled code may write to it.
-    """
-    if CHOSEN.get() or REGION.get() >= 0:
-        return None
-    for x in (*args, *kwargs.values()):
-        if type(x) is Array:
-            view = view_of(x)
-            store = view.memory.store
-            if type(view) is not View or view.readonly or not view.plain:
-                return None
-            if (
-                store.lends
-                or store.flat is not view.memory.flat
-                or type(view.window) is not ndarray
-            ):
-                return None
-            views.append(view)
-    plain = [x if type(x) is not Array else view_of(x).window for x in args]
-    words = {k: x if type(x) is not Array else view_of(x).window for k, x in kwargs.items()}
-    return None if classes_in(plain, words) else (tuple(plain), words)
-
-
-def _writable(result: Any, args: tuple, kwargs: dict, views: list[View]) -> Any:
-    """Return what a compiled function has made inside a level as arrays that take writes."""
-    given = (*args, *kwargs.values())
-    closed = all([type(x) in PLAIN for x in given])  # others may have arrays in them
-
-    def writable(value: Any) -> Any:
-        if type(value) is not ndarray or value.dtype.kind not in "biufc":
-            return value
-        for view in views:
-            if np.may_share_memory(value, view.memory.flat):
-                return on_view(view.at(value))
-        if not closed or any([type(x) is ndarray and np.may_share_memory(x, value) for x in given]):
-            return value
-        return array_of(value)
-
-    return tree_map(writable, result)
 
 
 # ---- what runs for tensors ----

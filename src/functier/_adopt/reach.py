@@ -15,18 +15,18 @@ NOTE [which modules are adopted with others]
     What is left alone is remembered with the reason, and is not followed.
 """
 
-import dis
 import functools
-import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .._core.imports import is_extension
-from .call_sites import SILENT, CodeTable, loads_in
+from .._cpython.code import loads_in
+from .._cpython.functions import read_code
+from .._cpython.lookups import imports_in
 from .compiled import is_of_numba, python_function
 from .search import import_name
 from .twins import original_of, twin_of
@@ -40,7 +40,6 @@ SHARE = 0.1
 MOST_WRAPPERS = 10
 COMPILED_KINDS = "cython_function_or_method", "fused_cython_function", "fortran"
 CACHED = type(functools.lru_cache(is_extension))
-IMPORT = dis.opmap["IMPORT_NAME"]
 COMPILED = "is or reaches compiled code"
 OTHER = "is of a package in which few modules use NumPy, SciPy or math"
 
@@ -168,7 +167,7 @@ class Reach:
         """Yield the loaded modules that functions of a module import; await the others."""
         package = vars(found.module).get("__package__") or ""
         for func in functions_in(found.module):
-            for code in loads_in(func.__code__):
+            for code in loads_in(read_code(func)):
                 for name in imports_in(code, package):
                     if not is_stop(name):
                         found.leads.add(name)
@@ -253,32 +252,3 @@ def _unwrapped(value: Any) -> Iterator[FunctionType]:
                 break
             yield part
             part = part.__dict__.get("__wrapped__")
-
-
-def imports_in(code: CodeType, package: str) -> Iterator[str]:
-    """Yield the names of the modules that code imports, and of what it imports from them."""
-    if IMPORT not in code.co_code[::2]:
-        return
-    found = _IMPORTS.get(code)
-    if found is None:
-        found, last = [], (None, None)
-        for use in dis.get_instructions(code):
-            if use.opcode == IMPORT:
-                found.append((use.argval, *last))
-            elif use.opname not in SILENT:
-                last = last[1], use.argval
-        _IMPORTS.put(code, found)
-    for name, level, names in found:
-        if type(level) is int and level:
-            try:
-                name = importlib.util.resolve_name("." * level + name, package)
-            except ImportError:  # above the package: an error when it runs, too
-                continue
-        parts = name.split(".")
-        yield from [".".join(parts[: i + 1]) for i in range(len(parts))]
-        if type(names) is tuple:
-            yield from [f"{name}.{part}" for part in names]
-
-
-_IMPORTS = CodeTable()
-"""The imports in code: a name, the number of dots, and what is imported from there."""

@@ -1,28 +1,25 @@
-"""The functions and classes of a module: all that run with its globals, wherever they are."""
+"""What is known of adopted modules, and the functions and classes that run with their globals."""
 
 import functools
-import gc
 import sys
 from collections.abc import Iterable
-from types import (
-    AsyncGeneratorType,
-    BuiltinFunctionType,
-    CodeType,
-    CoroutineType,
-    FrameType,
-    FunctionType,
-    GeneratorType,
-    ModuleType,
-)
+from types import BuiltinFunctionType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from .._cpython.code import Code
+from .._cpython.collector import known_containers, parts_of
+from .._cpython.frames import Frame
+
+RECORDS: dict[int, Any] = {}
+"""The `Bindings` of adopted modules, by the numbers of their namespaces."""
 
 MOST = 200_000
 """The most objects that are followed for each module."""
 
 ATOMS = (
-    str, bytes, int, float, complex, type(None), CodeType, FrameType, ModuleType, np.ndarray,
+    str, bytes, int, float, complex, type(None), Code, Frame, ModuleType, np.ndarray,
     np.generic, BuiltinFunctionType, GeneratorType,
 )  # fmt: skip
 
@@ -41,7 +38,7 @@ def functions_of(modules: Iterable[ModuleType]) -> dict[int, tuple[list, list]]:
         classes[module.__name__] = classes[import_name(module)] = {}
         waiting += vars(module).values()
     _follow(waiting, functions, classes)
-    for x in gc.get_objects():
+    for x in known_containers():
         if type(x) is FunctionType and id(x.__globals__) in functions:
             functions[id(x.__globals__)][id(x)] = x
     return {
@@ -81,7 +78,7 @@ def _follow(waiting: list[Any], functions: dict, classes: dict) -> None:
         elif issubclass(kind, functools.partial):
             waiting += [x.func, x.args, x.keywords]
         else:
-            waiting += [y for y in gc.get_referents(x) if not issubclass(type(y), type)]
+            waiting += [y for y in parts_of(x) if not issubclass(type(y), type)]
 
 
 def _contents(func: Any) -> list[Any]:
@@ -93,23 +90,3 @@ def _contents(func: Any) -> list[Any]:
         except ValueError:  # empty
             continue
     return values
-
-
-def running_code() -> set[int]:
-    """Return the numbers of the code objects that frames and suspended generators run."""
-    found = set()
-    for frame in list(sys._current_frames().values()):
-        at: FrameType | None = frame
-        while at is not None:
-            found.add(id(at.f_code))
-            at = at.f_back
-    for x in gc.get_objects():
-        name = SUSPENDED.get(type(x))
-        if name is not None:
-            found.add(id(getattr(x, name)))
-    return found
-
-
-SUSPENDED: dict[type, str] = {
-    GeneratorType: "gi_code", CoroutineType: "cr_code", AsyncGeneratorType: "ag_code",
-}  # fmt: skip

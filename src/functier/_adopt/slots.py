@@ -7,7 +7,6 @@ NotImplemented for an operand that is none, and raises where `float` does.
 import functools
 import operator
 from collections.abc import Callable
-from types import WrapperDescriptorType
 from typing import Any
 
 import numpy as np
@@ -62,7 +61,7 @@ def _unary(slot: Callable, function: Callable) -> Callable:
     return functools.update_wrapper(call, slot)
 
 
-def _twins() -> dict[WrapperDescriptorType, Callable]:
+def _twins() -> dict[Any, Callable]:
     found: dict[Any, Callable] = {}
     for name in ARITHMETIC:
         function = getattr(operator, name)

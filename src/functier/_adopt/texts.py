@@ -26,21 +26,31 @@ import re
 import warnings
 from inspect import getattr_static
 from itertools import pairwise
-from opcode import opname
 from traceback import walk_stack
 from typing import Any
 
 import numpy as np
 
 from .. import numpy as fnp
-from .._core.adopted import RECORDS, SOURCES
+from .._core.adopted import adopted_frame
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
-from .._core.frames import adopted_frame, asking_frames, is_own
-from .._core.imports import has_source, node_at, nodes_at, root_of
 from .._core.subclasses import OVER_TENSORS
+from .._cpython.frames import (
+    asking_frames,
+    code_at,
+    globals_at,
+    instruction_at,
+    is_own,
+    namespaces_at,
+    runs,
+)
+from .._cpython.places import has_handlers
+from .._cpython.sources import has_source, node_at, nodes_at, root_of
+from .._cpython.swaps import SOURCES
 from .._levels.life import run
 from .._levels.lineage import levels_of
+from .search import RECORDS
 from .values import class_of, in_level, is_python, settle
 
 NAMES = "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "fatal"
@@ -76,9 +86,9 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     array, x = issubclass(kind, np.ndarray), settle(x)
     if not in_level(x):
         return form(x.view(kind)) if type(x) is np.ndarray and not spec else None
-    level, own = x.level, SOURCES.get(frame.f_code, frame.f_code)
+    level, own = x.level, SOURCES.get(code_at(frame), code_at(frame))
     # adoption has changed names in the code
-    known = has_source(frame, RECORDS[id(frame.f_globals)].codes.get(id(own), (None, own))[1])
+    known = has_source(frame, RECORDS[id(globals_at(frame))].codes.get(id(own), (None, own))[1])
     shown = known and _is_shown(frame)
     free = shown or x.dtype.kind not in "fc" or examples_of(x, False) is not None
     try:
@@ -112,7 +122,7 @@ def _digits(spec: str, x: Any) -> int:
 
 def _formats(frame: Any) -> bool:
     """Tell if a frame is at a part of an f-string."""
-    return opname[frame.f_code.co_code[frame.f_lasti]].startswith(("FORMAT", "CONVERT"))
+    return instruction_at(frame).startswith(("FORMAT", "CONVERT"))
 
 
 def _is_shown(frame: Any) -> bool:
@@ -140,18 +150,18 @@ def _shows(node: Any, outer: Any, frame: Any) -> bool:
 def _is_caught(frame: Any) -> bool:
     """Tell if code inside of a transform may read a text that a frame raises or warns of."""
     frames = [outer for outer, _ in walk_stack(frame)]
-    ends = [i for i, outer in enumerate(frames) if outer.f_code is run.__code__]
+    ends = [i for i, outer in enumerate(frames) if runs(outer, run)]
     return any(map(_catches, frames[: max(ends, default=len(frames))]))
 
 
 def _catches(frame: Any) -> bool:
     """Tell if a frame may have a name for an exception that it catches at its place."""
-    known = is_own(frame) or not frame.f_code.co_exceptiontable
+    known = is_own(frame) or not has_handlers(code_at(frame))
     nodes = [] if known else [x for x in nodes_at(frame) if isinstance(x, ast.stmt)]
     tried = [outer for outer, node in pairwise(nodes) if node in getattr(outer, "body", ())]
     named = [handler.name for outer in tried for handler in getattr(outer, "handlers", ())]
     blocks = [item.context_expr for outer in tried for item in getattr(outer, "items", ())]
-    strange = [frame.f_globals.get(root_of(block)) not in (np, fnp) for block in blocks]
+    strange = [globals_at(frame).get(root_of(block)) not in (np, fnp) for block in blocks]
     return not known and (not nodes or any(named) or any(strange))
 
 
@@ -171,5 +181,6 @@ def _value(node: Any, frame: Any) -> Any:
     """Return a constant, or the object behind a name or its attribute, without running code."""
     if isinstance(node, ast.Attribute):
         return getattr_static(_value(node.value, frame), node.attr, None)
-    names = {**frame.f_builtins, **frame.f_globals, **frame.f_locals}
-    return getattr(node, "value", names.get(getattr(node, "id", None)))
+    name: Any = getattr(node, "id", None)
+    found = next((space[name] for space in namespaces_at(frame) if name in space), None)
+    return getattr(node, "value", found)

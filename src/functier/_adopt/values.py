@@ -15,11 +15,10 @@ import numpy as np
 from .._control.masks import bare, narrow
 from .._core.ambient import AMBIENT
 from .._core.root import classes_in
-from .._core.subclasses import inside
+from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
-from .._levels.lineage import inward, levels_of
-from .._levels.views import is_array
-from .._mutation.array import Array
+from .._levels.lineage import levels_of
+from .._mutation.array import Array, is_array
 from .._mutation.array import settle as snapshot_of
 from ..numpy._subclasses import Instance
 
@@ -29,7 +28,7 @@ TENSORS = Tensor, Instance
 
 def settle(x: Any) -> Any:
     """Return a value with the snapshot of an array in it, of an instance that of its tensor."""
-    return snapshot_of(inside(x))
+    return snapshot_of(x.functier_tensor if type(x) in OVER_TENSORS else x)
 
 
 def in_level(x: Any) -> bool:
@@ -55,7 +54,11 @@ def is_finite(x: Any) -> bool:
 
 def is_batched(x: Any) -> bool:
     """Tell if a level of vmap is among those of `x`."""
-    return any(part.level.kind.batches for part in inward(x) if part.level.depth)
+    while isinstance(x, Tensor):
+        if x.level.depth and x.level.kind.batches:
+            return True
+        x, *_ = x.parts()
+    return False
 
 
 def plain_values(x: Any) -> Any:
@@ -128,10 +131,10 @@ def class_of(x: Any) -> type:
     A number of Python's is one where no batch made it NumPy's.
     """
     found = type(likeness(x))
-    for part in inward(x):
-        if type(part) is Array or part.level.kind.batches or part.level.records:
+    while isinstance(x, Tensor):
+        if type(x) is Array or x.level.kind.batches or x.level.records:
             return found
-        x, *_ = part.parts()
+        x, *_ = x.parts()
     return type(x) if type(x) in (bool, int, float, complex) else found
 
 

@@ -1,4 +1,4 @@
 """A batch in parts: the parts, the results put together, and the random stream of each part.
 
-Imports `_core` and `_levels`.
+Imports `_cpython`, `_core` and `_levels`.
 """

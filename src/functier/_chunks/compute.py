@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from contextvars import Context, copy_context
@@ -15,6 +14,7 @@ import numpy as np
 from .._core.errors import LevelError
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Value
+from .._cpython.frames import current_frame
 from .._levels.lineage import AMBIENT, innermost_class
 from .chunk import CHUNK, Chunk, Run
 from .join import Join
@@ -157,7 +157,7 @@ def _concurrently(
     result: Any = None
     width = left = _width(executor)
     # A thread cannot tell which levels of suspended generators are around this call.
-    enclosing = innermost_class((), sys._getframe())
+    enclosing = innermost_class((), current_frame())
     try:
         while True:
             while len(waiting) < width and (task := next(tasks, None)) is not None:

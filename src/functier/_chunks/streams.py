@@ -30,7 +30,8 @@ import numpy as np
 from .._core.blocks import Entry, Exit, claim
 from .._core.errors import RandomnessError
 from .._core.pytree import paths
-from .._core.reached import Hearing, generators_of, hears_requests, noted, of_modules, state_of
+from .._core.reached import generators_of, hears_requests, noted, of_modules, state_of
+from .._cpython.profiling import Hearing
 from .._levels.batch import BatchLevel
 from .._levels.lineage import levels_of
 from .chunk import CHUNK, Chunk, Run, process
@@ -68,6 +69,12 @@ def stream_of(source: Any, scope: Any) -> Any:
         return scope.stream(source)
     stream = scope.streams.get(source._key)
     return _enter(source, scope) if stream is None else stream
+
+
+def stream_here(source: Any) -> Any:
+    """Return the NumPy generator for draws of a source where the program is."""
+    scope = CHUNK.get()
+    return source._own if scope is None or scope is source._home else stream_of(source, scope)
 
 
 def _enter(source: Any, chunk: Chunk) -> Any:

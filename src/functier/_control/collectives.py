@@ -11,10 +11,8 @@ NOTE [where a tensor meets the axis]
 Names, argument order and meaning are those of `jax.lax`.
 """
 
-import sys
 from collections.abc import Callable, Hashable
 from math import prod
-from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +25,7 @@ from .._core.pytree import flatten, is_value, paths, unflatten
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Value
+from .._cpython.frames import Frame, current_frame
 from .._levels.axes import short
 from .._levels.batch import BatchLevel
 from .._levels.lineage import innermost_class, levels_of
@@ -146,7 +145,7 @@ SCATTER = _declare_linear(_scatter, _gather)
 # ---- the level of a name ----
 
 
-def _find_levels(op: str, axis_name: Hashable, leaves: list, frame: FrameType) -> list[BatchLevel]:
+def _find_levels(op: str, axis_name: Hashable, leaves: list, frame: Frame) -> list[BatchLevel]:
     """Return the levels with one name, or a tuple of names, around `frame` or `leaves`."""
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     found: dict[Hashable, BatchLevel] = {}
@@ -176,7 +175,7 @@ def _size(axis: BatchLevel) -> int:
     return size
 
 
-def _map_leaves(op: str, x: PyTree, axis_name: Hashable, frame: FrameType, apply: Reduction) -> Any:
+def _map_leaves(op: str, x: PyTree, axis_name: Hashable, frame: Frame, apply: Reduction) -> Any:
     """Return ``apply(leaf, levels)`` for every leaf of `x`."""
     leaves, structure = flatten(x)
     for i, leaf in enumerate(leaves):
@@ -265,7 +264,7 @@ def psum(x: PyTree, axis_name: Hashable) -> PyTree:
     >>> vmap(lambda x: x / psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
-    return _map_leaves("psum", x, axis_name, sys._getframe(2), _sum_all)
+    return _map_leaves("psum", x, axis_name, current_frame(2), _sum_all)
 
 
 @checks_keywords
@@ -289,7 +288,7 @@ def pmean(x: PyTree, axis_name: Hashable) -> PyTree:
     def apply(leaf: Value, levels: list[BatchLevel]) -> Value:
         return _sum_all(leaf, levels) / prod(map(_size, levels))
 
-    return _map_leaves("pmean", x, axis_name, sys._getframe(2), apply)
+    return _map_leaves("pmean", x, axis_name, current_frame(2), apply)
 
 
 @checks_keywords
@@ -311,7 +310,7 @@ def pmax(x: PyTree, axis_name: Hashable) -> PyTree:
     >>> vmap(lambda x: x / pmax(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
     array([0.25, 1.  ])
     """
-    return _map_leaves("pmax", x, axis_name, sys._getframe(2), _extremum(np.max))
+    return _map_leaves("pmax", x, axis_name, current_frame(2), _extremum(np.max))
 
 
 @checks_keywords
@@ -333,7 +332,7 @@ def pmin(x: PyTree, axis_name: Hashable) -> PyTree:
     >>> vmap(lambda x: x - pmin(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
     array([0., 3.])
     """
-    return _map_leaves("pmin", x, axis_name, sys._getframe(2), _extremum(np.min))
+    return _map_leaves("pmin", x, axis_name, current_frame(2), _extremum(np.min))
 
 
 def _extremum(func: Function) -> Reduction:
@@ -369,7 +368,7 @@ def axis_index(axis_name: Hashable) -> Any:
     array([ 0,  5, 10])
     """
     index: Value = 0
-    for level in _find_levels("axis_index", axis_name, [], sys._getframe(2)):
+    for level in _find_levels("axis_index", axis_name, [], current_frame(2)):
         n, chunk = _size(level), level.chunk
         indices = np.arange(n) if chunk is None else np.arange(chunk.start, chunk.stop)
         index = index * n + level.insert([indices], [0], "axis_index")[0]
@@ -392,7 +391,7 @@ def axis_size(axis_name: Hashable) -> int:
     >>> vmap(lambda x: x / axis_size("i"), axis_name="i")(np.array([2.0, 4.0]))
     array([1., 2.])
     """
-    return prod(map(_size, _find_levels("axis_size", axis_name, [], sys._getframe(2))))
+    return prod(map(_size, _find_levels("axis_size", axis_name, [], current_frame(2))))
 
 
 @checks_keywords
@@ -437,7 +436,7 @@ def all_gather(x: PyTree, axis_name: Hashable, *, axis: int = 0, tiled: bool = F
         at = _check_axis("all_gather", "axis", axis, leaf, 0 if tiled else 1)
         return _merge_axes(_gather_all(leaf, levels, at), at, len(levels) + bool(tiled))
 
-    return _map_leaves("all_gather", x, axis_name, sys._getframe(2), apply)
+    return _map_leaves("all_gather", x, axis_name, current_frame(2), apply)
 
 
 @checks_keywords
@@ -497,4 +496,4 @@ def psum_scatter(
             leaf = _scatter(leaf, level, at)
         return leaf
 
-    return _map_leaves("psum_scatter", x, axis_name, sys._getframe(2), apply)
+    return _map_leaves("psum_scatter", x, axis_name, current_frame(2), apply)

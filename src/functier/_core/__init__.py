@@ -1,4 +1,4 @@
 """An operation, a tensor, level 0 and pytrees: what the protocol is made of, without a transform.
 
-Imports NumPy and optree only.
+Imports `_cpython`, NumPy and optree only.
 """

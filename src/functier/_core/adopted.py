@@ -1,20 +1,20 @@
 """The modules whose code is adopted, and questions of tensors about the code that asks them."""
 
-import opcode
-import sys
 from collections.abc import Callable
-from types import CodeType
 from typing import Any
-from weakref import WeakKeyDictionary
+
+from .._cpython.frames import (
+    Frame,
+    computes_remainder,
+    current_frame,
+    globals_at,
+    is_of_library,
+    is_own,
+    outward,
+)
 
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""
-
-RECORDS: dict[int, Any] = {}
-"""The `Bindings` of adopted modules, by the numbers of their namespaces."""
-
-SOURCES: WeakKeyDictionary[CodeType, CodeType] = WeakKeyDictionary()
-"""The code that stands for another one while a trace lasts, and that other one."""
 
 METHODS: dict[str, Callable] = {}
 """Methods that return tensors to adopted code, where they would leave a level."""
@@ -32,14 +32,19 @@ CLASS: Any = ClassAttribute(type, vars(object)["__class__"].__set__)
 
 def method_for_caller(name: str) -> Callable | None:
     """Return the method of this name if the code that has called it is adopted, or None."""
-    if GLOBALS and id(sys._getframe(2).f_globals) in GLOBALS:
+    if GLOBALS and id(globals_at(current_frame(2))) in GLOBALS:
         return METHODS[name]
     return None
 
 
-def is_called_by_adopted() -> bool:
-    """Tell if the code that has called the caller is adopted."""
-    return bool(GLOBALS) and id(sys._getframe(2).f_globals) in GLOBALS
+def adopted_frame() -> Frame | None:
+    """Return the innermost frame of an adopted module, if no user's code is inside of it."""
+    for frame in outward(current_frame(1) if GLOBALS else None):
+        if id(globals_at(frame)) in GLOBALS:
+            return frame
+        if not (is_own(frame) or is_of_library(frame)):
+            return None
+    return None
 
 
 def text_for(x: Any, form: Callable, spec: str = "") -> str | None:
@@ -47,16 +52,10 @@ def text_for(x: Any, form: Callable, spec: str = "") -> str | None:
 
     None stands for a description, for all code that is not adopted.
     """
-    return METHODS["__repr__"](x, form, sys._getframe(2), spec) if GLOBALS else None
+    return METHODS["__repr__"](x, form, current_frame(2), spec) if GLOBALS else None
 
 
 # ---- texts by the operator ``%`` ----
-
-BINARY = opcode.opmap["BINARY_OP"]
-REMAINDERS = {
-    code[2 * code[::2].index(BINARY) + 1]  # the operators' numbers have no public table
-    for code in (compile(f"x {sign} y", "", "exec").co_code for sign in ("%", "%="))
-}
 
 
 def is_called_by_percent() -> bool:
@@ -64,6 +63,4 @@ def is_called_by_percent() -> bool:
 
     The remainder of numbers asks no tensor for a float: a tensor computes it itself.
     """
-    frame = sys._getframe(2)
-    code, at = frame.f_code.co_code, frame.f_lasti
-    return code[at] == BINARY and code[at + 1] in REMAINDERS
+    return computes_remainder(current_frame(2))

@@ -6,12 +6,11 @@ NOTE [an operator that asks for an array]
     such an array where one of these operators asks, and only there.
 """
 
-import sys
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from .._cpython.frames import current_frame, function_at, module_at, outward
 from .errors import UnsupportedError
 from .table import later
 from .types import Function
@@ -33,14 +32,14 @@ def array_for_operator() -> np.ndarray | None:
 
     See NOTE [an operator that asks for an array].
     """
-    frame: FrameType | None = sys._getframe(2)
     asked = ""
-    while frame is not None and frame.f_globals.get("__name__", "")[:14] in LIBRARIES:
-        if frame.f_code.co_name in NAMES:
+    for frame in outward(current_frame(2)):
+        if module_at(frame)[:14] not in LIBRARIES:
+            break
+        if function_at(frame) in NAMES:
             return np.empty((), object)
-        if frame.f_code.co_name in METHODS:
-            asked = frame.f_code.co_name
-        frame = frame.f_back
+        if function_at(frame) in METHODS:
+            asked = function_at(frame)
     if asked:
         raise UnsupportedError(
             f"scipy.sparse: the method {asked} of a plain matrix takes no tensor; write "

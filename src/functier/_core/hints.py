@@ -7,31 +7,41 @@ source is missing, or has no positions, the remedy is a general one. `remedies` 
 
 import ast
 import inspect
-import linecache
 import os
 import re
 import sys
-from dis import opname
-from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from .adopted import GLOBALS
+from .._cpython.frames import (
+    Frame,
+    asking_frames,
+    file_at,
+    function_at,
+    globals_at,
+    instruction_at,
+    is_foreign,
+    line_at,
+    module_at,
+    namespaces_at,
+    runs,
+    variables_at,
+)
+from .._cpython.sources import line_of_source, node_at, root_of, value_of
+from .adopted import GLOBALS, adopted_frame
 from .border import code_for_array, label_of
-from .frames import adopted_frame, asking_frames, is_foreign, public_name, without_private
 from .imports import (
-    find_import,
-    find_value,
+    import_of,
     is_compiled,
     is_numpys,
     is_plain_python,
     line_to_change,
     module_of,
-    node_at,
-    root_of,
-    tree_of,
+    public_name,
     twin_name,
+    without_private,
 )
 from .numpy_facts import name_of
 from .remedies import (
@@ -96,8 +106,8 @@ class Use:
     text = ""  # the remedy, as the tables have it
     array = label = ""  # of an object with labels: its array in the source, and its class
 
-    frame: FrameType | None
-    inside: list[FrameType]
+    frame: Frame | None
+    inside: list[Frame]
 
     def __init__(self, how: str, batch: bool, frames: Any = None):
         self.how, self.batch, self.asked = how, batch, frames is None
@@ -130,7 +140,7 @@ class Use:
         """Return the object behind a name, or behind an attribute of a module."""
         assert self.frame is not None
         if isinstance(node, ast.Name):
-            for names in (self.frame.f_locals, self.frame.f_globals, self.frame.f_builtins):
+            for names in namespaces_at(self.frame):
                 if node.id in names:
                     return names[node.id]
         if isinstance(node, ast.Attribute):
@@ -163,8 +173,7 @@ class Use:
             return ""
         if isinstance(func, ast.Name):
             assert self.frame is not None
-            tree = tree_of(self.frame)
-            node: Any = None if tree is None else find_import(tree, func.id, self.frame.f_lineno)
+            node: Any = import_of(self.frame, func.id)
             known = {part.asname or part.name: part.name for part in getattr(node, "names", ())}
             last = known.get(func.id, func.id)
             module = getattr(node, "module", None) or module_of(called)
@@ -231,8 +240,7 @@ class Use:
     def adoption(self, place: int) -> str | None:
         """Return the call that gives a library's module the twins, where these are enough."""
         frame = self.inside[place]
-        names = frame.f_globals
-        module = names.get("__name__", "")
+        names, module = globals_at(frame), module_at(frame)
         if not is_foreign(frame) and module.partition(".")[0] not in sys.stdlib_module_names:
             return None
         if vars(sys.modules.get(module, sys)) is not names:
@@ -248,12 +256,11 @@ class Use:
             return None
         return ADOPTION.format(name=module)
 
-    def place(self, frame: FrameType) -> str:
+    def place(self, frame: Frame) -> str:
         """Return the line of an adopted module that a frame is at, and what to write there."""
         below = self.inside.index(frame) + 1 if frame in self.inside else 0
         advice = Use(self.how, self.batch, (frame, self.inside[below:])).advice()
-        file = os.path.basename(frame.f_code.co_filename)
-        return f"in line {frame.f_lineno} of {file}: {advice}"
+        return f"in line {line_at(frame)} of {os.path.basename(file_at(frame))}: {advice}"
 
     def name_of_maker(self, node: ast.Call) -> str:
         """Return the name of the function of NumPy that a call makes an array by."""
@@ -273,10 +280,7 @@ class Use:
             node = node.value
         if isinstance(node, ast.Call):
             return node
-        tree = tree_of(self.frame)
-        if tree is None or not isinstance(node, ast.Name):
-            return None
-        return find_value(tree, node.id, self.frame.f_lineno, inside)
+        return value_of(self.frame, node.id, inside) if isinstance(node, ast.Name) else None
 
     # ---- the remedy, by kinds of expression ----
 
@@ -306,14 +310,14 @@ class Use:
     def of_labels(self) -> str | None:
         """Return the remedy where an object of another library met the tensor first."""
         for frame in self.inside:
-            owner = frame.f_locals.get("self")
+            owner = variables_at(frame).get("self")
             try:
                 known = None if owner is None else code_for_array(owner)
             except Exception:  # it is being made, or has the tensor in it
                 known = None
-            if known is None or frame.f_code.co_name == "__init__":
+            if known is None or function_at(frame) == "__init__":
                 continue
-            node = self.source_of(owner, frame.f_code.co_name.startswith("__r"))
+            node = self.source_of(owner, function_at(frame).startswith("__r"))
             name = "x" if node is None else ast.unparse(node)
             self.label = label_of(owner)
             if isinstance(node, (ast.BinOp, ast.UnaryOp)):
@@ -357,10 +361,8 @@ class Use:
     def stores(self) -> bool:
         """Tell if the statement assigns to an item."""
         assert self.frame is not None
-        code = self.frame.f_code.co_code
-        return isinstance(self.node, ast.Subscript) and (
-            opname[code[self.frame.f_lasti]].startswith("STORE")
-        )
+        stores = instruction_at(self.frame).startswith("STORE")
+        return isinstance(self.node, ast.Subscript) and stores
 
     def of_statement(self) -> str | None:
         """Return the remedy for an index, an assignment to an item, or a format."""
@@ -454,8 +456,8 @@ class Use:
             return BY_EXPRESSION["x in list"]
         if isinstance(node, (ast.BoolOp, ast.UnaryOp)):
             return BY_EXPRESSION["x and y"]
-        line = linecache.getline(self.frame.f_code.co_filename, self.frame.f_lineno)
-        return BY_EXPRESSION["while"] if line.lstrip().startswith("while ") else None
+        line = line_of_source(self.frame).lstrip()
+        return BY_EXPRESSION["while"] if line.startswith("while ") else None
 
     def of_library(self) -> str | None:
         """Return the general remedy for a function of another library."""
@@ -469,7 +471,7 @@ class Use:
         return BY_EXPRESSION["library of a batch" if self.batch else "library"]
 
 
-def calls_shuffle(frame: FrameType) -> bool:
+def calls_shuffle(frame: Frame) -> bool:
     """Tell if `frame` is at a call of a function or method that is named ``shuffle``."""
     try:
         node = node_at(frame)
@@ -477,24 +479,17 @@ def calls_shuffle(frame: FrameType) -> bool:
         return False
     func = node.func if isinstance(node, ast.Call) else None
     if isinstance(func, ast.Name):
-        for names in (frame.f_locals, frame.f_globals):
+        for names in (variables_at(frame), globals_at(frame)):
             if func.id in names:
                 return getattr(names[func.id], "__name__", "") == "shuffle"
     return isinstance(func, ast.Attribute) and func.attr == "shuffle"
 
 
-def declared_reason(frame: FrameType) -> str:
+def declared_reason(frame: Frame) -> str:
     """Return the declared reason where a frame runs an unsupported function, else an empty text."""
-    load(frame.f_globals.get("__name__", "").rpartition(".")[0])
+    load(module_at(frame).rpartition(".")[0])
     for func, reason in UNSUPPORTED.items():
         # Several functions may have the code of one wrapper, which says nothing of them.
-        if getattr(func, "__code__", None) is frame.f_code and not hasattr(func, "__wrapped__"):
+        if runs(frame, func) and not hasattr(func, "__wrapped__"):
             return reason.partition("write ")[2] or reason
     return ""
-
-
-def asking_line() -> str:
-    """Return the file and line of the user's code that is running, ``file.py:12``."""
-    frame, inside = asking_frames()
-    frame = inside[0] if frame is None and inside else frame
-    return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

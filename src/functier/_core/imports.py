@@ -1,43 +1,46 @@
-"""The source of a frame: the expression that it is at, and the line to change in it.
+"""The imports of a module: the line to change in it, and the names of what it has.
 
-That is the import of a name, in code that was written for plain NumPy. Only errors ask for it, and
-few other cases that are rare: the source of the module is read and parsed then.
+That is the import of a name, in code that was written for plain NumPy. Only errors ask for it.
 """
 
 import ast
-import functools
-import linecache
 import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
-from itertools import islice
-from opcode import opname
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from .._cpython.frames import (
+    Frame,
+    file_at,
+    globals_at,
+    has_variable,
+    line_at,
+    module_at,
+    qualified_name_at,
+)
+from .._cpython.sources import Import, find_import, tree_of
 from .table import OPS, PACKAGE, later, load
 
 HERE = "functier.numpy"
-Import = ast.Import | ast.ImportFrom
 
 
-def line_to_change(frame: FrameType, name: str) -> str | None:
+def line_to_change(frame: Frame, name: str) -> str | None:
     """Return what to write for the import of `name`, by which a frame's code has NumPy.
 
     None where the name is not NumPy's, or where nothing tells how the module has it.
     """
-    tree = tree_of(frame)
-    node = None if tree is None else find_import(tree, name, frame.f_lineno)
+    node = import_of(frame, name)
     if node is None:
-        known = frame.f_globals.get(name)  # of a session: another cell has imported it
-        bound = name in frame.f_code.co_varnames or known is not np
+        known = globals_at(frame).get(name)  # of a session: another cell has imported it
+        bound = has_variable(frame, name) or known is not np
         return None if bound else f'"import {HERE} as {name}" for "import numpy as {name}"'
     old, new = rewrite(node, name)
     if new is None:
         return None
-    file = os.path.basename(frame.f_code.co_filename)
+    file = os.path.basename(file_at(frame))
     return f'"{new}" for "{old}" in line {node.lineno} of {file}'
 
 
@@ -62,145 +65,15 @@ def _is_numpy(module: str) -> bool:
     return module.partition(".")[0] == "numpy"
 
 
-def find_import(tree: ast.Module, name: str, line: int) -> Import | None:
-    """Return the statement that binds `name` for the code in a line, if that is an import."""
-    found = None
-    for scope in scopes_at(tree, line):
-        for node in statements(scope):
-            names = node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ()
-            for part in names:
-                own = part.asname or part.name
-                if isinstance(node, ast.Import):
-                    own = part.asname or part.name.partition(".")[0]
-                if own == name or (own == "*" and hasattr(np, name)):
-                    found = node
-    return found  # type: ignore[return-value]
-
-
-def find_value(tree: ast.Module, name: str, line: int, inside: bool) -> ast.expr | None:
-    """Return what was assigned to `name` last, in the function of a line or around it.
-
-    With `inside` only what the function itself makes counts, and what is made in the ``with``
-    blocks that the line is in.
-    """
-    found, first = None, 0
-    scopes = scopes_at(tree, line)
-    if inside:
-        scopes = scopes[1:][-1:]
-        blocks = [n for s in scopes for n in statements(s) if isinstance(n, ast.With)]
-        first = max(
-            (n.lineno for n in blocks if n.lineno <= line <= (n.end_lineno or 0)), default=0
-        )
-    for scope in scopes:
-        for node in statements(scope):
-            if node.lineno < first:
-                continue
-            targets: list[Any] = []
-            value: ast.expr | None = None
-            if isinstance(node, ast.Assign) and node.lineno <= line:
-                targets, value = node.targets, node.value
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                targets, value = [node.target], node.value
-            elif isinstance(node, ast.FunctionDef) and node.decorator_list and node.name == name:
-                found = node.decorator_list[-1]
-            if any(isinstance(t, ast.Name) and t.id == name for t in targets):
-                found = value
-    return found
-
-
-def scopes_at(tree: ast.Module, line: int) -> list[Any]:
-    """Return the module and the functions around a line, from the outermost."""
-    found = [f for f in _functions(tree) if f.lineno <= line <= (f.end_lineno or line)]
-    return [tree, *sorted(found, key=lambda f: (f.lineno, f.col_offset))]
-
-
-@functools.lru_cache(8)
-def _functions(tree: ast.Module) -> list[Any]:
-    kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
-    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
-
-
-@functools.lru_cache(32)
-def statements(scope: Any) -> list[ast.stmt]:
-    """Return the statements of a module or a function, without those of functions in it."""
-    found, waiting = [], list(reversed(scope.body)) if isinstance(scope.body, list) else []
-    while waiting:
-        node = waiting.pop()
-        found.append(node)
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            inner = list(ast.iter_child_nodes(node))
-            handlers = [h for h in inner if isinstance(h, ast.ExceptHandler)]
-            children = [child for child in inner if isinstance(child, ast.stmt)]
-            waiting += reversed([*children, *[child for h in handlers for child in h.body]])
-    return found
-
-
-def tree_of(frame: FrameType) -> ast.Module | None:
-    """Return the module of a frame as it is parsed, or None without a source."""
-    return _parse("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
-
-
-def has_source(frame: FrameType, code: CodeType) -> bool:
-    """Tell if the source of a frame gives its `code`; its file may have been changed since."""
-    source = "".join(linecache.getlines(code.co_filename, frame.f_globals))
-    return _parse(source) is not None and code in _codes(source)
-
-
-@functools.lru_cache(8)
-def _codes(source: str) -> set[CodeType]:
-    """Return the code objects that a source is compiled to."""
-    waiting: list[Any] = [compile(source, "<source>", "exec", dont_inherit=True)]
-    for code in waiting:
-        waiting += [x for x in code.co_consts if isinstance(x, CodeType)]
-    return set(waiting)
-
-
-@functools.lru_cache(8)
-def _parse(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(source) if source else None
-    except (SyntaxError, ValueError):
-        return None
-
-
-def nodes_at(frame: FrameType) -> list[Any]:
-    """Return the statements and expressions around the place of a frame, outermost first."""
-    place = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+def import_of(frame: Frame, name: str) -> Import | None:
+    """Return the statement that binds `name` for the line of a frame, if that is an import."""
     tree = tree_of(frame)
-    return [] if tree is None or None in place else _around(tree, *place)
+    return None if tree is None else find_import(tree, name, line_at(frame), _has_name)
 
 
-@functools.lru_cache(32)
-def _around(tree: ast.Module, line: int, last: int, start: int, stop: int) -> list[Any]:
-    found: list[Any] = []
-    waiting: list[Any] = [tree]
-    for n in waiting:
-        if hasattr(n, "lineno"):
-            end = n.end_lineno, n.end_col_offset
-            if (n.lineno, n.col_offset) <= (line, start) and end >= (last, stop):
-                found.append(n)
-            elif not getattr(n, "decorator_list", ()):  # which are before its place
-                continue
-        waiting += ast.iter_child_nodes(n)
-    ends = [(n.end_lineno, n.end_col_offset) for n in found[-1:]]
-    return found if ends == [(last, stop)] else []  # the file may have been changed since
-
-
-def node_at(frame: FrameType) -> ast.AST | None:
-    """Return the expression, or the statement, that a frame is at."""
-    found = nodes_at(frame)
-    if not found and not linecache.getlines(frame.f_code.co_filename, frame.f_globals):
-        # as of a line that is typed after Python's prompt
-        stores = opname[frame.f_code.co_code[frame.f_lasti]].startswith("STORE_SUBSCR")
-        return ast.parse("y[i]", mode="eval").body if stores else None
-    return found[-1] if found else None
-
-
-def root_of(node: Any) -> str:
-    """Return the name that an expression begins with: ``np`` of ``np.linalg.norm(x)[0]``."""
-    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+def _has_name(name: str) -> bool:
+    """Tell if NumPy has a name, so that a star may bring it."""
+    return hasattr(np, name)
 
 
 def is_numpys(value: Any) -> bool:
@@ -239,6 +112,33 @@ def is_plain_python(names: dict[str, Any]) -> bool:
         elif is_compiled(value) or (isinstance(value, type) and is_extension(module_of(value))):
             return False
     return True
+
+
+# ---- names ----
+
+
+def public_name(frames: list[Frame]) -> str:
+    """Return the public name of the outermost of some functions."""
+    found = ""
+    for frame in frames:
+        module = module_at(frame).split(".")
+        parts = [part for part in qualified_name_at(frame).split(".") if part[:1] != "_"]
+        if parts and "<locals>" not in parts:
+            return without_private([*module, *parts])
+        found = found or without_private([*module, ""]).rstrip(".")
+    return found
+
+
+def without_private(parts: list[str]) -> str:
+    """Return ``scipy.linalg.solve`` for ``scipy.linalg._basic.solve``."""
+    module = parts[:-1]
+    for i, part in enumerate(module):
+        if part.startswith("_"):
+            module = module[:i]
+            break
+    if module[:1] == ["numpy"] and hasattr(np, parts[-1]):
+        module = ["numpy"]
+    return ".".join([*module, parts[-1]])
 
 
 # ---- SciPy's names ----

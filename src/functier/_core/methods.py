@@ -92,6 +92,11 @@ OPERATORS: dict[Function, list] = {}
 """The methods of `Tensor` for a function of `operator`: the direct and the reflected one."""
 
 
+def is_of_memory(name: str) -> bool:
+    """Tell if an attribute or a method of arrays is about their memory."""
+    return name in LAYOUT or name in MEMORY
+
+
 def _conjugate(x: Tensor) -> tuple[Function, tuple, dict]:
     """Return the call of the method, which gives a real array itself."""
     return (np.conjugate if x.dtype.kind == "c" else np.asarray), (x,), {}

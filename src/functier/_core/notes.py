@@ -4,7 +4,7 @@ took a tensor for something else and raised its own error.
 
 import ast
 
-from .frames import is_foreign, is_of_library, is_own
+from .._cpython.frames import frames_of, is_foreign, is_of_library, is_own, module_at, variables_at
 from .hints import Use
 from .imports import is_extension
 from .remedies import BY_EXPRESSION
@@ -39,11 +39,8 @@ def explain_write(call: str) -> tuple[str, str]:
 
 def explain_compiled(error: BaseException) -> str:
     """Return a note for an error of compiled code that got a tensor, else an empty text."""
-    frames, trace = [], error.__traceback__
-    while trace is not None:
-        frames.append(trace.tb_frame)
-        trace = trace.tb_next
-    while frames and is_extension(frames[-1].f_globals.get("__name__", "")):  # as Cython adds them
+    frames = frames_of(error)
+    while frames and is_extension(module_at(frames[-1])):  # as Cython adds them
         frames.pop()
     if not frames or is_own(frames[-1]):
         return ""
@@ -51,7 +48,8 @@ def explain_compiled(error: BaseException) -> str:
     if not call.library or not isinstance(call.node, ast.Call):
         return ""
     given = [*call.node.args, *[word.value for word in call.node.keywords]]
-    values = {ast.unparse(node): call.value(node) for node in given} | frames[-1].f_locals
+    values = {ast.unparse(node): call.value(node) for node in given}
+    values |= variables_at(frames[-1])
     found = [(name, x) for name, x in values.items() if isinstance(x, Tensor) and x.level.depth]
     if not found:
         return ""

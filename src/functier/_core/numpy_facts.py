@@ -152,7 +152,10 @@ def sum_to(value: Value, shape: Shape) -> Value:
     return np.reshape(value, shape_of(value)[extra:]) if extra > 0 else value
 
 
-HOMES = ["numpy", "scipy.special._ufuncs"]
+SPECIAL = "scipy.special._ufuncs"
+"""The module of SciPy's ufuncs, which its public functions may wrap."""
+
+HOMES = ["numpy", SPECIAL]
 """The modules that have ufuncs under their names."""
 
 

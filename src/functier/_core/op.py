@@ -8,14 +8,12 @@ it. This file knows rules and NumPy only; it knows neither tensors nor levels.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from .._cpython.code import parameters_of
 from .numpy_facts import name_of
+from .numpy_private import NO_VALUE
 from .rule import Rule
 from .sharing import ORDERS
 from .types import Function, Shape, Value
-
-NO_VALUE = np._NoValue  # NumPy passes it for a parameter that was left out
 
 
 class Op:
@@ -118,8 +116,7 @@ class Op:
         self._direct = 0 if variadic or bind else min([*later, len(self.params)])
         self.single = body is None and len(self.lead) == 1 and self._direct > 0
         self.special = frozenset((*self.arrays, "out"))
-        code = getattr(getattr(body, "__wrapped__", body), "__code__", None)
-        positional = code.co_varnames[: code.co_argcount] if code else ()
+        positional = parameters_of(getattr(body, "__wrapped__", body))
         self.out_place = positional.index("out") if "out" in positional else None
 
     @property

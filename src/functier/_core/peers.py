@@ -1,9 +1,6 @@
 """Names of other libraries, each with what to write instead."""
 
-import sys
-from opcode import opmap
-
-IMPORT = opmap["IMPORT_FROM"]
+from .._cpython.frames import current_frame, instruction_at
 
 NAMES = {
     **dict.fromkeys(("jit", "jit_compile", "njit"), "functier.compile"),
@@ -182,7 +179,6 @@ def unknown_name(module: str, name: str) -> Exception:
     """
     known = OF_MODULES.get(module, NAMES)
     hint = f"; write {known[name]}" if name in known else ""
-    caller = sys._getframe(2)
-    if hint and caller.f_code.co_code[caller.f_lasti] == IMPORT:
+    if hint and instruction_at(current_frame(2)) == "IMPORT_FROM":
         return ImportError(f"cannot import name {name!r} from {module!r}{hint}", name=module)
     return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")

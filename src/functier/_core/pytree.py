@@ -25,6 +25,9 @@ class Leaf:
     def __reduce__(self) -> str:
         return "LEAF"
 
+    def unflatten(self, leaves: list) -> Any:
+        return leaves[0]
+
 
 LEAF = Leaf()
 """The structure of a bare array."""
@@ -160,6 +163,11 @@ def like(sequence: Any, items: list) -> Any:
     """Return `items` in a sequence of the type of `sequence`: a list, a tuple or a namedtuple."""
     kind = type(sequence)
     return named(kind, items) if hasattr(kind, "_fields") else kind(items)
+
+
+def differing(a: PyTree, b: PyTree) -> tuple[str, str] | None:
+    """Return the structures of two pytrees as text, where these differ."""
+    return None if same_structure(a, b) else (describe(a), describe(b))
 
 
 def same_structure(a: PyTree, b: PyTree) -> bool:

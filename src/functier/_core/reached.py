@@ -14,29 +14,22 @@ NOTE [what a function reaches]
 """
 
 import functools
-import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import (
-    CellType,
-    CodeType,
-    FrameType,
-    FunctionType,
-    MethodType,
-    ModuleType,
-    TracebackType,
-)  # fmt: skip
+from types import FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any
 
+from .._cpython.code import all_names_of, code_of
+from .._cpython.collector import all_containers, containers_among, parts_of
+from .._cpython.frames import Frame, code_at, outside, package_at, qualified_name_at, variables_at
+from .._cpython.functions import contents
 from .tensor import Tensor
 
 HERE = __name__.partition(".")[0]
 LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
 """The last two have finalisers, which run at any time: Numba counts the locks of LLVM."""
 KNOWN = frozenset({HERE, *LIBRARIES, *sys.stdlib_module_names}) - {"__main__"}
-
-EMPTY = object()
 
 
 def attributes_of(x: Any) -> list[Any]:
@@ -83,25 +76,10 @@ def globals_of(func: FunctionType) -> list[Any]:
     space = func.__globals__
     if space.get("__name__", HERE).partition(".")[0] in KNOWN:
         return []
-    texts = set(named_globals(func.__code__))
+    texts = set(all_names_of(func))
     found = [space[name] for name in texts & space.keys()]
     modules = [x for x in found if type(x) is ModuleType and not is_known(x)]
     return found + [vars(x)[name] for x in modules for name in texts & vars(x).keys()]
-
-
-def named_globals(code: CodeType) -> Iterator[str]:
-    """Return the names by which code may ask for globals, also in functions that it defines."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from named_globals(constant)
-
-
-def contents(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return EMPTY
 
 
 def defaults_of(func: FunctionType) -> tuple:
@@ -118,7 +96,7 @@ OPEN = {HERE, "builtins", "collections", "functools", "itertools", "operator", "
 OPEN |= {"numpy", "scipy"}
 """Libraries whose objects refer to those of users."""
 
-CLOSED = ModuleType, FrameType, TracebackType, Tensor
+CLOSED = ModuleType, Frame, TracebackType, Tensor
 
 
 def kinds() -> tuple[type, ...]:
@@ -137,17 +115,29 @@ def is_generator(x: Any, among: tuple[type, ...]) -> bool:
     return not issubclass(kind, getattr(python, "SystemRandom", ()))  # which asks the system
 
 
-def note_generators(x: Any, found: dict[int, tuple]) -> None:
-    """Note the state of a generator, or of one in an attribute of an object."""
-    among = kinds()
-    for each in (x, *attributes_of(x)):
-        if is_generator(each, among):
-            found.setdefault(id(each), (each, state_of(each)))
+class Generators:
+    """Generators, each with the state that it had when it was noted."""
 
+    def __init__(self) -> None:
+        self.states: dict[int, tuple] = {}
 
-def moved(found: dict[int, tuple]) -> list[Any]:
-    """Return the generators that have drawn since they were noted."""
-    return [x for x, before in found.values() if state_of(x) != before]
+    @classmethod
+    def of_modules(cls) -> "Generators":
+        """Return those behind the functions of `random` and `numpy.random`."""
+        found = cls()
+        found.states = {id(x): (x, state_of(x)) for x in of_modules()}
+        return found
+
+    def note(self, x: Any) -> None:
+        """Note a generator, or those in the attributes of an object."""
+        among = kinds()
+        for each in (x, *attributes_of(x)):
+            if is_generator(each, among):
+                self.states.setdefault(id(each), (each, state_of(each)))
+
+    def moved(self) -> list[Any]:
+        """Return those that have drawn since they were noted."""
+        return [x for x, before in self.states.values() if state_of(x) != before]
 
 
 def noted(leaves: Sequence) -> list[tuple[int, Any, Any]]:
@@ -185,16 +175,16 @@ def _reached(roots: Iterable[Any]) -> Iterable[Any]:
         if id(x) in seen:
             continue
         seen[id(x)] = x
-        if len(seen) == MOST and not gc.get_freeze_count():  # frozen ones would be missing
-            return gc.get_objects()
+        if len(seen) == MOST and (everything := all_containers()) is not None:
+            return everything
         if type(x) is FunctionType:
             cells = map(contents, x.__closure__ or ())
             parts = [*cells, *defaults_of(x), *attributes_of(x), *globals_of(x)]
         elif issubclass(type(x), (*CLOSED, *among)) or not _is_open(x):
             continue
         else:
-            parts = gc.get_referents(x)
-        waiting += filter(gc.is_tracked, parts)
+            parts = parts_of(x)
+        waiting += containers_among(parts)
     return seen.values()
 
 
@@ -228,52 +218,18 @@ def hears_requests(found: list[str]) -> Callable:
 
     Those for a generator of functier's, or for the copy of one of NumPy's, are not meant.
     """
-    seed: Any = sys.modules["random"].Random.seed.__code__  # which asks in C
+    seed = code_of(sys.modules["random"].Random.seed)  # which asks in C
 
     def note(frame: Any, event: str, argument: Any) -> None:
         if event == "c_call":
             if argument is not os.urandom:
                 return
-        elif event != "call" or frame.f_code is not seed or frame.f_locals["a"] is not None:
+        elif event != "call" or code_at(frame) is not seed:
             return
-        while _name(frame) in PYTHONS:
-            frame = frame.f_back
-        if _name(frame) not in (HERE, "numpy"):
-            found.append(frame.f_code.co_qualname)
+        elif variables_at(frame).get("a") is not None:
+            return
+        frame = outside(frame, PYTHONS)
+        if package_at(frame) not in (HERE, "numpy"):
+            found.append(qualified_name_at(frame))
 
     return note
-
-
-def _name(frame: Any) -> str:
-    return frame.f_globals.get("__name__", "").partition(".")[0]
-
-
-class Hearing:
-    """A block in which Python tells `note` of each call; a profiler of the user hears it, too.
-
-    One in C hears of none, and goes on after the block.
-    """
-
-    def __init__(self, note: Callable) -> None:
-        self.note = note
-
-    def __enter__(self) -> Callable:
-        before: Any = sys.getprofile()
-        own, self.before = self.note, before
-        if hasattr(before, "disable"):
-            before.disable()
-        elif before is not None:
-
-            def note(frame: Any, event: str, argument: Any) -> None:
-                own(frame, event, argument)
-                before(frame, event, argument)
-
-            self.note = note
-        sys.setprofile(self.note)
-        return self.note
-
-    def __exit__(self, *exception: Any) -> None:
-        on = not hasattr(self.before, "disable")
-        sys.setprofile(self.before if on else None)
-        if not on:
-            self.before.enable()

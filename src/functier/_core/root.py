@@ -1,14 +1,13 @@
 """Level 0: the dispatch protocol, and what plain tensors and users' subclasses do."""
 
 import math
-import sys
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
-from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
+from .._cpython.frames import Frame, caller_of, calls_of, code_at, current_frame, variables_at
 from .border import check_leaf, check_reach, is_convertible
 from .errors import HookRecursionError, LevelError
 from .foreign_operators import operate
@@ -143,12 +142,14 @@ def endless(error: RecursionError, cls: type, func: Function) -> RecursionError:
 
     Return `error` as it is for any other recursion that is too deep.
     """
-    times, frame = 0, sys._getframe(1)
-    code, outer = frame.f_code, frame.f_back
-    while outer is not None and times < 20 and not isinstance(error, HookRecursionError):
-        times += _asks_hook(outer, code, cls, func)
-        outer = outer.f_back
-    if times < 20:
+    if isinstance(error, HookRecursionError):
+        return error
+    times, own = 0, current_frame(1)
+    for frame in calls_of(code_at(own), caller_of(own)):
+        times += _asks_hook(frame, cls, func)
+        if times == 20:
+            break
+    else:
         return error
     hook, name = f"{cls.__name__}.__tensor_function__", name_of(func)
     if getattr(cls, "is_mode", False):
@@ -164,11 +165,9 @@ def endless(error: RecursionError, cls: type, func: Function) -> RecursionError:
     )
 
 
-def _asks_hook(frame: FrameType, code: CodeType, cls: type, func: Function) -> bool:
-    """Tell if a frame runs `code`, the dispatch, and asks the hook of `cls` for `func`."""
-    if frame.f_code is not code:
-        return False
-    names = frame.f_locals
+def _asks_hook(frame: Frame, cls: type, func: Function) -> bool:
+    """Tell if a frame of the dispatch asks the hook of `cls` for `func`."""
+    names = variables_at(frame)
     return names.get("func") == func and names.get("cls") is cls
 
 
@@ -307,7 +306,7 @@ class RootLevel:
         np.copyto(x._value, y._value if isinstance(y, Tensor) else y)
         return x
 
-    def check_shuffle(self, frame: FrameType) -> None:
+    def check_shuffle(self, frame: Frame) -> None:
         """A plain tensor may be shuffled."""
 
     def reshape(self, x: Tensor, shape: Any) -> None:

@@ -14,6 +14,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._cpython.code import parameters_of
 from .numpy_facts import dtype_of, shape_of
 from .types import Value
 
@@ -42,7 +43,7 @@ class Rule:
             fn, *names = fn
             self.needs = tuple(names)
         else:
-            self.needs = fn.__code__.co_varnames[1 : fn.__code__.co_argcount]
+            self.needs = parameters_of(fn)[1:]
         self.fn = fn
         given = fn.__defaults__ or ()
         self.defaults = dict(zip(self.needs[len(self.needs) - len(given) :], given))

@@ -23,14 +23,14 @@ def declare_memory(sharing: Sharing, functions: Iterable[Function]) -> None:
     MEMORY.update(dict.fromkeys(functions, sharing))
 
 
+def sharing_of(func: Function) -> Sharing | None:
+    """Return which memory the results of a function have; None where that is not known."""
+    return "fresh" if isinstance(func, np.ufunc) else MEMORY.get(func)
+
+
 def is_fresh(func: Function) -> bool:
     """Tell if the results of a function share no memory with its operands."""
     return MEMORY.get(func) == "fresh" or isinstance(func, np.ufunc)
-
-
-def gives_view(func: Function) -> bool:
-    """Tell if a function gives a view of its first operand, where the order in memory allows it."""
-    return MEMORY.get(func) in ("view", "either")
 
 
 def may_be_view(func: Function, args: tuple) -> bool:

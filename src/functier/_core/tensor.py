@@ -6,13 +6,14 @@ and users' subclasses it is the `RootLevel` of `_core.root`; for the classes tha
 `subclasses`, `table` and `types` only.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .._cpython.code import names_of
+from .._cpython.frames import code_at, current_frame
 from .adopted import CLASS, is_called_by_percent, method_for_caller, text_for
 from .flat import Flat
 from .foreign_operators import array_for_operator
@@ -220,9 +221,9 @@ class Tensor(Operators):
         Flat(self)[:] = value
 
     def __len__(self) -> int:
-        frame = sys._getframe(1)
-        code = frame.f_code
-        if "len" not in code.co_names or "shuffle" in code.co_names:  # which asks for the length
+        frame = current_frame(1)
+        names = names_of(code_at(frame))
+        if "len" not in names or "shuffle" in names:  # which asks for the length
             self.level.check_shuffle(frame)
         shape = self.level.shape(self)
         if not shape:

@@ -13,13 +13,10 @@ Imports `errors`, `notes` and `pytree`.
 
 import inspect
 import os
-from collections.abc import Iterable
 from contextvars import ContextVar
-from opcode import opmap
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
+from .._cpython.frames import hide_frames, is_raised_here
 from .errors import LevelError
 from .notes import explain_compiled
 from .pytree import describe, is_value, short_form
@@ -27,10 +24,6 @@ from .pytree import describe, is_value, short_form
 VARIABLE = "FUNCTIER_TRACEBACKS"
 SHOWN: ContextVar[bool | None] = ContextVar("shown", default=None)
 """True and False show and hide functier's frames; None leaves it to the environment variable."""
-
-RAISE = opmap["RAISE_VARARGS"]
-OWN = str(Path(__file__).parent.parent) + os.sep, "<functier "
-"""The beginnings of the names of files whose frames are functier's."""
 
 
 def shows_frames() -> bool:
@@ -57,57 +50,15 @@ def leave(
         hide_frames(error)
 
 
-def hide_frames(error: BaseException) -> None:
-    """Take functier's frames out of the tracebacks of an error, its causes and its parts."""
-    waiting, seen = [error], set()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        trace = one.__traceback__
-        if trace is not None:
-            one.__traceback__ = _without_own(trace)
-        parts: Iterable = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
-        waiting += [x for x in (one.__cause__, one.__context__, *parts) if x is not None]
-
-
-def _without_own(trace: TracebackType) -> TracebackType | None:
-    """Return the entries of a traceback that are not functier's, as a new list where some are."""
-    entries: list[TracebackType] = []
-    one: TracebackType | None = trace
-    while one is not None:
-        entries.append(one)
-        one = one.tb_next
-    kept = [x for x in entries if not x.tb_frame.f_code.co_filename.startswith(OWN)]
-    if len(kept) == len(entries):
-        return trace
-    found: TracebackType | None = None
-    for x in reversed(kept):
-        found = TracebackType(found, x.tb_frame, x.tb_lasti, x.tb_lineno)
-    return found
-
-
 def _add_note(error: Exception, label: str, func: Any, args: tuple, kwargs: dict) -> None:
     """Add a note with the transform and its arguments, unless the error has it."""
-    if isinstance(error, LevelError) or _is_own(error):
+    if isinstance(error, LevelError) or is_raised_here(error):
         return
     given = ", ".join(f"{name}: {_form(x)}" for name, x in named_arguments(func, args, kwargs))
     note = f"{label} got {given}" if given else f"{label} was called"
     for text in (explain_compiled(error), "" if label in str(error) else note):
         if text and text not in getattr(error, "__notes__", ()):
             error.add_note(text)
-
-
-def _is_own(error: Exception) -> bool:
-    """Tell if a ``raise`` of functier's raised the error, whose words say what is wrong."""
-    trace = error.__traceback__
-    if trace is None:
-        return False
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code
-    return code.co_filename.startswith(OWN) and code.co_code[trace.tb_lasti] == RAISE
 
 
 def named_arguments(func: Any, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:

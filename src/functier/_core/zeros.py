@@ -10,11 +10,8 @@ NOTE [zero wins]
     time: with each (co)tangent they pass on where it moves. This table says how a rule does that.
 """
 
-import operator
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
-
-import numpy as np
 
 from .rule import times
 from .types import Function
@@ -61,16 +58,6 @@ def kind_of(rule: Function) -> Kind | None:
 
 STEEP: set[Function] = set()
 """The elementwise functions whose derivative is infinite at a point."""
-
-
-MILD: set[Function] = {
-    np.add, np.subtract, np.multiply, np.negative, np.positive, np.square, np.absolute, np.fabs,
-    np.sign, np.sin, np.cos, np.tanh, np.arctan, np.arcsinh, np.maximum, np.minimum, np.fmax,
-    np.fmin, np.where, np.conjugate, np.real, np.imag, np.sum, np.add.reduce, np.max, np.min,
-    np.sort, operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.abs,
-}  # fmt: skip
-"""The functions that are finite for finite numbers, and so are their derivatives; but for overflow
-of sums and products. All linear operations are beside them."""
 
 
 def declare_zeros(kind: Kind, rules: Iterable[Function], masked: bool = False) -> None:

@@ -1,4 +1,4 @@
 """Rules that users write: custom_vjp, custom_jvp, custom_vmap, Function and custom_op.
 
-Imports `_core`, `_levels`, `_transforms`, `modes` and `overrides`.
+Imports `_cpython`, `_core`, `_levels`, `_transforms`, `modes` and `overrides`.
 """

@@ -21,6 +21,7 @@ from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
+from .._cpython.code import start_of
 from .._levels.memory import TO_PLAIN
 from ..modes._asking import STATE, as_mode_array, as_plain, ask_operations
 from ..overrides import handle_tensor_function, is_level
@@ -446,8 +447,7 @@ def _same_definition(a: Any, b: Any) -> bool:
         return a is b
     if "<lambda>" not in str(names[0][1]):
         return True
-    places = [(f.__code__.co_filename, f.__code__.co_firstlineno) for f in (a, b)]
-    return places[0] == places[1]
+    return start_of(a) == start_of(b)
 
 
 # ---- ufuncs ----

@@ -14,6 +14,7 @@ from .._core.numpy_facts import PLAIN, SCALARS
 from .._core.pytree import flatten, is_value
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
+from .._cpython.code import mentions
 from .._transforms.stop_gradient import stop_gradient
 from .apply import apply
 from .function_context import Context, Spec, is_ufunc, restore_attributes
@@ -214,14 +215,10 @@ def _spec(cls: Any) -> Spec:
         own["vmap"],
         cls.generate_vmap_rule,
         setup is None,
-        any(_mentions(f, "mark_dirty") for f in (cls.forward, setup)),
+        any(mentions(f, "mark_dirty") for f in (cls.forward, setup)),
     )
     cls._spec = key, spec
     return spec
-
-
-def _mentions(function: Any, name: str) -> bool:
-    return name in getattr(getattr(function, "__code__", None), "co_names", ())
 
 
 def _by_position(cls: type[Function], args: tuple, kwargs: dict, combined: bool) -> tuple:

@@ -6,9 +6,7 @@ NOTE [flat rules]
     derivative, `VjpRules` and `JvpRules`, wrap any other rules.
 """
 
-import sys
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -17,6 +15,7 @@ from .._core.numpy_facts import shape_of
 from .._core.pytree import is_value
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.frames import current_frame, outside
 from .._levels.backward import backward
 from .._levels.batch import BatchLevel
 from .._levels.cotangents import fill_zeros, is_inexact
@@ -77,12 +76,9 @@ def inexact(leaves: list) -> list[int]:
     return [i for i, x in enumerate(leaves) if is_value(x) and is_inexact(x)]
 
 
-def caller() -> FrameType:
+def caller() -> Any:
     """Return the innermost frame outside this package."""
-    frame: Any = sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "functier":
-        frame = frame.f_back
-    return frame
+    return outside(current_frame(1), ("functier",))
 
 
 def tape_of(label: str, call: Callable, starts: list, others: list) -> tuple[list, list, list]:

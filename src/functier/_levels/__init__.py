@@ -1,4 +1,4 @@
 """Levels: the kinds of level, the effect of each on an operation, and the life of a level.
 
-Imports `_core` and `_mutation`.
+Imports `_cpython`, `_core` and `_mutation`.
 """

@@ -53,9 +53,21 @@ def is_quantity(x: Any) -> bool:
 
 def foreign(level: Any, x: Value) -> Value:
     """Return an operand of another library, checked."""
-    if is_quantity(x):
-        level.forward_attributes()
+    level.forward_attributes(x)
     return operand(level, x)
+
+
+def forward_attributes(level: Any, x: Any = None) -> None:
+    """Give tensors of a level the methods and attributes of the class inside.
+
+    Only for a user's class, as `__getattr__` costs each attribute 10 ns. With `x`, only if that is
+    a quantity.
+    """
+    if x is not None and not is_quantity(x):
+        return
+    level.forwards = True
+    if level.taken is None:
+        type.__setattr__(level.cls, "__getattr__", forward_attribute)
 
 
 def forward_attribute(x: Tensor, name: str) -> Any:

@@ -7,10 +7,8 @@ NOTE [what the backward pass owns]
     has read it.
 """
 
-import sys
 from heapq import heappop, heappush
 from math import isfinite
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
 from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
+from .._cpython.frames import current_frame, is_inside
 from .cotangents import add, fit, pull
 from .second_look import is_large, look_again, may_be_large, note_large
 from .tape import Node
@@ -68,16 +67,11 @@ def backward(
         if c is not None and finite and roots:
             finite = isfinite(c) if type(c) is float64 else is_trusted(c)
     if not finite:
-        found = look_again(roots, inputs, floor, given and not _is_inside(sys._getframe(1)))
+        found = look_again(
+            roots, inputs, floor, given and not is_inside(backward, current_frame(1))
+        )
     roots.clear()
     return found
-
-
-def _is_inside(frame: FrameType | None) -> bool:
-    """Tell if a frame is that of a backward pass, or called by one: a rule's."""
-    while frame is not None and frame.f_code is not backward.__code__:
-        frame = frame.f_back
-    return frame is not None
 
 
 def _along_chain(

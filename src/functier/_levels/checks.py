@@ -12,11 +12,11 @@ from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.pytree import (
     LEAF,
     describe,
+    differing,
     flatten,
     instead_of,
     is_value,
     paths,
-    same_structure,
     unflatten,
 )
 from .._core.subclasses import OVER_TENSORS, inside
@@ -136,14 +136,12 @@ def match(
 ) -> list:
     """Return the leaves of `tangents`, checked against the primals and cast to their dtypes."""
     leaves, own = flatten(tangents, level, f"the {noun}s")
-    if (own != structure or len(leaves) != len(primals)) and not same_structure(
-        unflatten(structure, primals), tangents
-    ):
-        raise ValueError(
-            f"{level}: the {noun}s have the structure {describe(tangents)}, but "
-            f"{describe(unflatten(structure, primals))} was expected; pass one {noun} for "
-            f"each value"
-        )
+    if own != structure or len(leaves) != len(primals):
+        if texts := differing(tangents, unflatten(structure, primals)):
+            raise ValueError(
+                f"{level}: the {noun}s have the structure {texts[0]}, but {texts[1]} was "
+                f"expected; pass one {noun} for each value"
+            )
     matched = []
     for i, (primal, tangent) in enumerate(zip(primals, leaves)):
         if not is_value(tangent) or shape_of(tangent) != shape_of(primal):

@@ -15,16 +15,15 @@ NOTE [equal numbers with other derivatives]
 import ast
 import functools
 from operator import index as as_index
-from types import FrameType
 from typing import Any
 
 from .._core.agreement import examples_of, varying_levels
 from .._core.errors import ConversionError, DataDependentError, MutationError
-from .._core.frames import is_foreign
 from .._core.hints import Use, calls_shuffle, explain
 from .._core.remedies import ADOPTION, BY_EXPRESSION, GENERAL
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
+from .._cpython.frames import Frame, is_foreign, module_at
 from .._mutation.array import is_array
 
 LOST = "the derivative would be lost"
@@ -132,13 +131,13 @@ def explain_hash(derivative: bool) -> tuple[str, str]:
             return asked, BY_EXPRESSION["cached function"].format(name=name, args=args)
         frame = use.inside[-1] if use.inside else None
         if frame and is_foreign(frame) and Use("hash", False, (frame, [])).callee is CACHED:
-            return asked, ADOPTION.format(name=frame.f_globals["__name__"])
+            return asked, ADOPTION.format(name=module_at(frame))
     except Exception:  # the error that is being made must come out
         return "hash(x)", general
     return asked, general
 
 
-def check_shuffle(level: Any, frame: FrameType) -> None:
+def check_shuffle(level: Any, frame: Frame) -> None:
     """Raise where `frame`, which asks for the length of a tensor, calls NumPy's shuffle."""
     if calls_shuffle(frame):
         raise level.refusal(

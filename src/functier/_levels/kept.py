@@ -20,14 +20,11 @@ NOTE [fingerprints]
     sums would double its time, and the fingerprint has elements at equal distances alone.
 """
 
-import linecache
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from math import prod
 from operator import itemgetter, matmul
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -38,9 +35,10 @@ from .._core.observers import RULES
 from .._core.op import Call
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
+from .._cpython.code import describe_line, line_of, names_of
+from .._cpython.frames import current_frame, globals_at, outside, place_at
 from .._mutation.array import Array, settle
 from .copies import SHARED, Copies, copy_of
-from .lineage import line_of
 from .tape import Node, node_of, output_rule
 
 ndarray = np.ndarray
@@ -54,7 +52,8 @@ ROW, DISTANCES = 1021, (251, 257, 263)
 
 FIXED = PLAIN - {ndarray}
 PARTS = FIXED | {tuple}
-READ_ONCE = {np.matmul, matmul, np.dot, np.inner, np.matvec, np.vecmat}
+READ_ONCE = {np.matmul, matmul, np.dot, np.inner}
+READ_ONCE |= {getattr(np, name) for name in ("matvec", "vecmat") if hasattr(np, name)}
 """Products, which read a large operand once where the other one and the result are small."""
 
 
@@ -96,10 +95,8 @@ class Fingerprint:
     def __init__(self, x: ndarray, level: Any, func: Function | str, once: bool):
         self.array, self.once, self.failure = x, once, None
         self.content = content_of(x, once)
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in HIDDEN:
-            frame = frame.f_back
-        where = (frame.f_code, frame.f_lasti, frame.f_globals) if frame is not None else None
+        frame = outside(current_frame(1), HIDDEN)
+        where = None if frame is None else (*place_at(frame), globals_at(frame))
         self.place = str(level), func, where
 
     def check(self) -> None:
@@ -116,10 +113,8 @@ class Fingerprint:
         op, name, at = func if isinstance(func, str) else name_of(func), "", ""
         if where is not None:
             code, instruction, names = where
-            name = next((name for name in code.co_names if names.get(name) is x), "")
-            line = line_of(code, instruction)
-            source = linecache.getline(code.co_filename, line).strip()
-            at = f"\n  at {code.co_filename}:{line}, in {code.co_name}: {source}".rstrip(": ")
+            name = next((name for name in names_of(code) if names.get(name) is x), "")
+            at = f"\n  at {describe_line(code, line_of(code, instruction))}"
         return (
             f"{label}: the derivative of {op} would read {name or 'an array'}, {x.dtype} of shape "
             f"{x.shape}, which was written to after {op} had kept it{at}\n  give the operation "

@@ -17,7 +17,6 @@ NOTE [nothing large on a class]
 
 from collections.abc import Iterable
 from operator import getitem
-from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -34,20 +33,23 @@ from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
+from .._cpython.code import file_and_line
+from .._cpython.frames import Frame, Place, code_at, generator_of, place_at
 from .._mutation.array import Array, settle, view_of
+from .._mutation.copies import tie_to
 from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes
 from .armed import arm, call_undispatched
-from .attributes import attribute_inside, foreign, forward_attribute
+from .attributes import attribute_inside, foreign, forward_attribute, forward_attributes
 from .conversions import check_shuffle, convert, has_text, index
-from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
+from .lineage import AMBIENT, chain, enclosing_level, levels_of
 from .looks import table_of, text_of
 from .lying import place
 from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
-from .views import WRITERS, note_item, window
+from .views import WRITERS, note_item, point, window
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
@@ -84,6 +86,7 @@ class Level:
     rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
+    own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
     generator: tuple[int, int] | None = None
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
@@ -95,7 +98,7 @@ class Level:
     label: str
     escape: Escape
     outer: type[Tensor]
-    made: tuple[CodeType, int]
+    made: Place
 
     def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
         """Create the class of a level nested in `enclosing`."""
@@ -108,7 +111,7 @@ class Level:
         self.kind = kind = type(self)
         self.key = key
         if kind.methods is None:
-            kind.methods = methods_of(kind.fast_calls())
+            kind.methods = {**methods_of(kind.fast_calls()), **kind.own_methods}
         names = {"__slots__": (), "level": self, "__module__": "numpy", **kind.methods}
         self.cls: Any = LevelType(label, (enclosing,), names)
         if key is not None and key is not kind:
@@ -121,7 +124,7 @@ class Level:
 
     @classmethod
     def prepare(
-        kind, label: str, escape: Escape, frame: FrameType, leaves: Iterable = (),
+        kind, label: str, escape: Escape, frame: Frame, leaves: Iterable = (),
         lexical: bool = False,
     ) -> Any:  # fmt: skip
         """Make a level inside the enclosing one, with a class that nobody refers to.
@@ -130,7 +133,7 @@ class Level:
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
-        key: Any = (kind, "writes") if WRITERS and (id(frame.f_code), label) in WRITERS else kind
+        key: Any = (kind, "writes") if WRITERS and (id(code_at(frame)), label) in WRITERS else kind
         if parent.in_generator or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level
@@ -170,7 +173,7 @@ class Level:
                 type.__setattr__(level.cls, "__name__", label)
                 type.__setattr__(level.cls, "__qualname__", label)
         level.escape, level.outer = escape, outer
-        level.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
+        level.made = place_at(frame)  # the line is worked out when it is asked for
         if lexical:
             level.generator = generator_of(frame)
             level.in_generator = level.generator is not None or outer.level.in_generator
@@ -392,15 +395,6 @@ class Level:
     def dtype(self, x: Tensor) -> np.dtype:
         return dtype_of(x._value)
 
-    def forward_attributes(self) -> None:
-        """Give tensors of this level the methods and attributes of the class inside.
-
-        Only for a user's class, as `__getattr__` costs each attribute 10 ns.
-        """
-        self.forwards = True
-        if self.taken is None:
-            type.__setattr__(self.cls, "__getattr__", forward_attribute)
-
     def attribute(self, x: Tensor, name: str) -> Any:
         """Look up an attribute in the user's class inside `x`; methods get `x` as `self`."""
         return attribute_inside(self, x, name)
@@ -438,12 +432,12 @@ class Level:
             raise error
 
     check_shuffle, convert, has_text, index = check_shuffle, convert, has_text, index
-    place, window, repr, card = place, window, text_of, table_of
+    forward_attributes = forward_attributes
+    place, window, point, tie, repr, card = place, window, point, tie_to, text_of, table_of
 
     def where(self) -> str:
         """Return the file and line of the call or the ``with`` that made this level."""
-        code, instruction = self.made
-        return f"{code.co_filename}:{line_of(code, instruction)}"
+        return "{}:{}".format(*file_and_line(self.made))
 
     def __repr__(self) -> str:
         return self.label

@@ -5,7 +5,6 @@ See NOTE [what cannot be interrupted] in `_core.blocks`.
 """
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from .._core.blocks import Entry, Exit, claim
 from .._core.errors import REPLACING, reveal
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
+from .._cpython.frames import current_frame
 from .._mutation.copies import check_lent
 from .level import ENDED, Escape, Level
 from .lineage import AMBIENT
@@ -85,7 +85,7 @@ class LevelContext:
 
     def __enter__(self) -> Any:
         kind, label, escape = self._form
-        level = kind.prepare(label, escape, sys._getframe(1), lexical=True)
+        level = kind.prepare(label, escape, current_frame(1), lexical=True)
         vars(level).update(self._options)  # no later level has this class
         guard = claim(self, functools.partial(_end, level))
         if guard is None:

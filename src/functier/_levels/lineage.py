@@ -1,15 +1,14 @@
-"""The lineage of levels: the ambient one, those around a level, and the place of its making."""
+"""The lineage of levels: the ambient one, and those around a level or a frame."""
 
 import sys
-import threading
 from collections.abc import Iterable, Iterator
-from types import CodeType, FrameType
 from typing import Any
 
 from .._core.ambient import AMBIENT as AMBIENT
 from .._core.numpy_facts import PLAIN
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.frames import Frame, steps_to
 
 
 def encloses(outer: type, cls: type) -> bool:
@@ -41,7 +40,7 @@ def chain(cls: type) -> str:
     return " <- ".join(c.__name__ for c in reversed(classes))
 
 
-def innermost_class(values: Iterable[Any], frame: FrameType) -> type[Tensor]:
+def innermost_class(values: Iterable[Any], frame: Frame) -> type[Tensor]:
     """Return the class of the innermost level around `frame`, or of one of `values`.
 
     A value counts where it came from inside that level to a thread in which no level was made.
@@ -56,7 +55,7 @@ def innermost_class(values: Iterable[Any], frame: FrameType) -> type[Tensor]:
     return inner
 
 
-def enclosing_level(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
+def enclosing_level(cls: type[Tensor], frame: Frame) -> type[Tensor]:
     """Return the class of the innermost level that surrounds `frame`.
 
     A level that has ended does not (levels can end out of order), nor does one that a
@@ -78,39 +77,3 @@ def enclosing_level(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
                     break
         cls = level.outer
     return found
-
-
-def generator_of(frame: FrameType | None) -> tuple[int, int] | None:
-    """Return the id of the generator whose body has a ``with`` block, and that of its thread.
-
-    A generator that `contextlib` runs is a context manager itself; the frame of its user counts.
-    """
-    while frame is not None:
-        runner = frame.f_back
-        if frame.f_globals.get("__name__") != "contextlib":
-            if not frame.f_code.co_flags & 0x220:  # CO_GENERATOR, CO_ASYNC_GENERATOR
-                return None
-            if runner is None or runner.f_globals.get("__name__") != "contextlib":
-                return id(frame), threading.get_ident()
-        frame = runner
-    return None
-
-
-def steps_to(generator: tuple[int, int], frame: FrameType | None) -> int:
-    """Return how many frames out the generator runs; -1 where it is suspended."""
-    wanted, thread = generator
-    if thread != threading.get_ident():
-        return sys.maxsize
-    steps = 0
-    while frame is not None:
-        if id(frame) == wanted:
-            return steps
-        frame = frame.f_back
-        steps += 1
-    return -1
-
-
-def line_of(code: CodeType, instruction: int) -> int:
-    """Return the line of an instruction."""
-    lines = [line for a, b, line in code.co_lines() if a <= instruction < b and line]
-    return (lines or [code.co_firstlineno])[0]

@@ -9,8 +9,8 @@ from .._core.numpy_facts import PLAIN, SCALARS, copy_in_rows, known_array
 from .._core.pytree import flatten, unflatten
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.collector import COUNTS, count_references
 from .._mutation.array import innermost, was_written
-from .spares import COUNTS, getrefcount
 
 ndarray = np.ndarray
 
@@ -74,10 +74,10 @@ def separate_from_holders(values: list[Value], others: Sequence[Value] = ()) -> 
     for i in range(len(values)):
         kind = type(values[i])
         if kind is ndarray:
-            if not COUNTS or getrefcount(values[i]) > 2 or values[i].base is not None:
+            if not COUNTS or count_references(values[i]) > 2 or values[i].base is not None:
                 values[i] = read_only(values[i])
         elif (array := known_array(values[i])) is not None and not was_written(values[i]):
-            if not COUNTS or getrefcount(values[i]) > 2 or array.base is not None:
+            if not COUNTS or count_references(values[i]) > 2 or array.base is not None:
                 values[i] = with_value(values[i], read_only(array))
         elif kind not in SCALARS and isinstance(values[i], Tensor):
             if owners is None:

@@ -8,15 +8,12 @@ NOTE [who can see a write]
     container of containers) holds a value of an ended level later, and refuses to be read.
 """
 
-import sys
-from types import FrameType
 from typing import Any
 
 from .._core.ambient import AMBIENT
 from .._core.tensor import Tensor
+from .._cpython.frames import Frame, current_frame, may_have, running
 from .lineage import levels_of
-
-CO_OPTIMIZED = 1
 
 
 def home_of(tensors: list[Any], holders: list[Any]) -> type[Tensor]:
@@ -28,35 +25,14 @@ def home_of(tensors: list[Any], holders: list[Any]) -> type[Tensor]:
     own: Any = type(tensors[0])
     wanted = {id(x) for x in (*tensors, *holders)}
     home = own
-    frame: FrameType | None = sys._getframe(1)
+    frame: Frame | None = current_frame(1)
     for level in levels_of(AMBIENT.get()):
         if level is own.level:
             break
-        frame = _frame_outside(level, frame)
+        frame = running(level.made[0], frame)
         if frame is None:
             break
-        if not _holds(frame, wanted):
+        if not may_have(frame, wanted):
             home = level.cls
             break
     return home
-
-
-def _frame_outside(level: Any, frame: FrameType | None) -> FrameType | None:
-    """Return the frame that made a level, a function or a ``with`` block around `frame`."""
-    code, _ = level.made
-    while frame is not None and frame.f_code is not code:
-        frame = frame.f_back
-    return frame
-
-
-def _holds(frame: FrameType | None, wanted: set[int]) -> bool:
-    """Tell if a frame, or one further out, has one of the objects with these ids."""
-    while frame is not None:
-        names = frame.f_locals
-        found = id(frame.f_globals) in wanted or any(id(x) in wanted for x in names.values())
-        if frame.f_code.co_flags & CO_OPTIMIZED and type(names) is dict:
-            names.clear()  # a copy, which would keep the values alive
-        if found:
-            return True
-        frame = frame.f_back
-    return False

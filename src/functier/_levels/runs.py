@@ -5,7 +5,6 @@ Each level begins and ends with the call.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from .._core.numpy_facts import PLAIN
 from .._core.pytree import flatten, paths, unflatten
 from .._core.tensor import Tensor
+from .._cpython.frames import Frame
 from .backward import backward
 from .batch import BatchLevel, Randomness
 from .checks import arrays_of, split_aux
@@ -31,7 +31,7 @@ class Site:
 
     label: str
     escape: Escape
-    frame: FrameType
+    frame: Frame
     outer: Sequence[Tensor]  # the level nests in the levels of these
 
 

@@ -1,6 +1,6 @@
 """Spare classes: a later level takes the class of a level that has ended, if nobody can tell.
 
-Imports nothing of the package.
+Imports the room of CPython alone.
 
 NOTE [a class is used again where nobody can tell]
     To create a class costs more than the rest of a small call, and a new class starts with cold
@@ -30,13 +30,20 @@ NOTE [who holds a class]
     Then nobody takes the class, but its base may be taken, and the program can see that.
 """
 
-import gc
-import sys
 from collections.abc import Callable
 from typing import Any
-from weakref import getweakrefcount, getweakrefs, ref
+from weakref import ref
 
 import optree
+
+from .._cpython import facts
+from .._cpython.collector import (
+    COUNTS,
+    count_references,
+    count_weak_references,
+    namespace_of,
+    weak_references,
+)
 
 ALONE, ASKING = 3, 1
 """The number of references to a class that nobody holds: from its tuple of classes, and two from
@@ -50,10 +57,6 @@ the class, for `is_alone`.
 They are facts of CPython 3.11 to 3.13. An interpreter with other facts uses no class again.
 """
 
-COUNTS = sys.implementation.name == "cpython" and "free-threading" not in sys.version
-"""True where the interpreter counts references at once."""
-
-getrefcount: Any = getattr(sys, "getrefcount", None)
 _fits: bool | None = None  # True where the facts hold in this interpreter; None: not known yet
 
 
@@ -77,7 +80,7 @@ class LevelType(type):
 def record_counts(level: Any) -> None:
     """Record the counts of references to the new class of `level` while nobody holds it."""
     cls = level.cls
-    names = next(part for part in gc.get_referents(cls) if type(part) is dict)
+    names = namespace_of(cls)
     level.expected = [level.alone + ASKING, ORDER, REFERENCE, NAMES, LEVEL, WEAK]
     level.parts = (cls, cls.__mro__, ref(cls), names, level), level.expected
     level.nested = 0
@@ -90,7 +93,7 @@ def facts_hold(make: Callable[[], Any]) -> bool:
     """
     global _fits
     if _fits is None:
-        level = make() if COUNTS else None
+        level = make() if COUNTS and facts.referents.holds else None
         _fits = level is not None and is_alone(level)
     return _fits
 
@@ -99,7 +102,7 @@ def give_back(level: Any) -> None:
     """Let a later level have the class of `level`, which has ended, if nobody holds it."""
     if level.spare or level.nested:  # it has nested spares, or had some the last time
         _count_nested(level)
-    if getrefcount(level.cls) == level.expected[0]:
+    if count_references(level.cls) == level.expected[0]:
         level.home[level.key] = level
 
 
@@ -123,7 +126,7 @@ def _count_nested(level: Any) -> None:
 def is_alone(level: Any) -> bool:
     """Tell if nobody holds the spare `level`, which the caller has in a single variable."""
     parts, expected = level.parts
-    found = [*map(getrefcount, parts), getweakrefcount(parts[0])]
+    found = [*map(count_references, parts), count_weak_references(parts[0])]
     return found == expected or (found[:-1] == expected[:-1] and _is_only_cached(level))
 
 
@@ -132,7 +135,7 @@ class _Probe:
 
 
 optree.tree_leaves([_Probe()])  # type: ignore[arg-type]  # of any type
-CACHES = {type(r.__callback__.__self__) for r in getweakrefs(_Probe) if r.__callback__}
+CACHES = {type(r.__callback__.__self__) for r in weak_references(_Probe) if r.__callback__}
 """The types of the objects that optree's weak references call when a class is freed."""
 
 
@@ -141,7 +144,7 @@ def _is_only_cached(level: Any) -> bool:
 
     These stay as long as the class, so their number is kept for the next time.
     """
-    callbacks = [r.__callback__ for r in getweakrefs(level.cls)]
+    callbacks = [r.__callback__ for r in weak_references(level.cls)]
     callbacks.remove(None)
     known = all(type(getattr(call, "__self__", None)) in CACHES for call in callbacks)
     if known:

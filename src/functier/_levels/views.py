@@ -16,7 +16,6 @@ NOTE [a row is noted where it is read]
     that lie among each other: NumPy's own function then takes their views from that of the source.
 """
 
-import gc
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
@@ -26,6 +25,7 @@ import numpy as np
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape
+from .._cpython.collector import instances_of
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
 from .._mutation.copies import LOST, taking, tie
@@ -55,8 +55,9 @@ def find_alive(level: Any, x: Any) -> list[Any]:
     owner = owner_of(example(x))
     if level.taken is None:
         level.taken = {}
-        found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
-        found = [t for t in found if not hasattr(t, "_kept")]  # those that a tape keeps
+        found = [
+            t for t in instances_of(level.cls) if not hasattr(t, "_kept")
+        ]  # those that a tape keeps
         note_all(level, found)
         WRITERS.add((id(level.made[0]), level.label))
     else:
@@ -254,7 +255,7 @@ def note_point(level: Any, x: Any, y: Any) -> Any:
     return y
 
 
-def as_point(x: Any) -> Any:
+def point(level: Any, x: Any) -> Any:
     """Return a number as what NumPy makes of it by `numpy.asarray`: an array without axes."""
     value = innermost(x)
     y: Any = x[...] if hasattr(value, "dtype") else np.reshape(x, ())  # of Python's, in a program

@@ -8,7 +8,6 @@ NOTE [a tensor that was written to]
     levels pay nothing.
 """
 
-import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from .._core.errors import MutationError, NumberError
 from .._core.numpy_facts import dtype_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
+from .._cpython.collector import holders_of, instances_of
 from .._mutation.array import Array, view_of, was_written
 from .._mutation.copies import check_partners, inherit
 from .._mutation.items import write_item
@@ -61,9 +61,9 @@ def _view_inside(level: Any, x: Any) -> View:
     if begins:
         _begin(level, x)
     memory = view_of(x).memory
-    views = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls and was_written(t)]
+    views = [t for t in instances_of(level.cls) if was_written(t)]
     views = [t for t in views if view_of(t).memory is memory]
-    holders = [h for h in gc.get_referrers(*views) if h is not views]
+    holders = [h for h in holders_of(views) if h is not views]
     if any([isinstance(h, Tensor) for h in holders]) or _has_rows(level, memory):
         raise level.refusal(
             MutationError,

@@ -1,4 +1,4 @@
 """Writes: memories, the views of them, and the arrays that can be written to.
 
-Imports `_core` and `_rules`.
+Imports `_cpython`, `_core` and `_rules`.
 """

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from .._core.subclasses import OVER_TENSORS, inside_index
 from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
+from .._cpython.frames import Frame
 from .array import Array, array_of, close, made_here, make_writable, on_view, settle, view_of
-from .copies import SHOWN, expose, lend, note
+from .copies import SHOWN, expose, lend, note, tie_to
 from .items import (
     augment,
     has_levels,
@@ -183,7 +183,7 @@ class ArrayLevel(RootLevel):
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
         return augment(x, func, value)
 
-    def check_shuffle(self, frame: FrameType) -> None:
+    def check_shuffle(self, frame: Frame) -> None:
         level: Any = AMBIENT.get().level
         if level.depth:
             level.check_shuffle(frame)
@@ -193,6 +193,8 @@ class ArrayLevel(RootLevel):
 
     def place(self, x: Any) -> Memory:
         return view_of(x).memory
+
+    tie = tie_to
 
     def snapshot(self, x: Any) -> Any:
         return view_of(x).snapshot()

@@ -16,13 +16,12 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.frames import asking_frames
-from .._core.hints import asking_line
 from .._core.numpy_facts import name_of
 from .._core.root import convert_to, tree_map
 from .._core.sharing import may_be_view
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
+from .._cpython.frames import asking_frames, asking_line, runs, variables_at
 from .array import innermost, is_array, was_written
 from .layouts import laid_as
 from .memory import CHOSEN, REGION, Memory, View
@@ -200,6 +199,11 @@ def tie(func: Function | str, a: Any, y: Any) -> None:
         partners_of(b, level).append((ref(a), name, line))
 
 
+def tie_to(level: Any, func: Function, x: Any, y: Any) -> None:
+    """Note that `y`, a result of a function, shares memory with `x`, a tensor of the level."""
+    tie(func, level.place(x), y)
+
+
 # ---- plain arrays that somebody asked for ----
 
 SHOWN = {"numpy.asarray": "numpy.asarray", "__dlpack__": "numpy.from_dlpack"}
@@ -299,9 +303,9 @@ def lent(name: str, place: Any, made: ndarray, value: Any) -> ndarray:
 def check_request() -> None:
     """Raise where `numpy.require` asks for an array that owns its memory: it would copy ours."""
     inside = asking_frames()[1]
-    if not inside or inside[-1].f_code is not np.require.__code__:
+    if not inside or not runs(inside[-1], np.require):
         return
-    if "O" in (inside[-1].f_locals["requirements"] or ()):
+    if "O" in (variables_at(inside[-1]).get("requirements", "O") or ()):
         level: Any = AMBIENT.get().level
         text = (
             "numpy.require(x, ...) would make a plain copy of x, which writes to x do not reach; "

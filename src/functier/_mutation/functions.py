@@ -12,12 +12,12 @@ import numpy as np
 from .._core.agreement import settle_masks
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.frames import is_called_by_user
 from .._core.numpy_facts import dtype_of, name_of
-from .._core.sharing import MEMORY, gives_view
+from .._core.sharing import MEMORY, sharing_of
 from .._core.table import AT_BODIES, OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Index, Value
+from .._cpython.frames import is_called_by_user
 from .._rules.axes import as_array, shift
 from .._rules.indexing import apply_mode, index_along, read_at
 from .array import make_writable
@@ -197,7 +197,8 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
 for _func in MEMORY:
     if MEMORY[_func] == "copied":
         OPS[_func].body = watch(_func, OPS[_func].body)  # type: ignore[arg-type]
-for _view in (*filter(gives_view, MEMORY), np.astype, np.copy):  # of an array without axes, one
+VIEWS = [func for func in MEMORY if sharing_of(func) in ("view", "either")]
+for _view in (*VIEWS, np.astype, np.copy):  # of an array without axes, one
     if _view in OPS and _view is not np.flip:  # which gives a number of that
         OPS[_view].views = MEMORY.get(_view, "view")
 

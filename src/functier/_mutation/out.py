@@ -8,7 +8,7 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.notes import explain_write
 from .._core.numpy_facts import dtype_of, name_of, shape_of
-from .._core.op import Op
+from .._core.op import NO_VALUE, Op
 from .._core.tensor import Tensor
 from .._core.types import Value
 
@@ -36,6 +36,16 @@ def name_out(op: Op | None, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         return args, kwargs
     rest = (*args[:place], None, *args[place + 1 :]) if len(args) > place + 1 else args[:place]
     return rest, {**kwargs, "out": args[place]}
+
+
+def plain_arguments(op: Op, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Return the arguments of a call as `name_out` does, without options that change no number."""
+    if len(args) > 2:
+        args, kwargs = name_out(op, args, kwargs)
+    return args, {
+        k: v for k, v in kwargs.items()
+        if v is not NO_VALUE and k[:10] != "overwrite_" and (k != "out" or v is not None)
+    }  # fmt: skip
 
 
 SUMMING = {np.sum, np.mean, np.prod, np.cumsum, np.cumprod}

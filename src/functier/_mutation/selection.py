@@ -19,6 +19,7 @@ from .._core.agreement import varying_levels
 from .._core.errors import DataDependentError
 from .._core.methods import BINARY, COMPARISON, UNARY
 from .._core.numpy_facts import BASIC_PARTS, UFUNC_OF, shape_of
+from .._core.numpy_private import NO_VALUE
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .reductions import ELEMENTWISE, reduce_values
@@ -206,7 +207,7 @@ class Selection:
         if x is not self or len(args) > 1 or not self.first:
             raise self.refusal()
         axis = args[0] if args else options.pop("axis", None)
-        options = {key: v for key, v in options.items() if v is not None and v is not np._NoValue}
+        options = {key: v for key, v in options.items() if v is not None and v is not NO_VALUE}
         if axis not in (None, 0) or not options.keys() <= {"ddof", "dtype", "correction"}:
             raise self.refusal()
         result = reduce_values(func, self.values, self.mask, axis, options)

@@ -22,26 +22,23 @@ from typing import Any
 import numpy as np
 import optree
 
-from .._core.border import is_convertible
 from .._core.key_orders import NAMESPACE
 from .._core.pytree import (
-    FlatDict,
     flatten,
     instead_of,
     is_value,
     register_pytree_node,
-    unflatten,
 )
+from .._cpython.code import Code
+from .._cpython.descriptors import DESCRIPTORS, slots_of, space_of
 
 HERE = __name__.partition(".")[0]
 PLAIN = frozenset({int, bool, str, bytes, type(None), type(...), type(NotImplemented)})
 """Types of values that Python compares by their contents, once they have the same type."""
 
 FIXED: tuple[type, ...] = (
-    type, types.FunctionType, types.ModuleType, types.CodeType, types.MethodDescriptorType,
-    types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType,
-    types.MemberDescriptorType, np.ufunc, type(np.sum), Enum, np.random.Generator,
-    np.random.RandomState, np.random.BitGenerator,
+    type, types.FunctionType, types.ModuleType, Code, *DESCRIPTORS, np.ufunc, type(np.sum), Enum,
+    np.random.Generator, np.random.RandomState, np.random.BitGenerator,
 )  # fmt: skip
 """Types of objects that are compared by identity. What a function reads is a dependency, and draws
 of generators are refused."""
@@ -185,21 +182,6 @@ def _parts_of_partial(x: Any) -> tuple:
     return x.func, x.args, x.keywords, vars(x)
 
 
-def slots_of(kind: type) -> dict[str, Any]:
-    """Return the descriptors of the slots of a class."""
-    return {
-        name: member
-        for base in reversed(kind.__mro__) if base is not object
-        for name, member in vars(base).items() if type(member) is types.MemberDescriptorType
-    }  # fmt: skip
-
-
-def space_of(kind: type) -> Any:
-    """Return the descriptor of the attribute ``__dict__`` of a class's objects, or None."""
-    found = [vars(base).get("__dict__") for base in kind.__mro__ if base is not type]
-    return next((x for x in found if type(x) is types.GetSetDescriptorType), None)
-
-
 def opened(tree: Any, label: object = "functier") -> Any:
     """Return a pytree in which a `Node` stands for each object that is a tree."""
     return _opened(tree, label, ())
@@ -219,7 +201,7 @@ def _opened(tree: Any, label: object, outer: tuple[int, ...]) -> Any:
             inside = (*outer, id(leaves[i]))
             node.parts = [_opened(part, label, inside) for part in node.parts]
             leaves[i] = node
-    return unflatten(structure, leaves)
+    return structure.unflatten(leaves)
 
 
 def closed(tree: Any) -> Any:
@@ -239,10 +221,9 @@ def facts_of(structure: Any) -> tuple:
     These are the keys of dicts in their order, and what classes of nodes keep. They are in the
     state of a structure, which pickles have.
     """
-    if isinstance(structure, FlatDict):
-        return _state_of(structure.keys, True)
-    if not isinstance(structure, optree.PyTreeSpec):
-        return ()
+    if not isinstance(structure, optree.PyTreeSpec):  # that of an array, or of a dict of arrays
+        keys = getattr(structure, "keys", None)
+        return () if keys is None else _state_of(keys, True)
     found = []
     state: Any = structure.__getstate__()
     for _, _, kept, _, _, _, _, keys in state[0]:
@@ -327,8 +308,8 @@ def what_to_write(x: Any) -> str:
         return f"{head}; write list(x)"
     if hasattr(x, "__wrapped__"):
         return f"{head}; write x.__wrapped__, the function in it"
-    if is_convertible(x):
-        return f"{head}; write {instead_of(x).removeprefix('pass ')}"
+    if (text := instead_of(x)).startswith("pass numpy.asarray"):
+        return f"{head}; write {text.removeprefix('pass ')}"
     rest = "pass a tuple of what the function reads of it, or let the function close over it"
     if kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}:
         return f"{head}; {rest}"

@@ -21,6 +21,7 @@ from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.reached import reached_from
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
+from .._cpython.frames import current_frame
 from .._mutation.array import was_written
 from .arguments import opened
 from .bound import Bound, has_method, is_tree, reference_to
@@ -95,7 +96,7 @@ class Compiled:
                 # An error too: the function may catch it, and go on in another way.
                 continue
         try:
-            return self._first(args, kwargs, sys._getframe(1))
+            return self._first(args, kwargs, current_frame(1))
         except BaseException as error:
             leave(error, f"compile({name_of_function(self._func)})", self._func, args, kwargs)
             raise

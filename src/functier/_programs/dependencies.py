@@ -6,27 +6,32 @@ NOTE [code that nobody has prepared]
     watched.
 """
 
-import gc
 import random
-from _thread import get_ident
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from threading import get_ident
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
-from .._core.reached import EMPTY, Hearing, contents, moved, note_generators, reached_from
-from .guards import names_of
+from .._core.reached import Generators, reached_from
+from .._cpython.code import Code
+from .._cpython.collector import observers
+from .._cpython.frames import caller_of
+from .._cpython.functions import EMPTY, contents, file_of_code, read_code, title_of_code
+from .._cpython.lookups import loaded_globals
+from .._cpython.profiling import Hearing, hook_of_calls
+from .._cpython.swaps import LIVE, Swaps, is_in_import, is_told, tells
 from .homes import HOME, home_of_code
 from .outside import Unwatched
 from .reads import Reads
-from .rewritten import LIVE, Swaps, tells
+from .rewritten import rewritten
 
 REFUSALS = LevelError, NoRuleError, UnsupportedError
 """Errors of a trace, which are none of the function's."""
 
-FRESH_ENTROPY = random.SystemRandom.getrandbits.__code__
+FRESH_ENTROPY = read_code(random.SystemRandom.getrandbits)
 """Python code that NumPy calls for the seed of a generator that has none."""
 
 
@@ -56,30 +61,24 @@ class Watch:
         self, *roots: Any, given: Any = (), keep: bool | None = None, tries: bool = False
     ) -> None:
         self.seen: dict[int, Any] = {}
-        self.codes: list[CodeType] = []
-        self.generators: dict[int, tuple] = {}
+        self.generators = Generators()
+        self.codes: list[Code] = []
         self.entropy = False
-        self.swaps = Swaps()
+        self.swaps = Swaps(rewritten)
         self.roots, self.given, self.tries = roots, given, tries
         self.reads = None if keep is None else Reads(self.swaps.prepare, keep)
         for x in reached_from(roots):
-            note_generators(x, self.generators)
+            self.generators.note(x)
 
-    def note(self, frame: Any, event: str, argument: Any) -> None:
-        if event == "call":
-            code, names = frame.f_code, frame.f_globals
-            if self.seen.get(id(code)) is not names:
-                self.enter(code, names, frame)
-
-    def enter(self, code: CodeType, names: dict, frame: Any = None) -> None:
+    def enter(self, code: Code, names: dict, frame: Any = None) -> None:
         if code is FRESH_ENTROPY:
             self.entropy = True
             return
         home = home_of_code(code, names)
         told = tells(code)
-        before = None if frame is None else frame.f_back
+        before = None if frame is None else caller_of(frame)
         if not told and before is not None and home != "library":
-            if home == "standard" and not tells(before.f_code):
+            if home == "standard" and not is_told(before):
                 return  # a library has called it, and may be called by others later
             if is_in_import(before):
                 return  # which finds the same module each time
@@ -91,15 +90,15 @@ class Watch:
         if reads is not None and not told:
             # Python's hook is no place to raise in: the trace goes on, and makes no program.
             reads.reason = (
-                reads.reason or f"{code.co_qualname} runs, which cannot tell what it reads"
+                reads.reason or f"{title_of_code(code)} runs, which cannot tell what it reads"
             )
             return
-        for name in names_of(code):
+        for name in loaded_globals(code):
             value = names.get(name, EMPTY)
-            note_generators(value, self.generators)
+            self.generators.note(value)
             if reads is None:
                 continue
-            words = f"the global {name} of {code.co_qualname}"
+            words = f"the global {name} of {title_of_code(code)}"
             if reads.entry(names, name, words) is EMPTY:
                 known = names.get("__builtins__", {})
                 known = known if type(known) is dict else vars(known)
@@ -107,7 +106,7 @@ class Watch:
 
     def moved(self) -> list[Any]:
         """Return the generators of NumPy's that have drawn."""
-        return moved(self.generators)
+        return self.generators.moved()
 
     def begin(self) -> None:
         """Let what the function is made of tell what it reads."""
@@ -124,15 +123,15 @@ class Watch:
 
     def __enter__(self) -> "Watch":
         # A collection may begin at any time, and its observers do not belong to the function.
-        for call in gc.callbacks:
+        for call in observers:
             if isinstance(call, FunctionType):
-                self.seen[id(call.__code__)] = call.__globals__
+                self.seen[id(read_code(call))] = call.__globals__
         try:
             self.begin()
         except BaseException:
             self.swaps.restore()
             raise
-        self.hearing = Hearing(self.note)
+        self.hearing = Hearing(hook_of_calls(self.seen, self.enter))
         self.noting = self.hearing.__enter__()
         return self
 
@@ -155,15 +154,6 @@ def called_by(func: Any) -> Iterator[FunctionType]:
     """Return the function that is called: it, or those that wrappers of functier call."""
     if type(func) is FunctionType:
         yield func
-        if func.__code__.co_filename.startswith(HOME):
+        if file_of_code(read_code(func)).startswith(HOME):
             for cell in func.__closure__ or ():
                 yield from called_by(contents(cell))
-
-
-def is_in_import(frame: Any) -> bool:
-    """Tell if a frame is part of an import."""
-    while frame is not None and not tells(frame.f_code):
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
-        frame = frame.f_back
-    return False

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._chunks.chunk import CHUNK
-from .._chunks.streams import stream_of
+from .._chunks.streams import stream_here
 from .graph import Graph
 
 
@@ -21,7 +20,7 @@ def draw_from(source: Any, func: Callable, *args: Any) -> Any:
     if type(source) is np.random.Generator:  # the copy of one that the function has made
         return func(source, *args)
     with source._lock:
-        return func(stream_of(source, CHUNK.get()), *args)
+        return func(stream_here(source), *args)
 
 
 def copy_of_stream(stream: np.random.Generator) -> np.random.Generator:
@@ -48,7 +47,7 @@ def restoring(run: Callable, sources: Sequence[Any]) -> Callable:
         with ExitStack() as stack:
             for source in sources:
                 stack.enter_context(source._lock)
-            streams = [stream_of(source, CHUNK.get()) for source in sources]
+            streams = [stream_here(source) for source in sources]
             before = [stream.bit_generator.state for stream in streams]
             try:
                 return run(*inputs)

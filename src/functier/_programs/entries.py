@@ -13,10 +13,12 @@ import optree
 
 from .._core.key_orders import NAMESPACE
 from .._core.numpy_facts import dtype_of
-from .._core.pytree import flatten, is_value, unflatten
+from .._core.numpy_private import SETTINGS
+from .._core.pytree import flatten, is_value
+from .._cpython.descriptors import slots_of, space_of
 from .._levels.memory import meet, meeting
-from .arguments import Node, facts_of, is_same, node_of, opened, slots_of, space_of
-from .guards import SETTINGS, Guards
+from .arguments import Node, facts_of, is_same, node_of, opened
+from .guards import Guards
 from .program import Program
 from .replays import Changed, Replay, has_nan
 from .signature import slots, write_tree
@@ -239,6 +241,6 @@ def result_of(program: Program, space: dict[str, Any]) -> str:
     """Return the source of the result, whose leaves are in ``r``."""
     text = write_tree(slots(program._out, program._size), lambda i: f"r[{i}]")
     if text is None:
-        space["unflatten"], space["out"] = unflatten, program._out
-        return "unflatten(out, list(r))"
+        space["out"] = program._out
+        return "out.unflatten(list(r))"
     return text

@@ -15,8 +15,6 @@ NOTE [arrays that are read again]
     where something besides its form counts: its contents, or which array it is.
 """
 
-import dis
-import functools
 import types
 import zlib
 from collections.abc import Callable, Iterable
@@ -25,10 +23,19 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
-from numpy._core import umath
 
-from .._core.reached import EMPTY, contents
-from .rewritten import original, tells
+from .._core.numpy_private import SETTINGS
+from .._cpython.code import Code
+from .._cpython.descriptors import has_plain_dict
+from .._cpython.functions import (
+    EMPTY,
+    HAS_CODE,
+    contents,
+    read_code,
+    takes_keywords,
+    takes_places,
+)
+from .._cpython.swaps import original, tells
 
 ndarray = np.ndarray
 NUMBERS = (int, float, complex, np.number)
@@ -127,10 +134,10 @@ def slot_of(descriptor: Any, x: Any) -> Any:
         return EMPTY
 
 
-def function_facts(func: types.FunctionType, code: types.CodeType | None = None) -> tuple:
+def function_facts(func: types.FunctionType, code: Code | None = None) -> tuple:
     """Return what a call of a function depends on besides its names."""
     given = func.__kwdefaults__ or {}
-    return code or func.__code__, func.__defaults__ or (), tuple(given), tuple(given.values())
+    return code or read_code(func), func.__defaults__ or (), tuple(given), tuple(given.values())
 
 
 def same_function(func: types.FunctionType, before: tuple) -> bool:
@@ -144,12 +151,9 @@ def same_function(func: types.FunctionType, before: tuple) -> bool:
     )
 
 
-def same_code(func: types.FunctionType, code: types.CodeType) -> bool:
-    return func.__code__ is code or (tells(func.__code__) and original(func) is code)
-
-
-SETTINGS: Any = getattr(getattr(umath, "_extobj_contextvar", None), "get", lambda default: True)
-"""Return None where no settings of `numpy.errstate` hold."""
+def same_code(func: types.FunctionType, code: Code) -> bool:
+    own = read_code(func)
+    return own is code or (tells(own) and original(func) is code)
 
 
 def settings() -> Any:
@@ -242,14 +246,14 @@ class Writer:
         self.lines.append((i, line))
         return line
 
-    def plain_function(self, i: int, o: str, key: str, code: types.CodeType) -> str:
+    def plain_function(self, i: int, o: str, key: str, code: Code) -> str:
         """Return the test for a function without defaults, which matter for some calls alone."""
         self.space[f"_v{i}"], self.space[f"_c{i}"] = (code, (), (), ()), code
         if key == "called":
-            return f"{o}.__code__ is _c{i} or _same_code({o}, _c{i})"
-        parts = [f"{o}.__code__ is _c{i}"]
-        parts += [f"{o}.__defaults__ is None"] * (key == "all" or code.co_argcount > 0)
-        parts += [f"{o}.__kwdefaults__ is None"] * (key == "all" or code.co_kwonlyargcount > 0)
+            return f"{HAS_CODE.format(o, f'_c{i}')} or _same_code({o}, _c{i})"
+        parts = [HAS_CODE.format(o, f"_c{i}")]
+        parts += [f"{o}.__defaults__ is None"] * (key == "all" or takes_places(code))
+        parts += [f"{o}.__kwdefaults__ is None"] * (key == "all" or takes_keywords(code))
         return f"{' and '.join(parts)} or _same_function({o}, _v{i})"
 
     def differs(self, i: int, now: str, value: Any) -> str:
@@ -323,12 +327,6 @@ class Writer:
         ]  # fmt: skip
 
 
-def has_plain_dict(kind: type) -> bool:
-    """Tell if the attribute ``__dict__`` of a class's objects is Python's own."""
-    found = [each.__dict__["__dict__"] for each in kind.__mro__ if "__dict__" in each.__dict__]
-    return all([type(x) is types.GetSetDescriptorType for x in found])
-
-
 def weak(x: Any) -> Any:
     """Return a weak link to an object, or None where Python has none, or nobody else holds it."""
     if isinstance(x, STRONG):
@@ -362,10 +360,3 @@ class Guards:
         found = self.writer.function(failing=True)()
         known = type(found) is int and found >= 0
         return self.words[found] if known else "something that the function reads"
-
-
-@functools.lru_cache(4096)
-def names_of(code: types.CodeType) -> tuple[str, ...]:
-    """Return the globals that code looks up."""
-    loads = "LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"
-    return tuple({i.argval for i in dis.get_instructions(code) if i.opname in loads})

@@ -9,11 +9,15 @@ import functools
 import os
 import sys
 import sysconfig
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy
 import optree
+
+from .._cpython.code import Code
+from .._cpython.descriptors import is_fixed
+from .._cpython.functions import file_of_code
 
 LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
 PURE = frozenset(
@@ -54,9 +58,9 @@ def home_of(path: str) -> str:
     return "user"
 
 
-def home_of_code(code: CodeType, names: dict) -> str:
+def home_of_code(code: Code, names: dict) -> str:
     """Return the home of code that runs with these globals."""
-    path = code.co_filename
+    path = file_of_code(code)
     if path.startswith("<") and not path.startswith("<frozen"):
         if "_tuple_new" in names:  # the constructor of a named tuple
             return "library"
@@ -66,15 +70,15 @@ def home_of_code(code: CodeType, names: dict) -> str:
     return home_of(path)
 
 
-def is_followed(code: CodeType) -> bool:
+def is_followed(code: Code) -> bool:
     """Tell if what code reads is watched: that of users, and of Python's library with a state."""
-    return home_of(code.co_filename) != "library"
+    return home_of(file_of_code(code)) != "library"
 
 
 @functools.lru_cache(4096)
 def home_of_class(kind: Any) -> str:
     """Return the home of a class, or "C" for one that cannot be changed."""
-    if not kind.__flags__ & HEAP or kind.__flags__ & FIXED:
+    if is_fixed(kind):
         return "C"
     name = kind.__dict__.get("__module__")
     module = sys.modules.get(name) if type(name) is str else None
@@ -102,7 +106,3 @@ def is_of_user(kind: type) -> bool:
 def is_of_library(kind: type) -> bool:
     """Tell if a class is made by Python code of a library."""
     return home_of_class(kind) == "library"
-
-
-HEAP, FIXED = 1 << 9, 1 << 8
-"""The flags of classes that are made at run time, and of those that cannot be changed."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._core.numpy_facts import UFUNC_OF
 from .._core.tensor import Tensor
+from .._cpython.code import names_of
 from .dependencies import Watch
 from .graph import Guard
 from .program import Program
@@ -86,7 +87,7 @@ def asks_for_type(watch: Watch) -> bool:
     """
     for code in watch.codes:
         home = watch.seen[id(code)].get("__name__", "").partition(".")[0]
-        if home not in OURS and not QUESTIONS.isdisjoint(code.co_names):
+        if home not in OURS and not QUESTIONS.isdisjoint(names_of(code)):
             return True
     return False
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._cpython.functions import cells_of, variables_of
 from .graph import Form, Node
 from .spelling import operator_of
 
@@ -121,13 +122,8 @@ def copy_of(x: ndarray) -> ndarray:
 @lru_cache(256)
 def helper_text(func: Callable, name: str) -> str:
     """Return the source, under a name, of a function of functier that uses NumPy alone, or ""."""
-    kernel = next(
-        (
-            cell.cell_contents for name, cell in
-            zip(func.__code__.co_freevars, func.__closure__ or ()) if name == "kernel"
-        ),
-        None,
-    ) if hasattr(func, "__code__") else None  # fmt: skip
+    cell = cells_of(func).get("kernel")
+    kernel: Any = None if cell is None else cell.cell_contents
     if not inspect.isfunction(kernel) or kernel.__closure__:
         return ""
     try:
@@ -140,7 +136,7 @@ def helper_text(func: Callable, name: str) -> str:
     for own in ast.walk(tree.args):
         if isinstance(own, ast.arg):
             own.annotation = None
-    local = {*kernel.__code__.co_varnames, *kernel.__code__.co_cellvars}
+    local = variables_of(kernel)
     for own in ast.walk(tree):
         if isinstance(own, ast.Name) and own.id not in local:
             if own.id != "np" and not hasattr(builtins, own.id):

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._cpython.code import Code
+from .._cpython.descriptors import DESCRIPTORS, Slot
 from .guards import plain, slot_of
 
 ndarray = np.ndarray
@@ -19,13 +21,11 @@ FIXED = tuple, frozenset
 BOXES = (*SEQUENCES, *MAPPINGS, *FIXED, set)
 """The exact containers."""
 
-IMMUTABLE = (
+IMMUTABLE: tuple[type, ...] = (
     str, bytes, int, float, complex, type(None), type(...), type(NotImplemented), range, slice,
-    types.CodeType, BuiltinFunctionType, np.ufunc, np.dtype, np.generic, type(np.sum),
-    types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
-    types.GetSetDescriptorType, types.MemberDescriptorType, types.ClassMethodDescriptorType,
-    types.GenericAlias, types.UnionType, operator.attrgetter, operator.itemgetter,
-    operator.methodcaller,
+    Code, BuiltinFunctionType, np.ufunc, np.dtype, np.generic, type(np.sum), *DESCRIPTORS,
+    types.MethodWrapperType, types.GenericAlias, types.UnionType, operator.attrgetter,
+    operator.itemgetter, operator.methodcaller,
 )  # fmt: skip
 """Types whose instances have no state that changes."""
 
@@ -63,7 +63,7 @@ def parts_of(x: Any) -> list[Any]:
     found = list((dict_of(x) or {}).values())
     for kind in type(x).__mro__:
         for each in kind.__dict__.values():
-            if type(each) is types.MemberDescriptorType:
+            if type(each) is Slot:
                 found.append(slot_of(each, x))
     return found
 

@@ -7,15 +7,16 @@ NOTE [what was there before]
 """
 
 import functools
-import gc
 from collections.abc import Callable, Iterable
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from .._core.reached import EMPTY, contents
 from .._core.tensor import Tensor
+from .._cpython.collector import parts_of as held_by
+from .._cpython.functions import EMPTY, contents, file_of_code, read_code
+from .._cpython.swaps import original
 from .._mutation.array import Array
 from .arguments import node_of
 from .captured import root_of
@@ -31,7 +32,6 @@ from .guards import (
 )
 from .homes import HOME, is_followed, is_of_library, is_of_user
 from .objects import BARE, BOXES, CACHES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
-from .rewritten import original
 
 ndarray = np.ndarray
 MOST = 10_000
@@ -188,7 +188,7 @@ class Outside:
         Its key is "called" where all calls give it all arguments, and "all" where the function
         itself asks for defaults.
         """
-        if type(func) is not FunctionType or original(func).co_filename.startswith(HOME):
+        if type(func) is not FunctionType or file_of_code(original(func)).startswith(HOME):
             return
         if id(func) in self.outer:
             code = original(func)
@@ -199,7 +199,7 @@ class Outside:
             if not known and is_followed(code):
                 for x in (*(func.__closure__ or ()), *facts[1], *facts[3]):
                     self.bring(x)
-        if is_followed(func.__code__):
+        if is_followed(read_code(func)):
             self.prepare(func)
 
     def open_class(self, kind: type) -> None:
@@ -238,7 +238,7 @@ class Outside:
             self.enter(x.__func__)
             self.open_class(x.__self__ if isinstance(x.__self__, type) else type(x.__self__))
         elif type(x) is np.ufunc:
-            for inner in gc.get_referents(x):  # of numpy.frompyfunc
+            for inner in held_by(x):  # of numpy.frompyfunc
                 self.bring(inner)
                 self.call_later(inner)
         elif type(x) is functools.partial:
@@ -257,7 +257,7 @@ class Outside:
         wrapped = getattr(x, "__closure__", None) if type(x) is FunctionType else None
         for cell in wrapped or ():
             inner = contents(cell)
-            if callable(inner) and not is_followed(x.__code__) and inner is not x:
+            if callable(inner) and not is_followed(read_code(x)) and inner is not x:
                 if id(x) in self.outer:
                     self.bring(inner)
                 self.call_later(inner)

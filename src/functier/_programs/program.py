@@ -7,7 +7,7 @@ from weakref import ref
 
 import numpy as np
 
-from .._core.pytree import flatten, unflatten
+from .._core.pytree import flatten
 from .._core.tensor import Tensor
 from .arguments import facts_of, is_same, opened
 from .costs import Cost, costs_of
@@ -192,7 +192,7 @@ class Program:
                 f"{label}: {self._guards[changed.args[0]]}, differs from the trace, where Python "
                 f"code has chosen by it; trace the function again, or use functier.compile"
             ) from None
-        return unflatten(self._out, list(results))
+        return self._out.unflatten(list(results))
 
     def __str__(self) -> str:
         return self.source.rstrip("\n")

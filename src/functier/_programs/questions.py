@@ -6,7 +6,6 @@ NOTE [as the plain function]
     the value, and a guard. Tensors of inner levels answer as they do without a trace.
 """
 
-import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from .._core.adopted import GLOBALS, ClassAttribute
 from .._core.tensor import Tensor
+from .._cpython.frames import caller_of, current_frame, file_at, globals_at
 from .graph import Guard
 from .homes import home_of
 
@@ -30,7 +30,7 @@ class RecordedClass(ClassAttribute):
     def __get__(self, x: Any, owner: Any = None) -> Any:
         if x is None:
             return self
-        names = sys._getframe(1).f_globals
+        names = globals_at(current_frame(1))
         adopted: Any = vars(ClassAttribute).get("__get__")
         if adopted is not None and id(names) in GLOBALS:
             return adopted(self, x, owner, names)
@@ -44,17 +44,17 @@ class RecordedClass(ClassAttribute):
 def text_of(x: Any, how: str, *spec: str) -> str:
     """Return a text of a tensor: the answer of its value, or a description."""
     level = x.level
-    if level.guards and not (GLOBALS and is_of_adopted(sys._getframe(2))):
+    if level.guards and not (GLOBALS and is_of_adopted(current_frame(2))):
         return level.text(x, how, *spec)
     return getattr(Tensor, f"__{how}__")(x, *spec)
 
 
 def is_of_adopted(frame: Any) -> bool:
     """Tell if the code of the user's that has led to a frame is adopted."""
-    while frame is not None and id(frame.f_globals) not in GLOBALS:
-        if home_of(frame.f_code.co_filename) == "user":
+    while frame is not None and id(globals_at(frame)) not in GLOBALS:
+        if home_of(file_at(frame)) == "user":
             return False
-        frame = frame.f_back
+        frame = caller_of(frame)
     return frame is not None
 
 

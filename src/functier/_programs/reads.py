@@ -26,15 +26,17 @@ from typing import Any
 
 import numpy as np
 
-from .._core.reached import EMPTY, contents, reached_from
+from .._core.reached import reached_from
 from .._core.tensor import Tensor
+from .._cpython.descriptors import Slot
+from .._cpython.functions import EMPTY, TELLING, contents, file_of_code
+from .._cpython.observed import MISSING
+from .._cpython.swaps import globals_of_teller, original
 from .captured import gives_view, is_view
 from .guards import slot_of
 from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user, namespace_of
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
-from .observed import MISSING
 from .outside import Outside
-from .rewritten import original, tells
 
 ndarray = np.ndarray
 
@@ -72,14 +74,6 @@ ASK_FORM = frozenset({len, isinstance, callable, np.shape, np.ndim, np.size, np.
 DISPATCHER = type(np.sum)
 
 
-def frame_of_code() -> Any:
-    """Return the frame of the code that tells something."""
-    frame: Any = sys._getframe(1)
-    while not tells(frame.f_code):
-        frame = frame.f_back
-    return frame
-
-
 class Reads(Outside):
     """The events of code that tells what it reads: see `observed`."""
 
@@ -107,7 +101,7 @@ class Reads(Outside):
         if isinstance(owner, type):
             self.class_attribute(owner, name)
         elif kind is FunctionType:
-            if name in ("__code__", "__defaults__", "__kwdefaults__", "__closure__"):
+            if name in TELLING:
                 self.enter(owner, "all")
                 self.bring(owner.__defaults__)
                 self.bring(owner.__kwdefaults__)
@@ -138,7 +132,7 @@ class Reads(Outside):
         if name == "__dict__":
             self.bring(own)
             return self.whole_dict(x, own)
-        if isinstance(found, types.MemberDescriptorType):
+        if isinstance(found, Slot):
             self.fact("slot", x, found, slot_of(found, x), f"{kind.__name__}.{name}")
             return None
         if found is not EMPTY and hasattr(type(found), "__set__"):
@@ -335,7 +329,7 @@ class Reads(Outside):
                     x = getattr(x, part)
             return
         elif callee in (globals, locals, vars):
-            self.bring(frame_of_code().f_globals)
+            self.bring(globals_of_teller())
             return
         module = getattr(callee, "__module__", None)
         if bound and type(owner) is ndarray and gives_view(owner, name):
@@ -373,7 +367,7 @@ class Reads(Outside):
 
     def imports(self, name: str, fromlist: Any, level: int = 0) -> None:
         if level:
-            package = frame_of_code().f_globals.get("__package__")
+            package = globals_of_teller().get("__package__")
             if type(package) is not str:
                 return self.unwatched("it imports from a package that is not known")
             parts = package.split(".")
@@ -417,7 +411,7 @@ class Reads(Outside):
         self.stores_item(owner, key)
 
     def stores_global(self, name: str, value: Any = MISSING) -> None:
-        self.sets(frame_of_code().f_globals, name, value, f"it assigns to the global {name}")
+        self.sets(globals_of_teller(), name, value, f"it assigns to the global {name}")
 
     def stores_cell(self, cell: CellType, value: Any = None) -> None:
         if id(cell) in self.outer:
@@ -430,7 +424,7 @@ def takes_tensors(callee: Any) -> bool:
     if kind is BuiltinFunctionType:
         return isinstance(callee.__self__, np.ufunc)
     if kind is FunctionType:
-        return original(callee).co_filename.startswith(HOME)
+        return file_of_code(original(callee)).startswith(HOME)
     return kind is np.ufunc or kind is DISPATCHER
 
 

@@ -17,26 +17,23 @@ NOTE [the call as it is]
 """
 
 import operator
-import sys
 from collections.abc import Callable, Iterator
-from types import FrameType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._core.errors import LevelError, MutationError, RandomnessError
-from .._core.methods import methods_of
-from .._core.numpy_facts import SPELLED, UFUNC_OF
-from .._core.op import NO_VALUE, Call, Op
+from .._core.numpy_facts import UFUNC_OF
+from .._core.op import Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import classes_in, dispatch_lists
-from .._core.table import OPS, find
+from .._core.table import find
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
-from .._levels.attributes import is_quantity
-from .._levels.level import Level
+from .._core.types import Value
+from .._cpython.places import finder_of_places
 from .._mutation.array import Array, settle
-from .._mutation.out import name_out
+from .._mutation.out import plain_arguments
+from ..protocol import Level
 from .captured import way_to
 from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of, mark_first
@@ -52,6 +49,7 @@ from .wholes import follow, whole
 ndarray = np.ndarray
 
 OPERATORS = frozenset(UFUNC_OF)
+SPELLED = {ufunc: func for func, ufunc in UFUNC_OF.items()}
 PYTHONS = {bool, int, float, complex}
 
 FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj}
@@ -59,7 +57,7 @@ FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexob
 
 
 FIRST, SECOND, ALL = slice(0, 1), slice(1, 2), slice(None)
-LENGTHS: dict[Function, slice] = {
+LENGTHS: dict[Callable, slice] = {
     np.compress: FIRST, np.extract: FIRST, np.trim_zeros: FIRST, np.roots: FIRST,
     np.delete: SECOND, np.insert: SECOND, np.split: SECOND, np.array_split: SECOND,
     np.hsplit: SECOND, np.vsplit: SECOND, np.dsplit: SECOND, np.ix_: ALL, np.polymul: ALL,
@@ -76,12 +74,13 @@ class RecordLevel(Level):
     serves = False
     instead = "return it from the function"
     follow, whole = follow, whole
-    methods: ClassVar = {**methods_of({}), **ANSWERS}
+    own_methods = ANSWERS
     text, is_writeable = text, is_writeable
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
+    where_now = staticmethod(finder_of_places(is_internal, HERE, f"{HERE}._programs.trace"))
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -116,8 +115,7 @@ class RecordLevel(Level):
                 for i, v in enumerate(value)
             ]
             return like(value, parts)
-        if is_quantity(value):
-            self.forward_attributes()
+        self.forward_attributes(value)
         return self.tensor(value, node) if is_value(value) else value
 
     def symbol(self, x: Any) -> Any:
@@ -232,13 +230,13 @@ class RecordLevel(Level):
     # ---- operations ----
 
     @unwatched
-    def unary(self, func: Function, x: Tensor) -> Value:
+    def unary(self, func: Callable, x: Tensor) -> Value:
         if type(x.parts()[0]) is not ndarray and func in OPERATORS:
             return self.record(func, (x,), {})
         return self.record(UFUNC_OF.get(func, func), (x,), {})
 
     @unwatched
-    def binary(self, func: Function, a: Value, b: Value) -> Value:
+    def binary(self, func: Callable, a: Value, b: Value) -> Value:
         """Record an operator of numbers as it is: a ufunc of them may round in another way."""
         if func in OPERATORS:
             plain = [x.parts()[0] if type(x) is self.cls else x for x in (a, b)]
@@ -248,7 +246,7 @@ class RecordLevel(Level):
                 return self.record(func, (a, b), {})  # which is another function for some powers
         return super().binary(func, a, b)
 
-    def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
+    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Record a function of Python's numbers as it is, which may differ from NumPy's."""
         own = PYTHON.get(func)
         if own is None or kwargs or type(self.concrete(args[0])) not in SCALARS:
@@ -258,15 +256,15 @@ class RecordLevel(Level):
         return self.record(own, args[::-1] if func is REFLECTED else args, kwargs)
 
     @unwatched
-    def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
+    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
         if inner is not self.cls and issubclass(inner, self.cls):
             return watched(self, inner.level.function, (func, args, kwargs), {})
         if func in FACTS:
             return func(*self.concrete(settle(args)), **self.concrete(settle(kwargs)))
-        op = OPS.get(func) or find(func)
-        if len(args) > 2 and op is not None:
-            args, kwargs = name_out(op, args, kwargs)
+        op = find(func)
+        if op is not None:
+            args, kwargs = plain_arguments(op, args, kwargs)
         if op is None or op.family == "writing" or kwargs.get("out") is not None:
             return watched(self, super().function, (func, args, kwargs), {})
         if func is np.nan_to_num and not op.bind(args, kwargs).given.get("copy", True):
@@ -278,10 +276,6 @@ class RecordLevel(Level):
         body = getattr(func, "body", None)
         if body is not None:
             return watched(self, body, args, kwargs)
-        kwargs = {
-            k: v for k, v in kwargs.items()
-            if v is not NO_VALUE and k[:10] != "overwrite_" and (k != "out" or v is not None)
-        }  # fmt: skip
         if func in SPELLED and not kwargs and len(args) == 2 and isinstance(args[0], np.generic):
             if type(self.concrete(args[1])) in SCALARS:  # its operator, which has called the ufunc
                 return self.record(SPELLED[func], args, kwargs)
@@ -299,7 +293,7 @@ class RecordLevel(Level):
     def apply(self, op: Op, call: Call) -> Value:
         raise LevelError(f"{op.name} has no call to record; call it before, and pass the result in")
 
-    def missing(self, func: Function, args: tuple, kwargs: dict) -> Any:
+    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.record(func, args, kwargs)
 
     # ---- answers ----
@@ -309,7 +303,7 @@ class RecordLevel(Level):
         for i in call.telling():
             x = call.operands[i]
             if type(x) is self.cls:
-                name = "x[...]" if op.name == "_operator.getitem" else f"{op.name}(...)"
+                name = "x[...]" if op.func is operator.getitem else f"{op.name}(...)"
                 self.guard(x, f"by which {name} has its shape")
 
     def guard(self, x: Tensor, how: str) -> None:
@@ -349,7 +343,7 @@ class RecordLevel(Level):
             value = settle(value) if type(value) is Array else value.parts()[0]
         self.guard(value, "of which all examples count")
 
-    def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
+    def convert(self, x: Tensor, how: str | Callable, *args: Any) -> Any:
         value, node = x.parts()
         if how is bool or how is int or how is round or how == "__index__":
             try:
@@ -436,24 +430,6 @@ class RecordLevel(Level):
 
     # ---- where it happened ----
 
-    def where_now(self) -> tuple | None:
-        """Return the code and the instruction of the user's line that runs now, or None.
-
-        Those of the user's line that called its function follow, if there is one.
-        """
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None:
-            module = frame.f_globals.get("__name__", "")
-            if module == TRACE:
-                return None
-            if not is_internal(module):
-                outer = frame.f_back
-                if outer is None or outer.f_globals.get("__name__", "").startswith(HERE):
-                    return frame.f_code, frame.f_lasti
-                return frame.f_code, frame.f_lasti, outer.f_code, outer.f_lasti
-            frame = frame.f_back
-        return None
-
     def graph(self, outputs: list) -> Graph:
         """Return what was recorded, with these outputs."""
         mark_first(self.nodes)
@@ -480,9 +456,6 @@ PYTHON: dict[Any, Callable] = {
 """Methods by which Python calls functions of numbers."""
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()} - {np.object_})
-
-
-TRACE = f"{HERE}._programs.trace"
 
 
 def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:

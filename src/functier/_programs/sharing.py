@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import sharing
+from .._core.sharing import sharing_of
 from .graph import Graph, Node, nodes_in
 
 ndarray = np.ndarray
@@ -19,7 +19,7 @@ ndarray = np.ndarray
 
 def gives_view(func: Any) -> bool:
     """Tell if a result may be a view of the first argument, which can be written to."""
-    return func is operator.getitem or sharing.gives_view(func)
+    return func is operator.getitem or sharing_of(func) in ("view", "either")
 
 
 def is_plain_ufunc(node: Node) -> bool:
@@ -36,7 +36,7 @@ def is_fresh(node: Node) -> bool:
     func: Any = node.func
     if func is np.einsum:
         return len(node.args) > 2  # of one operand it may be a view
-    return node.memory or sharing.is_fresh(func)
+    return node.memory or sharing_of(func) == "fresh"
 
 
 def arrays_in(value: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._mutation.layouts import layout_of, window_of
+from .._mutation.layouts import window_of
 from . import stores as _stores
 from .graph import Form, Graph, Node
 from .literals import array_text, dtype_text, helper_text, number_text, shape_text, weak_text
@@ -213,7 +213,10 @@ class Shown(Source):
                 return ""
             flat = np.empty(memory.form.shape, np.int8)
             view = window_of(flat, layout)[_stores.whole(parts)]
-            layout = layout_of(view, flat.__array_interface__["data"][0])
+            start = view.__array_interface__["data"][0] - flat.__array_interface__["data"][0]
+            layout = (start, view.shape, view.strides)
+            if not view.size:
+                layout = 0, view.shape, (0,) * view.ndim
         index = index_of(shape, layout)
         if index is None:
             return ""

@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core.pytree import flatten, name_of_function, unflatten
+from .._core.pytree import flatten, name_of_function
+from .._cpython.functions import cells_of
 
 
 class Slot:
@@ -19,7 +20,7 @@ class Slot:
 
 def slots(structure: Any, size: int) -> Any:
     """Return a pytree with a `Slot` for each leaf."""
-    return unflatten(structure, [Slot(i) for i in range(size)])
+    return structure.unflatten([Slot(i) for i in range(size)])
 
 
 def write_tree(tree: Any, leaf: Callable[[int], str]) -> str | None:
@@ -78,8 +79,7 @@ def title_of(func: Any) -> str:
     parts: list[str] = []
     outer = func
     while getattr(outer, "__wrapped__", None) is not None:
-        free = getattr(getattr(outer, "__code__", None), "co_freevars", ())  # none of one in C
-        cells = zip(free, getattr(outer, "__closure__", None) or ())
+        cells = cells_of(outer).items()
         label = {name: cell.cell_contents for name, cell in cells if name in ("label", "mapping")}
         text = label.get("label") or getattr(label.get("mapping"), "label", "")
         prefix = text.partition("(")[0] if type(text) is str else ""

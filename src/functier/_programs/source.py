@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import name_of
+from .._core.numpy_facts import SPECIAL, name_of
+from .._core.numpy_private import UMATH
+from .._cpython.code import line_of
+from .._cpython.functions import name_of_code
 from .graph import Form, Graph, Node
 from .liveness import Liveness
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
-from .statements import line_at
 
 ndarray = np.ndarray
 
@@ -183,7 +185,7 @@ class Source:
         if guard.place is None:
             return ""
         code, instruction = guard.place[:2]
-        return f", in line {line_at(code, instruction)} of {code.co_name}"
+        return f", in line {line_of(code, instruction, 0)} of {name_of_code(code)}"
 
     def asked(self, guard: Any) -> str:
         """Return what Python code has asked for, in words."""
@@ -319,7 +321,7 @@ def kind_is_odd(value: Any) -> bool:
     return not np.isfinite(value) or 0.0 in (value.real, value.imag)
 
 
-PRIVATE = {"": "numpy._core.umath", "scipy.special": "scipy.special._ufuncs"}
+PRIVATE = {"": UMATH, "scipy.special": SPECIAL}
 """Modules whose private functions are in another one."""
 
 

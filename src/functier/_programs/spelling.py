@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import SPELLED
+from .._core.numpy_facts import UFUNC_OF
 from .._rules import indexing as _indexing
 from . import stores as _stores
 from .graph import Form, Node
@@ -25,9 +25,7 @@ OPERATORS: dict[Any, str] = {
 SPELLINGS: dict[Callable, Callable] = {}
 
 
-OPERATORS |= {
-    SPELLED[ufunc]: sign for ufunc, sign in OPERATORS.items() if ufunc in SPELLED
-}  # fmt: skip
+OPERATORS |= {func: OPERATORS[ufunc] for func, ufunc in UFUNC_OF.items() if ufunc in OPERATORS}
 del OPERATORS[np.power]  # the operator is another function for some powers
 
 

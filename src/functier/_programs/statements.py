@@ -11,26 +11,19 @@ import linecache
 import operator
 from collections.abc import Iterator
 from functools import lru_cache
-from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._cpython.code import Code, line_of
+from .._cpython.functions import file_of_code, name_of_code
+from .._cpython.places import Position, position_at
 from .._rules import indexing as _indexing
 from .graph import Graph, Node
 from .spelling import operator_of
 from .stores import get, get_at, memory_of
 
 LONGEST = 90
-
-
-class Position(NamedTuple):
-    """A part of a file: lines from 1, columns in bytes."""
-
-    line: int
-    column: int
-    last: int
-    end: int
 
 
 class Statement(NamedTuple):
@@ -51,30 +44,10 @@ def user_statements(graph: Graph) -> dict[Node, Statement]:
     return result
 
 
-def line_at(code: CodeType, instruction: int) -> int:
-    """Return the line of an instruction."""
-    for start, stop, line in code.co_lines():
-        if start <= instruction < stop:
-            return line or 0
-    return 0
-
-
 @lru_cache(4096)
-def position_at(code: CodeType, instruction: int) -> Position | None:
-    """Return the part of the file that an instruction is made of."""
-    for i, found in enumerate(code.co_positions()):
-        if i == instruction // 2:
-            line, last, column, end = found
-            if line is None or last is None or column is None or end is None:
-                return None
-            return Position(line, column, last, end)
-    return None
-
-
-@lru_cache(4096)
-def statement_of(code: CodeType, instruction: int) -> Statement | None:
+def statement_of(code: Code, instruction: int) -> Statement | None:
     """Return the statement of an instruction; in a lambda the expression that it returns."""
-    file, line = code.co_filename, line_at(code, instruction)
+    file, line = file_of_code(code), line_of(code, instruction, 0)
     best: Any = None
     for node in _statements("".join(linecache.getlines(file))):
         if node.lineno <= line <= (node.end_lineno or 0):
@@ -83,7 +56,7 @@ def statement_of(code: CodeType, instruction: int) -> Statement | None:
     if best is None:
         text = linecache.getline(file, line).strip()
         return Statement(text, None) if text else None
-    if code.co_name == "<lambda>":
+    if name_of_code(code) == "<lambda>":
         position = position_at(code, instruction)
         inside = [
             x for x in ast.walk(best)

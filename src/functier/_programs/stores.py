@@ -12,7 +12,7 @@ import numpy as np
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._levels.stores import LevelStore
-from .._mutation.layouts import Layout, contiguous, window_of
+from .._mutation.layouts import window_of
 from .graph import Node, form_of
 
 
@@ -21,18 +21,18 @@ def memory_of(size: int, dtype: np.dtype) -> np.ndarray:
     return np.empty(size, dtype)
 
 
-def get(flat: np.ndarray, layout: Layout, parts: tuple | None) -> Value:
+def get(flat: np.ndarray, layout: Any, parts: tuple | None) -> Value:
     """Return a copy of what stands in a layout, or at a basic index in it."""
     window = window_of(flat, layout)
     found = window if parts is None else window[parts]
     return found.copy("K") if type(found) is np.ndarray else found
 
 
-def put(flat: np.ndarray, layout: Layout, parts: tuple | None, value: Value) -> None:
+def put(flat: np.ndarray, layout: Any, parts: tuple | None, value: Value) -> None:
     window_of(flat, layout)[... if parts is None else parts] = value
 
 
-def add(flat: np.ndarray, layout: Layout, parts: tuple | None, value: Value) -> None:
+def add(flat: np.ndarray, layout: Any, parts: tuple | None, value: Value) -> None:
     window = window_of(flat, layout)
     target = window[... if parts is None else whole(parts)]
     np.add(target, value, out=target, casting="same_kind")
@@ -65,7 +65,7 @@ class ProgramStore(LevelStore):
 
     def __init__(self, level: Any, inner: Any):
         super().__init__(level, inner)
-        whole = contiguous((inner.size,))
+        whole = 0, (inner.size,), (1,)
         form = form_of(inner.flat)
         given = inner.size, inner.dtype
         self.node = level.add(Node(memory_of, given, {}, form, level.where_now(), memory=True))
@@ -98,15 +98,15 @@ class ProgramStore(LevelStore):
                 self.level.guard(places, "an index that is out of bounds")
             raise
 
-    def get(self, layout: Layout, parts: tuple | None) -> Value:
+    def get(self, layout: Any, parts: tuple | None) -> Value:
         return self.read(np.copy(self.inner.get(layout, parts))[()], get, layout, parts)
 
-    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+    def put(self, layout: Any, parts: tuple | None, value: Value) -> None:
         node, value = self.both(value)
         self.inner.put(layout, parts, value)
         self.effect(put, layout, parts, node)
 
-    def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+    def add(self, layout: Any, parts: tuple | None, value: Value) -> None:
         node, value = self.both(value)
         self.inner.add(layout, parts, value)
         self.effect(add, layout, parts, node)

@@ -24,14 +24,14 @@ from .._core.pytree import (
     name_of_function,
     parts_of,
     paths,
-    unflatten,
 )  # fmt: skip
-from .._core.reached import of_modules, state_of
+from .._core.reached import Generators
 from .._core.subclasses import OVER_TENSORS
-from .._core.table import OPS
+from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
-from .._core.zeros import MILD
+from .._cpython.frames import current_frame
+from .._cpython.profiling import set_hook
 from .._levels.life import run
 from .._levels.memory import meet
 from .._mutation.array import settle, was_written
@@ -47,6 +47,14 @@ from .signature import title_of
 from .watching import watched
 
 DYNAMIC = float, complex
+MILD: set[Any] = {
+    np.add, np.subtract, np.multiply, np.negative, np.positive, np.square, np.absolute, np.fabs,
+    np.sign, np.sin, np.cos, np.tanh, np.arctan, np.arcsinh, np.maximum, np.minimum, np.fmax,
+    np.fmin, np.where, np.conjugate, np.real, np.imag, np.sum, np.add.reduce, np.max, np.min,
+    np.sort, operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.abs,
+}  # fmt: skip
+"""The functions that are finite for finite numbers, and so are their derivatives; but for overflow
+of sums and products. All linear operations are beside them."""
 
 
 def is_dynamic(x: Any) -> bool:
@@ -106,7 +114,7 @@ def trace(func: Callable) -> Callable[..., Program]:
 
     def traced(*args: Any, **kwargs: Any) -> Program:
         try:
-            return record(func, args, kwargs, sys._getframe(1)).program
+            return record(func, args, kwargs, current_frame(1)).program
         except BaseException as error:
             leave(error, f"trace({name_of_function(func)})", func, args, kwargs)
             raise
@@ -127,7 +135,7 @@ class Record(NamedTuple):
         """Return the result of the call that was traced, after its writes to the arguments."""
         program = self.program
         if not program.writes:
-            return unflatten(program._out, self.values)
+            return program._out.unflatten(self.values)
         written = [self.leaves[i] for i in program.writes]
         if not all([x.flags.writeable for x in written]):
             raise ValueError("assignment destination is read-only")  # as NumPy says it
@@ -135,7 +143,7 @@ class Record(NamedTuple):
             x[...] = value
         values = [self.leaves[program.same[k]] if k in program.same else y
                   for k, y in enumerate(self.values)]  # fmt: skip
-        return unflatten(program._out, values)[0]
+        return program._out.unflatten(values)[0]
 
 
 def record(
@@ -211,7 +219,7 @@ def is_mild(node: Node) -> bool:
         return True
     if func in (np.power, operator.pow, np.divide, operator.truediv):
         return type(node.args[1]) in (int, float) and node.args[1] >= 1
-    op = OPS.get(func)
+    op = find(func)
     return op is not None and (op.constant or op.family == "linear")
 
 
@@ -242,7 +250,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     function's own, and what these arrays have at the end.
     """
     func, leaves, structure, keywords, dynamic, writes, original = given
-    sys.setprofile(None)  # what makes and flattens pytrees is no part of the function
+    set_hook(None)  # what makes and flattens pytrees is no part of the function
     places = [i for i, on in enumerate(dynamic) if on]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
@@ -250,7 +258,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     twins = twins_in(leaves) if writes else {}
     for i, first in twins.items():
         inner[i] = inner[first]
-    args = closed(unflatten(structure, inner))
+    args = closed(structure.unflatten(inner))
     opened_leaves = flatten(opened(args), level, "the arguments")[0]
     level.arguments = [[x for i, x in enumerate(opened_leaves) if i not in twins], None, None]
     before = parts_of(opened(args))[1]
@@ -329,7 +337,7 @@ def has_parts(x: Any) -> bool:
 
 def global_state() -> Any:
     """Return the places in the streams of the global generators of NumPy and of Python."""
-    return list(map(state_of, of_modules()))
+    return Generators.of_modules().states
 
 
 def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:

@@ -8,12 +8,12 @@ NOTE [off and on]
 import functools
 import operator
 from collections.abc import Callable
-from sys import getprofile, setprofile
 from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import home_of
+from .._core.numpy_facts import name_of
+from .._cpython.profiling import hook, set_hook
 from .questions import LIBRARIES
 
 TEXTS = np.array_repr, np.array_str, np.array2string
@@ -28,13 +28,13 @@ def unwatched(method: Callable) -> Callable:
     @functools.wraps(method)
     def run(self: Any, *args: Any) -> Any:
         note = self.note
-        if note is None or getprofile() is not note:
+        if note is None or hook() is not note:
             return method(self, *args)
         try:
-            setprofile(None)
+            set_hook(None)
             return method(self, *args)
         finally:
-            setprofile(note)
+            set_hook(note)
 
     return run
 
@@ -42,20 +42,20 @@ def unwatched(method: Callable) -> Callable:
 def watched(level: Any, call: Callable, args: tuple, kwargs: dict) -> Any:
     """Return the result of a call that may enter a function of the user."""
     note = level.note
-    if note is None or getprofile() is not None:
+    if note is None or hook() is not None:
         return call(*args, **kwargs)
     try:
-        setprofile(note)
+        set_hook(note)
         return call(*args, **kwargs)
     finally:
-        setprofile(None)
+        set_hook(None)
 
 
 @functools.lru_cache(1024)
 def enters_nothing(func: Callable) -> bool:
     """Tell if a function is code in C that calls no Python code for numbers."""
     if isinstance(func, np.ufunc):
-        return bool(home_of(func))
+        return name_of(func) != func.__name__
     return getattr(operator, getattr(func, "__name__", ""), None) is func
 
 
@@ -63,7 +63,7 @@ def is_public(func: Any) -> bool:
     """Tell if a function is one of a library, which a program may call."""
     owner = getattr(func, "__self__", None)
     if isinstance(owner, np.ufunc):
-        return bool(home_of(owner))
+        return name_of(owner) != owner.__name__
     module = getattr(func, "__module__", None) or ""
     return module.partition(".")[0] in LIBRARIES
 

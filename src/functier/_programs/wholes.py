@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from .._chunks.streams import record_draws
+from .._core.ambient import AMBIENT
 from .._core.errors import LevelError, MutationError, RandomnessError
 from .._core.pytree import name_of_function
 from .._core.tensor import Tensor
-from .._levels.life import within
 
 ndarray = np.ndarray
 
@@ -96,10 +96,13 @@ def whole(level: Any, func: Callable, args: tuple) -> Any:
     """Record a call of a function that gets plain arrays, and does not change them."""
     name = getattr(func, "qualified_name", name_of_function(func))
     kept = [(x, x.copy()) for x in arrays_in(level.concrete(args))]
+    outer = AMBIENT.get()
     try:
+        AMBIENT.set(Tensor)
         with record_draws() as drawn:
-            result = within(Tensor, level.record, func, args, {})
+            result = level.record(func, args, {})
     finally:
+        AMBIENT.set(outer)
         changed = [(x, old) for x, old in kept if x.tobytes() != old.tobytes()]
         for x, old in changed:
             x[...] = old

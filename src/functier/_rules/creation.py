@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import PLAIN
+from .._core.numpy_private import ALWAYS
 from .._core.types import Shape, Value
 from .axes import as_array, as_strong
 from .constructors import composite
@@ -102,7 +103,7 @@ def _convert(
 @lambda body: composite(np.array, body)
 def _array(a: Value, dtype: DTypeLike | None = None, *, copy: bool | None = True, **kw: Any) -> Any:
     made = _convert(a, dtype, **kw)
-    copies = copy is True or copy is np._CopyMode.ALWAYS  # type: ignore[attr-defined, comparison-overlap]
+    copies = copy is True or copy is ALWAYS
     return np.copy(made) if copies and made is a else made
 
 

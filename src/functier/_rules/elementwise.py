@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import BIG, align, dtype_of, has_form_of
+from .._core.numpy_private import CLIP
+from .._core.numpy_private import NO_VALUE as _NoValue
 from .._core.rule import negated, times, times_ans, unchanged
 from .._core.types import Function, Value
 from .._core.zeros import declare_zeros
@@ -24,8 +26,6 @@ from .constructors import (
     elementwise_vmap,
     primitive,
 )
-
-_NoValue = np._NoValue
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -253,16 +253,14 @@ elementwise(
     vmap=_where_vmap,
     by_value=lambda call: [0] if len(call.operands) == 1 else [],
 )
-clip = np._core.umath.clip  # type: ignore[attr-defined]
-"""The ufunc behind `numpy.clip`; at a bound the gradient is all of `x`'s."""
-
-elementwise(
-    clip,
-    lambda g, ans, x: g * np.equal(x, ans),
-    lambda g, ans, x, y: g * (np.equal(y, ans) & np.not_equal(x, ans)),
-    lambda g, ans, x, y: g * (np.not_equal(y, ans) & np.not_equal(x, ans)),
-    zeros="linear",
-)
+if CLIP is not None:  # at a bound the gradient is all of `x`'s
+    elementwise(
+        CLIP,
+        lambda g, ans, x: g * np.equal(x, ans),
+        lambda g, ans, x, y: g * (np.equal(y, ans) & np.not_equal(x, ans)),
+        lambda g, ans, x, y: g * (np.not_equal(y, ans) & np.not_equal(x, ans)),
+        zeros="linear",
+    )
 
 
 @lambda body: composite(np.clip, body)
@@ -290,7 +288,7 @@ def _clip(
         low, high = -np.inf if low is None else low, np.inf if high is None else high
     if low is None:
         return np.minimum(a, high, **kwargs)
-    return np.maximum(a, low, **kwargs) if high is None else clip(a, low, high, **kwargs)
+    return np.maximum(a, low, **kwargs) if high is None else CLIP(a, low, high, **kwargs)
 
 
 # ---- modulus and sign: kinks have the subgradient 0 ----

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import align, are_known, dtype_of, known_array
+from .._core.numpy_private import NO_VALUE as _NoValue
 from .._core.rule import Rule
 from .._core.types import Axis, Function, Shape, Value
 from .axes import (
@@ -32,8 +33,6 @@ from .constructors import (
     reduce_kernel,
     reduction_vmap,
 )
-
-_NoValue = np._NoValue
 
 # ---- sums and means ----
 

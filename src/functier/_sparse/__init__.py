@@ -1,4 +1,4 @@
 """Sparse Jacobians and Hessians: colouring, and products that find the entries.
 
-Imports `_core`, `_levels` and `_transforms`.
+Imports `_core`, `_cpython` and `_transforms`.
 """

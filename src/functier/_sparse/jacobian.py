@@ -1,7 +1,6 @@
 """sparse_jacobian, sparse_hessian and jacobian_pattern."""
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any, Literal, ParamSpec
 
@@ -11,16 +10,16 @@ from .._core.keywords import checks_keywords
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten, is_value
 from .._core.tracebacks import leave
-from .._levels.level import Escape
-from .._transforms.arguments import resolve_argnums
+from .._cpython.frames import current_frame
 from .._transforms.grad import grad
-from .._transforms.jacobian import check_options
+from .._transforms.points import Settings
 from .colouring import Plan, pattern_of
+from .points import PatternPoint, refuse_tensor
 from .probing import entries, settle
-from .products import Point, Settings, refuse_tensor
 
 P = ParamSpec("P")
 JacobianMode = Literal["auto", "fwd", "rev"]
+Escape = Literal["dead", "passthrough"]
 
 
 def _scipy(label: str) -> Any:
@@ -51,7 +50,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
         given = Plan(places, mode)
     kept: dict[tuple, Plan] = {}
 
-    def differentiate(point: Point, args: tuple, kwargs: dict) -> Any:
+    def differentiate(point: PatternPoint, args: tuple, kwargs: dict) -> Any:
         if csr_array is None:
             assert given is not None
             data, _ = entries(given, point)
@@ -86,7 +85,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
     @functools.wraps(settings.func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
-            point = Point(settings, args, kwargs, sys._getframe(1))
+            point = PatternPoint(settings, args, kwargs, current_frame(1))
             return differentiate(point, args, kwargs)
         except BaseException as error:
             leave(error, label, settings.func, args, kwargs)
@@ -95,7 +94,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
     return transformed
 
 
-def _matrix(csr_array: Any, plan: Plan, point: Point, data: Any) -> Any:
+def _matrix(csr_array: Any, plan: Plan, point: PatternPoint, data: Any) -> Any:
     """Return the sparse matrix of the entries that were read by a plan."""
     refuse_tensor(data, point.settings)
     indices, indptr = plan.pattern.index(point.m, point.n)
@@ -225,12 +224,14 @@ def sparse_jacobian(
     array([[-2.,  3.,  0.],
            [ 0., -4.,  6.]])
     """
-    name = check_options("sparse_jacobian", func, escape, chunk_size)
-    _refuse_pattern(f"sparse_jacobian({name})", argnums)
-    selection = resolve_argnums(f"sparse_jacobian({name})", func, argnums, argnames)
-    settings = Settings(
-        "sparse_jacobian", func, name, selection, mode, has_aux, holomorphic, False, chunk_size,
-        escape,
+
+    def prepare(label: str) -> Callable:
+        _refuse_pattern(label, argnums)
+        return func
+
+    settings = Settings.checked(
+        "sparse_jacobian", func, argnums, argnames, prepare, mode, has_aux, holomorphic, False,
+        chunk_size, escape,
     )  # fmt: skip
     return _transform(settings, pattern, form, check)
 
@@ -301,13 +302,16 @@ def sparse_hessian(
            [-12.,  60., -48.],
            [  0., -48.,  48.]])
     """
-    name = check_options("sparse_hessian", func, escape, chunk_size)
-    _refuse_pattern(f"sparse_hessian({name})", argnums)
-    slope = grad(func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape)
-    selection = resolve_argnums(f"sparse_hessian({name})", func, argnums, argnames)
-    settings = Settings(
-        "sparse_hessian", slope, name, selection, "auto", has_aux, holomorphic, True, chunk_size,
-        escape,
+
+    def prepare(label: str) -> Callable:
+        _refuse_pattern(label, argnums)
+        return grad(
+            func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape
+        )
+
+    settings = Settings.checked(
+        "sparse_hessian", func, argnums, argnames, prepare, "auto", has_aux, holomorphic, True,
+        chunk_size, escape,
     )  # fmt: skip
     return _transform(settings, pattern, form, check)
 
@@ -349,11 +353,9 @@ def jacobian_pattern(
     array([[ True,  True, False],
            [False,  True,  True]])
     """
-    name = check_options("jacobian_pattern", func, escape, chunk_size)
-    selection = resolve_argnums(f"jacobian_pattern({name})", func, argnums, argnames)
-    settings = Settings(
-        "jacobian_pattern", func, name, selection, mode, has_aux, holomorphic, False, chunk_size,
-        escape,
+    settings = Settings.checked(
+        "jacobian_pattern", func, argnums, argnames, lambda label: func, mode, has_aux,
+        holomorphic, False, chunk_size, escape,
     )  # fmt: skip
     _check_options(settings, None, "csr", False)
     csr_array = _scipy(settings.label).csr_array
@@ -361,7 +363,7 @@ def jacobian_pattern(
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
-            point = Point(settings, args, kwargs, sys._getframe(1))
+            point = PatternPoint(settings, args, kwargs, current_frame(1))
             for leaf in point.outer:
                 refuse_tensor(leaf, settings)
             plan, _, _ = settle(point, None)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .colouring import Pattern, Plan, Sweep, colour_rows, split_off_longest
-from .products import Point, refuse_tensor
+from .points import PatternPoint, refuse_tensor
 
 ndarray = np.ndarray
 
@@ -20,7 +20,7 @@ LOOSE = 2.0**20
 # ---- reading a Jacobian, and checking it ----
 
 
-def entries(plan: Plan, point: Point, check: bool = False) -> tuple[Any, Any]:
+def entries(plan: Plan, point: PatternPoint, check: bool = False) -> tuple[Any, Any]:
     """Return the entries of the pattern, in its order, and None.
 
     With `check` the second item is the product with the sample of the plan.
@@ -107,7 +107,7 @@ def _rounding(dtype: np.dtype) -> float:
 # ---- probing ----
 
 
-def probe(point: Point, attempt: int = 0) -> tuple[Pattern, bool]:
+def probe(point: PatternPoint, attempt: int = 0) -> tuple[Pattern, bool]:
     """Return the pattern of the Jacobian at a point, and True if its products with 0 are finite.
 
     The search goes from coarse to fine. A product with a random vector that is zero outside
@@ -172,7 +172,7 @@ def probe(point: Point, attempt: int = 0) -> tuple[Pattern, bool]:
     return Pattern(rows, cols, (point.m, point.n)), not len(poisoned)
 
 
-def settle(point: Point, plan: Plan | None) -> tuple[Plan, Any, bool]:
+def settle(point: PatternPoint, plan: Plan | None) -> tuple[Plan, Any, bool]:
     """Return a plan that is right at a point, the entries, and True if the plan can be reused.
 
     `plan` was right at another point. Every plan is checked by a product with a random

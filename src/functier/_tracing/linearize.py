@@ -9,7 +9,6 @@ NOTE [a derivative that is recorded]
     and tangents that `jvp` knows to be zero make no steps.
 """
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from .._core.numpy_facts import dtype_of
 from .._core.pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
+from .._cpython.frames import current_frame
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match
 from .._levels.copies import copy_tape
@@ -99,7 +99,7 @@ def linearize(
             raise ValueError(f"{label}: no primals were given; call linearize(func, x, ...)")
         leaves, structure = flatten(primals, label, "primals")
         check_inputs(label, leaves, paths, primals, "primals")
-        frame, outer = sys._getframe(2), outer_tensors(leaves)
+        frame, outer = current_frame(2), outer_tensors(leaves)
 
         def call(inner: list) -> Any:
             return func(*unflatten(structure, inner))
@@ -206,7 +206,7 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
         leaves = [zeros(x) if is_value(x) or hasattr(x, "dtype") else x for x in leaves]
         check_inputs(label, leaves, paths, primals, "primals")
         results, roots, inputs, out_structure, _ = record(
-            Site(label, "dead", sys._getframe(2), []),
+            Site(label, "dead", current_frame(2), []),
             lambda inner: func(*unflatten(structure, inner)),
             leaves,
         )

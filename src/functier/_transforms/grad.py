@@ -1,7 +1,6 @@
 """Reverse mode: grad, value_and_grad, grad_and_value and vjp, on the tape."""
 
 import functools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
@@ -13,6 +12,7 @@ from .._core.pytree import check_callable, flatten, name_of_function, paths, unf
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.types import Function, PyTree
+from .._cpython.frames import current_frame
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match, split_aux
 from .._levels.copies import copy_tape
@@ -110,7 +110,7 @@ def gradients(
                 if type(arg) not in PLAIN:
                     outer = outer_tensors(leaves, given, () if allow_int else keys, label)
                     break
-            level = GradLevel.prepare(label, escape, sys._getframe(1), outer)
+            level = GradLevel.prepare(label, escape, current_frame(1), outer)
             grads, value, aux = run(level, differentiate, (args, kwargs, leaves, structure, keys))
             grad = derivatives(structure, grads) if allow_int else unflatten(structure, grads)
             if pack is None:
@@ -407,7 +407,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         leaves, structure = flatten(primals, label, "primals")
         check_inputs(label, leaves, paths, primals, "primals")
         results, roots, inputs, out_structure, aux = record(
-            Site(label, escape, sys._getframe(2), outer_tensors(leaves)),
+            Site(label, escape, current_frame(2), outer_tensors(leaves)),
             lambda inner: func(*unflatten(structure, inner)),
             leaves,
             has_aux,

@@ -1,7 +1,6 @@
 """Jacobians and Hessians: forward or reverse mode on a batch of unit vectors."""
 
 import functools
-import sys
 from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any, ParamSpec
@@ -18,6 +17,7 @@ from .._core.pytree import check_callable, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Structure, Value
+from .._cpython.frames import current_frame
 from .._levels.backward import backward
 from .._levels.batch import Randomness
 from .._levels.checks import REAL_RESULT, refuse
@@ -213,7 +213,7 @@ def _reverse(transform: str, func: Function, options: Options) -> Function:
             leaves, structure, outer, call = split_call(
                 label, func, args, kwargs, argnums, select, allow_int
             )
-            frame = sys._getframe(1)
+            frame = current_frame(1)
             results, roots, inputs, out_structure, aux = record(
                 Site(inner_label, escape, frame, outer), call, leaves, has_aux
             )
@@ -362,7 +362,7 @@ def _forward(transform: str, func: Function, options: Options) -> Function:
             leaves, structure, outer, call = split_call(
                 label, func, args, kwargs, argnums, select, allow_int
             )
-            frame = sys._getframe(1)
+            frame = current_frame(1)
             sizes = [prod(shape_of(x)) for x in leaves]
             site = Site(inner_label, escape, frame, outer)
             total: int | None = None

@@ -1,6 +1,5 @@
 """Forward mode: jvp, on tangents."""
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +8,7 @@ from .._core.pytree import check_callable, flatten, name_of_function, paths, unf
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.types import Structure
+from .._cpython.frames import current_frame
 from .._levels.checks import check_inputs, match
 from .._levels.jvp import JvpLevel
 from .._levels.level import Escape
@@ -100,7 +100,7 @@ def jvp(
         leaves, structure, directions = match_directions(label, primals, tangents)
         outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
         pairs, out_structure, aux = push_forward(
-            Site(label, escape, sys._getframe(2), outer),
+            Site(label, escape, current_frame(2), outer),
             lambda inner: func(*unflatten(structure, inner)),
             leaves,
             directions,

@@ -1,7 +1,6 @@
 """Products with second derivatives (hvp, ggnvp), and elementwise_grad."""
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
@@ -14,6 +13,7 @@ from .._core.pytree import check_callable, describe, flatten, is_value, name_of_
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.types import PyTree
+from .._cpython.frames import current_frame
 from .._levels.backward import backward
 from .._levels.cotangents import fill_zeros
 from .._levels.level import Escape
@@ -86,7 +86,7 @@ def hvp(
         outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
         gradient = _gradient("hvp", func, len(primals), has_aux, escape)
         pairs, tree, rest = push_forward(
-            Site(f"jvp({name})", escape, sys._getframe(2), outer),
+            Site(f"jvp({name})", escape, current_frame(2), outer),
             lambda inner: gradient(*unflatten(structure, inner)), leaves, directions, True,
         )  # fmt: skip
         product = unflatten(tree, own_memory([t for _, t in pairs], directions))
@@ -158,7 +158,7 @@ def ggnvp(
             label, primals, tangents, call="ggnvp(f, loss, (x,), (t,))"
         )
         outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-        frame = sys._getframe(2)
+        frame = current_frame(2)
 
         def call(inner: list) -> Any:
             return func(*unflatten(structure, inner))

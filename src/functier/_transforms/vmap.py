@@ -1,10 +1,8 @@
 """vmap: the transform that adds a batch axis."""
 
 import functools
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from types import CodeType
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -25,12 +23,13 @@ from .._core.pytree import (
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Structure, Value
+from .._cpython.code import code_in, file_and_line
+from .._cpython.frames import Place, current_frame, place_at
 from .._levels.armed import arm
 from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
-from .._levels.lineage import line_of
 from .._levels.memory import fix_unmapped, separate
 from .._levels.options import UNSAID, check_escape, check_flag, check_randomness, wants_own_draws
 from .._levels.views import WRITERS
@@ -283,7 +282,7 @@ def _whole(mapping: _Mapping) -> Function:
             if axis_size is not None:
                 _batch_size(label, leaves, dims, args, axis_size)
             given = (*leaves, *flatten(kwargs, label, "kwargs")[0]) if kwargs else leaves
-            level = BatchLevel.prepare(label, escape, sys._getframe(1), given)
+            level = BatchLevel.prepare(label, escape, current_frame(1), given)
             if attributes is not None:
                 vars(level).update(attributes)
                 if level.taken is None and (id(level.made[0]), label) in WRITERS:  # of another run
@@ -318,9 +317,7 @@ def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool
         try:
             leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
             size = _batch_size(label, leaves, dims, args, axis_size)
-            frame = sys._getframe(1)
-            call = _Part(mapping, (frame.f_code, frame.f_lasti))
-            del frame
+            call = _Part(mapping, place_at(current_frame(1)))
             parts = [
                 (lambda start, stop, leaf=leaf: leaf)
                 if dim is None
@@ -355,9 +352,7 @@ def _in_groups(mapping: _Mapping) -> Function:
             axis_size = mapping.axis_size
             leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
             size = _batch_size(label, leaves, dims, args, axis_size)
-            frame = sys._getframe(1)
-            made = frame.f_code, frame.f_lasti
-            del frame
+            made = place_at(current_frame(1))
 
             def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
                 given = {**(attributes or {"randomness": UNSAID, "axis_name": None})}
@@ -387,7 +382,7 @@ def _in_groups(mapping: _Mapping) -> Function:
 class _Part:
     """A mapped function for a part of a batch; it can be pickled if the function can."""
 
-    def __init__(self, mapping: _Mapping, made: tuple[CodeType, int]):
+    def __init__(self, mapping: _Mapping, made: Place):
         self.mapping, self.made = mapping, made
 
     def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> PyTree:
@@ -402,14 +397,11 @@ class _Part:
         return whole(*args, **kwargs)
 
     def __getstate__(self) -> dict:
-        code, instruction = self.made
-        return {"mapping": self.mapping, "made": (code.co_filename, line_of(code, instruction))}
+        return {"mapping": self.mapping, "made": file_and_line(self.made)}
 
     def __setstate__(self, state: dict) -> None:
         self.mapping = state["mapping"]
-        file, line = state["made"]
-        code = _Part.__setstate__.__code__.replace(co_filename=file, co_firstlineno=line)
-        self.made = code, 0
+        self.made = code_in(*state["made"]), 0
 
 
 class _Decorator(LevelContext):

@@ -1,18 +1,20 @@
 """The checks of a context, and the call of the user that runs: its name and its lines."""
 
-import linecache
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from types import CodeType, FrameType, MappingProxyType
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from .._core.numpy_facts import name_of
 from .._core.types import Function
+from .._cpython.code import Code, describe_line
+from .._cpython.frames import Frame, code_at, file_at, line_at, outward
 
 LIBRARIES = tuple(
     str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")
@@ -51,13 +53,12 @@ class Location(NamedTuple):
     """
 
     what: str
-    stack: tuple[tuple[CodeType, int], ...]
+    stack: tuple[tuple[Code, int], ...]
     arrays: Mapping[int, Given] = MappingProxyType({})
 
     def lines(self, n: int | None = None) -> Iterator[str]:
         for code, line in self.stack[:n]:
-            text = linecache.getline(code.co_filename, line).strip()
-            yield f"{code.co_filename}:{line}, in {code.co_name}: {text}".rstrip(": ")
+            yield describe_line(code, line)
 
 
 WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
@@ -71,20 +72,18 @@ def keeping() -> bool:
     return watch is not None and watch.writes
 
 
-def user_frames(frame: FrameType | None, last: CodeType | None) -> Iterator[FrameType]:
+def user_frames(frame: Frame | None, last: Code | None) -> Iterator[Frame]:
     """Yield the frames of the user around `frame`, up to the one that runs `last`."""
-    while frame is not None:
-        code = frame.f_code
-        if not code.co_filename.startswith(LIBRARIES):
-            yield frame
-            if code is last:
+    for own in outward(frame):
+        if not file_at(own).startswith(LIBRARIES):
+            yield own
+            if code_at(own) is last:
                 return
-        frame = frame.f_back
 
 
-def locate(what: str, frame: FrameType | None, last: CodeType | None) -> Location:
+def locate(what: str, frame: Frame | None, last: Code | None) -> Location:
     """Return the place of a call: the frames of the user around `frame`."""
-    return Location(what, tuple((f.f_code, f.f_lineno) for f in user_frames(frame, last)))
+    return Location(what, tuple((code_at(f), line_at(f)) for f in user_frames(frame, last)))
 
 
 def is_elementwise(func: Function) -> bool:
@@ -92,5 +91,4 @@ def is_elementwise(func: Function) -> bool:
 
 
 def title(func: Callable) -> str:
-    name = name_of(func)
-    return "indexing" if name == "_operator.getitem" else name
+    return "indexing" if func is operator.getitem else name_of(func)

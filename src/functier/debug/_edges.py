@@ -1,6 +1,5 @@
 """Derivative rules on a tape that know their forward line and check what they return."""
 
-import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from .._core.numpy_facts import shape_of
 from .._core.op import Op
 from .._core.types import Value
+from .._cpython.frames import current_frame
 from .._levels.cotangents import fit
 from .._levels.lineage import AMBIENT
 from ._calls import RUNNING, WATCH, Location, is_elementwise, keeping, locate, title, user_frames
@@ -118,10 +118,10 @@ class CustomEdge(Edge):
         level = AMBIENT.get().level
         last = level.made[0] if level.depth else None
         self.rule, self.label, self.fix, self.names = rule, str(level), None, ()
-        self.here, self.elementwise = locate("a custom rule", sys._getframe(2), last), False
+        self.here, self.elementwise = locate("a custom rule", current_frame(2), last), False
         self.notes, self.what = noting(), "a custom derivative rule"
         if keeping():
-            named = name_arrays(user_frames(sys._getframe(2), last), saved)
+            named = name_arrays(user_frames(current_frame(2), last), saved)
             self.here = self.here._replace(arrays=named)
         self.kept = fingerprints(saved, (), self.here)
 

@@ -13,13 +13,13 @@ NOTE [a derivative reads what it has kept]
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.errors import MutationError
 from .._core.types import Value
+from .._cpython.frames import Frame, globals_at, variables_at
 from .._levels.copies import SMALL, Copies
 from .._levels.memory import owner_of
 from ._calls import Given, Location, keeping
@@ -137,7 +137,7 @@ def check_kept(kept: list[list[Kept]], values: Iterable, reader: str, here: Loca
                 ) from None
 
 
-def name_arrays(frames: Iterable[FrameType], *given: Value) -> dict[int, Given]:
+def name_arrays(frames: Iterable[Frame], *given: Value) -> dict[int, Given]:
     """Return descriptions of the arrays in `given`, with the names that `frames` have for them.
 
     The keys are the ids of the arrays that own the memory.
@@ -147,7 +147,7 @@ def name_arrays(frames: Iterable[FrameType], *given: Value) -> dict[int, Given]:
     views: dict[int, str] = {}
     names: dict[int, str] = {}
     for frame in frames if wanted else ():
-        for variables in (frame.f_locals, frame.f_globals):
+        for variables in (variables_at(frame), globals_at(frame)):
             for name, value in [*variables.items()]:
                 if isinstance(value, ndarray):
                     owner = id(owner_of(value))

@@ -1,7 +1,7 @@
 """check_leaks: tensors that have outlived their level, and the objects that hold them.
 
 NOTE [what the collector sees]
-    The chain of holders comes from `gc.get_referrers`. It finds containers, instances,
+    The chain of holders comes from the collector. It finds containers, instances,
     closures, suspended generators and the frames of a traceback, but not the variables of
     running functions. These are looked up in the frames of all threads.
 """
@@ -11,7 +11,7 @@ import gc
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any, Literal
@@ -23,6 +23,18 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.observers import Observer
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.code import closed_over, file_of
+from .._cpython.collector import holders_of, instances_of, parts_of
+from .._cpython.descriptors import values_in_slots
+from .._cpython.frames import (
+    file_at,
+    frames_of_threads,
+    line_at,
+    outward,
+    qualified_name_at,
+    variables_at,
+    way_into,
+)
 from .._levels.level import Level
 from .._levels.lineage import chain, inward
 from .._levels.tape import Given
@@ -122,7 +134,7 @@ def _report(levels: WeakSet) -> tuple[str, tuple[str, ...]]:
     """Return a message about leaked tensors of `levels`, and the paths of their holders."""
     gc.collect()
     classes = {v.cls for v in levels if not v.live and v.escape == "dead"}
-    leaked = [x for x in gc.get_referrers(*classes) if type(x) in classes]
+    leaked = instances_of(*classes)
     if not leaked:
         return "", ()
     search = _Search(leaked)
@@ -183,19 +195,16 @@ class _Search:
     def look_at_variables(self) -> set[int]:
         """Note the variables of all running functions; return the ids of the new dicts."""
         made = set()
-        here: types.FrameType | None
-        for here in sys._current_frames().values():
-            while here is not None:
-                code = here.f_code
-                if code.co_filename not in (__file__, block.__code__.co_filename):
-                    variables = here.f_locals
-                    if id(variables) not in self.modules:
-                        made.add(id(variables))
-                        where = f"{code.co_filename}:{here.f_lineno}"
-                        for name, value in variables.items():
-                            text = f"{name} (a variable of {code.co_qualname}, {where})"
-                            self.variables.setdefault(id(value), text)
-                here = here.f_back
+        for here in [frame for inner in frames_of_threads() for frame in outward(inner)]:
+            if file_at(here) in (__file__, file_of(block)):
+                continue
+            variables = variables_at(here)
+            if id(variables) not in self.modules:
+                made.add(id(variables))
+                where = f"{qualified_name_at(here)}, {file_at(here)}:{line_at(here)}"
+                for name, value in variables.items():
+                    text = f"{name} (a variable of {where})"
+                    self.variables.setdefault(id(value), text)
         return made
 
     def is_name(self, x: Any) -> bool:
@@ -213,11 +222,11 @@ class _Search:
             found: list = []
             own |= {id(asked), id(found)}
             lists += [asked, found]
-            for holder in gc.get_referrers(*asked):
+            for holder in holders_of(asked):
                 key = id(holder)
                 if key in own:
                     continue
-                children = {id(x) for x in gc.get_referents(holder)} & wanted
+                children = {id(x) for x in parts_of(holder)} & wanted
                 if children and _is_kept(holder):
                     self.kept |= children
                 elif children:
@@ -273,7 +282,7 @@ def _steps(chain: list, names: bool = False) -> str:
     for n, (x, child) in enumerate(pairwise(chain)):
         if isinstance(x, types.FunctionType) and x.__closure__ and child is x.__closure__:
             place = [c is chain[n + 2] for c in x.__closure__].index(True)
-            note = f" ({x.__name__} closes over it as {x.__code__.co_freevars[place]!r})"
+            note = f" ({x.__name__} closes over it as {closed_over(x)[place]!r})"
         if names or not _is_namespace(x, child):
             text += _step(x, child, names)
             names = False
@@ -298,32 +307,12 @@ def _step(x: Any, child: Any, names: bool) -> str:
         return ".keys()"
     if isinstance(x, (list, tuple)):
         return next((f"[{i}]" for i, value in enumerate(x) if value is child), "")
-    for frame in ("gi_frame", "cr_frame", "ag_frame"):  # suspended: it holds its variables
-        if hasattr(type(x), frame) and getattr(x, frame) is not None:
-            return f".{frame}" + _variable(getattr(x, frame), child)
-    if isinstance(x, types.FrameType):
-        return _variable(x, child)
+    if way := way_into(x, child):  # of a frame, or of what is suspended and holds its variables
+        return way
     for name, value in [*getattr(x, "__dict__", {}).items()]:
         if value is child:
             return f".{name}"
-    for cls in type(x).__mro__:
-        for name, member in vars(cls).items():
-            if isinstance(member, (types.MemberDescriptorType, types.GetSetDescriptorType)):
-                if _read(member, x) is child:
-                    return f".{name}"
-    return f".<{type(x).__name__.strip('_')}>"
-
-
-def _variable(frame: types.FrameType, child: Any) -> str:
-    for name, value in frame.f_locals.items():
+    for name, value in values_in_slots(x):
         if value is child:
-            return f".f_locals[{name!r}]"
-    return ".f_back" if frame.f_back is child else ".f_locals"
-
-
-def _read(member: Any, x: Any) -> Any:
-    read: Callable = member.__get__
-    try:
-        return read(x)
-    except Exception:  # an empty slot, or a getter in C that raises an error
-        return None
+            return f".{name}"
+    return f".<{type(x).__name__.strip('_')}>"

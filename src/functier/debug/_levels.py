@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from typing import Any
 
 from .._core.blocks import block
-from .._core.numpy_facts import name_of
 from .._core.observers import Observer
 from .._core.pytree import check_callable
 from .._core.root import classes_in
@@ -21,6 +20,7 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.looks import facts_of
 from .._levels.states import Layer, next_layer
+from ._calls import title
 from ._pictures import LevelNode, LevelTree
 
 SEEN: ContextVar["Recording | None"] = ContextVar("seen", default=None)
@@ -56,8 +56,7 @@ class Recording:
             if level.kind.batches:  # whose size is known now
                 for one in level.kind.group(level):
                     self.node(one).facts = facts_of(one)
-            name = name_of(func)
-            node.calls["indexing" if name == "_operator.getitem" else name] += 1
+            node.calls[title(func)] += 1
 
 
 class Shown(Level):

@@ -9,9 +9,8 @@ Only the calls of the user are checked. The intermediate values of a rule, one l
 be infinite if `numpy.where` drops them later.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FrameType
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from .._core.root import classes_in
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.frames import Frame, current_frame, outward, variables_at
 from .._levels.batch import BatchLevel
 from .._levels.grad import GradLevel
 from .._levels.jvp import JvpLevel
@@ -50,7 +50,7 @@ from ._kept import name_arrays
 
 
 @block
-def unwatched(level: Level, frame: FrameType) -> Iterator[None]:
+def unwatched(level: Level, frame: Frame) -> Iterator[None]:
     """Switch off the checks in a block, for the calls that a transform makes itself."""
     before = RUNNING.get()
     here = before or locate(str(level), frame, level.made[0])
@@ -73,7 +73,7 @@ class Watched(Level):
         watch = WATCH.get()
         if watch is None or RUNNING.get() is not None:
             return next_layer(Watched, self).function(func, args, kwargs)
-        frame = sys._getframe(1)
+        frame = current_frame(1)
         here = locate(title(func), frame, self.made[0])
         if watch.writes:
             names = name_arrays(user_frames(frame, self.made[0]), args, kwargs)
@@ -128,11 +128,11 @@ class Watched(Level):
 class WatchedBatch(Watched, BatchLevel):
     def insert(self, leaves: Sequence, dims: Sequence, args: Any) -> list:
         Watched.look(self, [x for x, dim in zip(leaves, dims) if dim is not None])
-        with unwatched(self, sys._getframe(1)):
+        with unwatched(self, current_frame(1)):
             return next_layer(WatchedBatch, self).insert(leaves, dims, args)
 
     def unwrap(self, x: Value, *where: Any) -> Any:
-        with unwatched(self, sys._getframe(1)):
+        with unwatched(self, current_frame(1)):
             return next_layer(WatchedBatch, self).unwrap(x, *where)
 
 
@@ -164,7 +164,7 @@ class WatchedGrad(Watched, GradLevel):
         """Return `result` with rules in its new nodes that know their origin."""
         watch = WATCH.get()
         if watch is not None:
-            here = RUNNING.get() or locate(op.name, sys._getframe(2), self.made[0])
+            here = RUNNING.get() or locate(op.name, current_frame(2), self.made[0])
             known: dict[int, tuple] = {}
             for y in result if isinstance(result, (tuple, list)) else (result,):
                 if type(y) is self.cls:
@@ -202,7 +202,7 @@ class WatchedTrace(Watched):
     def result(self, value: Value, step: Step) -> Value:
         if step[1] == MANY:  # every call of a watched level that has constants
             number, kind, func, constants, places, given = step
-            here = RUNNING.get() or locate(title(func), sys._getframe(2), self.made[0])
+            here = RUNNING.get() or locate(title(func), current_frame(2), self.made[0])
             func = KeepingStep.around(func, constants, given, str(self), here)
             step = number, kind, func, constants, places, given
         return next_layer(WatchedTrace, self).result(value, step)
@@ -259,15 +259,11 @@ def named_operands(func: Callable, args: tuple, kwargs: dict) -> list[tuple[str,
 
 def argument_path(leaf: Value) -> str:
     """Return the path of `leaf` among the arguments of the transform's call on the stack."""
-    frame: FrameType | None = sys._getframe(2)
-    for _ in range(6):
-        if frame is None:
-            break
+    for frame in islice(outward(current_frame(2)), 6):
         for name in ("args", "primals", "tangents"):
-            tree = frame.f_locals.get(name)
+            tree = variables_at(frame).get(name)
             if isinstance(tree, tuple):
                 for path, x in zip(paths(tree, name), flatten(tree)[0]):
                     if x is leaf:
                         return path
-        frame = frame.f_back
     return f"an input of shape {shape_of(leaf)} and dtype {dtype_of(leaf)}"

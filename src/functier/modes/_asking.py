@@ -27,7 +27,7 @@ from .._core.blocks import Manager
 from .._core.foreign_operators import operate
 from .._core.methods import INPLACE, METHODS, OPERATORS
 from .._core.numpy_facts import PLAIN
-from .._core.observers import Observer
+from .._core.observers import CALLS, Observer
 from .._core.root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
 from .._core.table import OPS
 from .._core.tensor import CANONICAL, Tensor, canonical
@@ -442,8 +442,14 @@ def compute_below(func: Callable, args: tuple, kwargs: dict) -> Any:
     return tree_map(as_mode_array, out)
 
 
-def call_plain(func: Callable, make: Callable, args: tuple, kwargs: dict) -> Any:
-    """Make a call of `func` through `functier.numpy`, by `make`, that no mode has answered."""
+def ask_through(func: Callable, make: Callable, finish: Callable, args: tuple, kwargs: dict) -> Any:
+    """Ask the modes for a call of `func` through `functier.numpy`; `make` makes it if none answers.
+
+    ``finish(answer, given)`` is what an answer becomes inside a level.
+    """
+    answer = CALLS[0](func, args, kwargs)
+    if answer is not NOBODY:
+        return answer if AMBIENT.get() is Tensor else finish(answer, (args, kwargs))
     if not is_looking() or classes_in(args, kwargs):
         return make(*args, **kwargs)
     if isinstance(func, np.ufunc) or hasattr(func, "_implementation"):

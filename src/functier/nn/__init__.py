@@ -6,7 +6,7 @@ or buffers is a module, which calls a function of `functional`. Activations and 
 functions of `functional`, too; their modules only call them.
 """
 
-# Imports `_core`, `_rules`, `_transforms` and `random`.
+# Imports `_core`, `_rules`, `protocol`, `_transforms` and `random`.
 
 from typing import TYPE_CHECKING, NoReturn
 

@@ -1,11 +1,12 @@
 """The activation functions of layers, element by element."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from .._core.types import Function, Value
-from .._rules import neural
+from .._core.types import Value
+from . import _operations
 
 
 def relu(input: Value) -> Value:
@@ -25,7 +26,7 @@ def relu(input: Value) -> Value:
     >>> relu(np.array([-1.0, 2.0]))
     array([0., 2.])
     """
-    return neural.relu(input)
+    return _operations.relu(input)
 
 
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
@@ -67,7 +68,7 @@ def sigmoid(input: Value) -> Value:
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
     array([0. , 0.5, 1. ])
     """
-    return neural.sigmoid(input)
+    return _operations.sigmoid(input)
 
 
 def tanh(input: Value) -> Value:
@@ -106,7 +107,7 @@ def silu(input: Value) -> Value:
     >>> silu(np.array([0.0, 1.0])).round(3)
     array([0.   , 0.731])
     """
-    return input * neural.sigmoid(input)
+    return input * _operations.sigmoid(input)
 
 
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
@@ -158,7 +159,7 @@ def gelu(input: Value, approximate: str = "none") -> Value:
     return 0.5 * input * (1 + _erf()(input * math.sqrt(0.5)))
 
 
-def _erf() -> Function:
+def _erf() -> Callable:
     try:
         import scipy.special as special  # type: ignore[import-untyped]  # an extra
     except ImportError as error:

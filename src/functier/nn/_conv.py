@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.types import Value
-from .._rules import neural
+from . import _operations
 
 Sizes = int | Sequence[int]
 """An option of a window: one int for all of its axes, or one for each."""
@@ -49,7 +49,7 @@ def _pad(x: Value, widths: Sequence[tuple[int, int]], value: float = 0) -> Value
 
 
 def _check_windows(name: str, shape: Sequence, size: tuple, step: tuple, gap: tuple) -> None:
-    if min(neural.window_counts(shape, size, step, gap)) < 1:
+    if min(_operations.window_counts(shape, size, step, gap)) < 1:
         raise ValueError(
             f"{name}: a kernel of {tuple(size)} with dilation {tuple(gap)} is larger than the "
             f"padded input, whose last axes are {tuple(shape[-len(size) :])}"
@@ -98,7 +98,7 @@ def _convolve(
     _check_windows(name, shape_of(x), size, step, gap)
     # One matrix with a column for each place of the kernel and a row for each of its elements:
     # it is written once, and both modes use it as it is.
-    view = neural.windows(x, size, step, gap)
+    view = _operations.windows(x, size, step, gap)
     examples, counts = shape_of(view)[0], shape_of(view)[2 + n :]
     axes = (*range(1, 2 + 2 * n), 0)
     columns = np.transpose(view, axes)
@@ -267,11 +267,11 @@ def max_pool2d(
     x, has_batch, size, step, gap, widths = _prepare_pool(
         "max_pool2d", input, kernel_size, Window(stride, padding, dilation), ceil_mode, fill
     )
-    out = neural.window_max(x, size, step, gap)
+    out = _operations.window_max(x, size, step, gap)
     out = out if has_batch else out[0]
     if not return_indices:
         return out
-    at = neural.window_argmax(x, size, step, gap).astype(np.intp)
+    at = _operations.window_argmax(x, size, step, gap).astype(np.intp)
     at = at if has_batch else at[0]
     rows, columns = shape_of(at)[-2:]
     y = np.arange(rows)[:, None] * step[0] - widths[0][0] + at // size[1] * gap[0]
@@ -312,7 +312,7 @@ def avg_pool2d(
     x, has_batch, size, step, gap, widths = _prepare_pool(
         "avg_pool2d", input, kernel_size, Window(stride, padding), ceil_mode, 0
     )
-    total = np.sum(neural.windows(x, size, step, gap), axis=(-4, -3))
+    total = np.sum(_operations.windows(x, size, step, gap), axis=(-4, -3))
     if divisor_override is not None:
         count: Any = divisor_override
     else:
@@ -322,7 +322,7 @@ def avg_pool2d(
             inside = before + shape_of(input)[i - 2]
             whole[: inside + before] = count_include_pad  # no more than `padding` at the end
             whole[before:inside] = 1
-            counts.append(neural.windows(whole, size[i : i + 1], step[i : i + 1], (1,)).sum(0))
+            counts.append(_operations.windows(whole, size[i : i + 1], step[i : i + 1], (1,)).sum(0))
         count = counts[0][:, None] * counts[1]
         first = count.flat[0]
         count = float(first) if (count == first).all() else count.astype(dtype_of(total))

@@ -6,7 +6,8 @@ import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.types import Value
-from .._rules import indexing, neural
+from .._rules.indexing import read_at
+from . import _operations
 
 
 def reduce_loss(name: str, loss: Value, reduction: str) -> Value:
@@ -175,7 +176,7 @@ def _pick_classes(name: str, logp: Value, target: Value, weight: Value, ignore_i
     chosen = np.take_along_axis(logp, np.expand_dims(known, axis), axis)
     factor = kept.astype(dtype_of(logp))
     if weight is not None:
-        factor = factor * indexing.read_at(weight, (known,))
+        factor = factor * read_at(weight, (known,))
     return np.negative(np.squeeze(chosen, axis)), factor, kept
 
 
@@ -263,7 +264,7 @@ def cross_entropy(
     axis = _class_axis(name, input)
     shape = shape_of(input)
     classes = shape[axis]
-    logp = neural.log_softmax(input, axis)
+    logp = _operations.log_softmax(input, axis)
     smooth = label_smoothing / classes
     if dtype_of(target).kind == "f":
         _check_shapes(name, input, target)

@@ -15,9 +15,10 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.peers import unknown_name
 from .._core.tensor import Tensor
 from .._core.types import Value
-from .._rules import indexing, neural
+from .._rules.indexing import read_at
 from .._transforms.stop_gradient import stop_gradient
 from ..random._sampling import Seed
+from . import _operations
 from ._activations import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from ._conv import avg_pool2d, conv1d, conv2d, max_pool2d
 from ._losses import (
@@ -117,7 +118,7 @@ def embedding(input: Value, weight: Value, padding_idx: int | None = None) -> Va
     """
     if dtype_of(input).kind not in "iu":
         raise TypeError(f"embedding: the input's dtype is {dtype_of(input)}; pass integers")
-    rows = indexing.read_at(weight, (input,))
+    rows = read_at(weight, (input,))
     if padding_idx is None:
         return rows
     count = shape_of(weight)[0]
@@ -239,7 +240,7 @@ def softmax(input: Value, dim: Axes = None, *, axis: Axes = None) -> Value:
     >>> softmax(np.array([1000.0, 1000.0]), 0)
     array([0.5, 0.5])
     """
-    return neural.softmax(input, one_of("softmax", dim, axis))
+    return _operations.softmax(input, one_of("softmax", dim, axis))
 
 
 def log_softmax(input: Value, dim: Axes = None, *, axis: Axes = None) -> Value:
@@ -257,7 +258,7 @@ def log_softmax(input: Value, dim: Axes = None, *, axis: Axes = None) -> Value:
     >>> log_softmax(np.array([0.0, 1000.0]), 0)
     array([-1000.,     0.])
     """
-    return neural.log_softmax(input, one_of("log_softmax", dim, axis))
+    return _operations.log_softmax(input, one_of("log_softmax", dim, axis))
 
 
 def logsumexp(
@@ -285,7 +286,7 @@ def logsumexp(
     array([0.5, 0.5])
     """
     axes = one_of("logsumexp", dim, axis)
-    return neural.logsumexp(input, axes, keepdims=keepdim or keepdims)
+    return _operations.logsumexp(input, axes, keepdims=keepdim or keepdims)
 
 
 def attention_weights(query: Value, key: Value, mask: Value, is_causal: bool = False) -> Value:
@@ -294,12 +295,12 @@ def attention_weights(query: Value, key: Value, mask: Value, is_causal: bool = F
     if is_causal:
         mask = np.tri(*shape_of(scores)[-2:], dtype=bool)
     if mask is None:
-        return neural.softmax(scores, -1)
+        return _operations.softmax(scores, -1)
     if dtype_of(mask).kind != "b":
-        return neural.softmax(scores + mask, -1)
+        return _operations.softmax(scores + mask, -1)
     some = np.any(mask, axis=-1, keepdims=True)
     hidden = np.where(some, np.where(mask, scores, -np.inf), 0)
-    return np.where(some, neural.softmax(hidden, -1), 0)
+    return np.where(some, _operations.softmax(hidden, -1), 0)
 
 
 def scaled_dot_product_attention(

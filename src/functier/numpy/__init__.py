@@ -11,7 +11,7 @@ Modes see a function also where no argument is a tensor, as in ``np.zeros(3)``, 
 generator of `functier.random`, which can draw inside vmap.
 """
 
-# Imports `_control`, `_core`, `_levels`, `_mutation`, `_rules`, `modes` and `random`.
+# Imports `_control`, `_core`, `_cpython`, `_levels`, `_mutation`, `_rules`, `modes` and `random`.
 
 from typing import Any
 

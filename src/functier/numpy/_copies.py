@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
+from .._cpython.functions import copy_of_function
+
 TwinOf = Callable[[Any, str], Any]
 GLOBALS: dict[int, dict[str, Any]] = {}
 """The globals of copies, by the number of the module's own."""
@@ -24,10 +26,7 @@ def copy_function(func: FunctionType, twin_of: TwinOf) -> FunctionType:
     made = COPIES.get(id(func))
     if made is None:
         names = copy_globals(func.__globals__, twin_of)
-        made = FunctionType(func.__code__, names, func.__name__, None, func.__closure__)
-        made.__defaults__, made.__kwdefaults__ = func.__defaults__, func.__kwdefaults__
-        made.__doc__, made.__qualname__ = func.__doc__, func.__qualname__
-        COPIES[id(func)] = made
+        COPIES[id(func)] = made = copy_of_function(func, names, func.__closure__)
     return made
 
 

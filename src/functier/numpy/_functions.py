@@ -20,16 +20,14 @@ import numpy as np
 
 from .._core.adopted import text_for
 from .._core.ambient import AMBIENT
-from .._core.numpy_facts import is_writable, order_of
+from .._core.numpy_facts import is_writable
 from .._core.observers import CALLS
-from .._core.root import NOBODY, classes_in, dispatch_lists, tree_map
+from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
-from .._levels.views import as_point, is_array
-from .._mutation.array import Array, array_holding, array_of
-from .._mutation.copies import tie
-from ..modes._asking import call_plain
+from .._mutation.array import Array, array_of, is_array
+from ..modes._asking import ask_through
 from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array
 from ._testing import call_with_values
 
@@ -67,10 +65,7 @@ def make_twin(
                             if isinstance(x, Tensor):
                                 return func(*args, **kwargs)
             return make(*args, **kwargs)
-        answer = CALLS[0](func, args, kwargs)
-        if answer is NOBODY:
-            return call_plain(func, make, args, kwargs)
-        return answer if ambient() is Tensor else make_new_writable(answer, (args, kwargs))
+        return ask_through(func, make, make_new_writable, args, kwargs)
 
     call.__module__, call.__qualname__ = package, path  # by which it is pickled
     return call
@@ -164,7 +159,7 @@ def _convert(
             func(np.empty(0, a.dtype), dtype, *args, **kwargs)  # raises where it may not copy
             a = np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
         if is_scalar(a):
-            a = as_point(a)
+            a = a.level.point(a)
         return _convert_as(func, a, args, kwargs)
     if like is not None and not isinstance(like, Tensor):
         kwargs["like"] = like
@@ -178,9 +173,10 @@ def _convert_as(func: Callable, a: Any, args: tuple, kwargs: dict) -> Any:
     window = a.level.window(a)
     shown = func(window, None, *args, **kwargs)
     if not (shown is window or np.may_share_memory(shown, window)):
-        source, a = a, _copy(a, order_of(shown))
+        flags, source = shown.flags, a
+        a = _copy(a, "C" if flags.c_contiguous else "F" if flags.f_contiguous else "K")
         if func is np.require and _owning(window, *args, **kwargs):
-            tie(func, source.level.place(source), a)  # which NumPy may have as one array
+            source.level.tie(func, source, a)  # which NumPy may have as one array
     return a if shown.shape == window.shape else np.reshape(a, shown.shape)
 
 
@@ -195,8 +191,15 @@ def _copy(a: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     copy: Any = np.copy(a, *args, **kwargs)  # type: ignore[arg-type]  # a tensor dispatches
     cls = type(copy)
     if cls is not Array and issubclass(cls, Tensor) and cls is not ambient():
-        return array_holding(copy)
+        return holding(copy)
     return copy
+
+
+def holding(value: Tensor) -> Array:
+    """Return an array made here, of the value of a level around."""
+    made = array_of(np.zeros(value.shape, value.dtype))
+    made[...] = value
+    return made
 
 
 def _copy_as_array(func: Callable, a: Any, *args: Any, **kwargs: Any) -> Any:

@@ -11,7 +11,7 @@ from .._core.errors import UnsupportedError
 from .._core.numpy_facts import shape_of
 from .._core.root import classes_in
 from .._core.tensor import Tensor
-from .._core.types import Index, Value
+from .._core.types import Value
 from .._rules.constructors import composite
 from ._copies import TwinMeta
 from ._objects import array_of_elements
@@ -223,7 +223,7 @@ class nditer(metaclass=TwinMeta):
         return self.value
 
     def _element(self, x: Any) -> Any:
-        index: tuple[Index, ...] = self._plain.multi_index
+        index: tuple = self._plain.multi_index
         own = index[len(index) - x.ndim :]
         return x[(*[0 if n == 1 else i for i, n in zip(own, x.shape)], ...)]
 

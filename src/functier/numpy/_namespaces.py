@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._core.mirror import Mirror
+from .._core.numpy_private import PYTHONS
 from . import _loops
 from ._copies import copy_class, copy_function
 from ._functions import make_twin
@@ -68,7 +69,7 @@ def _make(value: Any, path: str) -> Any:
     return make_twin(value, path, _copy_of)
 
 
-PYTHON = ("numpy.polynomial", "numpy.lib", "numpy._core.numeric", "numpy._core.function_base")
+PYTHON = ("numpy.polynomial", "numpy.lib", *PYTHONS)
 """Modules of NumPy whose functions do not dispatch, and whose Python code runs on twins."""
 
 

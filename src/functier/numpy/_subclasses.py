@@ -9,20 +9,20 @@ NOTE [the class of a subclass]
 
 import abc
 import functools
-import operator as operators
-import types
 from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from .._core.adopted import is_called_by_adopted, method_for_caller, text_for
-from .._core.methods import BINARY, COMPARISON, LAYOUT, MEMORY, METHODS, ORDERING, PROPERTIES, UNARY
+from .._core.adopted import method_for_caller, text_for
+from .._core.methods import METHODS, is_of_memory
 from .._core.numpy_facts import UFUNC_OF
 from .._core.root import dispatch_lists, opts_out, tree_map
-from .._core.subclasses import KEPT, MAKERS, OVER_TENSORS, inside
+from .._core.subclasses import KEPT, MAKERS, OVER_TENSORS
 from .._core.tensor import Tensor, canonical
+from .._cpython.descriptors import Slot
+from .._cpython.functions import cells_of, copy_of_function
 from ._copies import copy_member
 from ._functions import INSIDE
 from ._probes import KINDS, Probe, example, probe_class
@@ -79,7 +79,9 @@ def _like(result: Any, shown: Any) -> Any:
 def tensor_of(x: Any) -> Any:
     """Return the tensor in an instance, or the array that a plain instance of a subclass is."""
     kind = type(x)
-    return np.asarray(x) if kind in MADE or kind in KEPT else inside(x)
+    if kind in OVER_TENSORS:
+        return x.functier_tensor
+    return np.asarray(x) if kind in MADE or kind in KEPT else x
 
 
 def _probe(x: Any) -> Any:
@@ -158,7 +160,7 @@ def _members(kind: type) -> dict[str, Any]:
     twins, more = KINDS.get(kind, (None, {}))
     found = {}
     for name, member in vars(kind).items():
-        if name in OWN or isinstance(member, types.MemberDescriptorType):
+        if name in OWN or isinstance(member, Slot):
             continue
         if isinstance(member, classmethod):
             member = OfClass(name)
@@ -181,16 +183,11 @@ class OfClass:
 def _copied(member: Any, cell: CellType) -> Any:
     """Return a member with another class for its ``super()``; others as they are."""
     if isinstance(member, FunctionType):
-        names = member.__code__.co_freevars
-        if "__class__" not in names:
+        cells = cells_of(member)
+        if "__class__" not in cells:
             return member
-        closure: Any = member.__closure__
-        closure = tuple([cell if n == "__class__" else c for n, c in zip(names, closure)])
-        made = FunctionType(
-            member.__code__, member.__globals__, member.__name__, member.__defaults__, closure
-        )
-        made.__kwdefaults__ = member.__kwdefaults__
-        return functools.update_wrapper(made, member)
+        own = tuple({**cells, "__class__": cell}.values())
+        return functools.update_wrapper(copy_of_function(member, member.__globals__, own), member)
     if type(member) is property:
         parts = [part and _copied(part, cell) for part in (member.fget, member.fset, member.fdel)]
         return property(parts[0], parts[1], parts[2], member.__doc__)
@@ -217,7 +214,7 @@ class Instance:
         return instance_of(tensor_of(array), self.__class__, self)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        if is_called_by_adopted():
+        if method_for_caller("item"):  # adopted code takes the tensor
             return self.functier_tensor if dtype is None else self.functier_tensor.astype(dtype)
         return self.functier_tensor.__array__(dtype, copy)
 
@@ -260,7 +257,7 @@ class Instance:
         return np.reshape(self.functier_tensor, shape)
 
     def __getattr__(self, name: str) -> Any:
-        if name in LAYOUT or name in MEMORY:
+        if is_of_memory(name):
             return getattr(self.functier_tensor, name)
         raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
 
@@ -430,19 +427,20 @@ def _define() -> None:
             setattr(Instance, name, method(name))
     for name in ("__getitem__", "__divmod__", "__rdivmod__"):
         setattr(Instance, name, method(name))
-    for name in ORDERING:
+    for name in ("sort", "partition"):
         setattr(Instance, name, reordering(name))
-    for name in PROPERTIES:
+    for name in ("T", "mT", "real", "imag"):
         setattr(Instance, name, reading(name))
-    for name in (*BINARY, *COMPARISON):
-        ufunc: Any = UFUNC_OF[getattr(operators, f"__{name}__")]
+    ufunc: Any
+    for func, ufunc in UFUNC_OF.items():
+        name = func.__name__.strip("_")
+        if ufunc.nin == 1:
+            setattr(Instance, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
+            continue
         setattr(Instance, f"__{name}__", operator(ufunc, False))
-        if name in BINARY:
+        if hasattr(ndarray, f"__i{name}__"):
             setattr(Instance, f"__r{name}__", operator(ufunc, True))
             setattr(Instance, f"__i{name}__", augmenting(f"__i{name}__"))
-    for name in UNARY:
-        ufunc = UFUNC_OF[getattr(operators, f"__{name}__")]
-        setattr(Instance, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
 
 
 _define()

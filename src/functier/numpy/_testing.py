@@ -5,17 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core.root import classes_in, tree_map
+from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
 from .._mutation.array import settle
-from .._mutation.items import stacked
 
 
 def call_with_values(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Call a function of `numpy.testing` on plain values; all have the batch axes of all."""
-    args = tuple([stacked(v) if type(v) is list and classes_in(v) else v for v in settle(args)])
-    kwargs = settle(kwargs)
+    args, kwargs = settle((args, kwargs))
+    args = tuple([_stacked(v) if type(v) is list and classes_in(v) else v for v in args])
     found: list[Tensor] = []
     tree_map(lambda v: found.append(v) if isinstance(v, Tensor) else None, (args, kwargs))
     shared: Any = True
@@ -41,3 +40,7 @@ def call_with_values(func: Callable, args: tuple, kwargs: dict) -> Any:
         return x
 
     return func(*tree_map(plain, spread_args), **tree_map(plain, spread_kwargs))
+
+
+def _stacked(values: list) -> Any:
+    return dispatch_lists(np.array, (values,), {})

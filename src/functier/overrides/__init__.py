@@ -10,15 +10,14 @@ NOTE [what the hook does not see]
     operations. A hook may use them; if they called the hook, it would call itself.
 """
 
-# Imports `_core` and `modes`.
+# Imports `_cpython`, `_core` and `modes`.
 
-import dis
 import functools
 import inspect
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from inspect import Parameter
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +27,7 @@ from .._core.numpy_facts import name_of
 from .._core.observers import CALLS
 from .._core.root import NOBODY, classes_in, dispatch
 from .._core.tensor import Tensor, canonical
+from .._cpython.code import reads
 from ..modes._asking import STATE, TensorDispatchMode, TensorFunctionMode
 from ._listing import (
     DECORATED,
@@ -470,23 +470,9 @@ in it is one that the hook does not know, or hand it on to super().__tensor_func
                 f"{where} has the parameters {inspect.signature(hook)}; write "
                 f"(cls, func, types, args=(), kwargs=None)"
             )
-        elif name == "__tensor_function__" and len(places) > 2 and not _reads(hook, places[2].name):
+        elif name == "__tensor_function__" and len(places) > 2 and not reads(hook, places[2].name):
             found.append(
                 f"{where} never looks at {places[2].name!r}; return NotImplemented where a class "
                 f"in it is one that the hook does not know, or hand it on to super().{name}"
             )
     return found
-
-
-def _reads(function: FunctionType, name: str) -> bool:
-    """Return True where a function, or one inside it, reads its variable `name`."""
-    return any(
-        i.argval == name or (isinstance(i.argval, tuple) and name in i.argval)
-        for i in dis.get_instructions(function)
-        if i.opname.startswith("LOAD_")
-        and i.opname not in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST")
-    ) or any(
-        name in code.co_freevars
-        for code in function.__code__.co_consts
-        if isinstance(code, CodeType)
-    )

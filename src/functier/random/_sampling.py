@@ -16,7 +16,6 @@ NOTE [same]
 import copy
 import functools
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, NamedTuple, Protocol
@@ -30,6 +29,7 @@ from .._core.numpy_facts import shape_of, stretch
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
+from .._cpython.frames import current_frame
 from .._levels.batch import BatchLevel
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, innermost_class, inward, levels_of
@@ -149,7 +149,7 @@ def draw_of(name: str, *cores: int) -> Draw:
 def batch_levels(operands: tuple, name: str) -> list[BatchLevel]:
     """Return the levels of vmap around a draw, outermost first; raise where one refuses draws."""
     found: list[BatchLevel] = []
-    for level in levels_of(innermost_class(operands, sys._getframe())):
+    for level in levels_of(innermost_class(operands, current_frame())):
         if level.batches and level.cls not in DISABLED.get():
             if level.randomness == "error":
                 transform = level.label.partition("(")[0]

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate as sci  # type: ignore[import-untyped]
-from scipy.integrate._bvp import collocation_fun  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
@@ -20,9 +19,11 @@ from .._transforms.stop_gradient import stop_gradient
 from ._equations import listed
 from ._flows import as_state
 from ._interpolate import TWINS as INTERPOLANTS
+from ._private import needed
 from ._problems import Problem, has_tensor, is_plain
 
 LABEL = "scipy.integrate.solve_bvp"
+collocation_fun = needed("scipy.integrate._bvp.collocation_fun")
 
 
 @functools.wraps(sci.solve_bvp)

@@ -10,11 +10,10 @@ NOTE [the code stays SciPy's]
 """
 
 import functools
-from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from .. import numpy as fnp
-from .._adopt.call_sites import Names, loads_in, rewrite, stored_globals
 from .._adopt.twins import (
     ALIASES,
     NUMBERS,
@@ -25,34 +24,20 @@ from .._adopt.twins import (
 )
 from .._core.errors import UnsupportedError
 from .._core.root import classes_in
+from .._cpython.call_sites import Names, rewrite
+from .._cpython.code import Code, loads_in, names_of
+from .._cpython.descriptors import Slot
+from .._cpython.functions import cells_of, copy_of_function, read_code
+from .._cpython.lookups import stored_globals
 from ..numpy import _namespaces as _numpy
 from ..numpy._copies import TwinOf
-
-COPIED = (
-    "scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra",
-    "scipy.cluster.vq", "scipy.interpolate._polyint", "scipy.interpolate._rbf.",
-    "scipy.ndimage._measurements", "scipy.ndimage._morphology",
-    "scipy.signal._arraytools", "scipy.signal._czt", "scipy.signal._filter_design",
-    "scipy.signal._fir_filter_design", "scipy.signal._lti_conversion", "scipy.signal._ltisys",
-    "scipy.signal._polyutils", "scipy.signal._savitzky", "scipy.signal._signaltools",
-    "scipy.signal._spectral", "scipy.signal._spline_filters", "scipy.signal._waveforms",
-    "scipy.signal.windows", "scipy.spatial._geometric_slerp", "scipy.spatial._kdtree",
-    "scipy.spatial._procrustes",
-)  # fmt: skip
-"""The beginnings of the names of modules whose functions are copied."""
+from ._private import CLASSES_OF, COPIED, SYSTEMS
 
 COMPILED = {
     "binary_dilation", "binary_erosion", "distance_transform_bf", "distance_transform_cdt",
     "distance_transform_edt",
 }  # fmt: skip
 """Functions of such modules that give their arrays to compiled code."""
-
-CLASSES_OF = (
-    "scipy.interpolate._polyint", "scipy.interpolate._rbf.", "scipy.signal._czt",
-    "scipy.signal._ltisys",
-)  # fmt: skip
-"""Those whose classes are copied, too: their instances may hold tensors."""
-
 
 NAMES: dict[str, Any] = {
     "array_namespace": lambda *arrays: fnp, "is_numpy": lambda xp: xp is fnp, "np_compat": fnp,
@@ -112,7 +97,7 @@ def plain_only(func: Any) -> Any:
 
 def takes_copies(func: Any) -> bool:
     """Tell if a function takes instances of copies."""
-    return isinstance(func, FunctionType) and _is_of(func, ("scipy.signal._l",))
+    return isinstance(func, FunctionType) and _is_of(func, SYSTEMS)
 
 
 def holds_copies(args: tuple) -> bool:
@@ -128,14 +113,12 @@ def copy_function(func: FunctionType, twin_of: TwinOf, cls: Any = None) -> Funct
     made = COPIES.get(id(func))
     if made is None:
         names = copy_globals(func.__globals__, twin_of)
-        cells = func.__closure__ and tuple([
+        cells = [
             CellType(cls) if name == "__class__" else _copy_cell(cell, twin_of, cls)
-            for name, cell in zip(func.__code__.co_freevars, func.__closure__)
-        ])  # fmt: skip
-        made = FunctionType(_rewritten(func.__code__, names), names, func.__name__, None, cells)
-        made.__defaults__, made.__kwdefaults__ = func.__defaults__, func.__kwdefaults__
-        made.__doc__, made.__qualname__ = func.__doc__, func.__qualname__
-        COPIES[id(func)] = made
+            for name, cell in cells_of(func).items()
+        ]
+        code = _rewritten(read_code(func), names)
+        COPIES[id(func)] = made = copy_of_function(func, names, tuple(cells) or None, code)
     return made
 
 
@@ -147,7 +130,7 @@ def _copy_cell(cell: CellType, twin_of: TwinOf, cls: Any) -> CellType:
     return cell
 
 
-def _rewritten(code: CodeType, names: dict[str, Any]) -> CodeType:
+def _rewritten(code: Code, names: dict[str, Any]) -> Code:
     """Return code whose calls of builtins mean those of adopted code."""
     looked_up = Names(
         names, alias_of_number_call, alias_of_number_owner, alias_of_module, alias_of_pattern
@@ -158,7 +141,7 @@ def _rewritten(code: CodeType, names: dict[str, Any]) -> CodeType:
     except NotImplementedError:  # no room for another name: the builtins refuse tensors
         return code
     for inner in loads_in(code):
-        names.update({name: ALIASES[name] for name in inner.co_names if name in ALIASES})
+        names.update({name: ALIASES[name] for name in names_of(inner) if name in ALIASES})
     return code
 
 
@@ -208,7 +191,7 @@ def copy_class(original: type, path: str, twin_of: TwinOf, package: str) -> Any:
     made: Any = ClassCopy(original.__name__, bases, {**names, "original": original})
     CLASSES[id(original)] = made
     for name, member in vars(original).items():
-        if name not in LEFT_OUT and type(member) is not MemberDescriptorType:
+        if name not in LEFT_OUT and type(member) is not Slot:
             setattr(made, name, _copy_member(member, twin_of, made))
     return made
 

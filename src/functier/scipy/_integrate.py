@@ -11,7 +11,6 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import scipy.integrate as sci  # type: ignore[import-untyped]
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
+from .._cpython.functions import copy_of_function
 from .._transforms.stop_gradient import stop_gradient
 from . import _boundary, _ode
 from ._integrands import Integrand, Range, has_tensor, plain_constant, with_limits
@@ -273,8 +273,7 @@ NAMES: dict[str, Any] = {**ORIGINAL.__globals__, "quad": quad, "max": np.maximum
 def _copy(func: Any) -> Any:
     """Return SciPy's function with the twins as its globals."""
     code = inspect.unwrap(func)
-    made = FunctionType(code.__code__, NAMES, code.__name__, code.__defaults__, code.__closure__)
-    return functools.update_wrapper(made, func)
+    return functools.update_wrapper(copy_of_function(code, NAMES, code.__closure__), func)
 
 
 ONE_INSIDE_ANOTHER: Any = NAMES["_NQuad"]

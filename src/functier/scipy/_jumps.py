@@ -10,7 +10,6 @@ NOTE [jumps]
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,10 @@ import numpy as np
 from .._control.masks import bare
 from .._core.errors import LevelError, UnsupportedError
 from .._core.numpy_facts import name_of
-from .._core.reached import Hearing
 from .._core.tensor import Tensor, canonical
+from .._cpython.frames import Frame, code_at
+from .._cpython.functions import name_of_code, read_code
+from .._cpython.profiling import Hearing
 from .._transforms.stop_gradient import stop_gradient
 from ..modes import TensorFunctionMode
 from ._integrands import SMALL, Integrand, Range
@@ -84,16 +85,16 @@ class Noting(TensorFunctionMode):
 def _noting_conversions(found: list[str]) -> Iterator[None]:
     """Note each tensor that becomes a plain number: no mode sees that."""
 
-    def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and frame.f_code in CONVERSIONS:
-            found.append(frame.f_code.co_name)
+    def note(frame: Frame, event: str, argument: Any) -> None:
+        if event == "call" and code_at(frame) in CONVERSIONS:
+            found.append(name_of_code(code_at(frame)))
 
     with Hearing(note):
         yield
 
 
 CONVERSIONS = {
-    f.__code__
+    read_code(f)
     for f in (
         Tensor.__bool__, Tensor.__int__, Tensor.__index__, Tensor.__float__, Tensor.__complex__,
         Tensor.__array__, Tensor.item, Tensor.tolist, bare,

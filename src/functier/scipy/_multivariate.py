@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
@@ -24,6 +23,7 @@ from .._rules.constructors import check_values
 from ..numpy._copies import copy_function
 from ._distributions import takes_tensors
 from ._namespaces import twin_of
+from ._private import special
 
 LOG_2PI = np.log(2 * np.pi)
 

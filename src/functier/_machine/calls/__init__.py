@@ -1,4 +1,4 @@
 """Builtins: the function that Python calls for a part, its memory and its threads.
 
-Imports `_programs` and `compiler`.
+Imports `_core`, `_cpython`, `_programs` and `compiler`.
 """

@@ -14,6 +14,7 @@ NOTE [what a builtin keeps]
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..._cpython.addresses import builtin_at
 from ..._programs.entries import Mismatch
 from ..compiler import engine
 from . import abi, pool, threads
@@ -77,4 +78,4 @@ def make_builtin(
     known = {**(symbols or {}), **abi.addresses(), **pool.addresses(), **own}
     library = engine.load(f"{text}\n{wrapper.text}", [ENTRY], known, opt, stored)
     owners = library, pool.SLOTS, threads.TABLE, threads.ASK, *objects.values()
-    return abi.builtin_at(library[ENTRY], name, owners)
+    return builtin_at(library[ENTRY], name, owners)

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
+from ..._cpython.addresses import builtin_at
 from ..compiler import engine
 from . import abi
 
@@ -85,7 +86,7 @@ LOCK = threading.Lock()
 @lru_cache(1)
 def made() -> Any:
     library = engine.load(HELPER, ["functier.help"], addresses())
-    return abi.builtin_at(library["functier.help"], "help", (library,))
+    return builtin_at(library["functier.help"], "help", (library,))
 
 
 def helper() -> Any:

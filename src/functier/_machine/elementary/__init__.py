@@ -3,7 +3,7 @@
 Each file holds one family, whose rules register themselves in `ELEMENTWISE`. The operands of
 a rule have the dtypes of the loop that NumPy picks for them, and so has the result.
 
-Imports `text`.
+Imports `_core` and `text`.
 """
 
 import importlib

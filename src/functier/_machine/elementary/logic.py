@@ -1,8 +1,8 @@
 """Comparisons, logic, bits, choices and the classes of floats."""
 
 import numpy as np
-from numpy._core import umath
 
+from ..._core.numpy_private import CLIP
 from ..text.emitter import BOOL
 from .table import ELEMENTWISE, elementwise
 
@@ -131,7 +131,7 @@ elementwise(np.fmax)(extreme_number("gt"))
 elementwise(np.fmin)(extreme_number("lt"))
 
 
-@elementwise(umath.clip)  # type: ignore[attr-defined]
+@elementwise(CLIP)
 def clip(e, a, low, high):
     """`a` within bounds; a NaN of any operand wins."""
     return ELEMENTWISE[np.minimum](e, ELEMENTWISE[np.maximum](e, a, low), high)

@@ -5,14 +5,19 @@ The complementary error function beyond 1/2 is e**(-x**2) * G / (x + 2), G a pol
 in 0 <= x < inf", 1981, with another denominator).
 """
 
-import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
+import sys
+from typing import Any
 
+import numpy as np
+
+from ..._core.numpy_facts import SPECIAL
 from .coefficients import ERF, ERFC, INVERSE_SQRT2
 from .exponentials import exp, exp_pair, scaled
 from .logarithms import combined, log, log1p, log_of_pair
 from .pairs import divide, fast_two_sum, two_product, two_sum
 from .table import ELEMENTWISE, of_doubles
+
+special: Any = sys.modules.get(SPECIAL, sys.modules["scipy.special"])
 
 for theirs, ours in (
     ("exp2", np.exp2),

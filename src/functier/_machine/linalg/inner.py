@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._cpython.addresses import at, text_at, why_not
 from ..text.routines import Kernel, Routine
 
 FLOAT = np.dtype(float)
@@ -29,27 +30,27 @@ Loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 def loop_of(func: np.ufunc) -> int:
     """Return the address of the loop of a ufunc for floats; 0 where the object is another one."""
-    here = id(func)
-    counts = (ctypes.c_int * 3).from_address(here + COUNTS)
-    if tuple(counts) != (func.nin, func.nout, func.nargs):
+    if why_not():
         return 0
-    if ctypes.c_int.from_address(here + KINDS).value != func.ntypes:
+    here = id(func)
+    if tuple(at(ctypes.c_int * 3, here + COUNTS)) != (func.nin, func.nout, func.nargs):
+        return 0
+    if at(ctypes.c_int, here + KINDS).value != func.ntypes:
         return 0
     functions, data, name, types = [
-        ctypes.c_void_p.from_address(here + place).value or 0
-        for place in (FUNCTIONS, DATA, NAME, TYPES)
+        at(ctypes.c_void_p, here + place).value or 0 for place in (FUNCTIONS, DATA, NAME, TYPES)
     ]
     if not (functions and name and types):
         return 0
-    if ctypes.string_at(name) != func.__name__.encode():
+    if text_at(name) != func.__name__.encode():
         return 0
-    kinds = ctypes.string_at(types, func.ntypes * func.nargs)
+    kinds = text_at(types, func.ntypes * func.nargs)
     for i in range(func.ntypes):
         if kinds[i * func.nargs : (i + 1) * func.nargs] == bytes([FLOAT.num] * func.nargs):
             size = ctypes.sizeof(ctypes.c_void_p)
-            if data and ctypes.c_void_p.from_address(data + i * size).value:
+            if data and at(ctypes.c_void_p, data + i * size).value:
                 return 0  # it takes more than operands
-            return ctypes.c_void_p.from_address(functions + i * size).value or 0
+            return at(ctypes.c_void_p, functions + i * size).value or 0
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._mutation.layouts import Layout, may_meet
+from ..._mutation.layouts import may_meet
 from ..._programs import stores
 from ..._programs.graph import Node
 from .nodes import DTYPES, Lowering, dtype_of, rule
@@ -47,7 +47,7 @@ class Memory:
         self.reads: list[Access] = []
         self.known: dict[Any, tuple[Ref, int]] = {}
 
-    def window(self, layout: Layout, parts: Any) -> tuple[Ref, int]:
+    def window(self, layout: Any, parts: Any) -> tuple[Ref, int]:
         """Return what a layout shows at a basic index, and its elements as bits."""
         key = layout, str(parts)
         found = self.known.get(key)
@@ -63,7 +63,7 @@ class Memory:
             found = self.known[key] = ref, self.bits(ref)
         return found
 
-    def target(self, layout: Layout, parts: Any) -> tuple[Ref, int]:
+    def target(self, layout: Any, parts: Any) -> tuple[Ref, int]:
         """Return a window that is written to."""
         ref, bits = self.window(layout, parts)
         if may_meet(ref.shape, ref.place.strides, self.dtype.itemsize):

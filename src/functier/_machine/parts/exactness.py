@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.numpy_facts import UFUNC_OF, home_of
+from ..._core.numpy_facts import UFUNC_OF, name_of
 from ..._programs import stores
 from ..._programs.graph import Form, Graph, Node
 from ..._programs.sharing import gives_view
@@ -98,6 +98,8 @@ def is_exact(node: Node, contract: bool) -> bool:
     ufunc = UFUNC_OF.get(func, func)
     if func is operator.pow and len(node.args) == 2:
         ufunc = power(node.args)[0]
-    if not isinstance(ufunc, np.ufunc) or ufunc.signature or home_of(ufunc) != "numpy":
+    if not isinstance(ufunc, np.ufunc) or ufunc.signature:
+        return False
+    if name_of(ufunc).rpartition(".")[0] != "numpy":
         return False
     return ufunc not in ROUNDED and not contract

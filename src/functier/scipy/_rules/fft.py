@@ -22,10 +22,6 @@ import numpy as np
 import scipy.fft as sf  # type: ignore[import-untyped]
 from numpy.lib.array_utils import normalize_axis_index
 from scipy import special
-from scipy.fft._fftlog_backend import fhtcoeff  # type: ignore[import-untyped]
-from scipy.fft._pocketfft.helper import (  # type: ignore[import-untyped]
-    _init_nd_shape_and_axes as shape_and_axes,
-)
 
 from ..._core.numpy_facts import PLAIN, dtype_of
 from ..._core.types import Shape, Value
@@ -33,7 +29,11 @@ from ..._rules.axes import as_array
 from ..._rules.constructors import check_values
 from ..._rules.fft import declare_transform
 from ...protocol import composite, linear
+from .._private import needed
 from .declare import declare_composite, dispatching
+
+fhtcoeff = needed("scipy.fft._fftlog_backend.fhtcoeff")
+shape_and_axes = needed("scipy.fft._pocketfft.helper._init_nd_shape_and_axes")
 
 
 def _keeping(func: Callable) -> Callable:

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ...protocol import elementwise
+from .._private import special
 from . import special_functions, special_harmonics  # noqa: F401  imported for their declarations
 from .special_formulas import (
     DEGREE,

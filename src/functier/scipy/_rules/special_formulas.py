@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ..._core.numpy_facts import dtype_of
 from ..._core.types import Value
 from ..._rules.axes import as_array
+from ...protocol import Rule
+from .._private import special
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)
@@ -23,7 +24,7 @@ def complete_rule(rule: Callable | tuple) -> tuple:
     SciPy computes ``xlogy(1.0, x)``, and the like, in double precision for any x.
     """
     if not isinstance(rule, tuple):
-        rule = (rule, *rule.__code__.co_varnames[1 : rule.__code__.co_argcount])
+        rule = (rule, *Rule(rule, ()).needs)
     fn, *needs = rule
 
     def fitted(g: Value, *saved: Value) -> Value:

@@ -8,11 +8,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ..._core.numpy_facts import dtype_of
 from ..._core.types import Value
 from ..._rules.velocities import beta_velocities, gamma_velocity
+from .._private import special
 
 LARGE = 1e300
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ...._core.types import Value
 from ...._rules.velocities import gamma_velocity
+from ..._private import special
 from ..special_formulas import normal_ratio
 from ..special_parameters import (
     beta_velocity,

@@ -7,9 +7,9 @@ A slope of ``cdf`` at `k` is mostly one mass: the sum over the numbers up to `k`
 from typing import Any
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ...._core.types import Value
+from ..._private import special
 from ..special_formulas import beta_density, safe_ratio
 from ..special_parameters import beta_velocity
 from ..zeta import zeta_slope

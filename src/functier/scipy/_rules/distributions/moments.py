@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ...._core.types import Value
+from ..._private import special
 
 EULER = -float(special.psi(1.0))
 LN2 = math.log(2)

@@ -1,17 +1,19 @@
-"""Functions of neural networks that NumPy does not have: imported by `functier.nn`.
+"""Functions of neural networks that NumPy does not have.
 
-Each is declared with its rules. The axes of windows are the last ones, so that batch axes
-need no work.
+Each is declared with its rules, as a package outside declares those of its own functions. The axes
+of windows are the last ones, so that batch axes need no work.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from .._core.types import Axis, Index, Shape, Value
-from .axes import expand, shift_all
-from .constructors import constant, elementwise, linear, op, primitive, reduction_vmap
-from .elementwise import softmax_share
+from .._core.types import Shape, Value
+from .._rules.constructors import reduction_vmap
+from .._rules.elementwise import softmax_share
+from ..protocol import constant, elementwise, linear, op, primitive
+
+Axis = int | tuple[int, ...] | None
 
 # ---- elementwise ----
 
@@ -72,7 +74,7 @@ for func in (softmax, log_softmax):
         func,
         "x axis",
         "x",
-        vmap=lambda k, x, axis, func=func: func(x, shift_all(axis, k, x.ndim - k)),
+        vmap=reduction_vmap(func, scalars=False),
         jvp={
             "x": _softmax_rule
             if symmetric
@@ -86,13 +88,18 @@ for func in (softmax, log_softmax):
     )
 
 
+def _kept(g: Value, shape: Shape, axis: Axis, keepdims: bool) -> Value:
+    """Return the result of a sum with the axes that are summed, of length 1."""
+    return g if keepdims else np.expand_dims(g, tuple(range(len(shape))) if axis is None else axis)
+
+
 def _logsumexp_vjp(
     g: Value, ans: Value, x: Value, axis: Axis = None, keepdims: bool = False
 ) -> Value:
     """Return g softmax(x), also where the result is infinite."""
     shape = np.shape(x)
     return softmax_share(
-        np.exp, expand(g, shape, axis, keepdims), expand(ans, shape, axis, keepdims), x
+        np.exp, _kept(g, shape, axis, keepdims), _kept(ans, shape, axis, keepdims), x
     )
 
 
@@ -103,7 +110,7 @@ op(
     vmap=reduction_vmap(logsumexp),
     jvp={
         "x": lambda t, ans, x, axis=None, keepdims=False: np.sum(
-            softmax_share(np.exp, t, expand(ans, np.shape(x), axis, keepdims), x),
+            softmax_share(np.exp, t, _kept(ans, np.shape(x), axis, keepdims), x),
             axis=axis,
             keepdims=keepdims,
         )
@@ -226,7 +233,7 @@ def window_max(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
 
 
 @primitive
-def pick(x: Value, index: Index, size: Shape, step: Shape, gap: Shape) -> Value:
+def pick(x: Value, index: Value, size: Shape, step: Shape, gap: Shape) -> Value:
     """Return the element at `index` of each window."""
     first, *others = _taps(x, size, step, gap)
     out = np.empty_like(first, shape=np.broadcast_shapes(first.shape, index.shape))
@@ -237,7 +244,7 @@ def pick(x: Value, index: Index, size: Shape, step: Shape, gap: Shape) -> Value:
 
 
 @primitive
-def put(values: Value, index: Index, shape: Shape, size: Shape, step: Shape, gap: Shape) -> Value:
+def put(values: Value, index: Value, shape: Shape, size: Shape, step: Shape, gap: Shape) -> Value:
     """Add values to zeros of ``(..., *shape)`` at `index` of each window: `pick`, transposed."""
     n = len(shape)
     lead = np.broadcast_shapes(values.shape, index.shape)

@@ -17,55 +17,17 @@ NOTE [which look-ups are calls]
 import builtins
 import dis
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dis import Instruction, stack_effect
 from types import CodeType, ModuleType
 from typing import Any
-from weakref import ref
 
-SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN"}
-"""Instructions that touch no value; PRECALL belongs to the CALL behind it."""
+from .code import loads_in
+from .lookups import SILENT
 
 LEAVING = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
 UNCONDITIONAL = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
-STORES = {dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]}
 METHODS = {"LOAD_METHOD", "LOAD_ATTR"}
-
-
-def loads_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all that are inside it."""
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from loads_in(const)
-
-
-class CodeTable:
-    """Facts of code objects, which are kept as long as these are; equal ones are not the same."""
-
-    def __init__(self) -> None:
-        self.rows: dict[int, tuple[ref, Any]] = {}
-
-    def get(self, code: CodeType) -> Any:
-        """Return the fact of a code object, or None."""
-        row = self.rows.get(id(code))
-        return None if row is None or row[0]() is not code else row[1]
-
-    def put(self, code: CodeType, fact: Any) -> None:
-        """Note a fact, which does not have the code object itself."""
-        key = id(code)
-        self.rows[key] = ref(code, lambda _: self.rows.pop(key, None)), fact
-
-
-def stored_globals(code: CodeType) -> set[str]:
-    """Return the globals that a function, or one inside it, assigns or deletes."""
-    return {
-        i.argval
-        for inner in loads_in(code)
-        if not STORES.isdisjoint(inner.co_code[::2])
-        for i in dis.get_instructions(inner)
-        if i.opcode in STORES
-    }
 
 
 class Names:

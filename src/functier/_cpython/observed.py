@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
+from . import facts
 from .assembly import Instruction, Listing, opcodes, put_together, take_apart, unreadable
 from .stacks import EMPTY, EMPTY_ABOVE, OBJECT, stacks_of
 
@@ -162,7 +163,7 @@ SHIFTS = {LOAD_ATTR: 1, LOAD_SUPER: 2} if sys.version_info >= (3, 12) else {}
 AS_BOOL = 16 if sys.version_info >= (3, 13) else 0
 """The bit of COMPARE_OP that asks for the truth of the result."""
 
-KNOWN = (3, 11) <= sys.version_info < (3, 14) and sys.implementation.name == "cpython"
+KNOWN = facts.bytecode.holds
 _probe = compile(
     "x.a(b)\nif x.c: +x\na, b = x", "", "exec"
 )  # has the CACHE of all that is inserted

@@ -2,28 +2,21 @@
 
 from collections.abc import Callable
 from math import prod
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.errors import ConversionError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
+from .._cpython.frames import Frame
 from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import cast
 from .._levels.level import Escape
 from .._levels.runs import Site, pull_rows, push_batch, record
-from .._transforms.arguments import Argnums, choose, choose_complex, choose_real
-from .._transforms.jacobian import result_paths, split_call
-from .colouring import Pattern
+from .arguments import Argnums, choose, choose_complex, choose_real, resolve_argnums
+from .jacobian import check_options, result_paths, split_call
 
 ndarray = np.ndarray
-
-WRITE_DENSE = (
-    "SciPy's arrays hold plain numbers: write jacfwd, or give a pattern and form='data', which "
-    "returns the entries as an array"
-)
 
 COMPLEX_IN_REVERSE = (
     "a reverse product of it is half of the derivative: write mode='fwd' for a real input, "
@@ -49,6 +42,23 @@ class Settings(NamedTuple):
     def label(self) -> str:
         return f"{self.transform}({self.name})"
 
+    @classmethod
+    def checked(
+        cls, transform: str, func: Callable, argnums: Any, argnames: Any,
+        prepare: Callable[[str], Callable], mode: str, has_aux: bool, holomorphic: bool,
+        symmetric: bool, chunk: int | None, escape: Escape,
+    ) -> "Settings":  # fmt: skip
+        """Return the settings of a transform of `func`, or raise where an option is wrong.
+
+        ``prepare(label)`` returns the function that is differentiated: `func`, or its gradient.
+        """
+        name = check_options(transform, func, escape, chunk)
+        label = f"{transform}({name})"
+        chosen, found = prepare(label), resolve_argnums(label, func, argnums, argnames)
+        return cls(
+            transform, chosen, name, found, mode, has_aux, holomorphic, symmetric, chunk, escape
+        )
+
 
 class Point:
     """A function at one point, and the products of its Jacobian there.
@@ -58,7 +68,7 @@ class Point:
     after the other, each in C order.
     """
 
-    def __init__(self, settings: Settings, args: tuple, kwargs: dict, frame: FrameType):
+    def __init__(self, settings: Settings, args: tuple, kwargs: dict, frame: Frame):
         self.settings, self.frame = settings, frame
         select: Callable = choose_real if settings.mode != "rev" else choose
         if settings.holomorphic:
@@ -68,7 +78,6 @@ class Point:
         )
         self.n = sum(prod(shape_of(x)) for x in self.leaves)
         self.aux: Any = None
-        self.pattern: Pattern | None = None  # the required pattern
         self.form: tuple[int, np.dtype] | None = None
         self.tape: tuple | None = None
 
@@ -79,29 +88,11 @@ class Point:
         assert self.form is not None
         return self.form[0]
 
-    def require(self, pattern: Pattern | None) -> None:
-        """Require that the Jacobian has the shape of `pattern`."""
-        self.pattern = pattern
-        self.check()
-
-    def check(self) -> None:
-        """Raise an error where the required pattern has another shape than the Jacobian."""
-        pattern, n = self.pattern, self.n
-        m = None if self.form is None else self.form[0]
-        if pattern is not None and not pattern.fits(m, n):
-            has = f"{n} columns" if m is None else f"the shape ({m}, {n})"
-            raise ValueError(
-                f"{self.settings.label}: the pattern {pattern.describe()}, but the Jacobian has "
-                f"{has}; pass a pattern with a row for each element of the result, and a column "
-                f"for each of the input"
-            )
-
     def note_results(self, sizes: list[int], results: list, aux: Any) -> None:
         """Note the sizes and dtypes of the results of the function."""
         if self.form is None:
             dtype = np.result_type(*map(dtype_of, results)) if results else np.dtype(float)
             self.form, self.aux = (sum(sizes), dtype), aux
-            self.check()
 
     def forward(self, seeds: ndarray) -> Any:
         """Return the products with `seeds`, shape (k, n), as an array of shape (k, m)."""
@@ -171,17 +162,3 @@ def _join_leaves(parts: list, k: int) -> Any:
     if out is None:
         return np.zeros((k, 0))
     return out if isinstance(out, (ndarray, Tensor)) else np.asarray(out)
-
-
-def refuse_tensor(x: Any, settings: Settings) -> None:
-    """Raise an error where `x` is a tensor of a level around: SciPy needs plain numbers."""
-    if isinstance(x, Tensor):
-        if not type(x).level.depth:
-            raise TypeError(
-                f"{settings.label}: SciPy's arrays cannot contain a {type(x).__name__}; pass "
-                f"x.elem(), or a pattern and form='data', which returns the entries as an array"
-            )
-        raise type(x).level.refusal(
-            ConversionError,
-            f"{settings.label} would take tensors out of their level; {WRITE_DENSE}",
-        )

@@ -1,0 +1,123 @@
+"""Code objects: what a function of Python takes, mentions and defines, and where it stands.
+
+Where the interpreter does not tell it, nothing is known of a function.
+"""
+
+import dis
+import inspect
+import linecache
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from types import CodeType, FunctionType
+from typing import Any
+
+from . import facts
+
+Code = CodeType
+
+
+def code_of(function: Any) -> Code | None:
+    """Return the code object of a function of Python, or None for another object."""
+    return getattr(function, "__code__", None)
+
+
+def parameters_of(function: Any) -> tuple[str, ...]:
+    """Return the names of the parameters that a function of Python takes by position.
+
+    Another object has none.
+    """
+    if not facts.names.holds and isinstance(function, FunctionType):
+        found = inspect.signature(function, follow_wrapped=False).parameters.values()
+        return tuple(p.name for p in found if p.kind < p.VAR_POSITIONAL)
+    code = code_of(function)
+    return () if code is None else code.co_varnames[: code.co_argcount]
+
+
+names_of: Callable[[Code], tuple[str, ...]]
+names_of = attrgetter("co_names") if facts.names.holds else lambda code: ()
+"""Return the names of globals and attributes that code mentions itself."""
+
+
+def closed_over(function: Any) -> tuple[str, ...]:
+    """Return the names of the variables that a function closes over."""
+    return function.__code__.co_freevars
+
+
+def mentions(function: Any, name: str) -> bool:
+    """Tell if a function mentions a global or an attribute, or may where that cannot be seen."""
+    return not facts.names.holds or name in getattr(code_of(function), "co_names", ())
+
+
+def reads(function: FunctionType, name: str) -> bool:
+    """Tell if a function, or one inside it, reads its variable, or may."""
+    if not facts.names.holds:
+        return True
+    return any(
+        i.argval == name or (isinstance(i.argval, tuple) and name in i.argval)
+        for i in dis.get_instructions(function)
+        if i.opname.startswith("LOAD_")
+        and i.opname not in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST")
+    ) or any(name in code.co_freevars for code in codes_in(function.__code__))
+
+
+def all_names_of(function: Any) -> list[str]:
+    """Return the names by which a function may ask for globals, also in what it defines."""
+    facts.names.need()
+    return [name for code in loads_in(function.__code__) for name in code.co_names]
+
+
+def loads_in(code: Code) -> Iterator[Code]:
+    """Yield a code object and all that are inside it."""
+    yield code
+    for inner in codes_in(code):
+        yield from loads_in(inner)
+
+
+def codes_in(code: Code) -> list[Code]:
+    """Return the code objects that are right inside another one."""
+    return [x for x in code.co_consts if isinstance(x, Code)]
+
+
+# ---- places ----
+
+
+def line_of(code: Code, instruction: int, unknown: int | None = None) -> int:
+    """Return the line of an instruction, else that of its function, or `unknown`."""
+    found = code.co_lines() if facts.lines.holds else ()
+    lines = [line for a, b, line in found if a <= instruction < b and line]
+    return (lines or [code.co_firstlineno if unknown is None else unknown])[0]
+
+
+def describe_line(code: Code, line: int) -> str:
+    """Return a line of code with its place: ``file.py:12, in f: y = g(x)``."""
+    text = linecache.getline(code.co_filename, line).strip()
+    return f"{code.co_filename}:{line}, in {code.co_name}: {text}".rstrip(": ")
+
+
+def file_and_line(place: tuple[Code, int]) -> tuple[str, int]:
+    """Return the file and the line of an instruction of code."""
+    code, instruction = place
+    return code.co_filename, line_of(code, instruction)
+
+
+def file_of(function: Any) -> str:
+    """Return the file of a function of Python."""
+    return function.__code__.co_filename
+
+
+def start_of(function: Any) -> tuple[str, int]:
+    """Return the file and the line where the definition of a function of Python begins."""
+    code = function.__code__
+    return code.co_filename, code.co_firstlineno
+
+
+def code_in(file: str, line: int) -> Code:
+    """Return a code object that stands in a line of a file."""
+    return code_in.__code__.replace(co_filename=file, co_firstlineno=line)
+
+
+# ---- kinds of code ----
+
+
+def is_of_generator(code: Code) -> bool:
+    return bool(code.co_flags & facts.GENERATORS)

@@ -1,0 +1,77 @@
+"""Functions of Python: their code, what they close over, and copies of them."""
+
+from collections.abc import Callable
+from operator import attrgetter
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from . import facts
+
+read_code: Callable[[Any], CodeType] = attrgetter("__code__")
+"""The code of a function."""
+
+file_of_code: Callable[[CodeType], str] = attrgetter("co_filename")
+"""The file of code, or another word between angle brackets."""
+
+title_of_code: Callable[[CodeType], str] = attrgetter("co_qualname")
+"""The name of code, with those of the functions and classes around it."""
+
+name_of_code: Callable[[CodeType], str] = attrgetter("co_name")
+"""The name of code."""
+
+EMPTY = object()
+"""Nothing, where there may be any object."""
+
+TELLING = "__code__", "__defaults__", "__kwdefaults__", "__closure__"
+"""The attributes of a function that say what its calls do."""
+
+HAS_CODE = "{}.__code__ is {}"
+"""The source that asks if a function has this code."""
+
+
+def give_code(func: FunctionType, code: CodeType) -> None:
+    """Replace the code of a function: whoever calls it runs the other."""
+    facts.replacement.need()
+    func.__code__ = code
+
+
+def takes_places(code: CodeType) -> bool:
+    """Tell if code has parameters that are given by their places, and may have defaults."""
+    return code.co_argcount > 0
+
+
+def takes_keywords(code: CodeType) -> bool:
+    """Tell if code has parameters that are given by keywords alone."""
+    return code.co_kwonlyargcount > 0
+
+
+def variables_of(func: FunctionType) -> set[str]:
+    """Return the names of the variables of a function, the parameters included."""
+    return {*func.__code__.co_varnames, *func.__code__.co_cellvars}
+
+
+def cells_of(func: Any) -> dict[str, CellType]:
+    """Return the cells of the variables that a function closes over; none of one in C."""
+    cells = getattr(func, "__closure__", None)
+    if not cells:
+        return {}
+    facts.names.need()
+    return dict(zip(func.__code__.co_freevars, cells))
+
+
+def contents(cell: CellType) -> Any:
+    """Return what a variable of a closure has; `EMPTY` before its first value."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY
+
+
+def copy_of_function(
+    func: Any, names: dict, cells: tuple | None, code: CodeType | None = None
+) -> Any:
+    """Return a function like another one, with other globals and cells, and maybe other code."""
+    made = FunctionType(code or func.__code__, names, func.__name__, None, cells)
+    made.__defaults__, made.__kwdefaults__ = func.__defaults__, func.__kwdefaults__
+    made.__doc__, made.__qualname__ = func.__doc__, func.__qualname__
+    return made
