@@ -14,7 +14,7 @@ NOTE [the adjoint of a cosine or sine transform]
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from scipy import special
 
 from ..._core.numpy_facts import PLAIN, dtype_of
-from ..._core.types import Function, Shape, Value
+from ..._core.types import Shape, Value
 from ..._rules.axes import as_array
 from ..._rules.constructors import check_values
 from ..._rules.fft import declare_transform
@@ -36,7 +36,7 @@ fhtcoeff = needed("scipy.fft._fftlog_backend.fhtcoeff")
 shape_and_axes = needed("scipy.fft._pocketfft.helper._init_nd_shape_and_axes")
 
 
-def _keeping(func: Function) -> Function:
+def _keeping(func: Callable) -> Callable:
     """Return `func`, which asks tensors and does not overwrite its operand."""
     asks = dispatching(func)
 
@@ -72,7 +72,7 @@ def _along_axes(shape: Shape, s: Any, axes: Any, to_real: bool = False) -> tuple
     return lengths, places
 
 
-def _declare_along_axes(name: str) -> Function:
+def _declare_along_axes(name: str) -> Callable:
     """Declare a transform along several axes: see `_rules.fft`."""
     return declare_transform(
         getattr(sf, f"{name}n"),
@@ -85,7 +85,7 @@ def _declare_along_axes(name: str) -> Function:
     )
 
 
-def _declare_along_two(name: str, several: Function) -> None:
+def _declare_along_two(name: str, several: Callable) -> None:
     """Declare the transform along two axes, as SciPy does: `several` along the last two."""
 
     def body(x: Value, s: Any = None, axes: Any = (-2, -1), *args: Any, **options: Any) -> Value:
@@ -127,7 +127,7 @@ def _real_adjoint(
     name: str,
     type: int,
     axes: Sequence[int],
-    back: Function,
+    back: Callable,
     **options: Any,
 ) -> Value:
     """Return the cotangent of the operand; ``back(g, type, **options)`` is the same transform."""

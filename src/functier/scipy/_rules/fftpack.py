@@ -4,13 +4,14 @@ They have no `norm` for Fourier transforms, and `rfft` keeps its result in one r
 first number, then real and imaginary parts in turn.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.fft as sf  # type: ignore[import-untyped]
 import scipy.fftpack as fp  # type: ignore[import-untyped]
 
-from ..._core.types import Function, Value
+from ..._core.types import Value
 from ..._rules.axes import as_array
 from .declare import declare_composite, dispatching
 from .fft import TRANSPOSED
@@ -20,7 +21,7 @@ FFT, IFFT, FFTN, IFFTN, RFFT, IRFFT = (
 )
 
 
-def _along(name: str, transform: Function) -> None:
+def _along(name: str, transform: Callable) -> None:
     """Declare a Fourier transform along one axis."""
 
     @declare_composite(fp, name)
@@ -28,7 +29,7 @@ def _along(name: str, transform: Function) -> None:
         return transform(x, n, axis)
 
 
-def _along_axes(name: str, transform: Function, last: Any = None) -> None:
+def _along_axes(name: str, transform: Callable, last: Any = None) -> None:
     """Declare a Fourier transform along several axes, without `axes` those that are `last`."""
 
     @declare_composite(fp, name)

@@ -9,10 +9,10 @@ has no derivative in closed form.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from ..._core.types import Function
 from ...protocol import elementwise
 from .._private import special
 from . import special_functions, special_harmonics  # noqa: F401  imported for their declarations
@@ -379,7 +379,7 @@ DISTRIBUTIONS = (
 
 # ---- functions with several results, or without a complex derivative ----
 
-RESULTS: dict[str, tuple[str, str, Function]] = {
+RESULTS: dict[str, tuple[str, str, Callable]] = {
     # DLMF 6.2.9, 6.2.11, 6.2.15, 6.2.16, 7.2.7, 7.2.8, 22.13.1
     "sici": ("x", "x", lambda ans, x: (np.sinc(x / PI), np.cos(x) / x)),
     "shichi": ("x", "x", lambda ans, x: (special.hyp0f1(1.5, x * x / 4), np.cosh(x) / x)),

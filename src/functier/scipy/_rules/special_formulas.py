@@ -4,20 +4,21 @@ Only `special` imports this file, since it imports SciPy. The citations are thos
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from ..._core.numpy_facts import dtype_of
-from ..._core.rule import Rule
-from ..._core.types import Function, Value
+from ..._core.types import Value
 from ..._rules.axes import as_array
+from ...protocol import Rule
 from .._private import special
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)
 
 
-def complete_rule(rule: Function | tuple) -> tuple:
+def complete_rule(rule: Callable | tuple) -> tuple:
     """Return `rule` for operands that may be lists, with the precision of the (co)tangent.
 
     SciPy computes ``xlogy(1.0, x)``, and the like, in double precision for any x.
@@ -136,7 +137,7 @@ def spence_slope(x: Value) -> Value:
 # ---- rules of functions of several variables ----
 
 
-def neighbours(name: str, sign: int) -> Function:
+def neighbours(name: str, sign: int) -> Callable:
     """Return half the sum or difference of a Bessel function at the orders v - 1 and v + 1."""
     func = getattr(special, name)
     order = np.trunc if name in ("kn", "yn") else lambda v: v  # SciPy cuts that of these
@@ -167,7 +168,7 @@ def lower(n: int) -> Value:
     return n - np.not_equal(n, 0)
 
 
-def degree_rule(slope: Function) -> Function:
+def degree_rule(slope: Callable) -> Callable:
     """Return the rule of a polynomial; `slope` is its derivative for a degree above 0."""
     return lambda g, n, x: g * np.where(np.equal(n, 0), 0, slope(n, x))
 
@@ -297,7 +298,7 @@ def negative_binomial_slope(k: int, n: int, p: Value) -> Value:
     return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 
-def distribution_rows(params: str, slope: Function, velocities: tuple = ()) -> tuple:
+def distribution_rows(params: str, slope: Callable, velocities: tuple = ()) -> tuple:
     """Return the rows of the four functions of a distribution.
 
     `velocities` are the derivatives of its inverse by the parameters: see NOTE [velocities].
@@ -305,14 +306,14 @@ def distribution_rows(params: str, slope: Function, velocities: tuple = ()) -> t
     *fixed, _ = names = params.split()
     none = [None] * len(fixed)
 
-    def flow(sign: int, velocity: Function) -> tuple:
+    def flow(sign: int, velocity: Callable) -> tuple:
         def rule(g: Value, *at: Value) -> Value:
             density = slope(*at)  # infinite at ends only, where the function is constant
             return g * (-sign * np.where(np.isinf(density), 0.0, density) * velocity(*at))
 
         return rule, *names
 
-    def move(velocity: Function) -> tuple:
+    def move(velocity: Callable) -> tuple:
         return lambda g, ans, *at: g * velocity(*at, ans), "ans", *fixed
 
     def value(sign: int) -> tuple:
@@ -330,7 +331,7 @@ def distribution_rows(params: str, slope: Function, velocities: tuple = ()) -> t
 # ---- several results, and no complex derivative ----
 
 
-def mathieu(characteristic: str) -> Function:
+def mathieu(characteristic: str) -> Callable:
     """Return the slopes of a Mathieu function and its derivative, the angle in degrees."""
     value = getattr(special, characteristic)
 
@@ -341,12 +342,12 @@ def mathieu(characteristic: str) -> Function:
     return slopes
 
 
-def modified_mathieu(characteristic: str) -> Function:
+def modified_mathieu(characteristic: str) -> Callable:
     value = getattr(special, characteristic)
     return lambda ans, m, q, x: (ans[1], (value(m, q) - 2 * q * np.cosh(2 * x)) * ans[0])
 
 
-def result_rules(params: Value, variable: str, slopes: Function) -> tuple:
+def result_rules(params: Value, variable: str, slopes: Callable) -> tuple:
     """Return the rules, for one variable, of a function with several results."""
     needs = ("ans", *params.split())
 
@@ -360,7 +361,7 @@ def result_rules(params: Value, variable: str, slopes: Function) -> tuple:
     return {variable: (jvp, *needs)}, {variable: (vjp, *needs)}
 
 
-def damped_rules(name: str, sign: int, part: Function, unit: complex) -> tuple:
+def damped_rules(name: str, sign: int, part: Callable, unit: complex) -> tuple:
     """Return the rules of a Bessel function times ``exp(-abs(part(z)))``: DLMF 10.6.1, 10.29.1."""
     half = neighbours(name, sign)
 

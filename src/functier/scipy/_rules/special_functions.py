@@ -4,6 +4,7 @@ The citations are those of `special`, which imports this file.
 """
 
 import cmath
+from collections.abc import Callable
 from math import comb
 from operator import index
 from typing import Any
@@ -13,7 +14,7 @@ from scipy import special  # type: ignore[import-untyped]
 
 from ..._core.errors import UnsupportedError
 from ..._core.numpy_facts import align, dtype_of, sum_to
-from ..._core.types import Function, Shape, Value
+from ..._core.types import Shape, Value
 from ..._rules.axes import as_array, normalize
 from ..._rules.constructors import check_values
 from ..._rules.elementwise import softmax_share
@@ -28,7 +29,7 @@ def strong(x: Value) -> Value:
     return x if np.ndim(x) else np.reshape(x, ())
 
 
-def _declare_elementwise(name: str, params: str, operands: str, **rules: Function) -> None:
+def _declare_elementwise(name: str, params: str, operands: str, **rules: Callable) -> None:
     """Declare a function of each element by its derivatives, which are complex-linear."""
     func = getattr(special, name, None)
     if func is None:
@@ -93,7 +94,7 @@ def _factors(saved: tuple, of_b: bool) -> Value:
     return b * np.where(np.equal(b, 0), 0.0, weights)  # SciPy drops an infinity that counts 0 times
 
 
-def _sum_jvp(of_b: bool) -> Function:
+def _sum_jvp(of_b: bool) -> Callable:
     def rule(
         t: Value,
         ans: Value,
@@ -166,7 +167,7 @@ declare(
 )
 
 
-def _softmax_vmap(func: Function) -> Function:
+def _softmax_vmap(func: Callable) -> Callable:
     call = dispatching(func)
 
     def rule(k: int, x: Value, axis: Any = None) -> Value:
@@ -322,7 +323,7 @@ _declare_spherical("spherical_in", (1, 1))
 _declare_spherical("spherical_kn", (-1, -1))
 
 
-def _declare_derivative(name: str, func: Function, sign: int, phase: float) -> None:
+def _declare_derivative(name: str, func: Callable, sign: int, phase: float) -> None:
     """Declare the derivative of order n of a Bessel function: DLMF 10.6.7, 10.29.5."""
 
     @declare_composite(special, name)

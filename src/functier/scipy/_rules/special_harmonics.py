@@ -7,6 +7,7 @@ NOTE [axes of derivatives]
     citations are those of `special`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import special  # type: ignore[import-untyped]
 
 from ..._core.errors import UnsupportedError
 from ..._core.numpy_facts import align, dtype_of, sum_to
-from ..._core.types import Function, Shape, Value
+from ..._core.types import Shape, Value
 from ..._rules.axes import as_array
 from ...protocol import Rule, unsupported
 from .declare import declare, declare_composite, dispatching
@@ -23,7 +24,7 @@ from .special_functions import strong
 # ---- functions of one variable ----
 
 
-def _declare_rows(name: str, params: str, arrays: str, slopes: Function, lead: int = 1) -> None:
+def _declare_rows(name: str, params: str, arrays: str, slopes: Callable, lead: int = 1) -> None:
     """Declare a function with `lead` new axes by the derivatives in its last variable.
 
     ``slopes(*params, diff_n)`` are the derivatives of the whole result.

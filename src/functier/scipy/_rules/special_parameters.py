@@ -5,11 +5,12 @@ see NOTE [velocities].
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from ..._core.numpy_facts import dtype_of
-from ..._core.types import Function, Value
+from ..._core.types import Value
 from ..._rules.velocities import beta_velocities, gamma_velocity
 from .._private import special
 
@@ -76,7 +77,7 @@ def von_mises_velocity(x: Value, kappa: Value) -> Value:
     return -end * np.sum(weight * (np.cos(t) - np.expand_dims(mean, -1)), axis=-1)
 
 
-VELOCITIES: dict[str, tuple[Function, ...]] = {
+VELOCITIES: dict[str, tuple[Callable, ...]] = {
     "a x": (lambda a, x: gamma_velocity(inner(x), a),),
     "a b x": (
         lambda a, b, x: beta_velocity(0, x, a, b),

@@ -6,11 +6,12 @@ of that text. Where a distribution is made of a gamma or beta number, so is its 
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...._core.types import Function, Value
+from ...._core.types import Value
 from ...._rules.velocities import gamma_velocity
 from ..._private import special
 from ..special_formulas import normal_ratio
@@ -24,7 +25,7 @@ from ..special_parameters import (
 from .methods import CONTINUOUS, Continuous, standard
 
 
-def row(name: str, score: Function, *parameters: Any) -> None:
+def row(name: str, score: Callable, *parameters: Any) -> None:
     """Add a distribution; `parameters` are its scores, then its velocities."""
     half = len(parameters) // 2
     facts = Continuous(score, parameters[:half], parameters[half:])
@@ -33,7 +34,7 @@ def row(name: str, score: Function, *parameters: Any) -> None:
 
 # ---- shapes without parameters ----
 
-PLAIN: dict[str, Function] = {
+PLAIN: dict[str, Callable] = {
     "arcsine": lambda y: (y - 0.5) / (y * (1 - y)),
     "cauchy": lambda y: -2 * y / (1 + y * y),
     "cosine": lambda y: -np.sin(y) / (1 + np.cos(y)),

@@ -14,6 +14,7 @@ NOTE [outside of the support]
     of the support they see the next place inside.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from ...._core.errors import NoRuleError
 from ...._core.numpy_facts import align
-from ...._core.types import Function, Value
+from ...._core.types import Value
 from ....protocol import op, primitive
 
 Which = str | int
@@ -31,28 +32,28 @@ Which = str | int
 class Continuous(NamedTuple):
     """The facts of a continuous distribution, functions of a place and the parameters."""
 
-    score: Function
+    score: Callable
     """The derivative of ``logpdf`` by the place."""
-    scores: tuple[Function | None, ...] = ()
+    scores: tuple[Callable | None, ...] = ()
     """Those by the parameters."""
-    velocities: tuple[Function | None, ...] = ()
+    velocities: tuple[Callable | None, ...] = ()
     """The derivatives of ``ppf`` by the parameters."""
 
 
 class Discrete(NamedTuple):
     """The facts of a discrete distribution for each parameter; None for an integer."""
 
-    scores: tuple[Function | None, ...]
+    scores: tuple[Callable | None, ...]
     """The derivatives of ``logpmf``, functions of the number and the parameters."""
-    masses: tuple[Function | None, ...] = ()
+    masses: tuple[Callable | None, ...] = ()
     """Those of ``pmf`` where this is not ``pmf`` times the score: the score may be infinite."""
-    slopes: tuple[Function | None, ...] = ()
+    slopes: tuple[Callable | None, ...] = ()
     """Those of ``cdf``."""
 
 
 CONTINUOUS: dict[str, Continuous] = {}
 DISCRETE: dict[str, Discrete] = {}
-CALLS: dict[tuple[bool, str], Function] = {}
+CALLS: dict[tuple[bool, str], Callable] = {}
 """The methods as functions that dispatch: ``CALLS[is_discrete, "cdf"](dist, x, ...)``."""
 
 PIECEWISE = {(True, "ppf"), (True, "isf")}
@@ -68,7 +69,7 @@ def call(dist: Any, method: str, x: Value, args: Any, *place: Value) -> Value:
     return CALLS[is_discrete(dist), method](dist, x, *args, *place)
 
 
-def standard(name: str, method: str) -> Function:
+def standard(name: str, method: str) -> Callable:
     """Return a method of a distribution in standard form, as a function that dispatches."""
     dist = getattr(stats, name)
     place = (0.0,) if is_discrete(dist) else (0.0, 1.0)

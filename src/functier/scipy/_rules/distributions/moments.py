@@ -1,11 +1,12 @@
 """Means, variances and entropies of SciPy's distributions in standard form, as NumPy code."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from ...._core.types import Function, Value
+from ...._core.types import Value
 from ..._private import special
 
 EULER = -float(special.psi(1.0))
@@ -15,12 +16,12 @@ LN2 = math.log(2)
 class Moments(NamedTuple):
     """Functions of the parameters of a distribution."""
 
-    mean: Function
-    var: Function
-    entropy: Function | None = None
+    mean: Callable
+    var: Callable
+    entropy: Callable | None = None
 
 
-def guarded(condition: Value, value: Function, x: Value, otherwise: Value = np.inf) -> Value:
+def guarded(condition: Value, value: Callable, x: Value, otherwise: Value = np.inf) -> Value:
     """Compute ``value(x)`` where a condition holds, of numbers that are 3 elsewhere."""
     return np.where(condition, value(np.where(condition, x, 3.0)), otherwise)
 

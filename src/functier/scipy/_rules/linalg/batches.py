@@ -15,7 +15,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import DataDependentError, UnsupportedError
 from ...._core.numpy_facts import name_of
-from ...._core.types import Function, Shape, Value
+from ...._core.types import Shape, Value
 from ....protocol import op
 from ..declare import dispatching
 
@@ -23,7 +23,7 @@ TAKES_STACKS = tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= 
 """True where SciPy takes a stack of vectors or matrices, which it flattened or refused before."""
 
 
-def each_vmap(call: Function, form: Callable | None = None) -> Callable:
+def each_vmap(call: Callable, form: Callable | None = None) -> Callable:
     """Return a batching rule that calls a function for one example after the other.
 
     ``form(*operands, **params)`` returns a result for an empty batch, for operands of the
@@ -36,7 +36,7 @@ def each_vmap(call: Function, form: Callable | None = None) -> Callable:
         values = [*operands, *(params[n] for n in names)]
         batch = np.broadcast_shapes(*(np.shape(v)[:k] for v in values))
 
-        def run(of: Function, pick: Callable) -> Value:
+        def run(of: Callable, pick: Callable) -> Value:
             chosen = [pick(v) if np.ndim(v) >= k else v for v in values]
             named = dict(zip(names, chosen[len(operands) :]))
             return of(*chosen[: len(operands)], **{**params, **named})
@@ -66,7 +66,7 @@ def _example(shape: Shape, dtype: np.dtype) -> Value:
     return np.broadcast_to(x * np.eye(m, n), shape).astype(dtype)
 
 
-def _stack(func: Function, results: list, batch: Shape) -> Value:
+def _stack(func: Callable, results: list, batch: Shape) -> Value:
     shapes = {np.shape(x) for x in results}
     if len(shapes) > 1:
         raise DataDependentError(
@@ -91,7 +91,7 @@ def as_lapack(x: Value) -> Value:
     return x if dtype is None else np.astype(x, dtype)
 
 
-def keeping(func: Function) -> Callable:
+def keeping(func: Callable) -> Callable:
     """Return `func` without its options that overwrite an argument, which a rule may need."""
     call = dispatching(func)
 
@@ -118,7 +118,7 @@ def declare_of_pair(name: str, params: str) -> Callable:
 # ---- stacks ----
 
 
-def refuse_stacks(func: Function, remedy: str, *ranks: tuple) -> None:
+def refuse_stacks(func: Callable, remedy: str, *ranks: tuple) -> None:
     """Raise for a stack where this SciPy takes none: ``(operand, rank)`` says how many axes."""
     if not TAKES_STACKS and any(np.ndim(x) > rank for x, rank in ranks):
         raise UnsupportedError(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.types import Function, Value
+from ...._core.types import Value
 from ...._rules.linalg.factorization import adjoint
 from ....protocol import op, primitive
 from ..declare import declare, dispatching
@@ -75,7 +75,7 @@ op(sylvester, "a b q", "a b q", vmap=each_vmap(sylvester), **SYLVESTER)
 # ---- SciPy's equations ----
 
 
-def of_one_kind(func: Function) -> Callable:
+def of_one_kind(func: Callable) -> Callable:
     """Return a function that calls `func` on real or on complex matrices, and not on both.
 
     For both SciPy calls LAPACK's routine for complex matrices with a real Schur form, which it

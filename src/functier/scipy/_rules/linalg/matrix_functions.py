@@ -12,12 +12,14 @@ NOTE [branch cuts]
     middle of the free sector: within it the function is the same.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import name_of
-from ...._core.types import Function, Value
+from ...._core.types import Value
 from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, primitive, unsupported
 from ..declare import declare, declare_composite, dispatching
@@ -41,7 +43,7 @@ scale_of = primitive(_scale_of)
 constant(scale_of, "e a", "e a", vmap=lambda k, e, a: scale_of(e, a))
 
 
-def frechet(func: Function, a: Value, e: Value, *params: Value) -> Value:
+def frechet(func: Callable, a: Value, e: Value, *params: Value) -> Value:
     """Return the derivative of a function of square matrices along `e`.
 
     It is linear in `e`, which is scaled: a large one would cost digits.
@@ -144,7 +146,7 @@ declare(
 # ---- trigonometric and hyperbolic functions, which SciPy too makes of expm ----
 
 
-def _declare_of_expm(name: str, body: Function) -> None:
+def _declare_of_expm(name: str, body: Callable) -> None:
     func = dispatching(getattr(sl, name))
 
     def rule(k: int, A: Value) -> Value:
@@ -190,7 +192,7 @@ _declare_of_expm("tanhm", lambda A: np.linalg.solve(_cosh(A), _sinh(A)))
 # ---- sqrtm and signm, by equations ----
 
 
-def _one_result(func: Function, ans: Value) -> None:
+def _one_result(func: Callable, ans: Value) -> None:
     """Refuse the error estimate of ``disp=False``, which SciPy 1.18 drops."""
     if isinstance(ans, (tuple, list)):
         raise UnsupportedError(
