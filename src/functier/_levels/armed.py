@@ -9,7 +9,7 @@ import numpy as np
 from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, call_function, message_on_hidden
 from .._core.methods import METHODS as MEANINGS_OF
 from .._core.sharing import is_fresh, may_be_view
-from .._core.subclasses import inside_index
+from .._core.subclasses import OVER_TENSORS, inside_index
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Index
 from .._mutation.array import view_of, was_written
@@ -46,7 +46,8 @@ def missing_slot(x: Any, name: str) -> Any:
 
 
 def getitem(x: Any, index: Index) -> Any:
-    level, index = type(x).level, inside_index(index)
+    level = type(x).level
+    index = inside_index(index) if OVER_TENSORS else index
     plain = level.kind.methods.get("__getitem__") or GETITEM
     if not level.live:
         return plain(x, index)

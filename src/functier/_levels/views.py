@@ -50,9 +50,13 @@ WRITERS: set[tuple[int, str]] = set()
 labels: see NOTE [views that are alive]."""
 
 
-def find_alive(level: Any, x: Any) -> list[Any]:
-    """Return the tensors of the level that are views of the same array as `x`, and itself."""
-    owner = owner_of(example(x))
+def find_alive(level: Any, x: Any) -> tuple[list[Any], list[ndarray]]:
+    """Return the tensors of the level that are views of the same array as `x`, and itself.
+
+    The second list has an example of each.
+    """
+    own = example(x)
+    owner = owner_of(own)
     if level.taken is None:
         level.taken = {}
         found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
@@ -62,21 +66,22 @@ def find_alive(level: Any, x: Any) -> list[Any]:
     else:
         found = [t for r in level.taken.get(id(owner), ()) if (t := r()) is not None]
     tensors: list[Any] = [x]
-    others: dict[int, Any] = {}
+    others: dict[int, tuple[Any, ndarray]] = {}
     for t in found:
         if t is not x and not was_written(t) and hasattr(t, "_value") and is_array(t):
-            if owner_of(example(t)) is owner:
-                others[id(t)] = t
-    windows, new = [], [example(x)]
+            window = example(t)
+            if owner_of(window) is owner:
+                others[id(t)] = t, window
+    windows, new = [], [own]
     while new:  # those that overlap one that has been found
         windows += new
         new = []
-        for key, t in list(others.items()):
-            window = example(t)
+        for key, (t, window) in list(others.items()):
             if any(meet(window, w) for w in windows):
-                tensors.append(others.pop(key))
+                del others[key]
+                tensors.append(t)
                 new.append(window)
-    return tensors
+    return tensors, windows
 
 
 def note_all(level: Any, tensors: list[Any]) -> None:
@@ -130,11 +135,11 @@ def window(level: Any, x: Any) -> ndarray:
     """Return an array that lies in memory as NumPy's does: an example of `x`, where that does."""
     if was_written(x):
         return view_of(x).window
-    form = _form_in_numpy(level, x)
+    form = form_in_numpy(level, x)
     return example(x) if form is None else form
 
 
-def _form_in_numpy(level: Any, x: Any) -> ndarray | None:
+def form_in_numpy(level: Any, x: Any) -> ndarray | None:
     """Return an array that lies as NumPy's does; None where an example of `x` does."""
     if level.rows:
         owner = owner_of(x)
@@ -169,7 +174,7 @@ def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
         if not k or value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
             if min(strides, default=0) >= 0:
                 return y
-    form = _form_in_numpy(level, x)
+    form = form_in_numpy(level, x)
     if form is None:
         return y
     shown = op.func(form, **given)

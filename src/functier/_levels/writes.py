@@ -32,7 +32,7 @@ from .lineage import levels_of
 from .lying import example
 from .memory import owner_of
 from .origin import home_of
-from .views import Row, copy_of_row, find_alive, is_array, is_row
+from .views import Row, copy_of_row, find_alive, form_in_numpy, is_array, is_row
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -94,15 +94,14 @@ def _begin(level: Any, x: Any) -> View:
         )
     root = _source_of(level, x) if level.rows else x
     begins = level.taken is None
-    tensors = find_alive(level, root)
+    tensors, windows = find_alive(level, root)
     if begins:  # at once, so that no view is taken without a note
         level.serves = False  # a later level of the class would look at writes for nothing
         arm(level)
     for t in tensors:
         note_place(t)
-    windows = [example(t) for t in tensors]
-    base = max(range(len(tensors)), key=lambda i: rank(windows[i]))
-    whole = windows[base]
+    base = max(range(len(tensors)), key=lambda i: rank(windows[i])) if len(tensors) > 1 else 0
+    source, whole = tensors[base], windows[base]
     owner: Any = owner_of(whole)
     if not whole.flags.writeable and owner.flags.writeable:
         raise ValueError(f"{level}: assignment destination is read-only; write y = x.copy() first")
@@ -111,11 +110,12 @@ def _begin(level: Any, x: Any) -> View:
             f"{level}: assignment destination is read-only: numpy.broadcast_to gives one element "
             f"several places; write y = x.copy() first"
         )
-    check_arguments(level, whole)
+    check_arguments(level, whole, owner)
     check_partners(owner)
-    form = model_layout(level.window(tensors[base]), dtype_of(tensors[base]))
+    laid, dtype = form_in_numpy(level, source), dtype_of(source)
+    form = model_layout(whole if laid is None else laid, dtype)
     flat = form if form.base is None else form.base
-    store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
+    store = deepen(PlainStore(np.empty(flat.size, dtype)), source)
     memory = Memory(flat, level.cls, store)
     inherit(owner, memory)
     views = [
@@ -124,7 +124,7 @@ def _begin(level: Any, x: Any) -> View:
     ]
     plan = {id(t): (t, view) for t, view in zip(tensors, views) if view is not None}
     rows = _plan_rows(level, memory, plan) if level.rows else ()
-    store.put(views[base].layout, None, tensors[base])  # type: ignore[union-attr]  # it is all of it
+    store.put(views[base].layout, None, source)  # type: ignore[union-attr]  # it is all of it
     for key in rows:
         del level.rows[key]
     for t, view in plan.values():

@@ -72,7 +72,7 @@ def is_array(x: Any) -> bool:
             return True
         level = type(value).level
         if level.depth and level.kind.batches:
-            return value.ndim > 0
+            return bool(level.shape(value))
         value = value._value
     return isinstance(value, ndarray)
 
