@@ -26,7 +26,7 @@ from .._core.agreement import settle_masks
 from .._core.border import one_value
 from .._core.errors import LevelError
 from .._core.methods import PROPERTIES, methods_of
-from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
 from .._core.root import classes_in, dispatch_lists
@@ -387,10 +387,16 @@ class Level:
         )
 
     def shape(self, x: Tensor) -> Shape:
-        return shape_of(x._value)
+        try:  # as `shape_of`, without the call
+            return x._value.shape
+        except AttributeError:
+            return np.shape(x._value)
 
     def dtype(self, x: Tensor) -> np.dtype:
-        return dtype_of(x._value)
+        try:
+            return x._value.dtype
+        except AttributeError:
+            return dtype_of(x._value)
 
     def forward_attributes(self) -> None:
         """Give tensors of this level the methods and attributes of the class inside.

@@ -203,7 +203,8 @@ def note_box(y: Any) -> Any:
                 add_point(y)
             else:
                 y._value = np.asarray(y._value)  # type: ignore[misc]
-        note_whole(y)
+        if y.dtype.kind in "iub":
+            note_whole(y)
     return y
 
 

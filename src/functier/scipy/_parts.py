@@ -31,7 +31,7 @@ from .._levels.cotangents import cast
 from .._levels.kept import join_edges
 from .._levels.lineage import levels_of
 from .._levels.tape import Node, find_reached, node_numbers, node_of
-from .._mutation.array import settle
+from .._mutation.array import Array, settle
 from .._transforms.vmap import vmap
 
 Path = tuple[int, ...]
@@ -173,7 +173,7 @@ class Layout:
     def batch_shape(self) -> Shape:
         """Return the lengths of the batch axes that parts have."""
         shape: Shape = ()
-        for level in self.stages:
+        for level in self.stages if self.used else ():
             if level.batches and level.cls in self.used:
                 group = self.grouped[level.cls]
                 sizes = tuple([1 if part.size is None else part.size for part in group])
@@ -222,7 +222,7 @@ class Layout:
 
 def _standing(x: Any) -> Any:
     """Return a tensor of a level that is switched off, or has ended, as what it stands for."""
-    x = settle(x)
+    x = settle(x) if type(x) is Array else x
     while isinstance(x, Tensor) and x.level.depth:
         if type(x) in DISABLED.get():
             x = x.elem()
