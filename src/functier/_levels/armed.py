@@ -14,6 +14,7 @@ from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Index
 from .._mutation.array import view_of, was_written
 from .._mutation.items import item, keep_sources, keeps_dtype, view_function, wrap_like
+from .._mutation.notes import notes_of
 from .views import note_view, note_views
 
 ndarray = np.ndarray
@@ -25,8 +26,9 @@ def arm(level: Any) -> None:
     cls = level.cls
     if "_writes" in vars(cls):
         return
-    if level.taken is None:
-        level.taken = {}
+    notes = notes_of(level)
+    if notes.taken is None:
+        notes.taken = {}
     for name, method in METHODS.items():
         type.__setattr__(cls, name, method)
 

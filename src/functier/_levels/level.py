@@ -31,11 +31,12 @@ from .._core.observers import LEVELS
 from .._core.op import Call, Op
 from .._core.root import classes_in, dispatch_lists
 from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
-from .._core.table import OPS, find, load, no_rule
+from .._core.table import OPS, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
 from .._mutation.array import Array, settle, view_of
 from .._mutation.items import augment, keeps_dtype, reshape_window
+from .._mutation.notes import Notes
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes
@@ -76,12 +77,8 @@ class Level:
         "value (x.elem() shows it)"
     )  # of using a tensor once the level has ended
     live = True
-    taken: dict[int, list] | None = None  # the views that were taken: see `writes`
-    partners: dict[int, Any] | None = None  # see `_mutation.copies`
+    notes: Notes | None = None  # of the memory of its tensors, where it has any
     arguments: list[Any] | None = None  # those of the function that runs: see `aliases`
-    points: dict[int, Any] | None = None  # its arrays without axes that are views
-    laid: dict[int, tuple] | None = None  # orders in memory: see `lying`
-    rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     generator: tuple[int, int] | None = None
@@ -99,7 +96,8 @@ class Level:
 
     def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
         """Create the class of a level nested in `enclosing`."""
-        load()  # before the fast paths look a rule up
+        if None in PENDING:
+            load()  # before the fast paths look a rule up
         self.depth = enclosing.level.depth + 1
         self.home: dict[type, Level] = enclosing.level.spare  # where it waits to be used again
         self.spare: dict[type, Level] = {}
@@ -155,14 +153,8 @@ class Level:
             level = kind(enclosing, label, key)
         else:
             level.__class__ = kind
-            if level.taken:
-                level.taken = {}
-            if level.points:
-                level.points = None
-            if level.partners:
-                level.partners = None
-            if level.laid:
-                level.laid = None
+            if level.notes is not None:
+                level.notes = level.notes.anew()
             if level.in_generator:
                 level.in_generator = False
             if level.label != label:
@@ -404,7 +396,7 @@ class Level:
         Only for a user's class, as `__getattr__` costs each attribute 10 ns.
         """
         self.forwards = True
-        if self.taken is None:
+        if "_writes" not in vars(self.cls):  # an armed class has its own
             type.__setattr__(self.cls, "__getattr__", forward_attribute)
 
     def attribute(self, x: Tensor, name: str) -> Any:

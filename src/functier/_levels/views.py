@@ -30,6 +30,7 @@ from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
 from .._mutation.copies import LOST, taking, tie
 from .._mutation.layouts import address
+from .._mutation.notes import notes_of
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
 from .lying import (
@@ -57,14 +58,15 @@ def find_alive(level: Any, x: Any) -> tuple[list[Any], list[ndarray]]:
     """
     own = example(x)
     owner = owner_of(own)
-    if level.taken is None:
-        level.taken = {}
+    notes = level.notes
+    if notes.taken is None:
+        notes.taken = {}
         found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
         found = [t for t in found if not hasattr(t, "_kept")]  # those that a tape keeps
         note_all(level, found)
         WRITERS.add((id(level.made[0]), level.label))
     else:
-        found = [t for r in level.taken.get(id(owner), ()) if (t := r()) is not None]
+        found = [t for r in notes.taken.get(id(owner), ()) if (t := r()) is not None]
     tensors: list[Any] = [x]
     others: dict[int, tuple[Any, ndarray]] = {}
     for t in found:
@@ -86,14 +88,15 @@ def find_alive(level: Any, x: Any) -> tuple[list[Any], list[ndarray]]:
 
 def note_all(level: Any, tensors: list[Any]) -> None:
     """Note all tensors of a level that kept no list until now."""
+    taken = level.notes.taken
     for t in tensors:
         if not was_written(t) and hasattr(t, "_value") and is_array(t):
-            level.taken.setdefault(id(owner_of(example(t))), []).append(ref(t))
+            taken.setdefault(id(owner_of(example(t))), []).append(ref(t))
 
 
 def note_view(level: Any, x: Any, y: Any) -> Any:
     """Note that `y` may be a view of `x`."""
-    taken = level.taken
+    taken = level.notes.taken  # of an armed level
     if taken is not None and type(y) is type(x) is level.cls and not was_written(y):
         owner = owner_of(y)
         if owner is not None and owner is owner_of(x):
@@ -114,9 +117,11 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
+    notes = level.notes
     if op.views == "either" and (
-        level.batches or level.laid or level.rows or type(x._value) is not ndarray
-    ):
+        level.batches or type(x._value) is not ndarray
+        or (notes is not None and (notes.laid or notes.rows))
+    ):  # fmt: skip
         y = as_in_numpy(level, op, x, y, given)
     if op.order is not None:
         y = in_order(op.order, op.func, (x,), given, y)
@@ -141,9 +146,9 @@ def window(level: Any, x: Any) -> ndarray:
 
 def form_in_numpy(level: Any, x: Any) -> ndarray | None:
     """Return an array that lies as NumPy's does; None where an example of `x` does."""
-    if level.rows:
+    if level.notes is not None and level.notes.rows:
         owner = owner_of(x)
-        row = level.rows.get(id(owner))
+        row = level.notes.rows.get(id(owner))
         if row is not None and is_row(row, owner):
             return model(x, _steps_of_row(x, row, owner))
     steps = steps_in_numpy(x)
@@ -168,7 +173,8 @@ def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
     value = x._value
     if type(value) is not ndarray and is_hidden(x):
         return y
-    if not level.laid and not level.rows:
+    notes = level.notes
+    if notes is None or not (notes.laid or notes.rows):
         value, k = (value, level.k) if type(value) is ndarray else values_of(x)
         strides = value.strides
         if not k or value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
@@ -210,10 +216,7 @@ def note_box(y: Any) -> Any:
 
 def add_point(y: Any) -> Any:
     """Note that `y`, which has no axes, is an array; return it."""
-    level = type(y).level
-    if level.points is None:
-        level.points = {}
-    level.points[id(y)] = ref(y)
+    notes_of(type(y).level).points[id(y)] = ref(y)
     return y
 
 
@@ -227,8 +230,8 @@ def note_number(y: Any, args: tuple) -> Any:
     x: Any = y
     while is_array(x) and not was_written(x):
         level = type(x).level
-        if level.points:
-            level.points.pop(id(x), None)
+        if level.notes is not None:
+            level.notes.points.pop(id(x), None)
         if level.kind.batches:
             break
         if not isinstance(x._value, Tensor):
@@ -343,7 +346,7 @@ def note_lost(level: Any, x: Any, y: Any, way: Callable, steps: tuple[int, ...])
     value, owner = innermost(y), owner_of(y)
     if owner is None or owner.dtype != innermost(x).dtype or value.dtype != owner.dtype:
         return False
-    if address(value) != address(owner) or id(owner) in (level.rows or ()):
+    if address(value) != address(owner) or id(owner) in notes_of(level).rows:
         return False
     _note_row(x, way, y, owner, (value.shape, value.strides)).steps = steps
     return True
@@ -354,16 +357,13 @@ LOST.append(note_lost)
 
 def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> Row:
     """Note that `y`, whose memory is that of `owner`, is a row of `x`; see `Row`."""
-    level = y.level
-    rows = level.rows
-    if rows is None:
-        rows = level.rows = {}
-    key = id(owner)
+    notes = notes_of(y.level)
+    rows, key = notes.rows, id(owner)
     rows[key] = row = Row(owner, _forget)
     row.source, row.way, row.key, row.rows, row.layout = x, way, key, rows, layout
     row.steps = None
-    if level.taken is not None:
-        level.taken.setdefault(key, []).append(ref(y))
+    if notes.taken is not None:
+        notes.taken.setdefault(key, []).append(ref(y))
     return row
 
 

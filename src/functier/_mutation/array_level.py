@@ -32,6 +32,7 @@ from .items import (
 )
 from .layouts import layout_of, window_of
 from .memory import Memory, View
+from .notes import Notes
 from .out import HALVES, READ_ONLY, name_out, write_out
 
 ndarray = np.ndarray
@@ -52,7 +53,7 @@ def compute(func: Callable, args: tuple, kwargs: dict) -> Any:
 class ArrayLevel(RootLevel):
     """The behaviour of an `Array`: that of a plain tensor, and writes."""
 
-    taken: Any = ()  # its `_value` is a snapshot, which nobody should ask for in vain
+    notes: Any = Notes({})  # its `_value` is a snapshot, which nobody should ask for in vain
 
     def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         return array_of(np.array(data, *args, **kwargs))

@@ -286,7 +286,7 @@ def _whole(mapping: _Mapping) -> Function:
             level = BatchLevel.prepare(label, escape, sys._getframe(1), given)
             if attributes is not None:
                 vars(level).update(attributes)
-                if level.taken is None and (id(level.made[0]), label) in WRITERS:  # of another run
+                if level.notes is None and (id(level.made[0]), label) in WRITERS:  # of another run
                     level.serves = False
                     arm(level)
                 if level.axis_name is not None:  # a second run may look the level up by its name
