@@ -117,10 +117,9 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
-    notes = level.notes
     if op.views == "either" and (
         level.batches or type(x._value) is not ndarray
-        or (notes is not None and (notes.laid or notes.rows))
+        or ((notes := level.notes) is not None and (notes.laid or notes.rows))
     ):  # fmt: skip
         y = as_in_numpy(level, op, x, y, given)
     if op.order is not None:
