@@ -14,7 +14,7 @@ from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Index
 from .._mutation.array import view_of, was_written
 from .._mutation.items import item, keep_sources, keeps_dtype, view_function, wrap_like
-from .._mutation.notes import notes_of
+from .._mutation.memory import notes_of
 from .views import note_view, note_views
 
 ndarray = np.ndarray

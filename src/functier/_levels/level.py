@@ -36,7 +36,7 @@ from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
 from .._mutation.array import Array, settle, view_of
 from .._mutation.items import augment, keeps_dtype, reshape_window
-from .._mutation.notes import Notes
+from .._mutation.memory import Notes
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes

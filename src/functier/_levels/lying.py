@@ -24,7 +24,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, Shape
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.layouts import laid_as, model_layout
-from .._mutation.notes import notes_of
+from .._mutation.memory import notes_of
 from .memory import owner_of
 
 ndarray = np.ndarray

@@ -30,7 +30,7 @@ from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
 from .._mutation.copies import LOST, taking, tie
 from .._mutation.layouts import address
-from .._mutation.notes import notes_of
+from .._mutation.memory import notes_of
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
 from .lying import (
@@ -96,7 +96,7 @@ def note_all(level: Any, tensors: list[Any]) -> None:
 
 def note_view(level: Any, x: Any, y: Any) -> Any:
     """Note that `y` may be a view of `x`."""
-    taken = level.notes.taken  # of an armed level
+    taken = None if level.notes is None else level.notes.taken
     if taken is not None and type(y) is type(x) is level.cls and not was_written(y):
         owner = owner_of(y)
         if owner is not None and owner is owner_of(x):

@@ -23,8 +23,7 @@ from .._mutation.array import Array, view_of, was_written
 from .._mutation.copies import check_partners, inherit
 from .._mutation.items import write_item
 from .._mutation.layouts import model_layout
-from .._mutation.memory import Memory, View
-from .._mutation.notes import notes_of
+from .._mutation.memory import Memory, View, notes_of
 from .._mutation.shifts import shifted_item
 from .._mutation.stores import PlainStore, deepen
 from .aliases import check_arguments, rank, view_in

@@ -31,8 +31,7 @@ from .items import (
     write_item,
 )
 from .layouts import layout_of, window_of
-from .memory import Memory, View
-from .notes import Notes
+from .memory import Memory, Notes, View
 from .out import HALVES, READ_ONLY, name_out, write_out
 
 ndarray = np.ndarray

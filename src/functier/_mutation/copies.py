@@ -25,8 +25,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .array import innermost, is_array, was_written
 from .layouts import laid_as
-from .memory import CHOSEN, REGION, Memory, View
-from .notes import notes_of
+from .memory import CHOSEN, REGION, Memory, View, notes_of
 
 ndarray = np.ndarray
 OPERAND = object()
