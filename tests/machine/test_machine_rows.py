@@ -80,7 +80,7 @@ FAULTS = {
         "composite.linspace-d[]-0.0,1", lambda patch: patch.setattr(sums, "NOTHING", -0.0),
     ),
     "two declarations of one function": (
-        "scipy_interpolate.CubicSpline-d[6],d[6],d[3]",
+        "scipy_linalg_decompositions.sl.eig_banded-d[2,4]",
         lambda patch: patch.setattr(
             routines.Routine, "declare", lambda self, name, text: DECLARE(self, name, f"{text} ;")
         ),
