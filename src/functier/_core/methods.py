@@ -223,10 +223,11 @@ def _define_all() -> None:
     def augmenting(func: Callable) -> Callable:
         def call(self: Any, other: Any) -> Any:
             level = self.level
-            if level.taken is None:  # nothing was written yet: of a number there is a new one
+            notes = level.notes
+            if notes is None or notes.taken is None:  # no write yet: of a number there is a new one
                 value = self._value
                 if type(value) is float64 or (
-                    level.batches and value.ndim == level.k and level.points is None
+                    level.batches and value.ndim == level.k and (notes is None or not notes.points)
                 ):
                     return NotImplemented
             return level.augment(func, self, inside(other) if OVER_TENSORS else other)

@@ -231,6 +231,19 @@ def paths(tree: PyTree, root: str) -> list[str]:
     return [root + a.codify("") for a in optree.tree_accessors(settled(tree), namespace=NAMESPACE)]
 
 
+def places(tree: PyTree, root: str, count: int) -> list[Any]:
+    """Return objects whose texts are the paths, which are worked out where a message has them."""
+    return [_Place(_path, tree, root, i) for i in range(count)]
+
+
+class _Place(functools.partial):
+    __str__ = functools.partial.__call__  # type: ignore[assignment]  # it returns a str
+
+
+def _path(tree: PyTree, root: str, i: int) -> str:
+    return paths(tree, root)[i]
+
+
 def dotted_names(tree: PyTree) -> list[str]:
     """Return the path of every leaf with dots, as torch names parameters: ``layers.0.W``."""
     if is_value(tree):

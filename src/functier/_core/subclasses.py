@@ -81,7 +81,7 @@ def view_as(x: Any, *args: Any) -> Any:
         _refuse(x, "x.view(dtype) is about the memory of an array, which a tensor hides; write "
                 "x.astype(dtype) for another dtype, or x.reshape(shape)")  # fmt: skip
     try:
-        if x.level.depth or x.level.taken is not None:  # not a plain tensor, whose class counts
+        if x.level.depth or getattr(x, "takes_writes", False):  # else its own class counts
             for make in OVER_TENSORS.makers if len(args) == 1 else ():
                 made = make(x, kind)
                 if made is not None:

@@ -36,20 +36,23 @@ def _reversed(window: ndarray) -> int:
     return sum(stride < 0 for stride in window.strides)
 
 
-def check_arguments(level: Any, window: ndarray) -> None:
-    """Raise where the elements of `window` are those of two arguments of the transform."""
-    owner = owner_of(window)
-    for outer in levels_of(level.cls)[1:]:
+def check_arguments(level: Any, window: ndarray, owner: Any) -> None:
+    """Raise where the elements of `window` are those of two arguments of the transform.
+
+    `owner` has the memory of the window.
+    """
+    for outer in levels_of(level.cls)[1:] if level.depth > 1 else ():
         if outer.guards and owners_of(outer)[id(owner)]:
             outer.asked.add("memory")
     count = owners_of(level)[id(owner)]
     if not count:
         return
     given, sources, _ = level.arguments
-    if count == 1 and sources is None:
+    leaves = () if count == 1 and sources is None else flatten(given)[0]
+    if len(leaves) < 2:
         return
     found = [
-        i for i, x in enumerate(flatten(given)[0])
+        i for i, x in enumerate(leaves)
         if isinstance(x, (ndarray, Tensor)) and meet(example(x), window)
     ]  # fmt: skip
     if len(found) > 1 or (sources and any(_is_shared(sources, i) for i in found)):
@@ -70,7 +73,7 @@ def owners_of(level: Any) -> Counter:
         return Counter()
     given, _, owners = level.arguments
     if owners is None:
-        owners = level.arguments[2] = Counter(id(owner_of(x)) for x in flatten(given)[0])
+        owners = level.arguments[2] = Counter([id(owner_of(x)) for x in flatten(given)[0]])
     return owners
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, call_function, message_on_hidden
 from .._core.methods import METHODS as MEANINGS_OF
 from .._core.sharing import is_fresh, may_be_view
-from .._core.subclasses import inside_index
+from .._core.subclasses import OVER_TENSORS, inside_index
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Index
 from .._mutation.array import view_of, was_written
 from .._mutation.items import item, keep_sources, keeps_dtype, view_function, wrap_like
+from .._mutation.memory import notes_of
 from .views import note_view, note_views
 
 ndarray = np.ndarray
@@ -25,8 +26,9 @@ def arm(level: Any) -> None:
     cls = level.cls
     if "_writes" in vars(cls):
         return
-    if level.taken is None:
-        level.taken = {}
+    notes = notes_of(level)
+    if notes.taken is None:
+        notes.taken = {}
     for name, method in METHODS.items():
         type.__setattr__(cls, name, method)
 
@@ -46,7 +48,8 @@ def missing_slot(x: Any, name: str) -> Any:
 
 
 def getitem(x: Any, index: Index) -> Any:
-    level, index = type(x).level, inside_index(index)
+    level = type(x).level
+    index = inside_index(index) if OVER_TENSORS else index
     plain = level.kind.methods.get("__getitem__") or GETITEM
     if not level.live:
         return plain(x, index)

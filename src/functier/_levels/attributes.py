@@ -66,7 +66,7 @@ def forward_attributes(level: Any, x: Any = None) -> None:
     if x is not None and not is_quantity(x):
         return
     level.forwards = True
-    if level.taken is None:
+    if "_writes" not in vars(level.cls):  # an armed class has its own
         type.__setattr__(level.cls, "__getattr__", forward_attribute)
 
 

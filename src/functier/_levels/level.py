@@ -25,12 +25,12 @@ from .._core.agreement import settle_masks
 from .._core.border import one_value
 from .._core.errors import LevelError
 from .._core.methods import PROPERTIES, methods_of
-from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
 from .._core.root import classes_in, dispatch_lists
 from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
-from .._core.table import OPS, find, load, no_rule
+from .._core.table import OPS, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
 from .._cpython.code import file_and_line
@@ -38,6 +38,7 @@ from .._cpython.frames import Frame, Place, code_at, generator_of, place_at
 from .._mutation.array import Array, settle, view_of
 from .._mutation.copies import tie_to
 from .._mutation.items import augment, keeps_dtype, reshape_window
+from .._mutation.memory import Notes
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes
@@ -78,12 +79,8 @@ class Level:
         "value (x.elem() shows it)"
     )  # of using a tensor once the level has ended
     live = True
-    taken: dict[int, list] | None = None  # the views that were taken: see `writes`
-    partners: dict[int, Any] | None = None  # see `_mutation.copies`
+    notes: Notes | None = None  # of the memory of its tensors, where it has any
     arguments: list[Any] | None = None  # those of the function that runs: see `aliases`
-    points: dict[int, Any] | None = None  # its arrays without axes that are views
-    laid: dict[int, tuple] | None = None  # orders in memory: see `lying`
-    rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
@@ -102,7 +99,8 @@ class Level:
 
     def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
         """Create the class of a level nested in `enclosing`."""
-        load()  # before the fast paths look a rule up
+        if None in PENDING:
+            load()  # before the fast paths look a rule up
         self.depth = enclosing.level.depth + 1
         self.home: dict[type, Level] = enclosing.level.spare  # where it waits to be used again
         self.spare: dict[type, Level] = {}
@@ -158,14 +156,8 @@ class Level:
             level = kind(enclosing, label, key)
         else:
             level.__class__ = kind
-            if level.taken:
-                level.taken = {}
-            if level.points:
-                level.points = None
-            if level.partners:
-                level.partners = None
-            if level.laid:
-                level.laid = None
+            if level.notes is not None:
+                level.notes = level.notes.anew()
             if level.in_generator:
                 level.in_generator = False
             if level.label != label:
@@ -390,10 +382,16 @@ class Level:
         )
 
     def shape(self, x: Tensor) -> Shape:
-        return shape_of(x._value)
+        try:  # as `shape_of`, without the call
+            return x._value.shape
+        except AttributeError:
+            return np.shape(x._value)
 
     def dtype(self, x: Tensor) -> np.dtype:
-        return dtype_of(x._value)
+        try:
+            return x._value.dtype
+        except AttributeError:
+            return dtype_of(x._value)
 
     def attribute(self, x: Tensor, name: str) -> Any:
         """Look up an attribute in the user's class inside `x`; methods get `x` as `self`."""

@@ -31,7 +31,7 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
     try:
         AMBIENT.set(cls)
         result = body(level, given)
-        if level.partners:
+        if level.notes is not None and level.notes.partners:
             check_lent(level)
         if level.unanswered is not None:
             level.check_answered()
@@ -44,8 +44,8 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
         inner = AMBIENT.set(outer).old_value
         if inner is not cls or not outer.level.live:
             level.restore_ambient(inner)
-        if level.rows is not None:
-            level.rows = None
+        if level.notes is not None:
+            level.notes.rows = {}
         level.arguments = None
         del cls, inner  # they refer to the class
     if level.serves:
@@ -110,5 +110,6 @@ class LevelContext:
 
 def _end(level: Level) -> None:
     level.end()  # does nothing where it has ended
-    level.rows = None
+    if level.notes is not None:
+        level.notes.rows = {}
     vars(level).pop("live", None)  # the guard need not call this again

@@ -24,6 +24,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, Shape
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.layouts import laid_as, model_layout
+from .._mutation.memory import notes_of
 from .memory import owner_of
 
 ndarray = np.ndarray
@@ -82,7 +83,7 @@ def model(x: Any, steps: Sequence[int]) -> ndarray:
 def steps_in_numpy(x: Any) -> list[int] | None:
     """Return the strides that NumPy has for an example of `x`; None for those that it has here."""
     level, (value, axes) = type(x).level, values_of(x)
-    steps = _noted_steps(level, value) if level.laid else None
+    steps = _noted_steps(level, value) if level.notes is not None else None
     if steps is None:
         return None if value.flags.c_contiguous else _steps_apart(value.shape, value.strides, axes)
     return [s if n > 1 else 0 for s, n in zip(steps[axes:], value.shape[axes:])]
@@ -118,21 +119,20 @@ def note_laid(y: Any, arrays: Sequence, labels: Sequence, rows: bool, *find: Any
     level, values = type(y).level, [innermost(x) for x in (y, *arrays)]
     if not level.depth or not all([hasattr(v, "strides") for v in values]):
         return
-    if rows and not level.laid and all([v.flags.c_contiguous for v in values]):
+    noted = level.notes is not None and level.notes.laid
+    if rows and not noted and all([v.flags.c_contiguous for v in values]):
         return
     owner = owner_of(values[0])
     if owner is owner_of(values[1]):
         return  # a view of its one operand
     forms = [(values[0].shape, values[0].strides, y.ndim)]
     for v, own in zip(values[1:], labels):
-        steps = _noted_steps(level, v) if level.laid else None
+        steps = _noted_steps(level, v) if noted else None
         if steps is None:
             forms.append((v.shape, v.strides, len(own)))
         else:
             forms.append((v.shape[-len(own) :], tuple(steps[-len(own) :]), len(own)))
-    if level.laid is None:
-        level.laid = {}
-    level.laid[id(owner)] = ref(owner), None, forms, *find
+    notes_of(level).laid[id(owner)] = ref(owner), None, forms, *find
 
 
 LAID.append(note_laid)
@@ -140,14 +140,17 @@ LAID.append(note_laid)
 
 def _noted_steps(level: Any, value: ndarray) -> list[int] | None:
     """Return the strides in NumPy of an array that was noted, also those of its examples."""
+    laid = level.notes.laid
+    if not laid:
+        return None
     owner: Any = owner_of(value)
-    note = level.laid.get(id(owner))
+    note = laid.get(id(owner))
     if note is None or note[0]() is not owner:
         return None
     pairs = note[1]
     if pairs is None:
         pairs = _pairs(*note[2:])
-        level.laid[id(owner)] = note[0], pairs
+        laid[id(owner)] = note[0], pairs
     return [moved(s, pairs) for s in value.strides] if pairs else None
 
 

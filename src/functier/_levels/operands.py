@@ -11,7 +11,7 @@ import numpy as np
 from .._core.border import converted, has_tensors, is_labelled, operand, without_labels
 from .._core.errors import ConversionError
 from .._core.foreign_operators import operate
-from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.root import classes_in, opts_out
 from .._core.tensor import Tensor
@@ -180,7 +180,7 @@ def drop_labels(label: object, func: Callable, args: tuple, kwargs: dict) -> tup
     these for positions.
     """
     for value in (*args, *kwargs.values()):
-        if is_labelled(value):
+        if type(value) not in PLAIN and not isinstance(value, Tensor) and is_labelled(value):
             plain = without_labels(func, args, kwargs)
             if plain is None:
                 operand(label, value)  # raises

@@ -24,9 +24,9 @@ class Unsaid(str):
 UNSAID: Any = Unsaid("error")
 
 
-def wants_own_draws(attributes: dict | None) -> bool:
+def wants_own_draws(attributes: dict) -> bool:
     """Tell if a caller of `vmap` has written that no number may be the same for all examples."""
-    said = UNSAID if attributes is None else attributes["randomness"]
+    said = attributes["randomness"]
     return type(said) is not Unsaid and said != "same"
 
 

@@ -30,6 +30,7 @@ from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
 from .._mutation.copies import LOST, taking, tie
 from .._mutation.layouts import address
+from .._mutation.memory import notes_of
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
 from .lying import (
@@ -50,46 +51,53 @@ WRITERS: set[tuple[int, str]] = set()
 labels: see NOTE [views that are alive]."""
 
 
-def find_alive(level: Any, x: Any) -> list[Any]:
-    """Return the tensors of the level that are views of the same array as `x`, and itself."""
-    owner = owner_of(example(x))
-    if level.taken is None:
-        level.taken = {}
+def find_alive(level: Any, x: Any) -> tuple[list[Any], list[ndarray]]:
+    """Return the tensors of the level that are views of the same array as `x`, and itself.
+
+    The second list has an example of each.
+    """
+    own = example(x)
+    owner = owner_of(own)
+    notes = level.notes
+    if notes.taken is None:
+        notes.taken = {}
         found = [
             t for t in instances_of(level.cls) if not hasattr(t, "_kept")
         ]  # those that a tape keeps
         note_all(level, found)
         WRITERS.add((id(level.made[0]), level.label))
     else:
-        found = [t for r in level.taken.get(id(owner), ()) if (t := r()) is not None]
+        found = [t for r in notes.taken.get(id(owner), ()) if (t := r()) is not None]
     tensors: list[Any] = [x]
-    others: dict[int, Any] = {}
+    others: dict[int, tuple[Any, ndarray]] = {}
     for t in found:
         if t is not x and not was_written(t) and hasattr(t, "_value") and is_array(t):
-            if owner_of(example(t)) is owner:
-                others[id(t)] = t
-    windows, new = [], [example(x)]
+            window = example(t)
+            if owner_of(window) is owner:
+                others[id(t)] = t, window
+    windows, new = [], [own]
     while new:  # those that overlap one that has been found
         windows += new
         new = []
-        for key, t in list(others.items()):
-            window = example(t)
+        for key, (t, window) in list(others.items()):
             if any(meet(window, w) for w in windows):
-                tensors.append(others.pop(key))
+                del others[key]
+                tensors.append(t)
                 new.append(window)
-    return tensors
+    return tensors, windows
 
 
 def note_all(level: Any, tensors: list[Any]) -> None:
     """Note all tensors of a level that kept no list until now."""
+    taken = level.notes.taken
     for t in tensors:
         if not was_written(t) and hasattr(t, "_value") and is_array(t):
-            level.taken.setdefault(id(owner_of(example(t))), []).append(ref(t))
+            taken.setdefault(id(owner_of(example(t))), []).append(ref(t))
 
 
 def note_view(level: Any, x: Any, y: Any) -> Any:
     """Note that `y` may be a view of `x`."""
-    taken = level.taken
+    taken = None if level.notes is None else level.notes.taken
     if taken is not None and type(y) is type(x) is level.cls and not was_written(y):
         owner = owner_of(y)
         if owner is not None and owner is owner_of(x):
@@ -111,8 +119,9 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
     if op.views == "either" and (
-        level.batches or level.laid or level.rows or type(x._value) is not ndarray
-    ):
+        level.batches or type(x._value) is not ndarray
+        or ((notes := level.notes) is not None and (notes.laid or notes.rows))
+    ):  # fmt: skip
         y = as_in_numpy(level, op, x, y, given)
     if op.order is not None:
         y = in_order(op.order, op.func, (x,), given, y)
@@ -131,15 +140,15 @@ def window(level: Any, x: Any) -> ndarray:
     """Return an array that lies in memory as NumPy's does: an example of `x`, where that does."""
     if was_written(x):
         return view_of(x).window
-    form = _form_in_numpy(level, x)
+    form = form_in_numpy(level, x)
     return example(x) if form is None else form
 
 
-def _form_in_numpy(level: Any, x: Any) -> ndarray | None:
+def form_in_numpy(level: Any, x: Any) -> ndarray | None:
     """Return an array that lies as NumPy's does; None where an example of `x` does."""
-    if level.rows:
+    if level.notes is not None and level.notes.rows:
         owner = owner_of(x)
-        row = level.rows.get(id(owner))
+        row = level.notes.rows.get(id(owner))
         if row is not None and is_row(row, owner):
             return model(x, _steps_of_row(x, row, owner))
     steps = steps_in_numpy(x)
@@ -164,13 +173,14 @@ def as_in_numpy(level: Any, op: Op, x: Any, y: Any, given: dict) -> Any:
     value = x._value
     if type(value) is not ndarray and is_hidden(x):
         return y
-    if not level.laid and not level.rows:
+    notes = level.notes
+    if notes is None or not (notes.laid or notes.rows):
         value, k = (value, level.k) if type(value) is ndarray else values_of(x)
         strides = value.strides
         if not k or value.flags.c_contiguous or min(strides[:k]) >= max(strides[k:], default=0):
             if min(strides, default=0) >= 0:
                 return y
-    form = _form_in_numpy(level, x)
+    form = form_in_numpy(level, x)
     if form is None:
         return y
     shown = op.func(form, **given)
@@ -199,16 +209,14 @@ def note_box(y: Any) -> Any:
                 add_point(y)
             else:
                 y._value = np.asarray(y._value)  # type: ignore[misc]
-        note_whole(y)
+        if y.dtype.kind in "iub":
+            note_whole(y)
     return y
 
 
 def add_point(y: Any) -> Any:
     """Note that `y`, which has no axes, is an array; return it."""
-    level = type(y).level
-    if level.points is None:
-        level.points = {}
-    level.points[id(y)] = ref(y)
+    notes_of(type(y).level).points[id(y)] = ref(y)
     return y
 
 
@@ -222,8 +230,8 @@ def note_number(y: Any, args: tuple) -> Any:
     x: Any = y
     while is_array(x) and not was_written(x):
         level = type(x).level
-        if level.points:
-            level.points.pop(id(x), None)
+        if level.notes is not None:
+            level.notes.points.pop(id(x), None)
         if level.kind.batches:
             break
         if not isinstance(x._value, Tensor):
@@ -338,7 +346,7 @@ def note_lost(level: Any, x: Any, y: Any, way: Callable, steps: tuple[int, ...])
     value, owner = innermost(y), owner_of(y)
     if owner is None or owner.dtype != innermost(x).dtype or value.dtype != owner.dtype:
         return False
-    if address(value) != address(owner) or id(owner) in (level.rows or ()):
+    if address(value) != address(owner) or id(owner) in notes_of(level).rows:
         return False
     _note_row(x, way, y, owner, (value.shape, value.strides)).steps = steps
     return True
@@ -349,16 +357,13 @@ LOST.append(note_lost)
 
 def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> Row:
     """Note that `y`, whose memory is that of `owner`, is a row of `x`; see `Row`."""
-    level = y.level
-    rows = level.rows
-    if rows is None:
-        rows = level.rows = {}
-    key = id(owner)
+    notes = notes_of(y.level)
+    rows, key = notes.rows, id(owner)
     rows[key] = row = Row(owner, _forget)
     row.source, row.way, row.key, row.rows, row.layout = x, way, key, rows, layout
     row.steps = None
-    if level.taken is not None:
-        level.taken.setdefault(key, []).append(ref(y))
+    if notes.taken is not None:
+        notes.taken.setdefault(key, []).append(ref(y))
     return row
 
 

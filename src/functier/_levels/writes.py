@@ -23,7 +23,7 @@ from .._mutation.array import Array, view_of, was_written
 from .._mutation.copies import check_partners, inherit
 from .._mutation.items import write_item
 from .._mutation.layouts import model_layout
-from .._mutation.memory import Memory, View
+from .._mutation.memory import Memory, View, notes_of
 from .._mutation.shifts import shifted_item
 from .._mutation.stores import PlainStore, deepen
 from .aliases import check_arguments, rank, view_in
@@ -32,7 +32,7 @@ from .lineage import levels_of
 from .lying import example
 from .memory import owner_of
 from .origin import home_of
-from .views import Row, copy_of_row, find_alive, is_array, is_row
+from .views import Row, copy_of_row, find_alive, form_in_numpy, is_array, is_row
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -92,17 +92,17 @@ def _begin(level: Any, x: Any) -> View:
             "an array whose values are not known yet cannot be written to; write numpy.where, or "
             "build the array from its parts with numpy.concatenate or numpy.stack",
         )
-    root = _source_of(level, x) if level.rows else x
-    begins = level.taken is None
-    tensors = find_alive(level, root)
+    notes = notes_of(level)
+    root = _source_of(level, x) if notes.rows else x
+    begins = notes.taken is None
+    tensors, windows = find_alive(level, root)
     if begins:  # at once, so that no view is taken without a note
         level.serves = False  # a later level of the class would look at writes for nothing
         arm(level)
     for t in tensors:
         note_place(t)
-    windows = [example(t) for t in tensors]
-    base = max(range(len(tensors)), key=lambda i: rank(windows[i]))
-    whole = windows[base]
+    base = max(range(len(tensors)), key=lambda i: rank(windows[i])) if len(tensors) > 1 else 0
+    source, whole = tensors[base], windows[base]
     owner: Any = owner_of(whole)
     if not whole.flags.writeable and owner.flags.writeable:
         raise ValueError(f"{level}: assignment destination is read-only; write y = x.copy() first")
@@ -111,11 +111,12 @@ def _begin(level: Any, x: Any) -> View:
             f"{level}: assignment destination is read-only: numpy.broadcast_to gives one element "
             f"several places; write y = x.copy() first"
         )
-    check_arguments(level, whole)
+    check_arguments(level, whole, owner)
     check_partners(owner)
-    form = model_layout(level.window(tensors[base]), dtype_of(tensors[base]))
+    laid, dtype = form_in_numpy(level, source), dtype_of(source)
+    form = model_layout(whole if laid is None else laid, dtype)
     flat = form if form.base is None else form.base
-    store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
+    store = deepen(PlainStore(np.empty(flat.size, dtype)), source)
     memory = Memory(flat, level.cls, store)
     inherit(owner, memory)
     views = [
@@ -123,10 +124,10 @@ def _begin(level: Any, x: Any) -> View:
         for i, window in enumerate(windows)
     ]
     plan = {id(t): (t, view) for t, view in zip(tensors, views) if view is not None}
-    rows = _plan_rows(level, memory, plan) if level.rows else ()
-    store.put(views[base].layout, None, tensors[base])  # type: ignore[union-attr]  # it is all of it
+    rows = _plan_rows(level, memory, plan) if notes.rows else ()
+    store.put(views[base].layout, None, source)  # type: ignore[union-attr]  # it is all of it
     for key in rows:
-        del level.rows[key]
+        del notes.rows[key]
     for t, view in plan.values():
         set_view(t, view)
         del t._value
@@ -139,7 +140,7 @@ def _source_of(level: Any, x: Any) -> Any:
     """Return the tensor that `x` is a row of, or a view of a row; else `x`."""
     while True:
         owner: Any = owner_of(x)
-        row = level.rows.get(id(owner))
+        row = level.notes.rows.get(id(owner))
         if row is None or not is_row(row, owner):
             return x
         if type(row.source) is not level.cls:
@@ -160,7 +161,7 @@ def _plan_rows(level: Any, memory: Memory, plan: dict[int, tuple[Any, View]]) ->
     more = True
     while more:
         more = False
-        for key, row in list(level.rows.items()):
+        for key, row in list(level.notes.rows.items()):
             owner = row()
             if key in done or owner is None or id(row.source) not in plan:
                 continue
@@ -180,7 +181,7 @@ def _views_of_row(level: Any, row: Row, owner: ndarray, source: View) -> Iterato
     shifted: Any = row.way(source) if callable(row.way) else shifted_item(source, row.way)
     form = shifted.window
     whole = copy_of_row(row, owner, form.ndim)
-    alive = {id(t): t for r in level.taken.get(id(owner), ()) if (t := r()) is not None}
+    alive = {id(t): t for r in level.notes.taken.get(id(owner), ()) if (t := r()) is not None}
     for t in alive.values():
         if was_written(t) or not hasattr(t, "_value") or not is_array(t):
             continue
@@ -199,7 +200,7 @@ def _has_rows(level: Any, memory: Memory) -> bool:
     for inner in levels_of(AMBIENT.get()):
         if inner is level:
             break
-        for row in list((inner.rows or {}).values()):
+        for row in list(inner.notes.rows.values()) if inner.notes is not None else ():
             source, owner = row.source, row()
             if owner is not None and was_written(source) and view_of(source).memory is memory:
                 if is_row(row, owner):

@@ -64,15 +64,15 @@ def innermost(x: Any) -> Any:
 
 def is_array(x: Any) -> bool:
     """True where NumPy has an array for the tensor `x`, and not a scalar, which never changes."""
-    value, points = x, type(x).level.points
-    if points and id(x) in points and points[id(x)]() is x:
+    value, notes = x, type(x).level.notes
+    if notes is not None and id(x) in notes.points and notes.points[id(x)]() is x:
         return True
     while isinstance(value, Tensor):
         if was_written(value):
             return True
         level = type(value).level
         if level.depth and level.kind.batches:
-            return value.ndim > 0
+            return bool(level.shape(value))
         value = value._value
     return isinstance(value, ndarray)
 

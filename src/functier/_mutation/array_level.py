@@ -31,7 +31,7 @@ from .items import (
     write_item,
 )
 from .layouts import layout_of, window_of
-from .memory import Memory, View
+from .memory import Memory, Notes, View
 from .out import HALVES, READ_ONLY, name_out, write_out
 
 ndarray = np.ndarray
@@ -52,7 +52,7 @@ def compute(func: Callable, args: tuple, kwargs: dict) -> Any:
 class ArrayLevel(RootLevel):
     """The behaviour of an `Array`: that of a plain tensor, and writes."""
 
-    taken: Any = ()  # its `_value` is a snapshot, which nobody should ask for in vain
+    notes: Any = Notes({})  # its `_value` is a snapshot, which nobody should ask for in vain
 
     def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         return array_of(np.array(data, *args, **kwargs))

@@ -24,7 +24,7 @@ from .._core.types import Function, Value
 from .._cpython.frames import asking_frames, asking_line, runs, variables_at
 from .array import innermost, is_array, was_written
 from .layouts import laid_as
-from .memory import CHOSEN, REGION, Memory, View
+from .memory import CHOSEN, REGION, Memory, View, notes_of
 
 ndarray = np.ndarray
 OPERAND = object()
@@ -40,11 +40,10 @@ def partners_of(place: Any, level: Any) -> Partners:
     The level in which that was noted has the lists, by the numbers of memories and of arrays that
     own memory, each with a weak reference. They go with the level.
     """
-    if level.partners is None:
-        level.partners = {}
-    found = level.partners.get(id(place))
+    partners = notes_of(level).partners
+    found = partners.get(id(place))
     if found is None or found[0]() is not place:
-        found = level.partners[id(place)] = ref(place), []
+        found = partners[id(place)] = ref(place), []
     return found[1]
 
 
@@ -77,7 +76,8 @@ def _with_partners(place: Any) -> list[Any]:
     for cls in classes:
         if cls is Tensor:
             break
-        if cls.level.partners and id(place) in cls.level.partners:
+        notes = cls.level.notes
+        if notes is not None and id(place) in notes.partners:
             found.append(cls.level)
     return found
 
@@ -244,7 +244,7 @@ class Lent(Owner):
 
 def check_lent(level: Any) -> None:
     """Raise where a copy that stands for a tensor was written to, alive or not."""
-    for place, _ in level.partners.values():
+    for place, _ in level.notes.partners.values():
         owner = place()
         if isinstance(owner, Lent):
             owner.__del__()

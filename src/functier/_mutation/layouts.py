@@ -62,7 +62,7 @@ def model_layout(window: ndarray, dtype: Any = bool) -> ndarray:
         form = np.empty_like(window, dtype)
         flat = form.ravel(order="K")
         return ndarray(form.shape, dtype, flat, 0, form.strides)
-    flat, start = np.empty(total, dtype), -sum(min(0, r) for r in reach)
+    flat, start = np.empty(total, dtype), -sum([min(0, r) for r in reach])
     return ndarray(window.shape, dtype, flat, start * own, [step * own for step in steps])
 
 

@@ -375,3 +375,37 @@ class PartView(Half, View):
         store = self.memory.store
         value = self.complete(value, add, lambda: store.get(self.layout, parts))
         super().put(parts, value, add)
+
+
+# ---- what a level notes ----
+
+
+class Notes:
+    """What a level notes of the memory of its tensors; most levels have no notes.
+
+    Where its tensors may be written to, it has `taken`: references to views, by the arrays that
+    own their memory. All others may be of any level: `partners` are copies that NumPy has as views
+    (see `copies`), and `rows` those that become views at a write; `points` are arrays without axes
+    (see `_levels.views` for these), and `laid` those that lie in another order than NumPy's (see
+    `_levels.lying`). The keys are the numbers of objects.
+    """
+
+    __slots__ = ("laid", "partners", "points", "rows", "taken")
+
+    def __init__(self, taken: dict[int, list] | None = None):
+        self.taken = taken
+        self.partners: dict[int, Any] = {}
+        self.rows: dict[int, Any] = {}
+        self.points: dict[int, Any] = {}
+        self.laid: dict[int, tuple] = {}
+
+    def anew(self) -> "Notes | None":
+        """Return what the next level of the same class begins with."""
+        return None if self.taken is None else Notes({})
+
+
+def notes_of(level: Any) -> Notes:
+    """Return the notes of a level, which has them from now on."""
+    if level.notes is None:
+        level.notes = Notes()
+    return level.notes

@@ -109,12 +109,10 @@ BOXES: dict[int, _Box] = {}
 """The whole numbers that are arrays without axes in NumPy, as those of `numpy.where` are."""
 
 
-def note_box(x: Any) -> Any:
-    """Note that `x`, where it is a whole number, is an array in NumPy; return it."""
-    if isinstance(x, Tensor) and not x.ndim and x.dtype.kind in "iub":
-        BOXES[id(x)] = box = _Box(x, _forget)
-        box.key = id(x)
-    return x
+def note_box(x: Tensor) -> None:
+    """Note that `x`, a whole number of NumPy, is an array there."""
+    BOXES[id(x)] = box = _Box(x, _forget)
+    box.key = id(x)
 
 
 def _forget(box: _Box) -> None:

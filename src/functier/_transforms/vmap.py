@@ -16,7 +16,7 @@ from .._core.pytree import (
     check_callable,
     flatten,
     name_of_function,
-    paths,
+    places,
     prefix_leaves,
     unflatten,
 )
@@ -240,7 +240,7 @@ def _whole(mapping: _Mapping) -> Function:
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
     leading = type(out_dims) is int and not out_dims
-    watched = func if wants_own_draws(attributes) else None
+    watched = func if attributes is not None and wants_own_draws(attributes) else None
     flat: dict[int, list] = {}  # the axes for each number of bare arrays
 
     def batch(level: BatchLevel, call: tuple) -> tuple:
@@ -285,7 +285,7 @@ def _whole(mapping: _Mapping) -> Function:
             level = BatchLevel.prepare(label, escape, current_frame(1), given)
             if attributes is not None:
                 vars(level).update(attributes)
-                if level.taken is None and (id(level.made[0]), label) in WRITERS:  # of another run
+                if level.notes is None and (id(level.made[0]), label) in WRITERS:  # of another run
                     level.serves = False
                     arm(level)
                 if level.axis_name is not None:  # a second run may look the level up by its name
@@ -427,7 +427,7 @@ def _mapped_leaves(
     if type(in_dims) is not int:
         for leaf, dim in zip(leaves, dims):
             check_axis(label, "in_dims", dim, leaf, args)
-    if axis_size is None and not any(dim is not None for dim in dims):
+    if axis_size is None and dims.count(None) == len(dims):
         raise ValueError(
             f"{label}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
             f"arguments); give at least one array an axis to map over, or write axis_size"
@@ -477,9 +477,9 @@ def _separate_results(results: list, given: Sequence, dims: Sequence) -> list:
 def _unwrap_tree(level: BatchLevel, out: PyTree, out_dims: PyTree) -> tuple[list, tuple]:
     """Return the leaves of a result without the level, and its structure with their axes."""
     results, structure = flatten(out, level, "the result")
-    dims = leaf_dims(out_dims, out, results, str(level))
-    where = paths(out, "the result")
+    dims, where = [out_dims] * len(results), places(out, "the result", len(results))
     if type(out_dims) is not int:
+        dims = leaf_dims(out_dims, out, results, str(level))
         for dim, path in zip(dims, where):
             check_axis(level, "out_dims", dim, None, path)
     return [level.unwrap(*r) for r in zip(results, dims, where)], (structure, dims)

@@ -76,6 +76,7 @@ class Pieces:
     def __init__(self, layout: Layout):
         self.layout = layout
         self.shapes: dict[Path, Shape] = {}
+        self.known: list[Path] = []
         self.used = 0
 
     def meet(self, parts: Parts) -> bool:
@@ -92,10 +93,13 @@ class Pieces:
         if len(self.layout.used) > self.used:
             self.used = len(self.layout.used)
             self.shapes.clear()
+            self.known = []
 
     def paths(self) -> list[Path]:
         """Return the known paths, the value first."""
-        return sorted(self.shapes, key=lambda path: (sum(map(bool, path)), path))
+        if len(self.known) < len(self.shapes):
+            self.known = sorted(self.shapes, key=lambda path: (order_of(path), path))
+        return self.known
 
     def pack(self, parts: Parts, e: tuple) -> Any:
         """Return the vector of an example."""

@@ -29,7 +29,7 @@ from .._core.types import Shape, Value
 from .._levels.cotangents import cast
 from .._levels.lineage import levels_of
 from .._levels.stretch import Stretch
-from .._mutation.array import settle
+from .._mutation.array import Array, settle
 from .._transforms.vmap import vmap
 
 Path = tuple[int, ...]
@@ -167,7 +167,7 @@ class Layout:
     def batch_shape(self) -> Shape:
         """Return the lengths of the batch axes that parts have."""
         shape: Shape = ()
-        for level in self.stages:
+        for level in self.stages if self.used else ():
             if level.batches and level.cls in self.used:
                 group = self.grouped[level.cls]
                 sizes = tuple([1 if part.size is None else part.size for part in group])
@@ -216,7 +216,7 @@ class Layout:
 
 def _standing(x: Any) -> Any:
     """Return a tensor of a level that is switched off, or has ended, as what it stands for."""
-    x = settle(x)
+    x = settle(x) if type(x) is Array else x
     while isinstance(x, Tensor) and x.level.depth:
         if type(x) in DISABLED.get():
             x = x.elem()
