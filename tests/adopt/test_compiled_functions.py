@@ -16,6 +16,7 @@ import pytest
 
 import functier as ft
 from functier._adopt import compiled, kernels, reach
+from functier._mutation import lending
 from functier._mutation.memory import Memory
 from turns import few
 
@@ -573,9 +574,11 @@ PLANTED = {
         "an array of adopted code", Memory, "version", property(lambda m: 0, lambda m, v: None),
     ),
     "a result that is no view": (
-        "an array of adopted code", kernels, "_writable", lambda r, a, k, views: r,
+        "an array of adopted code", lending, "tree_map", lambda make, result: result,
     ),
-    "a result that is plain": ("an array that Numba makes", kernels, "_writable", lambda r, *_: r),
+    "a result that is plain": (
+        "an array that Numba makes", lending, "tree_map", lambda make, result: result,
+    ),
     "an element too far": (
         "guvectorize of rows", kernels, "element_of_loop",
         lambda x, index, dims: x[(0,) * (x.ndim - len(dims))],
