@@ -8,6 +8,9 @@ from such a module that it imports as a whole. Those that functier exports do no
 whichever module they come, and neither do those of `_cpython` and `_core.numpy_private`, which say
 what CPython and NumPy have, and know nothing of functier.
 
+What only CPython promises is a subject of the room `_cpython`; the total is that of the others,
+which ask it.
+
 A room is on the floor above the highest room that it imports from. The front door `__init__`,
 which imports from most rooms, has none.
 """
@@ -242,6 +245,7 @@ def figures(root: Path) -> dict[str, Table]:
         if facts.keys() & CPYTHON:
             cpython[name] = {kind: facts[kind] for kind in CPYTHON}
             cpython[name]["all"] = sum(cpython[name].values())
+    of_cpython = cpython.pop("_cpython", {})
     every, top = set().union(*taken.values()), max(floor.values())
     house = {
         "rooms that are folders": sum((package.folder / name).is_dir() for name in rooms),
@@ -254,7 +258,7 @@ def figures(root: Path) -> dict[str, Table]:
     return {
         "src": with_total(rooms, floor=top, **{"kernel names": len(every)}),
         "tests": with_total(tests),
-        "what only CPython promises": with_total(cpython),
+        "what only CPython promises": {"_cpython": of_cpython, **with_total(cpython)},
         "house": {name: {"": n} for name, n in house.items()},
         "longest files of src": longest(lengths),
         "longest files of tests": longest(lengths_of_tests),
