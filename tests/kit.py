@@ -33,7 +33,7 @@ KIT = {
     "_core.table": "OPS find",
     "_core.tensor": "canonical",
     "_core.tracebacks": "leave",
-    "_core.types": "Function Shape Value",
+    "_core.types": "Shape Value",
     "_core.unsettled": "is_finite",
     "_levels.cotangents": "cast",
     "_levels.life": "run",

@@ -25,16 +25,9 @@ from weakref import ref
 import numpy as np
 
 from .._core.numpy_private import SETTINGS
-from .._cpython.code import Code
+from .._cpython.code import Code, takes_keywords, takes_places
 from .._cpython.descriptors import has_plain_dict
-from .._cpython.functions import (
-    EMPTY,
-    HAS_CODE,
-    contents,
-    read_code,
-    takes_keywords,
-    takes_places,
-)
+from .._cpython.functions import EMPTY, HAS_CODE, contents, read_code
 from .._cpython.swaps import original, tells
 
 ndarray = np.ndarray
