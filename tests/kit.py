@@ -42,7 +42,7 @@ KIT = {
     "_levels.raised": "Outcomes",
     "_levels.stores": "LevelStore",
     "_levels.stretch": "Stretch",
-    "_mutation.array": "Array array_of is_array settle was_written",
+    "_mutation.array": "Array array_holding array_of is_array settle was_written",
     "_mutation.layouts": "may_meet window_of",
     "_mutation.lending": "lend",
     "_mutation.out": "plain_arguments",

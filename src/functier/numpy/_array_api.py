@@ -19,9 +19,9 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.tensor import Tensor
-from .._mutation.array import Array
+from .._mutation.array import Array, array_holding
 from .._mutation.array_level import tensor
-from ._functions import holding, is_scalar
+from ._functions import is_scalar
 from ._namespaces import MIRROR
 
 
@@ -107,7 +107,7 @@ def as_tensor(value: Any, given: Sequence = ()) -> Any:
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
         value = tensor(value)
     elif isinstance(value, Tensor) and value.level.depth and not value.ndim and is_scalar(value):
-        value = holding(value)  # which can be written to
+        value = array_holding(value)  # which can be written to
     elif type(value) is Array and memory_of(value) in given:
         return value
     if type(value) is Array:

@@ -26,7 +26,7 @@ from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
-from .._mutation.array import Array, array_of, is_array
+from .._mutation.array import Array, array_holding, array_of, is_array
 from ..modes._asking import ask_through
 from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array
 from ._testing import call_with_values
@@ -192,15 +192,8 @@ def _copy(a: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     copy: Any = np.copy(a, *args, **kwargs)  # type: ignore[arg-type]  # a tensor dispatches
     cls = type(copy)
     if cls is not Array and issubclass(cls, Tensor) and cls is not ambient():
-        return holding(copy)
+        return array_holding(copy)
     return copy
-
-
-def holding(value: Tensor) -> Array:
-    """Return an array made here, of the value of a level around."""
-    made = array_of(np.zeros(value.shape, value.dtype))
-    made[...] = value
-    return made
 
 
 def _copy_as_array(func: Callable, a: Any, *args: Any, **kwargs: Any) -> Any:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.root import classes_in, dispatch_lists, tree_map
+from .._core.root import classes_in, tree_map
+from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
 from .._mutation.array import settle
@@ -14,7 +15,8 @@ from .._mutation.array import settle
 def call_with_values(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Call a function of `numpy.testing` on plain values; all have the batch axes of all."""
     args, kwargs = settle((args, kwargs))
-    args = tuple([_stacked(v) if type(v) is list and classes_in(v) else v for v in args])
+    stacked: Any = find(np.array)
+    args = tuple([stacked.body(v) if type(v) is list and classes_in(v) else v for v in args])
     found: list[Tensor] = []
     tree_map(lambda v: found.append(v) if isinstance(v, Tensor) else None, (args, kwargs))
     shared: Any = True
@@ -40,7 +42,3 @@ def call_with_values(func: Callable, args: tuple, kwargs: dict) -> Any:
         return x
 
     return func(*tree_map(plain, spread_args), **tree_map(plain, spread_kwargs))
-
-
-def _stacked(values: list) -> Any:
-    return dispatch_lists(np.array, (values,), {})
