@@ -79,6 +79,7 @@ class Level:
         "value (x.elem() shows it)"
     )  # of using a tensor once the level has ended
     live = True
+    off = False  # `no_dispatch` has switched it off in this context
     notes: Notes | None = None  # of the memory of its tensors, where it has any
     arguments: list[Any] | None = None  # those of the function that runs: see `aliases`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`

@@ -136,6 +136,10 @@ class ContextualLevel(PassthroughLevel):
         self.level, self.cls, self.again = level, level.cls, None
         self.users: WeakSet[User] = WeakSet()
 
+    @property
+    def off(self) -> bool:  # type: ignore[override]  # as `live` of an ended level
+        return self.cls in DISABLED.get()
+
     @staticmethod
     def of(cls: Any) -> Any:
         """Return the contextual level of `cls`; give it one where it has none."""
@@ -169,7 +173,7 @@ class ContextualLevel(PassthroughLevel):
         object.__setattr__(target, name, value)
 
 
-OWN = {"again", "level", "users"}
+OWN = {"again", "level", "off", "users"}
 PASSING = {"unary", "binary", "getitem", "method", "property"} | {*vars(PassthroughLevel)}
 """The attributes that a contextual level has itself where it is switched off."""
 

@@ -23,7 +23,6 @@ from .._control.masks import narrow
 from .._core.ambient import AMBIENT
 from .._core.errors import ConversionError, LevelError
 from .._core.numpy_facts import dtype_of, shape_of
-from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .._core.types import Shape, Value
 from .._levels.cotangents import cast
@@ -64,7 +63,7 @@ class Layout:
         self.grouped: dict[type, list[Any]] = {}
         grouped: set[Any] = set()
         for level in levels_of(AMBIENT.get()):
-            if level.cls in DISABLED.get() or level in grouped:
+            if level.off or level in grouped:
                 continue
             if level.batches:
                 self.grouped[level.cls] = level.group()
@@ -218,7 +217,7 @@ def _standing(x: Any) -> Any:
     """Return a tensor of a level that is switched off, or has ended, as what it stands for."""
     x = settle(x) if type(x) is Array else x
     while isinstance(x, Tensor) and x.level.depth:
-        if type(x) in DISABLED.get():
+        if x.level.off:
             x = x.elem()
         elif not x.level.live:
             x = x.level.release(x, x.level)
