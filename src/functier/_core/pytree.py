@@ -233,15 +233,11 @@ def paths(tree: PyTree, root: str) -> list[str]:
 
 def places(tree: PyTree, root: str, count: int) -> list[Any]:
     """Return objects whose texts are the paths, which are worked out where a message has them."""
-    return [_Place(_path, tree, root, i) for i in range(count)]
+    return [_Place(lambda i=i: paths(tree, root)[i]) for i in range(count)]
 
 
 class _Place(functools.partial):
     __str__ = functools.partial.__call__  # type: ignore[assignment]  # it returns a str
-
-
-def _path(tree: PyTree, root: str, i: int) -> str:
-    return paths(tree, root)[i]
 
 
 def dotted_names(tree: PyTree) -> list[str]:

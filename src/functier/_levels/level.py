@@ -158,7 +158,7 @@ class Level:
         else:
             level.__class__ = kind
             if level.notes is not None:
-                level.notes = level.notes.anew()
+                level.notes = None if level.notes.taken is None else Notes({})
             if level.in_generator:
                 level.in_generator = False
             if level.label != label:

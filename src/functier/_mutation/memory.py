@@ -377,9 +377,6 @@ class PartView(Half, View):
         super().put(parts, value, add)
 
 
-# ---- what a level notes ----
-
-
 class Notes:
     """What a level notes of the memory of its tensors; most levels have no notes.
 
@@ -398,10 +395,6 @@ class Notes:
         self.rows: dict[int, Any] = {}
         self.points: dict[int, Any] = {}
         self.laid: dict[int, tuple] = {}
-
-    def anew(self) -> "Notes | None":
-        """Return what the next level of the same class begins with."""
-        return None if self.taken is None else Notes({})
 
 
 def notes_of(level: Any) -> Notes:
