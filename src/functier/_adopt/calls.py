@@ -1,6 +1,7 @@
 """Twins of builtins that adopted code calls: they take tensors as NumPy's scalars.
 
-Without a tensor each of them is the builtin. Only calls meet these twins: see `call_sites`.
+Without a tensor each of them is the builtin. Only calls meet these twins: see `call_sites` of the
+room `_cpython`.
 
 NOTE [Python's order]
     ``max`` and ``min`` keep the first of equal values and never choose a later NaN, as each
@@ -327,7 +328,7 @@ def super_(*args: Any) -> Any:
     """Return ``super(C, x)``, of an instance over a tensor that of the class made for it."""
     if len(args) == 2 and type(args[1]) in OVER_TENSORS and _isinstance(args[1], args[0]):
         return super(class_over(args[0]), args[1])
-    if not args:  # of a method that makes an instance: see `call_sites`
+    if not args:  # of a method that makes an instance: see `_cpython.call_sites`
         args = method_at(current_frame(1))
     found = super(*args)
     if _issubclass(type(args[1]), type) and getattr(found, "__new__", None) is np.ndarray.__new__:

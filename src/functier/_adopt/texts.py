@@ -36,6 +36,7 @@ from .._core.adopted import RECORDS, SOURCES, adopted_frame
 from .._core.agreement import agreed, examples_of
 from .._core.errors import ConversionError
 from .._core.subclasses import OVER_TENSORS
+from .._cpython.code import has_handlers
 from .._cpython.frames import (
     asking_frames,
     code_at,
@@ -45,7 +46,6 @@ from .._cpython.frames import (
     namespaces_at,
     runs,
 )
-from .._cpython.places import has_handlers
 from .._cpython.sources import has_source, node_at, nodes_at, root_of
 from .._levels.life import run
 from .._levels.lineage import levels_of

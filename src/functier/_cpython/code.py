@@ -38,6 +38,16 @@ names_of = attrgetter("co_names") if facts.names.holds else lambda code: ()
 """Return the names of globals and attributes that code mentions itself."""
 
 
+file_of_code: Callable[[Code], str] = attrgetter("co_filename")
+"""The file of code, or another word between angle brackets."""
+
+title_of_code: Callable[[Code], str] = attrgetter("co_qualname")
+"""The name of code, with those of the functions and classes around it."""
+
+name_of_code: Callable[[Code], str] = attrgetter("co_name")
+"""The name of code."""
+
+
 def closed_over(function: Any) -> tuple[str, ...]:
     """Return the names of the variables that a function closes over."""
     return function.__code__.co_freevars
@@ -76,6 +86,21 @@ def loads_in(code: Code) -> Iterator[Code]:
 def codes_in(code: Code) -> list[Code]:
     """Return the code objects that are right inside another one."""
     return [x for x in code.co_consts if isinstance(x, Code)]
+
+
+def takes_places(code: Code) -> bool:
+    """Tell if code has parameters that are given by their places, and may have defaults."""
+    return code.co_argcount > 0
+
+
+def takes_keywords(code: Code) -> bool:
+    """Tell if code has parameters that are given by keywords alone."""
+    return code.co_kwonlyargcount > 0
+
+
+def has_handlers(code: Code) -> bool:
+    """Tell if code may catch an exception, or has a block of ``with``."""
+    return bool(code.co_exceptiontable)
 
 
 # ---- places ----

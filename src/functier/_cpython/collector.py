@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 from weakref import getweakrefcount, getweakrefs
 
@@ -31,10 +31,13 @@ def holders_of(values: list[Any]) -> list[Any]:
     return gc.get_referrers(*values)
 
 
-def parts_of(x: Any) -> list[Any]:
-    """Return what an object refers to."""
+def _refuse(x: Any) -> list[Any]:
     facts.referents.need()
-    return gc.get_referents(x)
+    return []
+
+
+parts_of: Callable[[Any], list[Any]] = gc.get_referents if facts.referents.holds else _refuse
+"""Return what an object refers to."""
 
 
 def namespace_of(cls: type) -> dict | None:

@@ -10,15 +10,6 @@ from . import facts
 read_code: Callable[[Any], CodeType] = attrgetter("__code__")
 """The code of a function."""
 
-file_of_code: Callable[[CodeType], str] = attrgetter("co_filename")
-"""The file of code, or another word between angle brackets."""
-
-title_of_code: Callable[[CodeType], str] = attrgetter("co_qualname")
-"""The name of code, with those of the functions and classes around it."""
-
-name_of_code: Callable[[CodeType], str] = attrgetter("co_name")
-"""The name of code."""
-
 TELLING = "__code__", "__defaults__", "__kwdefaults__", "__closure__"
 """The attributes of a function that say what its calls do."""
 
@@ -30,16 +21,6 @@ def give_code(func: FunctionType, code: CodeType) -> None:
     """Replace the code of a function: whoever calls it runs the other."""
     facts.replacement.need()
     func.__code__ = code
-
-
-def takes_places(code: CodeType) -> bool:
-    """Tell if code has parameters that are given by their places, and may have defaults."""
-    return code.co_argcount > 0
-
-
-def takes_keywords(code: CodeType) -> bool:
-    """Tell if code has parameters that are given by keywords alone."""
-    return code.co_kwonlyargcount > 0
 
 
 def variables_of(func: FunctionType) -> set[str]:

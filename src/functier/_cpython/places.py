@@ -55,8 +55,3 @@ def finder_of_places(is_internal: Callable[[str], bool], ours: str, stop: str) -
         return None
 
     return where_now
-
-
-def has_handlers(code: CodeType) -> bool:
-    """Tell if code may catch an exception, or has a block of ``with``."""
-    return bool(code.co_exceptiontable)

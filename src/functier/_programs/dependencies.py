@@ -16,10 +16,10 @@ import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
 from .._core.reached import EMPTY, contents, moved, note_generators, reached_from
-from .._cpython.code import Code
+from .._cpython.code import Code, file_of_code, title_of_code
 from .._cpython.collector import observers
 from .._cpython.frames import caller_of
-from .._cpython.functions import file_of_code, read_code, title_of_code
+from .._cpython.functions import read_code
 from .._cpython.lookups import loaded_globals
 from .._cpython.profiling import Hearing, hook_of_calls
 from .._cpython.swaps import LIVE, Swaps, is_in_import, is_told, tells

@@ -26,9 +26,9 @@ import numpy as np
 
 from .._core.numpy_private import SETTINGS
 from .._core.reached import EMPTY, contents
-from .._cpython.code import Code
+from .._cpython.code import Code, takes_keywords, takes_places
 from .._cpython.descriptors import has_plain_dict
-from .._cpython.functions import HAS_CODE, read_code, takes_keywords, takes_places
+from .._cpython.functions import HAS_CODE, read_code
 from .._cpython.swaps import original, tells
 
 ndarray = np.ndarray

@@ -15,9 +15,8 @@ from typing import Any
 import numpy
 import optree
 
-from .._cpython.code import Code
+from .._cpython.code import Code, file_of_code
 from .._cpython.descriptors import is_fixed
-from .._cpython.functions import file_of_code
 
 LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
 PURE = frozenset(

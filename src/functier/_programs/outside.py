@@ -15,8 +15,9 @@ import numpy as np
 
 from .._core.reached import EMPTY, contents
 from .._core.tensor import Tensor
+from .._cpython.code import file_of_code
 from .._cpython.collector import parts_of as held_by
-from .._cpython.functions import file_of_code, read_code
+from .._cpython.functions import read_code
 from .._cpython.swaps import original
 from .._mutation.array import Array
 from .arguments import node_of

@@ -28,8 +28,9 @@ import numpy as np
 
 from .._core.reached import EMPTY, contents, reached_from
 from .._core.tensor import Tensor
+from .._cpython.code import file_of_code
 from .._cpython.descriptors import Slot
-from .._cpython.functions import TELLING, file_of_code
+from .._cpython.functions import TELLING
 from .._cpython.observed import MISSING
 from .._cpython.swaps import globals_of_teller, original
 from .captured import gives_view, is_view

@@ -10,8 +10,7 @@ import numpy as np
 
 from .._core.numpy_facts import SPECIAL, name_of
 from .._core.numpy_private import UMATH
-from .._cpython.code import line_of
-from .._cpython.functions import name_of_code
+from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node
 from .liveness import Liveness
 from .sharing import Sharing

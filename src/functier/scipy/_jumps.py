@@ -18,8 +18,9 @@ from .._control.masks import bare
 from .._core.errors import LevelError, UnsupportedError
 from .._core.numpy_facts import name_of
 from .._core.tensor import Tensor, canonical
+from .._cpython.code import name_of_code
 from .._cpython.frames import Frame, code_at
-from .._cpython.functions import name_of_code, read_code
+from .._cpython.functions import read_code
 from .._cpython.profiling import Hearing
 from .._transforms.stop_gradient import stop_gradient
 from ..modes import TensorFunctionMode
