@@ -27,10 +27,10 @@ KIT = {
         "paths"
     ),
     "_core.reached": "Generators reached_from",
-    "_core.root": "DISABLED classes_in dispatch_lists opts_out tree_map",
+    "_core.root": "classes_in dispatch_lists opts_out tree_map",
     "_core.sharing": "sharing_of",
     "_core.subclasses": "OVER_TENSORS",
-    "_core.table": "OPS find",
+    "_core.table": "find",
     "_core.tensor": "canonical",
     "_core.tracebacks": "leave",
     "_core.types": "Shape Value",

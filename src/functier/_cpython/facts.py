@@ -216,8 +216,8 @@ def bytecode() -> bool:
 )
 def lookups() -> bool:
     found = [i for i in dis.get_instructions(lambda: repr(len)) if i.opname == "LOAD_GLOBAL"]
-    null = stack_effect(found[0].opcode, found[0].arg) == 2 or "PUSH_NULL" in dis.opmap
-    return [i.argval for i in found] == ["repr", "len"] and null
+    effects = [stack_effect(i.opcode, i.arg) for i in found]
+    return ([i.argval for i in found], effects) == (["repr", "len"], [2, 1])
 
 
 @fact(

@@ -11,9 +11,10 @@ from types import ModuleType
 from typing import Any
 
 from ..._core.foreign import dispatching
+from ..._core.table import find
 from ...protocol import Op, composite, op
 
-__all__ = ["declare", "declare_composite", "dispatching"]
+__all__ = ["declare", "declare_composite", "dispatching", "record_of"]
 
 
 def declare(
@@ -36,3 +37,9 @@ def declare_composite(module: ModuleType, name: str) -> Callable[[Callable], Cal
         return body
 
     return declared
+
+
+def record_of(func: Callable) -> Op:
+    """Return the record of a function of NumPy, which has the rules of SciPy's, too."""
+    record: Any = find(func)
+    return record

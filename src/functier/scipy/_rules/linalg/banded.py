@@ -15,10 +15,9 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.linalg.contract import conj
-from ..declare import declare, declare_composite, dispatching
+from ..declare import declare, declare_composite, dispatching, record_of
 from .batches import declare_of_pair, each_vmap, keeping
 from .eigen import eigh, eigvalsh, like_scipys, part_of
 from .stacks import lapack_dtype, matrices, refuse
@@ -245,7 +244,7 @@ def _corner(ab: Value, lower: bool) -> Value:
     return np.where(there if lower else there[::-1, ::-1], 0, ab)
 
 
-CHOLESKY: Any = OPS[np.linalg.cholesky]
+CHOLESKY: Any = record_of(np.linalg.cholesky)
 
 
 def _cholesky_jvp(t: Value, ans: Value, lower: bool = False) -> Value:

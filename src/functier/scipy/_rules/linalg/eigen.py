@@ -17,12 +17,11 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import align
-from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.linalg.contract import conj
 from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, op, primitive
-from ..declare import declare_composite
+from ..declare import declare_composite, record_of
 from .factorizations import cholesky
 from .solves import system
 from .stacks import at_once, for_each, hermitian_of, matrices, refuse, require_square, stacking
@@ -44,7 +43,7 @@ eigvalsh = primitive(
         "eigvalsh", _eigvalsh_one, lambda a, UPLO="L", driver=None: np.linalg.eigvalsh(a, UPLO)
     )
 )
-for func, numpys in ((eigh, OPS[np.linalg.eigh]), (eigvalsh, OPS[np.linalg.eigvalsh])):
+for func, numpys in ((eigh, record_of(np.linalg.eigh)), (eigvalsh, record_of(np.linalg.eigvalsh))):
     op(func, "a UPLO driver", vmap=at_once(func), jvp=numpys.jvp, vjp=numpys.vjp)
 
 

@@ -11,12 +11,11 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.linalg.contract import conj, ensure_array
 from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, op, primitive
-from ..declare import declare_composite
+from ..declare import declare_composite, record_of
 from .solves import solve_triangle, system
 from .stacks import at_once, lapack_dtype, matrices, refuse, require_square, stacking, triangle
 
@@ -33,8 +32,8 @@ op(
     cholesky,
     "a upper",
     vmap=at_once(cholesky),
-    jvp=OPS[np.linalg.cholesky].jvp,
-    vjp=OPS[np.linalg.cholesky].vjp,
+    jvp=record_of(np.linalg.cholesky).jvp,
+    vjp=record_of(np.linalg.cholesky).vjp,
 )
 
 
@@ -218,7 +217,7 @@ def _lu_solve(
 
 
 for func, pair in ((sl.cho_solve, "c_and_lower"), (sl.lu_solve, "lu_and_piv")):
-    OPS[func].variadic = pair  # a tuple of two, and not an array
+    record_of(func).variadic = pair  # a tuple of two, and not an array
 
 # ---- qr ----
 
@@ -235,8 +234,8 @@ op(
     qr,
     "a mode",
     vmap=at_once(qr),
-    jvp=OPS[np.linalg.qr].jvp,
-    vjp=OPS[np.linalg.qr].vjp,
+    jvp=record_of(np.linalg.qr).jvp,
+    vjp=record_of(np.linalg.qr).vjp,
 )
 
 

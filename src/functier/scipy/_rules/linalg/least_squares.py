@@ -6,14 +6,13 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import align
-from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.linalg.lstsq import least_squares
 from ....protocol import op, primitive
-from ..declare import declare_composite
+from ..declare import declare_composite, record_of
 from .stacks import for_each, lapack_dtype, matrices, refuse
 
-RULES: Any = OPS[least_squares]
+RULES: Any = record_of(least_squares)
 
 
 def lstsq(a: Value, b: Value, rcond: float, driver: str | None = None) -> tuple:

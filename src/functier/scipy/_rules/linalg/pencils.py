@@ -11,17 +11,16 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import NoRuleError, UnsupportedError
 from ...._core.numpy_facts import align
-from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
 from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, op, primitive
-from ..declare import declare_composite
+from ..declare import declare_composite, record_of
 from .solves import system
 from .stacks import at_once, for_each, matrices, refuse, require_square, stacking
 
-RULES: Any = OPS[np.linalg.eig]
+RULES: Any = record_of(np.linalg.eig)
 
 
 def _jvp(t: Value, ans: tuple, left: bool = False) -> tuple:

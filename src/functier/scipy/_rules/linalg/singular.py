@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.table import OPS
 from ...._core.types import Value
 from ....protocol import op, primitive
-from ..declare import declare_composite
+from ..declare import declare_composite, record_of
 from .stacks import LAPACK, at_once, for_each, matrices, refuse
 
 
@@ -32,8 +31,8 @@ op(
     svd,
     "a full_matrices compute_uv driver",
     vmap=at_once(svd),
-    jvp=OPS[np.linalg.svd].jvp,
-    vjp=OPS[np.linalg.svd].vjp,
+    jvp=record_of(np.linalg.svd).jvp,
+    vjp=record_of(np.linalg.svd).vjp,
 )
 
 

@@ -12,12 +12,11 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import align
-from ...._core.table import OPS
 from ...._core.types import Value
 from ...._rules.linalg.contract import ensure_array
 from ...._rules.linalg.factorization import adjoint
 from ....protocol import op, primitive
-from ..declare import declare_composite
+from ..declare import declare_composite, record_of
 from .batches import as_lapack
 from .stacks import (
     LAPACK,
@@ -211,8 +210,8 @@ op(
     inverse,
     "a kind",
     vmap=at_once(inverse),
-    jvp=OPS[np.linalg.inv].jvp,
-    vjp=OPS[np.linalg.inv].vjp,
+    jvp=record_of(np.linalg.inv).jvp,
+    vjp=record_of(np.linalg.inv).vjp,
 )
 
 
@@ -232,7 +231,7 @@ def _inv(
     return inverse(structured(a, assume_a, lower), assume_a)
 
 
-DET: Any = OPS[np.linalg.det]
+DET: Any = record_of(np.linalg.det)
 
 
 def _as_double(x: Value) -> Value:
@@ -293,8 +292,8 @@ op(
     pseudoinverse,
     "a atol rtol",
     vmap=at_once(pseudoinverse),
-    jvp=OPS[np.linalg.pinv].jvp,
-    vjp=OPS[np.linalg.pinv].vjp,
+    jvp=record_of(np.linalg.pinv).jvp,
+    vjp=record_of(np.linalg.pinv).vjp,
 )
 
 
