@@ -476,6 +476,26 @@ def test_settings_around_the_call():
         compiled(X * 0)
 
 
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+def test_errors_of_what_a_derivative_does_not_need(backend):
+    def f(x):
+        try:
+            with np.errstate(invalid="raise"):
+                return np.sum(np.log(x))
+        except FloatingPointError:
+            return np.sum(x)
+
+    for transform in (ft.grad, ft.hessian):
+        plain = transform(f)
+        compiled = ft.compile(plain, backend=backend, warm=True)
+        for x in (abs(X), X, abs(X), X):
+            assert difference(compiled(x), plain(x)) is None
+        around = ft.compile(transform(lambda x: np.sum(np.log(x))), backend=backend, warm=True)
+        around(abs(X))
+        with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+            around(X)
+
+
 def test_many_programs_are_warned_of():
     compiled = ft.compile(lambda x, text: x * len(text))
 

@@ -16,6 +16,7 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
 from .._core.keywords import checks_keywords
+from .._core.numpy_private import SETTINGS
 from .._core.observers import EVENTS
 from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.reached import reached_from
@@ -26,7 +27,7 @@ from .._mutation.array import was_written
 from .arguments import opened
 from .bound import Bound, has_method, is_tree, reference_to
 from .entries import Mismatch, entry_of
-from .guards import Guards
+from .guards import Guards, is_strict
 from .integers import WholeNumbers, asks_for_type
 from .misses import LIMIT, Misses
 from .outside import Unwatched
@@ -83,8 +84,9 @@ class Compiled:
         self._odd = self._state  # or it has a debt; one test then tells that a call is a common one
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if LEVELS or AMBIENT.get() is not Tensor:
-            return self.__wrapped__(*args, **kwargs)  # a transform, or a mode, sees its calls
+        if LEVELS or AMBIENT.get() is not Tensor or (SETTINGS(None) is not None and is_strict()):
+            # A transform or a mode sees its calls, and `numpy.errstate` its errors of arithmetic.
+            return self.__wrapped__(*args, **kwargs)
         if self._odd:
             if self._misses.rest():
                 return self.__wrapped__(*args, **kwargs)
@@ -450,9 +452,9 @@ def compile(  # torch.compile has this name
     twice, and then has one program; other arrays that overlap cannot be written to.
 
     Inside another transform, or while a mode or a debugger of `functier` is on, the call runs
-    `func` as it is. What the function does besides, such as printing, is done in the trace
-    alone. A warning of NumPy's comes where a program makes the call, and not for what nobody
-    needs. Under ``np.errstate(all="raise")`` NumPy computes everything.
+    `func` as it is. So it does where `numpy.errstate` asks for more than warnings. What the
+    function does besides, such as printing, is done in the trace alone. A warning of NumPy's
+    comes where a program makes the call, and not for what nobody needs.
 
     Examples
     --------

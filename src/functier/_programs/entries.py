@@ -13,7 +13,6 @@ import optree
 
 from .._core.key_orders import NAMESPACE
 from .._core.numpy_facts import dtype_of
-from .._core.numpy_private import SETTINGS
 from .._core.pytree import flatten, is_value
 from .._cpython.descriptors import slots_of, space_of
 from .._levels.memory import meet, meeting
@@ -33,11 +32,6 @@ class Mismatch(BaseException):
 NUMERIC = "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]
 PLAIN = frozenset({int, float, complex, *[np.dtype(char).type for char in NUMERIC]})
 """Types of numbers whose type says their form."""
-
-
-def raises() -> bool:
-    """Tell if an error of arithmetic is to be seen."""
-    return not {*np.geterr().values()} <= {"ignore", "warn"}
 
 
 def entry_of(
@@ -168,17 +162,7 @@ def entry_of(
             lines.append(f"if meet({owners[i]}, o{k}()): raise Mismatch")
         lines.append(f"if not {owners[i]}.flags.writeable: raise Mismatch")
     inputs += guards.writer.arrays
-    called = "run"
-    if program._numpys is not None:  # machine code raises no errors of arithmetic
-        space |= {"numpys": program._numpys, "settings": SETTINGS, "raises": raises}
-    if not checks:
-        space["checked"] = entry_of(program, args, kwargs, guards)
-        given = ", ".join([*names, "**kwargs"] if kwargs else names)
-        lines.insert(0, f"if settings(None) is not None and raises(): return checked({given})")
-    elif program._numpys is not None:
-        lines.append("chosen = run if settings(None) is None or not raises() else numpys")
-        called = "chosen"
-    lines.append(f"try: r = {called}({', '.join(inputs)})")
+    lines.append(f"try: r = run({', '.join(inputs)})")
     lines.append("except Changed: raise Mismatch from None")
     if program.trusts:
         space["has_nan"] = has_nan

@@ -74,10 +74,18 @@ class Node:
             found += nodes_in(self.kwargs)
         return found
 
+    @property
+    def may_raise(self) -> bool:
+        """True where its errors of arithmetic are an effect: the function may catch them."""
+        return bool(self.errors) and not {how for _, how in self.errors} <= QUIET
+
     def __repr__(self) -> str:
         name = "input" if self.func is None else getattr(self.func, "__name__", repr(self.func))
         return f"<{self.number}: {name}>"
 
+
+QUIET = frozenset({"ignore", "warn"})
+"""The settings of `numpy.errstate` under which a call that nobody needs may be dropped."""
 
 CONTAINERS = frozenset({tuple, list, slice, dict})
 """Types of arguments that nodes may be in."""
@@ -140,8 +148,8 @@ class Graph:
 
     def roots(self) -> list[Node]:
         """Return the nodes that have to be computed: those of outputs, guards and effects."""
-        kept = [node for node in self.nodes if node.kept]
-        return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *kept]
+        effects = [node for node in self.nodes if node.kept or node.may_raise]
+        return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *effects]
 
 
 def form_of(value: Any) -> Any:

@@ -29,6 +29,7 @@ from .._cpython.code import Code, takes_keywords, takes_places
 from .._cpython.descriptors import has_plain_dict
 from .._cpython.functions import EMPTY, HAS_CODE, contents, read_code
 from .._cpython.swaps import original, tells
+from .graph import QUIET
 
 ndarray = np.ndarray
 NUMBERS = (int, float, complex, np.number)
@@ -152,6 +153,11 @@ def same_code(func: types.FunctionType, code: Code) -> bool:
 def settings() -> Any:
     """Return the settings of `numpy.errstate`."""
     return None if SETTINGS(None) is None else tuple(np.geterr().values())
+
+
+def is_strict() -> bool:
+    """Tell if the settings of `numpy.errstate` ask for more than warnings."""
+    return not {*np.geterr().values()} <= QUIET
 
 
 FORMS: dict[str, str] = {

@@ -45,7 +45,7 @@ def rebuilt(graph: Graph, new: dict[Node, Any], kept: Callable[[Node], bool]) ->
 
 
 def drop_dead(graph: Graph) -> Graph:
-    """Drop the nodes that no result and no guard needs.
+    """Drop the nodes that no result, no guard and no effect needs.
 
     A write is needed where the memory is read later.
     """

@@ -77,7 +77,7 @@ class Lowering(Part):
         """Add the steps of a node. Nothing is added where it is unknown."""
         mark = len(self.steps), len(self.inputs), len(self.constants), len(self.shared)
         try:
-            if node.errors and not {how for _, how in node.errors} <= {"ignore", "warn"}:
+            if node.may_raise:
                 raise Unknown("np.errstate is to raise there")
             found = self.rule_for(node)(self, node)
             if type(found) is not tuple:

@@ -206,7 +206,7 @@ class Division:
                 continue
             if not self.take(node):
                 stage = max([self.stage_outside(x) for x in node.parents()], default=BEFORE)
-                if node.memory or node.kept:
+                if node.memory or node.kept or node.may_raise:
                     last = stage = max(stage, last)
                 self.outer[node] = stage
 
@@ -269,8 +269,7 @@ class Division:
         graph = self.graph
         outside: set[Node] = set()
         results: dict[Node, None] = {}
-        waiting = [*nodes_in(graph.outputs), *[guard.node for guard in graph.guards]]
-        waiting += [node for node in graph.nodes if node.kept]
+        waiting = graph.roots()
         seen: set[Node] = set()
         while waiting:
             node = waiting.pop()
