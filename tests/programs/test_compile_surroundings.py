@@ -496,6 +496,34 @@ def test_errors_of_what_a_derivative_does_not_need(backend):
             around(X)
 
 
+@pytest.mark.parametrize("record", [False, True])
+def test_warnings_that_a_function_asks_for(record):
+    def f(x):
+        with warnings.catch_warnings(record=record) as found:
+            warnings.simplefilter("always" if record else "error")
+            try:
+                y = np.sum(np.log(x))
+            except RuntimeWarning:
+                return -x
+            return -x if found else x * y
+
+    compiled = ft.compile(f)
+    for x in (abs(X), X, abs(X)):
+        assert difference(compiled(x), f(x)) is None
+    assert "it asks for warnings" in str(compiled.explain())
+
+
+def test_warnings_that_a_function_ignores():
+    @ft.compile
+    def f(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return np.log(x)
+
+    assert np.isnan(f(X)[1]) and np.isnan(f(2 * X)[1])
+    assert "not watched" not in str(f.explain())
+
+
 def test_many_programs_are_warned_of():
     compiled = ft.compile(lambda x, text: x * len(text))
 

@@ -19,6 +19,7 @@ import itertools
 import operator
 import sys
 import types
+import warnings
 import weakref
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
@@ -64,6 +65,11 @@ STATES = frozenset(
     "load loadtxt fromfile genfromtxt memmap array2string array_repr array_str".split()
 )
 """Functions of NumPy that read a state, or a file."""
+
+WARNINGS = frozenset(
+    map(id, (warnings.simplefilter, warnings.filterwarnings, warnings.catch_warnings))
+)
+"""What decides if a warning is an error, or an entry of a list: a program drops warnings."""
 
 FORM = frozenset("shape dtype ndim size itemsize nbytes strides T mT".split())
 """Attributes of an array that its form tells, or that give a view of it."""
@@ -245,6 +251,8 @@ class Reads(Outside):
         """Look at a call."""
         kind = type(callee)
         given = (*args, *kwargs.values()) if kwargs else args
+        if id(callee) in WARNINGS and given and given[0] not in ("ignore", False):
+            self.unwatched("it asks for warnings, as errors or in a list")
         for x in given:
             if callable(x):
                 self.call_later(x)
