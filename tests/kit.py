@@ -8,7 +8,7 @@ KIT = {
     "_chunks.streams": "record_draws stream_here",
     "_control.masks": "Surroundings bare narrow",
     "_core.adopted": "ADOPTED ClassAttribute",
-    "_core.agreement": "agreed examples_of varying_levels",
+    "_core.agreement": "agreed examples_of",
     "_core.ambient": "AMBIENT",
     "_core.border": "check_leaf describe_objects has_tensors",
     "_core.foreign": "dispatching register_result",
