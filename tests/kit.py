@@ -46,7 +46,7 @@ KIT = {
     "_mutation.layouts": "may_meet window_of",
     "_mutation.lending": "lend",
     "_mutation.out": "plain_arguments",
-    "_rules.axes": "as_array as_rows is_known_false normalize",
+    "_rules.axes": "as_array is_known_false normalize",
     "_rules.constructors": "check_values reduction_vmap",
     "_rules.elementwise": "softmax_share",
     "_rules.fft": "declare_transform",
