@@ -57,7 +57,7 @@ def test_a_caught_error_that_is_forgotten(monkeypatch):
     monkeypatch.setattr(BatchLevel, "check_answered", lambda self: None)
     with pytest.raises(AssertionError):
         monkeypatch.setattr(
-            BatchLevel, "run_apart", lambda self, varying, error: (_ for _ in ()).throw(error)
+            BatchLevel, "run_apart", lambda self, x, how, error: (_ for _ in ()).throw(error)
         )
         found = net(2026)
         for number in range(40):

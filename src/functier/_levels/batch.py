@@ -18,7 +18,6 @@ import numpy as np
 
 from .._core.agreement import (
     Split,
-    Varying,
     agreed,
     answer,
     examples_of,
@@ -399,14 +398,12 @@ class BatchLevel(Level):
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"
-            self.run_apart(
-                varying_levels(x, how),
-                self.refusal(
-                    DataDependentError,
-                    f"{asked} {why}, so Python cannot branch or index by it; write {remedy}; or "
-                    f"vmap(..., branches='split') to run groups of examples apart",
-                ),
+            refusal = self.refusal(
+                DataDependentError,
+                f"{asked} {why}, so Python cannot branch or index by it; write {remedy}; or "
+                f"vmap(..., branches='split') to run groups of examples apart",
             )
+            self.run_apart(x, how, refusal)
         error = self.refusal(
             MutationError if writing else ConversionError,
             f"{asked} would turn a batch of examples into one plain value; write {remedy}",
@@ -414,7 +411,7 @@ class BatchLevel(Level):
         if how is float or how is complex:
             self.unanswered = error
         if (how in CONVERSIONS or splits(x)) and examples_of(x, shown) is not None:
-            self.run_apart(varying_levels(x, float), error)
+            self.run_apart(x, float, error)
         raise error
 
     def has_text(self, x: Tensor) -> bool:
@@ -423,12 +420,13 @@ class BatchLevel(Level):
             return True
         return examples_of(x, False) is not None and (splits(x) or agreed(x, True) is not None)
 
-    def run_apart(self, varying: list[Varying], error: LevelError) -> NoReturn:
-        """Have a transform run the examples apart whose answers differ, or raise `error`.
+    def run_apart(self, x: Value, how: str | Function, error: LevelError) -> NoReturn:
+        """Have a transform run the examples apart whose answers of `x` differ, or raise `error`.
 
         All levels along which they differ have to allow it; the innermost one is split first. The
         error is noted for the function's return: its code may catch it, and go on.
         """
+        varying = varying_levels(x, how)
         for level, _ in varying:
             level.unanswered = error
         if varying and all([level.branches is not None for level, _ in varying]):
@@ -440,7 +438,7 @@ class BatchLevel(Level):
         error = Level.name_error(self, error)
         if pattern is not None:
             error.pattern = None  # type: ignore[attr-defined]
-            self.run_apart(varying_levels(self.wrap(pattern), bool), error)
+            self.run_apart(self.wrap(pattern), bool, error)
         return error
 
 

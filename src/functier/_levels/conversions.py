@@ -110,7 +110,7 @@ def hash_of(level: Any, x: Tensor) -> int:
     level.unanswered = error
     varying = varying_levels(x, float)  # by their bits
     if varying:
-        varying[0].level.run_apart(varying, error)
+        varying[0].level.run_apart(x, float, error)
     raise error
 
 

@@ -60,7 +60,7 @@ class Outcomes:
             )
             refusal.of = error  # where nobody catches that, it is the function's
             with suppress(LevelError):
-                level.run_apart(varying, refusal)
+                level.run_apart(raised, int, refusal)
 
 
 def raise_of_examples(

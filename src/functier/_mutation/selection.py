@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from .._core.agreement import varying_levels
 from .._core.errors import DataDependentError
 from .._core.methods import BINARY, COMPARISON, UNARY
 from .._core.numpy_facts import BASIC_PARTS, UFUNC_OF, shape_of
@@ -107,7 +106,7 @@ def check_written(mask: Any, ndim: int, value: Value, first: bool = True) -> Val
 def refuse(mask: Any) -> NoReturn:
     """Raise the error for what examples that differ in their masks cannot do together."""
     level: Any = type(mask).level
-    level.run_apart(varying_levels(mask, bool), level.refusal(DataDependentError, ADVICE))
+    level.run_apart(mask, bool, level.refusal(DataDependentError, ADVICE))
     raise AssertionError  # it has raised
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
-from .._core.agreement import agreed, examples_of, varying_levels
+from .._core.agreement import agreed, examples_of
 from .._core.errors import DataDependentError, UnsupportedError
 from .._core.tensor import Tensor
 from ._rules.spatial.places import as_constant, look_up_among
@@ -64,7 +64,7 @@ def shared_answer(name: str, ask: Callable, *operands: Any) -> Any:
                 f"have it; write vmap(..., branches='split') to run groups of examples apart, or "
                 f"functier.sequential_vmap for the function that calls it"
             )
-            which.level.run_apart(varying_levels(which, int), error)
+            which.level.run_apart(which, int, error)
         which = shared
     return list(found.values())[int(which)]
 

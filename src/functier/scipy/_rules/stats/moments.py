@@ -8,12 +8,12 @@ import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.types import Value
-from ...._rules.axes import as_array, as_rows, normalize
+from ...._rules.axes import as_array, normalize
 from ...._rules.constructors import check_values
 from ..declare import declare_composite
 from .means import within
 from .ranks import still
-from .samples import check_policy, has_no_nan, statistic
+from .samples import arrange, check_policy, has_no_nan, statistic
 
 
 def as_float(x: Value) -> Value:
@@ -132,7 +132,7 @@ def _describe(
         raise ValueError("The input must not be empty.")
     if nan_policy == "raise":
         a = check_values(a, has_no_nan, "The input contains nan values")
-    rows = as_float(as_rows(a, axis))
+    rows = as_float(arrange([a], axis, True)[0][0])
     return DescribeResult(
         np.int64(np.shape(rows)[-1]),
         (np.min(a, axis=axis), np.max(a, axis=axis)),

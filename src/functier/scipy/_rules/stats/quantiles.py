@@ -9,11 +9,11 @@ import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.types import Value
-from ...._rules.axes import as_array, as_rows, is_known_false, normalize
+from ...._rules.axes import as_array, is_known_false, normalize
 from ...._rules.constructors import check_values
 from ..declare import declare_composite
 from .moments import as_float
-from .samples import check_policy, has_no_nan
+from .samples import arrange, check_policy, has_no_nan
 
 
 @declare_composite(stats, "scoreatpercentile")
@@ -29,7 +29,9 @@ def _scoreatpercentile(
         return np.full(np.shape(per), np.nan)[()]
     if limit:
         a = a[np.logical_and(np.less_equal(limit[0], a), np.less_equal(a, limit[1]))]
-    rows = np.sort(as_rows(a, axis), axis=-1)
+    if axis not in (0, -1):
+        normalize(axis, np.ndim(a))  # NumPy's error
+    rows = np.sort(arrange([a], axis, True)[0][0], axis=-1)
     message = "percentile must be in the range [0, 100]"
     per = check_values(
         as_array(per),

@@ -8,6 +8,7 @@ NOTE [the body of a statistic]
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import known_type
 from ...._core.types import Value
-from ...._rules.axes import as_array, as_rows, is_known_false, normalize
+from ...._rules.axes import as_array, is_known_false, normalize
 from ...._rules.constructors import check_values
 from ....protocol import composite
 
@@ -116,7 +117,14 @@ def arrange(values: Sequence[Value], axis: Any, paired: bool) -> tuple[list, tup
     for i, v in enumerate(arrays):
         shape = common if paired else _with_lengths(common, np.shape(v), axes)
         arrays[i] = v if np.shape(v) == shape else np.broadcast_to(v, shape)
-    return [as_rows(v, axes) for v in arrays], _collapsed(common, axes)
+    return [_rows(v, axes) for v in arrays], _collapsed(common, axes)
+
+
+def _rows(x: Value, axes: Sequence[int]) -> Value:
+    """Return an array with some axes merged into one last axis."""
+    x = np.moveaxis(x, axes, range(-len(axes), 0))
+    others = np.ndim(x) - len(axes)
+    return np.reshape(x, (*np.shape(x)[:others], math.prod(np.shape(x)[others:])))
 
 
 def _collapsed(shape: Sequence[int], axes: Sequence[int]) -> tuple:
