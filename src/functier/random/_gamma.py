@@ -39,9 +39,7 @@ def follow(z: Value, a: Value) -> Value:
     return z
 
 
-elementwise(
-    follow, unchanged, lambda g, ans, a: g * gamma_velocity(ans, a), params="z a", zeros="each"
-)
+elementwise(follow, unchanged, lambda g, ans, a: g * gamma_velocity(ans, a), params="z a")
 
 
 # ---- NumPy's methods that are made of gamma numbers ----
