@@ -14,7 +14,7 @@ PYTHONS = "numpy._core.numeric", "numpy._core.function_base"
 """Modules of Python code whose public names are elsewhere."""
 
 SPECIAL = "scipy.special._ufuncs"
-"""The module of SciPy's ufuncs, which its public functions may wrap: see `scipy._private`."""
+"""The module of SciPy's ufuncs, for files that import no SciPy: see `scipy._private`."""
 
 PRIVATE: dict[str, str] = {
     UMATH: "a ufunc that is not public has no place in the source of a program",
