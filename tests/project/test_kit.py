@@ -9,7 +9,7 @@ import figures
 import functier
 from kit import NAMES
 
-MOST = 97
+MOST = 90
 """The most names that the kit may have; it only goes down."""
 
 

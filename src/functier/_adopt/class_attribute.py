@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
-from .._core.adopted import ADOPTED, ClassAttribute
+from .._core.adopted import ADOPTED
+from .._core.tensor import Tensor
 from .._cpython.code import Code, loads_in
 from .._cpython.frames import current_frame, globals_at
 from .._cpython.lookups import asks_for
@@ -17,6 +18,7 @@ from .._mutation.array import Array
 from .calls import type_
 
 NAME = "__class__"
+ClassAttribute: Any = type(vars(Tensor)[NAME])
 DISPATCHERS = id(vars(functools))
 """The namespace of `functools.singledispatch`, which asks for the class of an argument."""
 
@@ -49,10 +51,10 @@ def _dispatches(value: Any) -> bool:
 
 def install() -> None:
     """Have tensors answer as NumPy's objects would."""
-    ClassAttribute.__get__ = _read  # type: ignore[method-assign]
+    ClassAttribute.__get__ = _read
 
 
 def remove() -> None:
     """Have them answer as other objects."""
     if "__get__" in vars(ClassAttribute):
-        del ClassAttribute.__get__  # type: ignore[misc]
+        del ClassAttribute.__get__

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .numpy_private import SPECIAL
 from .types import Shape, Value
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
@@ -151,9 +152,6 @@ def sum_to(value: Value, shape: Shape) -> Value:
         value = total(value, axis=tuple(axes), keepdims=True)
     return np.reshape(value, shape_of(value)[extra:]) if extra > 0 else value
 
-
-SPECIAL = "scipy.special._ufuncs"
-"""The module of SciPy's ufuncs, which its public functions may wrap."""
 
 HOMES = ["numpy", SPECIAL]
 """The modules that have ufuncs under their names."""

@@ -13,6 +13,9 @@ UMATH = "numpy._core.umath"
 PYTHONS = "numpy._core.numeric", "numpy._core.function_base"
 """Modules of Python code whose public names are elsewhere."""
 
+SPECIAL = "scipy.special._ufuncs"
+"""The module of SciPy's ufuncs, which its public functions may wrap: see `scipy._private`."""
+
 PRIVATE: dict[str, str] = {
     UMATH: "a ufunc that is not public has no place in the source of a program",
     **dict.fromkeys(PYTHONS, "functions in them refuse tensors in lists"),

@@ -1,4 +1,4 @@
-"""The objects that a function reaches, and the generators of random numbers among them.
+"""The generators of random numbers that a function reaches.
 
 NOTE [draws of others]
     A draw of NumPy's generators, or of Python's, returns a plain number and asks nobody. But the
@@ -13,17 +13,16 @@ NOTE [what a function reaches]
     this is too much, all objects that exist are looked at. No code of the user's runs.
 """
 
-import functools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FunctionType, MethodType, ModuleType, TracebackType
+from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .._cpython.code import all_names_of, code_of
 from .._cpython.collector import all_containers, containers_among, parts_of
 from .._cpython.frames import Frame, code_at, outside, package_at, qualified_name_at, variables_at
-from .._cpython.functions import contents
+from .._cpython.functions import contents, defaults_of
 from .tensor import Tensor
 
 HERE = __name__.partition(".")[0]
@@ -46,31 +45,6 @@ def is_known(module: ModuleType) -> bool:
     return module.__name__.partition(".")[0] in KNOWN
 
 
-def reached_from(roots: Iterable[Any]) -> Iterator[Any]:
-    """Return some objects, and what they are made of, wrap, or close over."""
-    waiting = list(roots)
-    seen: dict[int, Any] = {}
-    while waiting:
-        x = waiting.pop()
-        if id(x) in seen:
-            continue
-        seen[id(x)] = x
-        yield x
-        if isinstance(x, FunctionType):
-            waiting += map(contents, x.__closure__ or ())
-            waiting += defaults_of(x)
-            waiting.append(getattr(x, "__wrapped__", None))
-        elif isinstance(x, functools.partial):
-            waiting += [x.func, *x.args, *x.keywords.values()]
-        elif isinstance(x, MethodType):
-            waiting += [x.__func__, x.__self__]
-        elif isinstance(x, (tuple, list)) and len(x) < 100:
-            waiting += x
-        elif callable(x) and not isinstance(x, type):
-            waiting.append(getattr(x, "__wrapped__", None))
-            waiting.append(type(x).__call__)
-
-
 def globals_of(func: FunctionType) -> list[Any]:
     """Return the globals that a user's function names, and those of its modules that it names."""
     space = func.__globals__
@@ -80,11 +54,6 @@ def globals_of(func: FunctionType) -> list[Any]:
     found = [space[name] for name in texts & space.keys()]
     modules = [x for x in found if type(x) is ModuleType and not is_known(x)]
     return found + [vars(x)[name] for x in modules for name in texts & vars(x).keys()]
-
-
-def defaults_of(func: FunctionType) -> tuple:
-    given = func.__kwdefaults__ or {}
-    return (*(func.__defaults__ or ()), *given.values())
 
 
 # ---- generators ----

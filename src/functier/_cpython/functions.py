@@ -48,6 +48,12 @@ def contents(cell: CellType) -> Any:
         return EMPTY
 
 
+def defaults_of(func: FunctionType) -> tuple:
+    """Return the defaults of the parameters of a function."""
+    given = func.__kwdefaults__ or {}
+    return (*(func.__defaults__ or ()), *given.values())
+
+
 def copy_of_function(
     func: Any, names: dict, cells: tuple | None, code: CodeType | None = None
 ) -> Any:

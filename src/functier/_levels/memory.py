@@ -160,18 +160,6 @@ def meet(x: Any, y: Any) -> bool:
         return True
 
 
-def meeting(arrays: Sequence[ndarray]) -> list[tuple[int, int]]:
-    """Return the pairs of arrays that share an element, by their places."""
-    bounds = [(*np.lib.array_utils.byte_bounds(x), i) for i, x in enumerate(arrays) if x.size]
-    found: list[tuple[int, int]] = []
-    before: list[tuple[int, int]] = []
-    for low, high, i in sorted(bounds):
-        before = [(end, k) for end, k in before if end > low]
-        found += [(min(i, k), max(i, k)) for _, k in before if meet(arrays[i], arrays[k])]
-        before.append((high, i))
-    return sorted(found)
-
-
 def show_plain(values: list[Value]) -> list[Value]:
     """Replace arrays that ask modes by plain arrays."""
     return (

@@ -19,7 +19,6 @@ from .._core.keywords import checks_keywords
 from .._core.numpy_private import SETTINGS
 from .._core.observers import EVENTS
 from .._core.pytree import check_callable, flatten, name_of_function
-from .._core.reached import reached_from
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
@@ -30,6 +29,7 @@ from .entries import Mismatch, entry_of
 from .guards import Guards, is_strict
 from .integers import WholeNumbers, asks_for_type
 from .misses import LIMIT, Misses
+from .objects import reached_from
 from .outside import Unwatched
 from .program import Program
 from .trace import record

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
-from .._core.reached import Generators, reached_from
+from .._core.reached import Generators
 from .._cpython.code import Code, file_of_code, title_of_code
 from .._cpython.collector import observers
 from .._cpython.frames import caller_of
@@ -24,6 +24,7 @@ from .._cpython.lookups import loaded_globals
 from .._cpython.profiling import Hearing, hook_of_calls
 from .._cpython.swaps import LIVE, Swaps, is_in_import, is_told, tells
 from .homes import HOME, home_of_code
+from .objects import reached_from
 from .outside import Unwatched
 from .reads import Reads
 from .rewritten import rewritten

@@ -4,7 +4,7 @@ An entry reads the leaves of dicts, lists and tuples by itself; other pytrees ar
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
@@ -15,7 +15,7 @@ from .._core.key_orders import NAMESPACE
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value
 from .._cpython.descriptors import slots_of, space_of
-from .._levels.memory import meet, meeting
+from .._levels.memory import meet
 from .arguments import Node, facts_of, is_same, node_of, opened
 from .guards import Guards
 from .program import Program
@@ -228,3 +228,15 @@ def result_of(program: Program, space: dict[str, Any]) -> str:
         space["out"] = program._out
         return "out.unflatten(list(r))"
     return text
+
+
+def meeting(arrays: Sequence[ndarray]) -> list[tuple[int, int]]:
+    """Return the pairs of arrays that share an element, by their places."""
+    bounds = [(*np.lib.array_utils.byte_bounds(x), i) for i, x in enumerate(arrays) if x.size]
+    found: list[tuple[int, int]] = []
+    before: list[tuple[int, int]] = []
+    for low, high, i in sorted(bounds):
+        before = [(end, k) for end, k in before if end > low]
+        found += [(min(i, k), max(i, k)) for _, k in before if meet(arrays[i], arrays[k])]
+        before.append((high, i))
+    return sorted(found)

@@ -4,13 +4,15 @@ import collections
 import functools
 import operator
 import types
-from types import BuiltinFunctionType, FunctionType
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from .._cpython.code import Code
 from .._cpython.descriptors import DESCRIPTORS, Slot
+from .._cpython.functions import contents, defaults_of
 from .guards import plain, slot_of
 
 ndarray = np.ndarray
@@ -84,6 +86,31 @@ def functions_in(x: Any) -> list[FunctionType]:
     if isinstance(x, (functools.cached_property, functools.partialmethod)):
         return functions_in(x.func)
     return []
+
+
+def reached_from(roots: Iterable[Any]) -> Iterator[Any]:
+    """Return some objects, and what they are made of, wrap, or close over."""
+    waiting = list(roots)
+    seen: dict[int, Any] = {}
+    while waiting:
+        x = waiting.pop()
+        if id(x) in seen:
+            continue
+        seen[id(x)] = x
+        yield x
+        if isinstance(x, FunctionType):
+            waiting += map(contents, x.__closure__ or ())
+            waiting += defaults_of(x)
+            waiting.append(getattr(x, "__wrapped__", None))
+        elif isinstance(x, functools.partial):
+            waiting += [x.func, *x.args, *x.keywords.values()]
+        elif isinstance(x, MethodType):
+            waiting += [x.__func__, x.__self__]
+        elif isinstance(x, (tuple, list)) and len(x) < 100:
+            waiting += x
+        elif callable(x) and not isinstance(x, type):
+            waiting.append(getattr(x, "__wrapped__", None))
+            waiting.append(type(x).__call__)
 
 
 def changes(x: Any, name: str) -> bool:

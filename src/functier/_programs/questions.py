@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.adopted import ADOPTED, ClassAttribute
+from .._core.adopted import ADOPTED
 from .._core.tensor import Tensor
 from .._cpython.frames import caller_of, current_frame, file_at, globals_at
 from .graph import Guard
@@ -22,6 +22,9 @@ ndarray = np.ndarray
 HERE = __name__.partition(".")[0]
 LIBRARIES = "numpy", "scipy"
 KINDS = frozenset({ndarray, bool, int, float, complex, *np.sctypeDict.values()}) - {np.object_}
+
+
+ClassAttribute: Any = type(vars(Tensor)["__class__"])
 
 
 class RecordedClass(ClassAttribute):

@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 
-from .._core.reached import reached_from
 from .._core.tensor import Tensor
 from .._cpython.code import file_of_code
 from .._cpython.descriptors import Slot
@@ -37,7 +36,7 @@ from .._cpython.swaps import globals_of_teller, original
 from .captured import gives_view, is_view
 from .guards import slot_of
 from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user, namespace_of
-from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of
+from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of, reached_from
 from .outside import Outside
 
 ndarray = np.ndarray

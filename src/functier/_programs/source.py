@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import SPECIAL, name_of
-from .._core.numpy_private import UMATH
+from .._core.numpy_facts import name_of
+from .._core.numpy_private import SPECIAL, UMATH
 from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node
 from .liveness import Liveness

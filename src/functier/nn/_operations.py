@@ -4,12 +4,12 @@ Each is declared with its rules, as a package outside declares those of its own 
 of windows are the last ones, so that batch axes need no work.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from .._core.types import Shape, Value
-from .._rules.constructors import reduction_vmap
+from .._rules.axes import normalize
 from .._rules.elementwise import softmax_share
 from ..protocol import constant, elementwise, linear, op, primitive
 
@@ -63,6 +63,17 @@ def logsumexp(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
 softmax, log_softmax = primitive(_softmax, plain=True), primitive(_log_softmax, plain=True)
 
 
+def _at_axes(func: Callable) -> Callable:
+    """Return the batching rule of a function along axes; ``axis=None`` stands for all of them."""
+
+    def rule(k: int, x: Value, axis: Axis = None, **params: bool) -> Value:
+        ndim = x.ndim - k
+        axes = tuple([i - ndim for i in normalize(axis, ndim)])  # counted from the last one
+        return func(x, axis=axes[0] if len(axes) == 1 else axes, **params)
+
+    return rule
+
+
 def _softmax_rule(g: Value, ans: Value, axis: Axis) -> Value:
     """The Jacobian is symmetric: one rule for both modes."""
     return ans * (g - np.sum(ans * g, axis=axis, keepdims=True))
@@ -74,7 +85,7 @@ for func in (softmax, log_softmax):
         func,
         "x axis",
         "x",
-        vmap=reduction_vmap(func, scalars=False),
+        vmap=_at_axes(func),
         jvp={
             "x": _softmax_rule
             if symmetric
@@ -107,7 +118,7 @@ op(
     logsumexp,
     "x axis keepdims",
     "x",
-    vmap=reduction_vmap(logsumexp),
+    vmap=_at_axes(logsumexp),
     jvp={
         "x": lambda t, ans, x, axis=None, keepdims=False: np.sum(
             softmax_share(np.exp, t, _kept(ans, np.shape(x), axis, keepdims), x),

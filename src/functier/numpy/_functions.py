@@ -20,13 +20,12 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
-from .._core.numpy_facts import is_writable
 from .._core.observers import EVENTS
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
-from .._mutation.array import Array, array_holding, array_of, is_array
+from .._mutation.array import Array, array_holding, is_array, make_writable
 from ..modes._asking import ask_through
 from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array
 from ._testing import call_with_values
@@ -134,12 +133,12 @@ def make_new_writable(result: Any, given: Any) -> Any:
         base = value.base
         while isinstance(base, ndarray) and base.base is not None:
             base = base.base
-        if not is_writable(value) or (base is not None and not isinstance(base, ndarray)):
+        if base is not None and not isinstance(base, ndarray):
             return value
         for source in sources:
             if source is value or (base is not None and np.may_share_memory(source, value)):
                 return value
-        return array_of(value)
+        return make_writable(value)
 
     return tree_map(writable, result)
 

@@ -12,7 +12,7 @@ Nested vmaps decide for their axes separately. `Generator` says which parameters
 A chunked vmap draws the same numbers on every executor, and `checkpoint` repeats them.
 """
 
-# Imports `_cpython`, `_core`, `_rules`, `_levels`, `_transforms` and `_custom`.
+# Imports `_cpython`, `_core`, `_rules`, `_levels` and `_transforms`.
 
 import copy
 import operator

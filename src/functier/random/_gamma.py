@@ -16,8 +16,9 @@ from numpy.typing import DTypeLike
 
 from .._core.errors import NoRuleError
 from .._core.numpy_facts import shape_of
+from .._core.rule import unchanged
 from .._core.types import Value
-from .._custom.decorators import custom_jvp
+from .._rules.constructors import elementwise, primitive
 from .._rules.velocities import gamma_velocity
 from .._transforms.stop_gradient import stop_gradient
 from ._sampling import (
@@ -32,16 +33,13 @@ from ._sampling import (
 )
 
 
-@custom_jvp
+@primitive
 def follow(z: Value, a: Value) -> Value:
     """Return standard gamma numbers `z`, which keep their place in that of shape `a`."""
     return z
 
 
-follow.defjvps(
-    lambda tangent, out, z, a: tangent,
-    lambda tangent, out, z, a: gamma_velocity(out, a) * tangent,
-)
+elementwise(follow, unchanged, lambda g, ans, a: g * gamma_velocity(ans, a), params="z a")
 
 
 # ---- NumPy's methods that are made of gamma numbers ----

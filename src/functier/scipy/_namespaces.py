@@ -15,10 +15,10 @@ import numpy as np
 import scipy.fft  # type: ignore[import-untyped]
 import scipy.special  # type: ignore[import-untyped]
 
-from .._core.foreign import dispatching
 from ..numpy import _namespaces as _numpy
 from ..numpy._functions import make_twin
 from ._copies import copy_class, copy_of, holds_copies, is_copied_class, plain_only, takes_copies
+from ._dispatching import dispatching
 from ._mirror import MIRROR
 
 TWINS: dict[int, Any] = {}

@@ -10,8 +10,8 @@ import scipy.ndimage as ndimage  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
-from .._core.foreign import dispatching
 from .._transforms.vmap import vmap
+from ._dispatching import dispatching
 from ._problems import has_tensor, is_plain
 from ._rules.ndimage.filters import stored
 from ._rules.ndimage.forms import axes_of, each, windows

@@ -9,8 +9,7 @@ from typing import Any
 import scipy.special  # type: ignore[import-untyped]
 
 from .._core.errors import UnsupportedError
-from .._core.numpy_facts import SPECIAL
-from .._core.numpy_private import look_up
+from .._core.numpy_private import SPECIAL, look_up
 
 COPIED = (
     "scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra",

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ..._core.foreign import dispatching
 from ..._core.table import find
 from ...protocol import Op, composite, op
+from .._dispatching import dispatching
 
 __all__ = ["declare", "declare_composite", "dispatching", "record_of"]
 
