@@ -5,7 +5,7 @@ note 18 why a room cannot do without.
 """
 
 KIT = {
-    "_chunks.streams": "record_draws stream_here",
+    "_transforms.chunks.streams": "record_draws stream_here",
     "_control.masks": "Surroundings bare narrow",
     "_core.adopted": "ADOPTED",
     "_core.agreement": "agreed examples_of",

@@ -38,13 +38,13 @@ COMMAND = ".venv/bin/python -m pytest -q -n auto"
 
 ROOMS = {
     "kernel": Room(
-        "_core _rules _levels _mutation _transforms errors protocol _registry ops __init__",
+        "_core _rules _levels _mutation _transforms errors protocol ops __init__",
         "tests/core tests/rules tests/levels tests/mutation tests/transforms",
     ),
     "the interpreter": Room("_cpython", "tests/cpython"),
     "loops and conditions": Room("_control", "tests/control"),
     "custom rules": Room("_custom overrides", "tests/custom tests/overrides"),
-    "parts of batches": Room("_chunks", "tests/chunks"),
+    "parts of batches": Room("_transforms.chunks", "tests/chunks"),
     "recording": Room("_tracing", "tests/tracing"),
     "random numbers": Room("random", "tests/random"),
     "observers": Room("debug modes testing", "tests/debug tests/modes tests/testing"),

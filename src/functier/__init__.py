@@ -94,7 +94,7 @@ if _typing.TYPE_CHECKING:
     from ._transforms.products import elementwise_grad as elementwise_grad
     from ._transforms.products import ggnvp as ggnvp
     from ._transforms.products import hvp as hvp
-    from ._registry import registry as registry
+    from ._custom.registry import registry as registry
     from ._control.scan import associative_scan as associative_scan
     from ._control.scan import map as map
     from ._control.scan import scan as scan
@@ -121,7 +121,7 @@ _NAMES = {
     "_programs.compiled": "compile",
     "_programs.program": "Program",
     "_programs.trace": "trace",
-    "_registry": "registry",
+    "_custom.registry": "registry",
     "_sparse.jacobian": "jacobian_pattern sparse_hessian sparse_jacobian",
     "_tracing.linearize": "linear_transpose linearize",
     "_transforms.functional_call": "functional_call stack_module_state",

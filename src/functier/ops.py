@@ -6,8 +6,8 @@ other names of this module begin with an underscore, so they cannot hide a names
 
 from typing import Any as _Any
 
-from ._registry import namespace as _namespace
-from ._registry import namespaces as _namespaces
+from ._custom.registry import namespace as _namespace
+from ._custom.registry import namespaces as _namespaces
 
 
 def __getattr__(name: str) -> _Any:

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._chunks import compute as _compute
-from functier._chunks import join as _join
-from functier._chunks.chunk import CHUNK, Chunk, Run
-from functier._chunks.compute import Task
 from functier._levels import level as _level
+from functier._transforms.chunks import compute as _compute
+from functier._transforms.chunks import join as _join
+from functier._transforms.chunks.chunk import CHUNK, Chunk, Run
+from functier._transforms.chunks.compute import Task
 from support import HANG, calls_of, close, equal, has_all, message, model, raises, wait_until
 
 XS = np.arange(30.0).reshape(10, 3)

@@ -34,10 +34,10 @@ class Statement:
 
     @property
     def room(self) -> str:
-        """The folder or file right in the package; SciPy's rules are a room."""
+        """The folder or file right in the package; SciPy's rules and parts of batches are rooms."""
         parts = self.module.split(".")
-        if parts[1:3] == ["scipy", "_rules"]:
-            return "scipy._rules"
+        if parts[1:3] in (["scipy", "_rules"], ["_transforms", "chunks"]):
+            return ".".join(parts[1:3])
         return parts[1] if len(parts) > 1 else "__init__"
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._chunks import streams as _streams
 from functier._control import masks as _masks
 from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
 from functier._core.root import DISABLED
@@ -25,6 +24,7 @@ from functier._levels.level import ENDED
 from functier._levels.lineage import AMBIENT
 from functier._transforms import grad as _grad
 from functier._transforms import vmap as _vmap
+from functier._transforms.chunks import streams as _streams
 from functier.debug import _leaks, _watching
 from functier.modes import _asking as _asking
 from nets.interrupts import Hits, by_signal, by_thread, interrupted, until_it_comes

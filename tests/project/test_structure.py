@@ -33,9 +33,9 @@ RULES.append(NETWORKS)
 # ---- imports go one way ----
 
 ORDER = [
-    "_cpython", "_core", "errors", "_rules", "_mutation", "_levels", "protocol", "_chunks",
+    "_cpython", "_core", "errors", "_rules", "_mutation", "_levels", "protocol",
     "_transforms", "_tracing", "_programs", "_machine", "debug",
-    "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
+    "_control", "_sparse", "modes", "overrides", "_custom", "random", "ops", "numpy",
     "_adopt", "scipy", "optim", "nn", "testing", "__init__",
 ]  # fmt: skip
 """The rooms of the package: each imports from those before it."""
@@ -106,7 +106,7 @@ def test_files_of_a_folder_import_each_other_one_way(folder):
 def test_few_private_modules_are_loose():
     loose = [p.stem for p in FILES if p.parent == PACKAGE and p.stem[0] == "_"]
 
-    assert sorted(loose) == ["__init__", "_registry"]
+    assert sorted(loose) == ["__init__"]
 
 
 @each("path", RULES, ids=name_of)
@@ -131,8 +131,14 @@ def test_rules_import_numpy_the_record_and_other_rules_only(path):
 EXTRAS = {
     ("_adopt.mathematics", "_special"): ("scipy.special", "for erf and gamma of tensors alone"),
     ("_core.table", "packages"): ("importlib.metadata", "where a function has no rule yet"),
-    ("_chunks.compute", "_bar"): ("tqdm.auto", "who wants no progress bar needs no tqdm"),
-    ("_chunks.streams", "digest"): ("hashlib", "a third of the import, for those who draw"),
+    ("_transforms.chunks.compute", "_bar"): (
+        "tqdm.auto",
+        "for those who want a progress bar",
+    ),
+    ("_transforms.chunks.streams", "digest"): (
+        "hashlib",
+        "a third of the import",
+    ),
     ("_core.reached", "generators_of"): ("random", "where it matters who draws"),
     ("_sparse.jacobian", "_scipy"): ("scipy.sparse", "who wants no sparse matrix needs no SciPy"),
     ("nn._activations", "_erf"): ("scipy.special", "gelu with approximate='tanh' needs no SciPy"),

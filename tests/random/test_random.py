@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._chunks import streams
 from functier._core import reached
 from functier._levels import spares as _spares
+from functier._transforms.chunks import streams
 from functier.random import Generator, default_rng
 from rows import each
 from support import close, equal, has_all, in_thread, message, raises

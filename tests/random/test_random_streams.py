@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._chunks.chunk import CHUNK
-from functier._chunks.streams import record_draws, replay_draws
+from functier._transforms.chunks.chunk import CHUNK
+from functier._transforms.chunks.streams import record_draws, replay_draws
 from functier.random import Generator, default_rng
 from support import HANG, equal, has_all, message
 

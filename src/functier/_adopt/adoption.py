@@ -194,6 +194,7 @@ def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     Traceback (most recent call last):
         ...
     functier.ConversionError: ...
+    >>> del sys.modules["model"], sys.modules["caller"]
     """
     if not modules:
         raise TypeError("adopt: no module was given; write functier.adopt('package.module')")

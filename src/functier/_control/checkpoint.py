@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._chunks.streams import record_draws, replay_draws
 from .._core.blocks import block
 from .._core.border import check_objects
 from .._core.errors import MutationError
@@ -34,6 +33,7 @@ from .._levels.stretch import Stretch
 from .._levels.tape import Given, Node, node_numbers
 from .._mutation.array import was_written
 from .._mutation.memory import CHOSEN, REGION, clock
+from .._transforms.chunks.streams import record_draws, replay_draws
 from .masks import AMONG, among
 
 P = ParamSpec("P")

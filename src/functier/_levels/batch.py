@@ -78,7 +78,7 @@ class BatchLevel(Level):
 
     randomness: Randomness = "error"  # the effect of a draw of `functier.random`
     axis_name: Hashable = None  # the name for collectives
-    chunk: Any = None  # the `_chunks.chunk.Chunk` that it computes, where it has a name
+    chunk: Any = None  # the `_transforms.chunks.Chunk` that it computes, where it has a name
     branches: Any = None  # the token of a call that runs groups of examples apart
 
     size: int | None

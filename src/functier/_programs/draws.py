@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._chunks.streams import stream_here
+from .._transforms.chunks.streams import stream_here
 from .graph import Graph
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .._chunks.streams import record_draws
 from .._core.ambient import AMBIENT
 from .._core.errors import LevelError, MutationError, RandomnessError
 from .._core.pytree import name_of_function
 from .._core.tensor import Tensor
+from .._transforms.chunks.streams import record_draws
 
 ndarray = np.ndarray
 

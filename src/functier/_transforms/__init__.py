@@ -1,4 +1,4 @@
 """The transforms that users call: vmap, grad, vjp, jvp, Jacobians and products.
 
-Imports `_cpython`, `_core`, `_mutation`, `_levels` and `_chunks`.
+Imports `_cpython`, `_core`, `_mutation` and `_levels`.
 """

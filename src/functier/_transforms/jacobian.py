@@ -7,9 +7,6 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from .._chunks.chunk import Chunk
-from .._chunks.compute import in_chunks
-from .._chunks.join import Join
 from .._core.ambient import AMBIENT
 from .._core.keywords import checks_keywords
 from .._core.numpy_facts import shape_of
@@ -38,6 +35,9 @@ from .arguments import (
     insert_arguments,
     resolve_argnums,
 )
+from .chunks.chunk import Chunk
+from .chunks.compute import in_chunks
+from .chunks.join import Join
 from .options import Options
 from .unit_vectors import blocks, fill_rows, only_unit, some_units, units
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .._chunks.chunk import CHUNK, Chunk, Run
 from .._core.agreement import Split
 from .._core.errors import FallbackWarning
 from .._core.pytree import describe, flatten, name_of_function, same_structure, unflatten
 from .._core.types import Function, PyTree, Value
 from .._mutation.layouts import laid_as
+from .chunks.chunk import CHUNK, Chunk, Run
 
 MANY = 8
 """From so many groups on there is a warning."""

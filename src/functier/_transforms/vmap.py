@@ -7,10 +7,6 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._chunks.chunk import Chunk
-from .._chunks.compute import check_chunking, check_count, in_chunks, pieces_of
-from .._chunks.join import Join, leaf_dims
-from .._chunks.streams import call_heard, check_unmoved, find_generators
 from .._core.keywords import checks_keywords
 from .._core.pytree import (
     check_callable,
@@ -33,6 +29,10 @@ from .._levels.life import LevelContext, run
 from .._levels.memory import fix_unmapped, separate
 from .._levels.options import UNSAID, check_escape, check_flag, check_randomness, wants_own_draws
 from .._levels.views import WRITERS
+from .chunks.chunk import Chunk
+from .chunks.compute import check_chunking, check_count, in_chunks, pieces_of
+from .chunks.join import Join, leaf_dims
+from .chunks.streams import call_heard, check_unmoved, find_generators
 from .contexts import BatchContext
 from .splitting import check_branches, in_groups, join_groups, take
 

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._chunks.chunk import CHUNK, Chunk
 from .._core.errors import NonFiniteError
 from .._core.tensor import Tensor
+from .._transforms.chunks.chunk import CHUNK, Chunk
 
 
 class Part(NamedTuple):

@@ -12,7 +12,7 @@ Nested vmaps decide for their axes separately. `Generator` says which parameters
 A chunked vmap draws the same numbers on every executor, and `checkpoint` repeats them.
 """
 
-# Imports `_cpython`, `_core`, `_rules`, `_levels`, `_chunks` and `_transforms`.
+# Imports `_cpython`, `_core`, `_rules`, `_levels` and `_transforms`.
 
 import copy
 import operator
@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._chunks.chunk import CHUNK
-from .._chunks.streams import enlist, fresh_seed, new_key, stream_in_scope, stream_of
 from .._core.errors import RandomnessError
 from .._core.peers import unknown_name
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._transforms.chunks.chunk import CHUNK
+from .._transforms.chunks.streams import enlist, fresh_seed, new_key, stream_in_scope, stream_of
 from ._gamma import MADE_OF_GAMMAS, draw_gammas
 from ._multivariate import normal_vector
 from ._orders import draw_orders, draw_vectors

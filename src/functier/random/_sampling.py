@@ -22,8 +22,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._chunks.chunk import CHUNK
-from .._chunks.streams import AFTER, following, stream_of
 from .._core.errors import MutationError, NoRuleError, RandomnessError
 from .._core.numpy_facts import shape_of, stretch
 from .._core.root import DISABLED
@@ -33,6 +31,8 @@ from .._cpython.frames import current_frame
 from .._levels.batch import BatchLevel
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, innermost_class, inward, levels_of
+from .._transforms.chunks.chunk import CHUNK
+from .._transforms.chunks.streams import AFTER, following, stream_of
 
 Size = int | Sequence[int] | None
 

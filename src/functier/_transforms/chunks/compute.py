@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import LevelError
-from .._core.tensor import Tensor
-from .._core.types import Function, PyTree, Value
-from .._cpython.frames import current_frame
-from .._levels.lineage import AMBIENT, innermost_class
+from ..._core.errors import LevelError
+from ..._core.tensor import Tensor
+from ..._core.types import Function, PyTree, Value
+from ..._cpython.frames import current_frame
+from ..._levels.lineage import AMBIENT, innermost_class
 from .chunk import CHUNK, Chunk, Run
 from .join import Join
 

@@ -27,13 +27,13 @@ from weakref import WeakSet
 
 import numpy as np
 
-from .._core.blocks import Entry, Exit, claim
-from .._core.errors import RandomnessError
-from .._core.pytree import paths
-from .._core.reached import generators_of, hears_requests, noted, of_modules, state_of
-from .._cpython.profiling import Hearing
-from .._levels.batch import BatchLevel
-from .._levels.lineage import levels_of
+from ..._core.blocks import Entry, Exit, claim
+from ..._core.errors import RandomnessError
+from ..._core.pytree import paths
+from ..._core.reached import generators_of, hears_requests, noted, of_modules, state_of
+from ..._cpython.profiling import Hearing
+from ..._levels.batch import BatchLevel
+from ..._levels.lineage import levels_of
 from .chunk import CHUNK, Chunk, Run, process
 
 CHUNKS, AFTER = 1, 0

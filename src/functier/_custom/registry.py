@@ -13,12 +13,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ._core.numpy_facts import name_of
-from ._core.table import NAMESPACES, OPS, PENDING, load
-from ._custom.custom_op import CustomOp
-from .overrides._listing import signature_of
+from .._core.numpy_facts import name_of
+from .._core.table import NAMESPACES, OPS, PENDING, load
+from ..overrides._listing import signature_of
+from .custom_op import CustomOp
 
-OWN = f"{__package__}."
+OWN = f"{__package__.rpartition('.')[0]}."
 """The beginning of the names of functions that are declared in this package."""
 
 
