@@ -211,7 +211,7 @@ def load_all():
     load()
     for module in list(PENDING):
         load(module)
-    assert ft.nn.functional  # which loads its own
+    assert ft.nn.functional and ft.random.Generator  # which load their own
 
 
 def bare(x):
