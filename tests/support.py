@@ -5,6 +5,7 @@ import re
 import sys
 import threading
 import time
+from importlib import import_module
 from types import CodeType
 from typing import Any
 
@@ -211,7 +212,9 @@ def load_all():
     load()
     for module in list(PENDING):
         load(module)
-    assert ft.nn.functional and ft.random.Generator  # which load their own
+    for name in ("exponentials", "products", "systems"):
+        import_module(f"functier.scipy._rules.sparse.{name}")
+    assert ft.nn.functional and ft.random.Generator  # these load their own, too
 
 
 def bare(x):
