@@ -401,7 +401,7 @@ def test_planted_blindness_is_found(monkeypatch, name):
             return x.expected[4]
         return real(x) - (1 if sys._getframe(1).f_code.co_name == "give_back" else own)
 
-    monkeypatch.setattr(_spares, "getrefcount", count)
+    monkeypatch.setattr(_spares, "count_references", count)
     if blind == "weak":
         monkeypatch.setattr(_spares, "_is_only_cached", lambda level: True)
     counts, hold = Verdicts("planted"), holders()[name]

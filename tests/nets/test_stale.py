@@ -145,7 +145,6 @@ FACTS = {
     "function": ("its code", "global"),
     "form": ("other shape", "closure"),
     "contents": ("as an index", "closure"),
-    "settings": ("errors that are raised", "closure"),
 }
 """The way and place of a cell for each kind of fact."""
 

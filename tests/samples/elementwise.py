@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from functier.random._gamma import follow
-
 from ._row import booleans, integers, normal, positive, row, unit
 
 F32, C = np.float32, complex
@@ -46,7 +44,6 @@ TWO = [
 
 ROWS = [
     *[row(f, normal(2, 3)) for f in REAL],
-    row(follow, positive(3), positive(3), _diff=(0,)),
     *[row(f, normal(3, dtype=F32)) for f in REAL],
     *[row(f, normal(3, dtype=C)) for f in COMPLEX],
     *[row(f, positive(2, 3)) for f in (np.log, np.log2, np.log10, np.log1p, np.sqrt)],

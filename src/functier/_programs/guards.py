@@ -24,7 +24,6 @@ from weakref import ref
 
 import numpy as np
 
-from .._core.numpy_private import SETTINGS
 from .._cpython.code import Code, takes_keywords, takes_places
 from .._cpython.descriptors import has_plain_dict
 from .._cpython.functions import EMPTY, HAS_CODE, contents, read_code
@@ -150,11 +149,6 @@ def same_code(func: types.FunctionType, code: Code) -> bool:
     return own is code or (tells(own) and original(func) is code)
 
 
-def settings() -> Any:
-    """Return the settings of `numpy.errstate`."""
-    return None if SETTINGS(None) is None else tuple(np.geterr().values())
-
-
 def is_strict() -> bool:
     """Tell if the settings of `numpy.errstate` ask for more than warnings."""
     return not {*np.geterr().values()} <= QUIET
@@ -180,7 +174,6 @@ TESTS: dict[str, str] = {
     "function": "_same_function({o}, {v})",
     "form": "({o}.shape, {o}.dtype, {o}.strides, {o}.flags.writeable) == {v}",
     "contents": "_same_contents({o}, {v})",
-    "settings": "_settings() == {v}",
 }
 """Facts that are checked by a call."""
 
@@ -194,7 +187,7 @@ class Writer:
         self.space: dict[str, Any] = {
             "same": same, "same_items": same_items, "same_pairs": same_pairs, "contents": contents,
             "same_function": same_function, "same_contents": same_contents, "slot_of": slot_of,
-            "plain": plain, "settings": settings, "same_code": same_code, "ndarray": ndarray,
+            "plain": plain, "same_code": same_code, "ndarray": ndarray,
         }  # fmt: skip
         self.space = {f"_{name}": x for name, x in self.space.items()}
         self.names: dict[int, str] = {}
@@ -210,7 +203,7 @@ class Writer:
         kind, owner, key, value, _ = fact
         if kind == "identity":
             return
-        o = "" if kind == "settings" else self.held(i, owner)
+        o = self.held(i, owner)
         d = self.dict_of(i, owner, o) if kind in ("attribute", "of class", "class") else ""
         if kind == "function" and value[1:] == ((), (), ()):
             self.unless(i, self.plain_function(i, o, key, value[0]))

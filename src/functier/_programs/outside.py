@@ -29,7 +29,6 @@ from .guards import (
     function_facts,
     is_value,
     same,
-    settings,
 )
 from .homes import HOME, is_followed, is_of_library, is_of_user
 from .objects import BARE, BOXES, CACHES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
@@ -355,7 +354,6 @@ class Outside:
         for each in self.those_of(x):
             words = f"the contents of an array {each.shape}"
             self.fact("contents", each, "", contents_of_array(each), words)
-            self.fact("settings", np.geterr, "", settings(), "the settings of numpy.errstate")
             if each.dtype.hasobject:
                 for part in each.flat:
                     self.bring(part)
