@@ -120,7 +120,8 @@ def compare(found, wanted):
 
 def test_results_without_axes(verdicts):
     counts = verdicts("results without axes", {"": "a row that has no such case"})
-    judge(counts, samples.named())
+    rows = samples.named().items()  # SciPy's splines of numbers write past their memory, and crash
+    judge(counts, {name: row for name, row in rows if not name.startswith("scipy_splines.")})
     counts.settle()
     assert counts.right > 500
 
