@@ -269,8 +269,7 @@ def use_machine(
         return [f"no machine code: {type(error).__name__}: {error}"]
     doubts = Doubts()
     if machine.run is not None:
-        run: Any
-        run, program._numpys = machine.run, program._run
+        run: Any = machine.run
         if machine.bounded:
             run = doubts.answering(
                 run, program._run,

@@ -160,9 +160,8 @@ class Compiled:
                 RuntimeWarning,
                 stacklevel=3,
             )
-        return (
-            found.finish() if found.program._numpys is None else again(entry, args, kwargs, found)
-        )
+        plain = found.program._run is found.program._replay  # no machine code
+        return found.finish() if plain else again(entry, args, kwargs, found)
 
     @property
     def _keeps(self) -> bool:

@@ -63,7 +63,6 @@ class Program:
         self._inputs = own
         self._replay = Replay(graph, name, own)
         self._run: Any = self._replay
-        self._numpys: Any = None  # what NumPy runs, where `_run` is machine code
         self.trusts = False  # see `RecordLevel`
         self.writes: list[int] = []  # the leaves whose contents are the last results
         self.outside: list[Any] = []  # links to arrays that what is written must not meet
@@ -245,9 +244,7 @@ class Program:
 
     def __getstate__(self) -> dict[str, Any]:
         self._shown("_text")
-        return {
-            name: value for name, value in vars(self).items() if name not in ("_run", "_numpys")
-        }
+        return {name: value for name, value in vars(self).items() if name != "_run"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
