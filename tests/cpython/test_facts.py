@@ -39,7 +39,7 @@ def test_the_programs_work(expected):
 
 @pytest.mark.parametrize("name", FACTS)
 def test_without_a_fact_a_result_is_right_or_refused(name, expected):
-    """In a process of its own, as functier asks for some facts when it is imported."""
+    """Run in a separate process, as functier asks for some facts when it is imported."""
     command = [sys.executable, without_facts.__file__, name]
     done = subprocess.run(command, capture_output=True, text=True)
     assert not done.returncode, done.stderr
@@ -58,7 +58,7 @@ MISSING = {
     "counts": (sys, "getrefcount", lambda value: 1),
     "profile": (sys, "setprofile", lambda hook: None),
 }
-"""What another interpreter may have instead."""
+"""The values that another interpreter may have instead."""
 
 
 @pytest.mark.parametrize("name", MISSING)

@@ -38,7 +38,7 @@ EXAMPLES = {
     "ttest_1samp": lambda test: test(PLACES, 0.0),
     "LinearOperator": lambda cls: cls((2, 2), matvec=np.copy, rmatvec=np.copy),
 }
-"""How an instance is made of a class, or the result of a function."""
+"""The way in which an instance is made of a class, or the result of a function."""
 
 
 def exists(name):

@@ -25,7 +25,7 @@ from .twins import load_twins
 NEEDED = (
     facts.callers, facts.variables, facts.names, facts.objects, facts.referents,
 )  # fmt: skip
-"""What an interpreter has to tell of code that is adopted."""
+"""The facts about an interpreter that adopted code needs."""
 
 REFUSED = ("numpy", "functier", "builtins")
 

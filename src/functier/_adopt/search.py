@@ -1,4 +1,4 @@
-"""What is known of adopted modules, and the functions and classes that run with their globals."""
+"""Records of adopted modules, and of functions and classes that run with their globals."""
 
 import functools
 import sys

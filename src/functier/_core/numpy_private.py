@@ -27,13 +27,13 @@ PRIVATE: dict[str, str] = {
     "numpy.sum._implementation": "functions that take tensors in lists are asked by their names",
     "numpy.vectorize._vectorize_call": "numpy.vectorize refuses tensors",
     "numpy.random.mtrand._rand": "draws of NumPy's own generator are not seen",
-    "numpy.random.RandomState._bit_generator": "a RandomState is no source of random numbers",
+    "numpy.random.RandomState._bit_generator": "a RandomState is not known as a generator",
 }
 """The names, and what happens in a release without one."""
 
 
 def look_up(name: str) -> Any:
-    """Return what a name stands for, or None where there is no such thing."""
+    """Return what a name stands for, or None where it does not exist."""
     module, *parts = name.split(".")
     value: Any = sys.modules[module]
     for part in parts:
@@ -45,7 +45,7 @@ NO_VALUE: Any = look_up("numpy._NoValue") or object()
 """NumPy passes it for a parameter that was left out."""
 
 ALWAYS: Any = getattr(look_up("numpy._CopyMode"), "ALWAYS", True)
-"""What `numpy.array` takes for a copy, besides True."""
+"""The value of ``copy`` besides True for which `numpy.array` copies."""
 
 CLIP: Any = look_up("numpy._core.umath.clip")
 """The ufunc behind `numpy.clip`."""

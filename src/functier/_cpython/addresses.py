@@ -14,11 +14,11 @@ from typing import Any
 from . import facts
 
 HEAD = object.__basicsize__
-"""How many bytes the head of an object has: its value begins there."""
+"""The bytes of the head of an object; its value follows."""
 TYPE = HEAD - 8
-"""Where the address of its class is."""
+"""The offset of the address of its class."""
 BYTES = bytes.__basicsize__ - 1
-"""Where the contents of bytes begin."""
+"""The offset of the contents of a bytes object."""
 
 OBJECT = ctypes.py_object
 """The type of C for objects of Python, whose references are counted."""

@@ -19,7 +19,7 @@ GENERATORS = 0x220
 
 
 class Fact:
-    """What an interpreter does that Python does not promise.
+    """A property of an interpreter that Python does not promise.
 
     Attributes
     ----------
@@ -86,8 +86,8 @@ def need(*wanted: Fact) -> None:
 @fact(
     "2.1",
     says="sys._getframe(n) is the frame of the n-th caller, and leads to its code and its globals",
-    without="messages name no line; a level is no context manager, a tensor has no len(), and no "
-    "module is adopted",
+    without="messages name no line; levels in `with` blocks, len() of tensors and adopt "
+    "are refused",
 )
 def callers() -> bool:
     frame: Any = sys._getframe(0)
@@ -186,7 +186,7 @@ def names() -> bool:
 @fact(
     "3.6",
     says="co_flags of a code object tells that it is one of a generator",
-    without="a level is no context manager",
+    without="levels in `with` blocks are refused",
 )
 def generators() -> bool:
     def generator() -> Any:

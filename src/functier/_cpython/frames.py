@@ -87,7 +87,7 @@ def qualified_name_at(frame: Frame) -> str:
 
 
 def has_variable(frame: Frame, name: str) -> bool:
-    """Tell if the function that a frame runs has a variable of its own with this name."""
+    """Tell if the function that a frame runs has a variable with this name."""
     return name in frame.f_code.co_varnames
 
 

@@ -1,4 +1,4 @@
-"""What code looks up: globals, imports and attributes, which its instructions tell."""
+"""Globals, imports and attributes that code looks up, as its instructions tell."""
 
 import dis
 import importlib.util

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from . import facts
 
 LIVE: dict[int, Any] = {}
-"""What listens to such code in each thread."""
+"""The listeners to such code, by thread."""
 
 SWAPPED: dict[int, list] = {}
 """The functions with other code: each with its own, how many traces need that, and the other."""

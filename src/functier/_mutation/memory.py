@@ -378,7 +378,7 @@ class PartView(Half, View):
 
 
 class Notes:
-    """What a level notes of the memory of its tensors; most levels have no notes.
+    """Notes of a level on the memory of its tensors; most levels have none.
 
     Where its tensors may be written to, it has `taken`: references to views, by the arrays that
     own their memory. All others may be of any level: `partners` are copies that NumPy has as views

@@ -68,7 +68,7 @@ STATES = frozenset(
 WARNINGS = frozenset(
     map(id, (warnings.simplefilter, warnings.filterwarnings, warnings.catch_warnings))
 )
-"""What decides if a warning is an error, or an entry of a list: a program drops warnings."""
+"""Functions that make warnings errors, or entries of a list. A program drops warnings."""
 
 FORM = frozenset("shape dtype ndim size itemsize nbytes strides T mT".split())
 """Attributes of an array that its form tells, or that give a view of it."""

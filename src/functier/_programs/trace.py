@@ -250,7 +250,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     function's own, and what these arrays have at the end.
     """
     func, leaves, structure, keywords, dynamic, writes, original = given
-    set_hook(None)  # what makes and flattens pytrees is no part of the function
+    set_hook(None)  # the code that makes and flattens pytrees does not belong to the function
     places = [i for i, on in enumerate(dynamic) if on]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):

@@ -1,6 +1,6 @@
 """Functions of neural networks that NumPy does not have.
 
-Each is declared with its rules, as a package outside declares those of its own functions. The axes
+Each is declared with its rules, as an outside package declares the rules of its functions. The axes
 of windows are the last ones, so that batch axes need no work.
 """
 
