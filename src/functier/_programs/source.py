@@ -13,6 +13,8 @@ from .._core.numpy_private import SPECIAL, UMATH
 from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node
 from .liveness import Liveness
+from .looping import Counting, lines_of_loop, result_of_loop, text_of_count, uses_of
+from .loops import Count, Table, every_guard, is_loop
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
 
@@ -60,28 +62,17 @@ class Source:
             self.names[node] = self.fresh(own)
         self.count = 0
         self.guards: dict[Node, list] = {}
-        for number, guard in enumerate(graph.guards):
+        for number, guard in enumerate(every_guard(graph)):
             self.guards.setdefault(guard.node, []).append((number, guard))
+        self.live: Any = None
+        self.counters: list[Counting] = []
+        self.results: dict[Node, list[str]] = {}
+        self.lists: dict[Node, str] = {}
+        self.wanted: dict[Node, str] = {}
+        self.owned = set(graph.inputs)
+        self.uses: dict[Node, int] = {}
         self.prepare()
-        lines: list[str] = []
-        settings: tuple = ()
-        for node in graph.nodes:
-            if node.func is None:
-                lines += self.checks(node)
-                continue
-            found = self.lines_of(node)
-            if node.errors and found:
-                found = self.with_errors(node.errors, found, settings)
-            if found:
-                lines += [*self.remarks(node, lines), *found]
-                settings = node.errors
-            if node in self.guards:
-                lines += self.checks(node)
-                settings = ()
-            ends = self.ends(node)
-            if ends:
-                lines.append(f"del {', '.join(ends)}")
-                settings = ()
+        lines = self.block(graph)
         shared = Sharing(graph)
         returned = [self.output(y, shared) for y in graph.outputs]
         parameters, first = self.parameters()
@@ -95,16 +86,91 @@ class Source:
         text = "\n".join(head).rstrip("\n")
         self.text = f"{text}\n\n\ndef {name}({', '.join(parameters)}):\n{body}\n"
 
+    def block(self, graph: Graph) -> list[str]:
+        """Return the lines of a graph: the program, or a step of a loop."""
+        outer = self.begin(graph)
+        lines: list[str] = []
+        settings: tuple = ()
+        for node in graph.nodes:
+            if node.func is None:
+                lines += self.checks(node)
+                continue
+            found = self.lines_of_node(node)
+            if node.errors and found:
+                found = self.with_errors(node.errors, found, settings)
+            if found:
+                lines += [*self.remarks(node, lines), *found]
+                settings = node.errors
+            if node in self.guards:
+                lines += self.checks(node)
+                settings = ()
+            if node in self.lists:
+                lines.append(f"{self.lists[node]}.append({self.names[node]})")
+                settings = ()
+            ends = self.ends(node)
+            if ends:
+                lines.append(f"del {', '.join(ends)}")
+                settings = ()
+        self.end(outer)
+        return lines
+
+    def lines_of_node(self, node: Node) -> list[str]:
+        """Give a node its name, and return its lines."""
+        if is_loop(node):
+            return lines_of_loop(self, node)
+        result = result_of_loop(self, node)
+        if result:
+            self.names[node] = result
+            self.owned.add(node)
+            return []
+        found = self.lines_of(node)
+        if len(found) > 1 and node in self.wanted:  # they may need the value whose name it takes
+            del self.wanted[node]
+            found = self.lines_of(node)
+        if found:
+            self.owned.add(node)
+        return found
+
     # ---- what `Shown` has in another way ----
 
     def prepare(self) -> None:
         """Look at the graph before the first line."""
-        self.live = Liveness(self.graph)
+
+    def begin(self, graph: Graph) -> Any:
+        """Look at a graph before its first line, and return what `end` takes."""
+        outer = self.live
+        self.live = Liveness(graph)
+        self.uses |= uses_of(graph)
+        return outer
+
+    def end(self, outer: Any) -> None:
+        """Go back to the graph around."""
+        self.live = outer
+
+    def name_of_carried(self, x: Node, after: Node) -> str:
+        """Return a name for a value that a loop carries."""
+        return self.numbered()
+
+    def name_of_list(self, x: Node) -> str:
+        """Return a name for the values of all steps of a loop."""
+        return self.numbered()
+
+    def numbered(self) -> str:
+        self.count += 1
+        return self.fresh(f"t{self.count}")
+
+    def element(self, x: Node, text: str, values: Any) -> list[str]:
+        """Give the element of a sequence its name, and return its line."""
+        self.names[x] = self.numbered()
+        return [f"{self.names[x]} = {text}"]
+
+    def sequence(self, values: Any) -> str:
+        """Return the source of a sequence of which steps take elements."""
+        return self.constant(values.values) if type(values) is Table else self.expr(values)
 
     def lines_of(self, node: Node) -> list[str]:
         """Give a node its name, and return its lines."""
-        self.count += 1
-        own = self.names[node] = self.fresh(f"t{self.count}")
+        own = self.names[node] = self.wanted.get(node) or self.numbered()
         target = self.live.targets.get(node)
         if target is None:
             return self.statement(node)
@@ -205,6 +271,8 @@ class Source:
             return self.names[value]
         if kind in (bool, int, str, type(None), bytes):
             return repr(value)
+        if kind is Count:
+            return text_of_count(value, self.counters)
         if value is Ellipsis:
             return "..."
         if kind is float or kind is complex:
@@ -305,7 +373,7 @@ class Source:
 
     def operand(self, value: Any) -> str:
         text = self.expr(value)
-        return f"({text})" if text[0] == "-" else text
+        return f"({text})" if text[0] == "-" or type(value) is Count else text
 
     def call(self, node: Node) -> str:
         parts = [self.expr(x) for x in node.args]

@@ -1,0 +1,162 @@
+"""Loops in the source of a program: a `for` statement, and lists of what its steps make."""
+
+import operator
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .graph import Graph, Node, nodes_in
+from .loops import Count, Loop, is_loop
+
+COUNTERS = "ijklmnuvw"
+"""The names of counters, from the outermost loop on."""
+
+
+class Counting(NamedTuple):
+    """A counter in the source: it is ``first + way * i`` in step `i`, and `way` is 1 or -1."""
+
+    name: str
+    first: int
+    way: int
+
+    def range_of(self, count: int) -> str:
+        """Return the source of what the counter goes through."""
+        low = self.first if self.way > 0 else self.first - count + 1
+        text = f"range({low}, {low + count})" if low else f"range({count})"
+        return text if self.way > 0 else f"reversed({text})"
+
+
+def counts_in(value: Any) -> list[Count]:
+    """Return the counts in an argument."""
+    kind = type(value)
+    if kind is Count:
+        return [value]
+    if kind is tuple or kind is list:
+        return [x for part in value for x in counts_in(part)]
+    if kind is slice:
+        return counts_in((value.start, value.stop, value.step))
+    return counts_in(tuple(value.values())) if kind is dict else []
+
+
+def counting_of(loop: Loop, name: str) -> Counting:
+    """Return a counter by which most elements have a plain index."""
+    found = Counter([read for read in loop.reads for _ in (0, 1)])
+    for node in loop.body.nodes:
+        found.update(counts_in((node.args, node.kwargs)))
+    for count, _ in found.most_common():
+        if type(count.start) is int and count.step in (1, -1):
+            return Counting(name, count.start, count.step)
+    return Counting(name, 0, 1)
+
+
+def text_of_count(count: Any, counters: list[Counting]) -> str:
+    """Return the source of a whole number that grows with counters, the innermost one last."""
+    factors, level = [], len(counters)
+    while type(count) is Count:
+        level -= 1
+        factors.append((count.step, counters[level]))
+        count = count.start
+    terms = []
+    for step, counter in factors[::-1]:
+        factor = step * counter.way
+        count -= factor * counter.first
+        if factor:
+            terms.append((factor, counter.name))
+    text = ""
+    for factor, name in sorted(terms, key=lambda term: term[0] < 0):
+        own = name if abs(factor) == 1 else f"{abs(factor)} * {name}"
+        if not text:
+            text = own if factor > 0 else f"{count} - {own}"
+            count = count if factor > 0 else 0
+        else:
+            text += f" {'+' if factor > 0 else '-'} {own}"
+    if not text:
+        return str(count)
+    return f"{text} {'+' if count > 0 else '-'} {abs(count)}" if count else text
+
+
+def lines_of_loop(source: Any, node: Node) -> list[str]:
+    """Return the lines of a loop, and give its results their names."""
+    loop: Any = node.func
+    carried, elements, rest = loop.parts()
+    first, second = len(carried), len(carried) + len(elements)
+    for x, arg in zip(rest, node.args[second:]):
+        source.names[x] = source.expr(arg)
+    lines: list[str] = []
+    for x, arg, after in zip(carried, node.args, loop.body.outputs):
+        text = source.expr(arg)
+        if type(arg) is Node and arg in source.owned and source.uses[arg] == 1:
+            source.names[x] = text
+        else:
+            source.names[x] = source.name_of_carried(x, after)
+            lines.append(f"{source.names[x]} = {text}")
+    source.owned.update(carried)
+    lists = []
+    for y in loop.body.outputs[loop.lasts :]:
+        source.lists[y] = source.name_of_list(y)
+        lists.append(source.lists[y])
+        lines.append(f"{source.lists[y]} = []")
+    counting = counting_of(loop, source.fresh(COUNTERS[len(source.counters)]))
+    source.counters.append(counting)
+    inside: list[str] = []
+    for x, arg, read in zip(elements, node.args[first:second], loop.reads):
+        index = text_of_count(read, source.counters)
+        inside += source.element(x, f"{source.sequence(arg)}[{index}]", arg)
+    for x in loop.body.inputs:
+        if x in source.lists:
+            inside.append(f"{source.lists[x]}.append({source.names[x]})")
+    for x, after in replaceable(loop):
+        source.wanted.setdefault(after, source.names[x])
+    inside += source.block(loop.body)
+    pairs = [(source.names[x], source.names[y]) for x, y in zip(carried, loop.body.outputs)]
+    pairs = [(x, y) for x, y in pairs if x != y]
+    results = [source.names[x] for x in carried]
+    changing = {x for x, _ in pairs}
+    for y in loop.body.outputs[first : loop.lasts]:
+        if y not in source.owned or source.names[y] in changing:
+            text, source.names[y] = source.names[y], source.name_of_carried(y, y)
+            inside.append(f"{source.names[y]} = {text}")
+        results.append(source.names[y])
+    if pairs:
+        inside.append(f"{', '.join([x for x, _ in pairs])} = {', '.join([y for _, y in pairs])}")
+    source.counters.pop()
+    source.results[node] = [*results, *lists]
+    lines.append(f"for {counting.name} in {counting.range_of(loop.count)}:")
+    return [*lines, *[f"    {line}" for line in inside]]
+
+
+def result_of_loop(source: Any, node: Node) -> str:
+    """Return the name of a result of a loop, or ""."""
+    if node.func is not operator.getitem or not is_loop(node.args[0]):
+        return ""
+    return source.results[node.args[0]][node.args[1]]
+
+
+def replaceable(loop: Loop) -> Iterator[tuple[Node, Node]]:
+    """Return what a loop carries and its next values, where these may have the name of the former:
+    nobody takes it later in the step.
+    """
+    latest: dict[Node, int] = {}
+    for node in loop.body.nodes:
+        for parent in node.parents():
+            # The text of a view may stand further below.
+            latest[parent] = len(loop.body.nodes) if node.func is np.transpose else node.number
+    outputs = {*loop.body.outputs}
+    for before, after in zip(loop.parts()[0], loop.body.outputs):
+        if after.func is not None and before not in outputs:
+            if latest.get(before, -1) <= after.number:
+                yield before, after
+
+
+def uses_of(graph: Graph) -> dict[Node, int]:
+    """Return how often a value is used."""
+    found: dict[Node, int] = {}
+    for node in graph.nodes:
+        for parent in node.parents():
+            found[parent] = found.get(parent, 0) + 1
+    for node in nodes_in(graph.outputs):
+        found[node] = found.get(node, 0) + 2
+    return found
+
