@@ -37,7 +37,7 @@ from pathlib import Path
 from sources import Package, count, is_document, parsed, room, statements, tree_of
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = {"_programs", "_machine", "_sparse", "numpy", "_adopt", "scipy", "optim", "nn"}
+ROOMS = {"_programs", "_sparse", "numpy", "_adopt", "scipy", "optim", "nn"}
 """The rooms outside of the kernel: they use it by what is public, and by the kit of `kit`."""
 
 PARTS = {"_value": {"._value"}, "_extra": {"._extra"}}

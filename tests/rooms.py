@@ -49,7 +49,7 @@ ROOMS = {
     "random numbers": Room("random", "tests/random"),
     "observers": Room("debug modes testing", "tests/debug tests/modes tests/testing"),
     "programs": Room("_programs", "tests/programs"),
-    "machine code": Room("_machine", "tests/machine"),
+    "machine code": Room("_programs.machine", "tests/machine"),
     "arrays": Room("numpy", "tests/numpy_twins tests/array_api"),
     "adopted code": Room("_adopt", "tests/adopt"),
     "SciPy": Room("scipy", "tests/scipy_twins"),

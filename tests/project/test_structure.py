@@ -34,49 +34,40 @@ RULES.append(NETWORKS)
 
 ORDER = [
     "_cpython", "_core", "errors", "_rules", "_mutation", "_levels", "protocol",
-    "_transforms", "_tracing", "_programs", "_machine", "debug",
-    "_control", "_sparse", "modes", "overrides", "_custom", "random", "ops", "numpy",
+    "_transforms.chunks", "_transforms", "_tracing",
+    "_programs",
+    "_programs.machine.compiler", "_programs.machine.text", "_programs.machine.elementary",
+    "_programs.machine.loops", "_programs.machine.linalg", "_programs.machine.lowering",
+    "_programs.machine.parts", "_programs.machine.calls", "_programs.machine",
+    "debug", "_control", "_sparse", "modes", "overrides", "_custom", "random", "ops", "numpy",
     "_adopt", "scipy", "optim", "nn", "testing", "__init__",
 ]  # fmt: skip
-"""The rooms of the package: each imports from those before it."""
+"""The rooms of the package, those inside others too: each imports from those before it."""
 
-FOLDERS = sorted({path.parent for path in FILES if path.parent.parent == PACKAGE})
+ROOMS = [PACKAGE.joinpath(*name.split(".")) for name in ORDER]
+ROOMS = [folder for folder in ROOMS if folder.is_dir()]
+
+
+def room_of(module):
+    """The innermost room that a module is in."""
+    inside = module.removeprefix("functier").removeprefix(".") or "__init__"
+    return max([name for name in ORDER if f"{inside}.".startswith(f"{name}.")], key=len)
+
+
+def rooms_in(modules):
+    return {room_of(module) for module in modules if module.startswith("functier")}
+
+
+def below(folder):
+    return [path for path in FILES if folder in path.parents]
 
 
 @pytest.mark.parametrize("name", ORDER)
 def test_rooms_import_those_before(name):
-    assert SOURCES.imported_rooms(name) <= set(ORDER[: ORDER.index(name)])
+    own = [path for path in FILES if room_of(f"functier.{name_of(path)}") == name]
 
-
-SUBROOMS = {
-    "_machine": [
-        "compiler", "text", "elementary", "loops", "linalg", "lowering", "parts", "calls",
-    ],
-}  # fmt: skip
-"""The folders of a room, of which each imports from those before it."""
-
-
-def test_subrooms_are_all_folders():
-    for name, order in SUBROOMS.items():
-        found = {p.parent.name for p in FILES if p.parent.parent == PACKAGE / name}
-        assert found == set(order)
-
-
-@pytest.mark.parametrize(("name", "own"), [(k, x) for k, order in SUBROOMS.items() for x in order])
-def test_subrooms_import_those_before(name, own):
-    folder = PACKAGE / name / own
-    inside, found = f"functier.{name}.", set()
-    for module in [m for path in FILES if folder in path.parents for m in imports(path)]:
-        if module.startswith(inside):
-            found.add(module.removeprefix(inside).partition(".")[0])
-        elif module.startswith("functier."):
-            found.add(room(module))
-    found.discard(own)
-    order = SUBROOMS[name]
-    stated = re.search(r"^Imports (.*?)\.$", (folder / "__init__.py").read_text(), re.MULTILINE)
-
-    assert found <= {*ORDER[: ORDER.index(name)], *order[: order.index(own)]}
-    assert set(re.findall("`(.*?)`", stated[1])) == found
+    assert own
+    assert rooms_in(m for p in own for m in imports(p)) <= set(ORDER[: ORDER.index(name) + 1])
 
 
 @each("path", FILES, ids=name_of)
@@ -84,21 +75,28 @@ def test_every_file_is_in_a_room(path):
     assert room(f"functier.{name_of(path)}") in ORDER
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
-def test_folders_state_what_they_import(folder):
-    """A private folder does in its docstring, a public one in a comment below it."""
-    text = (folder / "__init__.py").read_text()
+@pytest.mark.parametrize("folder", ROOMS, ids=name_of)
+def test_rooms_state_what_they_import(folder):
+    """A private folder does in its docstring, a public one in a comment below it.
+
+    It names those that are in the same folder, or else in that of the package.
+    """
+    text, name = (folder / "__init__.py").read_text(), name_of(folder)
     stated = re.search(r"^(?:# )?Imports (.*?)\.$", text, re.M | re.S)
+    modules = {m for path in below(folder) for m in imports(path)}
+    found = rooms_in(m for m in modules if not f"{m}.".startswith(f"functier.{name}."))
+    beside = f"{name.rpartition('.')[0]}."
 
-    assert set(re.findall("`(.*?)`", stated[1])) == SOURCES.imported_rooms(folder.name)
+    names = {other.removeprefix(beside).partition(".")[0] for other in found}
+    assert set(re.findall("`(.*?)`", stated[1])) == names
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
-def test_files_of_a_folder_import_each_other_one_way(folder):
+@pytest.mark.parametrize("folder", ROOMS, ids=name_of)
+def test_files_of_a_room_import_each_other_one_way(folder):
     graph = {}
-    for path in [path for path in FILES if folder in path.parents]:
+    for path in below(folder):
         name = f"functier.{name_of(path)}".removesuffix(".__init__")
-        graph[name] = {m for m in imports(path) if m.startswith(f"functier.{folder.name}.")}
+        graph[name] = {m for m in imports(path) if m.startswith(f"functier.{name_of(folder)}.")}
 
     assert list(graphlib.TopologicalSorter(graph).static_order())  # raises at a circle
 
@@ -179,7 +177,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
         ("_core.table", "later"),
         ("__init__", "__getattr__"),
         ("_programs.compiled", "machine_of"),
-        ("_machine.elementary.__init__", "rule_of"),
+        ("_programs.machine.elementary.__init__", "rule_of"),
         ("_adopt.adoption", "_module_of"),
         ("_adopt.twins", "load_module"),
         ("overrides.__init__", "get_function"),
@@ -506,7 +504,7 @@ SAYS_MORE = {
     "_levels.operands": "those that take lists in lists",
     "_programs.passes": "calls that give their argument",
     "_programs.recorder": "those whose operands tell how many elements there are",
-    "_machine.lowering.views": "the views that machine code writes itself",
+    "_programs.machine.lowering.views": "the views that machine code writes itself",
     "_mutation.out": "those whose views cannot be written to",
 }
 """Files with a table of functions that give views, and what it says besides."""
@@ -571,7 +569,7 @@ PUBLIC = {
 
 
 def test_public_names():
-    modules = {p.stem for p in FILES if p.parent == PACKAGE} | {f.name for f in FOLDERS}
+    modules = {p.stem for p in FILES if p.parent == PACKAGE} | {f.name for f in ROOMS}
 
     assert {n for n in dir(ft) if not n.startswith("_")} - modules == PUBLIC
 

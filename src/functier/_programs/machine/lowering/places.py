@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._programs.graph import Node, nodes_in
-from ..._rules import indexing as _indexing
+from ...._rules import indexing as _indexing
+from ...graph import Node, nodes_in
 from .nodes import Lowering, dtype_of, is_array, rule
 from .products import shape_in
 from .steps import Literal, Ref, Step, Unknown

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._core.numpy_private import CLIP
+from ...._core.numpy_private import CLIP
 from ..text.emitter import BOOL
 from .table import ELEMENTWISE, elementwise
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.numpy_private import SPECIAL
+from ...._core.numpy_private import SPECIAL
 from .coefficients import ERF, ERFC, INVERSE_SQRT2
 from .exponentials import exp, exp_pair, scaled
 from .logarithms import combined, log, log1p, log_of_pair

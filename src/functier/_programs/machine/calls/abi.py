@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.numpy_private import ARRAY_API
-from ..._cpython.addresses import (
+from ...._core.numpy_private import ARRAY_API
+from ...._cpython.addresses import (
     HEAD,
     OBJECT,
     TYPE,

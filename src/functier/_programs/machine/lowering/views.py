@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._programs.graph import Node
+from ...graph import Node
 from .nodes import Lowering, rule
 from .steps import Literal, Ref, Unknown, squeezed
 

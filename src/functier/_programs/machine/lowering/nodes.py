@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.numpy_facts import UFUNC_OF
-from ..._programs.graph import Form, Node
-from ..._programs.passes import uniform
+from ...._core.numpy_facts import UFUNC_OF
+from ...graph import Form, Node
+from ...passes import uniform
 from ..elementary import knows, rule_of
 from .steps import Buffer, Literal, Part, Place, Ref, Step, Unknown
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._programs.graph import Form, Node
+from ...graph import Form, Node
 from ..elementary import knows
 from ..loops.sums import identity
 from .nodes import BOOL, Lowering, dtype_of, rule

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._programs.graph import Form, Graph, Guard, Node, nodes_in, replace
-from ..._programs.sharing import gives_view
-from ..._programs.stores import READS, memory_of
+from ...graph import Form, Graph, Guard, Node, nodes_in, replace
+from ...sharing import gives_view
+from ...stores import READS, memory_of
 from ..lowering.exact import exact
 from ..lowering.nodes import Lowering
 from ..lowering.steps import Literal, Ref, Step, Unknown, strides_out

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.numpy_facts import UFUNC_OF
-from ..._programs.graph import Form, Graph, Guard, Node
-from ..._programs.sharing import gives_view
+from ...._core.numpy_facts import UFUNC_OF
+from ...graph import Form, Graph, Guard, Node
+from ...sharing import gives_view
 from .exactness import is_exact
 
 EPS = float(np.finfo(float).eps)

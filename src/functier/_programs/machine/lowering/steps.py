@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._programs.graph import Form
+from ...graph import Form
 from ..loops.nests import Literal
 from ..text.operands import packed_strides
 

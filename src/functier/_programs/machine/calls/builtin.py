@@ -14,8 +14,8 @@ NOTE [what a builtin keeps]
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._cpython.addresses import builtin_at
-from ..._programs.entries import Mismatch
+from ...._cpython.addresses import builtin_at
+from ...entries import Mismatch
 from ..compiler import engine
 from . import abi, pool, threads
 from .wrapper import ENTRY, Signature, Wrapper

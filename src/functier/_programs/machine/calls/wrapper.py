@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._programs.graph import Form
+from ...graph import Form
 from . import abi, pool
 
 ndarray = np.ndarray

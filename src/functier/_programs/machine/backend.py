@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._programs.entries import Mismatch
-from .._programs.graph import Form, Graph
-from .._programs.program import Program
-from .._programs.replays import Changed, Replay
+from ..entries import Mismatch
+from ..graph import Form, Graph
+from ..program import Program
+from ..replays import Changed, Replay
 from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._programs.graph import Form, Node
+from ...graph import Form, Node
 from ..linalg import inner
 from ..loops.sums import NOTHING
 from .nodes import Lowering, rule

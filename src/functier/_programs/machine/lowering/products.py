@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._programs.graph import Node
+from ...graph import Node
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
 from ..linalg.products import contract
 from ..loops.nests import Literal

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._programs.graph import Node
+from ...graph import Node
 from ..linalg.factors import Factors, factorize
 from ..linalg.lapack import LARGEST, cholesky, determinant, slogdet
 from ..linalg.substitution import solve

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._mutation.layouts import may_meet
-from ..._programs import stores
-from ..._programs.graph import Node
+from ...._mutation.layouts import may_meet
+from ... import stores
+from ...graph import Node
 from .nodes import DTYPES, Lowering, dtype_of, rule
 from .places import Pattern, gather, indices_of, spaced
 from .products import shape_in

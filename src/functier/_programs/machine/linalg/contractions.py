@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._programs.graph import Node
+from ...graph import Node
 from ..text.operands import Operand
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.numpy_facts import UFUNC_OF, name_of
-from ..._programs import stores
-from ..._programs.graph import Form, Graph, Node
-from ..._programs.sharing import gives_view
-from ..._rules import indexing
+from ...._core.numpy_facts import UFUNC_OF, name_of
+from ...._rules import indexing
+from ... import stores
+from ...graph import Form, Graph, Node
+from ...sharing import gives_view
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
 from ..lowering.nodes import power
