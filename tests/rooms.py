@@ -45,7 +45,7 @@ ROOMS = {
     "loops and conditions": Room("_control", "tests/control"),
     "custom rules": Room("_custom overrides", "tests/custom tests/overrides"),
     "parts of batches": Room("_transforms.chunks", "tests/chunks"),
-    "recording": Room("_tracing", "tests/tracing"),
+    "recording": Room("_transforms.tracing", "tests/tracing"),
     "random numbers": Room("random", "tests/random"),
     "observers": Room("debug modes testing", "tests/debug tests/modes tests/testing"),
     "programs": Room("_programs", "tests/programs"),
@@ -54,7 +54,7 @@ ROOMS = {
     "adopted code": Room("_adopt", "tests/adopt"),
     "SciPy": Room("scipy", "tests/scipy_twins"),
     "networks": Room("nn optim", "tests/nn tests/optim tests/peers"),
-    "sparse Jacobians": Room("_sparse", "tests/sparse_jacobians"),
+    "sparse Jacobians": Room("_transforms.sparse", "tests/sparse_jacobians"),
     "documents and structure": Room("", "tests/project"),
 }
 

@@ -20,7 +20,7 @@ from functier._levels.ended import EndedLevel
 from functier._levels.level import Level
 from functier._levels.states import resume
 from rows import each
-from sources import Package, count, room, tree_of
+from sources import Package, count, is_in, room, tree_of
 
 PACKAGE = Path(ft.__file__).parent
 SOURCES = Package(PACKAGE)
@@ -34,12 +34,12 @@ RULES.append(NETWORKS)
 
 ORDER = [
     "_cpython", "_core", "errors", "_rules", "_mutation", "_levels", "protocol",
-    "_transforms.chunks", "_transforms", "_tracing",
+    "_transforms.chunks", "_transforms", "_transforms.tracing", "_transforms.sparse",
     "_programs",
     "_programs.machine.compiler", "_programs.machine.text", "_programs.machine.elementary",
     "_programs.machine.loops", "_programs.machine.linalg", "_programs.machine.lowering",
     "_programs.machine.parts", "_programs.machine.calls", "_programs.machine",
-    "debug", "_control", "_sparse", "modes", "overrides", "_custom", "random", "ops", "numpy",
+    "debug", "_control", "modes", "overrides", "_custom", "random", "ops", "numpy",
     "_adopt", "scipy", "optim", "nn", "testing", "__init__",
 ]  # fmt: skip
 """The rooms of the package, those inside others too: each imports from those before it."""
@@ -50,8 +50,7 @@ ROOMS = [folder for folder in ROOMS if folder.is_dir()]
 
 def room_of(module):
     """The innermost room that a module is in."""
-    inside = module.removeprefix("functier").removeprefix(".") or "__init__"
-    return max([name for name in ORDER if f"{inside}.".startswith(f"{name}.")], key=len)
+    return max([name for name in ORDER if is_in(module, name)], key=len, default="__init__")
 
 
 def rooms_in(modules):
@@ -84,7 +83,7 @@ def test_rooms_state_what_they_import(folder):
     text, name = (folder / "__init__.py").read_text(), name_of(folder)
     stated = re.search(r"^(?:# )?Imports (.*?)\.$", text, re.M | re.S)
     modules = {m for path in below(folder) for m in imports(path)}
-    found = rooms_in(m for m in modules if not f"{m}.".startswith(f"functier.{name}."))
+    found = rooms_in(m for m in modules if not is_in(m, name))
     beside = f"{name.rpartition('.')[0]}."
 
     names = {other.removeprefix(beside).partition(".")[0] for other in found}
@@ -96,7 +95,7 @@ def test_files_of_a_room_import_each_other_one_way(folder):
     graph = {}
     for path in below(folder):
         name = f"functier.{name_of(path)}".removesuffix(".__init__")
-        graph[name] = {m for m in imports(path) if m.startswith(f"functier.{name_of(folder)}.")}
+        graph[name] = {m for m in imports(path) if is_in(m, name_of(folder))}
 
     assert list(graphlib.TopologicalSorter(graph).static_order())  # raises at a circle
 
@@ -138,7 +137,10 @@ EXTRAS = {
         "a third of the import",
     ),
     ("_core.reached", "generators_of"): ("random", "where it matters who draws"),
-    ("_sparse.jacobian", "_scipy"): ("scipy.sparse", "who wants no sparse matrix needs no SciPy"),
+    ("_transforms.sparse.jacobian", "_scipy"): (
+        "scipy.sparse",
+        "who wants no sparse matrix needs no SciPy",
+    ),
     ("nn._activations", "_erf"): ("scipy.special", "gelu with approximate='tanh' needs no SciPy"),
 }
 """(file, function): what it imports when it is called, and why."""
@@ -389,7 +391,12 @@ LADDERS = {"_levels.states"}
 
 def classes_of_levels():
     """The names of all classes of level objects, those of mixins included."""
-    for name in ("debug._watching", "_tracing.level", "_programs.recorder", "modes._asking"):
+    for name in (
+        "debug._watching",
+        "_transforms.tracing.level",
+        "_programs.recorder",
+        "modes._asking",
+    ):
         importlib.import_module(f"functier.{name}")
     found, waiting = {"RootLevel"}, [Level]
     while waiting:

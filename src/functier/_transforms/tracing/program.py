@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.root import DISABLED
-from .._levels.copies import Copies
-from .._transforms.stop_gradient import without_derivatives
+from ..._core.root import DISABLED
+from ..._levels.copies import Copies
+from ..stop_gradient import without_derivatives
 
 ndarray = np.ndarray
 Step = tuple[Any, ...]

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from .._core.errors import ConversionError
-from .._core.tensor import Tensor
-from .._transforms.points import Point, Settings
+from ..._core.errors import ConversionError
+from ..._core.tensor import Tensor
+from ..points import Point, Settings
 from .colouring import Pattern
 
 WRITE_DENSE = (

@@ -6,13 +6,13 @@ from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import shape_of
-from .._core.pytree import flatten, is_value
-from .._core.tracebacks import leave
-from .._cpython.frames import current_frame
-from .._transforms.grad import grad
-from .._transforms.points import Settings
+from ..._core.keywords import checks_keywords
+from ..._core.numpy_facts import shape_of
+from ..._core.pytree import flatten, is_value
+from ..._core.tracebacks import leave
+from ..._cpython.frames import current_frame
+from ..grad import grad
+from ..points import Settings
 from .colouring import Plan, pattern_of
 from .points import PatternPoint, refuse_tensor
 from .probing import entries, settle
