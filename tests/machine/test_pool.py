@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine.calls import pool, threads
+from functier._programs.machine.calls import pool, threads
 from hand_parts import make, refuse
 
 

@@ -341,10 +341,10 @@ def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
 def machine_of(program: Program, graph: Any, fastmath: bool, threads: int) -> list[Any]:
     """Let a program with this graph run as machine code; return what is to say about it.
 
-    The room of that imports this one.
+    The files of that import this one.
     """
     try:
-        backend: Any = importlib.import_module("functier._machine.backend")
+        backend: Any = importlib.import_module("functier._programs.machine.backend")
     except Exception as error:  # llvmlite is found, and cannot be loaded
         return [f"no machine code: {type(error).__name__}: {error}"]
     return backend.use_machine(program, graph, fastmath, threads)

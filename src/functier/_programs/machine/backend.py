@@ -1,0 +1,321 @@
+"""The backend of machine code: a program whose known parts are builtins of compiled code."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..entries import Mismatch
+from ..graph import Form, Graph
+from ..program import Program
+from ..replays import Changed, Replay
+from .calls import builtin
+from .compiler import engine
+from .linalg import blas, inner
+from .lowering import effects, places, products, reductions, systems, views
+from .lowering.steps import Place, strides_out
+from .parts.arena import laid_out
+from .parts.bounds import doubted
+from .parts.division import Division, Stage
+from .parts.fusion import Call, calls_of
+from .text.emitter import ATTRIBUTES
+
+__all__ = ["MachineProgram", "use_machine"]
+
+REGISTERED = effects, products, places, reductions, systems, views
+"""The modules whose import fills the table of rules."""
+
+MANY = 128
+"""A part of more calls than these is several functions."""
+
+ROW = 3
+"""After so many doubts in a row answers are NumPy's."""
+
+LONG = 1 << 15
+"""From so many elements on other threads of Python run meanwhile."""
+
+
+class Text:
+    """The text of a part.
+
+    Attributes
+    ----------
+    text : str
+    arena : int
+        The bytes of memory that it needs.
+    symbols : dict of str to int
+        The addresses of the constants.
+    """
+
+    def __init__(self, part: Stage, inputs: list, contract: bool, threads: int = 1):
+        self.part = part
+        self.calls = calls_of(part, part.writers, engine.vector_bytes(), contract, threads)
+        self.arena = laid_out(self.calls)
+        numbers = {node: i for i, node in enumerate(inputs)}
+        self.inputs = {i: numbers.get(node) for i, node in enumerate(part.inputs)}
+        self.symbols = {
+            f"constant{i}": array.__array_interface__["data"][0]
+            for i, array in enumerate(part.constants)
+        }
+        self.text = self.written(len(inputs))
+
+    def pointer(self, place: Place, lines: list[str], known: dict[Any, str]) -> str:
+        """Return the name of the pointer to a place."""
+        buffer, offset, _ = place
+        key = id(buffer), offset
+        found = known.get(key)
+        if found is None:
+            far = offset
+            if buffer.kind == "arena":
+                base, far = "%arena", offset + buffer.offset
+            elif buffer.kind == "constant":
+                base = f"@constant{buffer.index}"
+            elif buffer.kind == "input":
+                base = f"%in{self.inputs[buffer.index]}"
+            else:
+                base = f"%out{buffer.index}"
+            found = base
+            if far:
+                found = f"%x{len(known)}"
+                lines.append(f"  {found} = getelementptr i8, ptr {base}, i64 {far}")
+            known[key] = found
+        return found
+
+    def written(self, count: int) -> str:
+        """Return the module: the routines, and the functions that call them in order."""
+        texts: dict[str, str] = {}
+        for call in self.calls:
+            for name, text in call.kernel.texts.items():
+                if texts.setdefault(name.lstrip("@"), text) != text:  # LLVM crashes at some
+                    raise ValueError(f"there are two texts for {name}")
+        given = [f"ptr %in{i}" for i in range(count)]
+        given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
+        parameters = ", ".join(given)
+        head = [f"@{name} = external global i8" for name in self.symbols]
+        if len(self.calls) <= MANY:
+            main = f"define i32 @part({parameters}) {self.body(self.calls)}"
+            return "\n".join([*head, *texts.values(), main])
+        # The time for one function of many calls grows faster than their number.
+        pieces, lines = [], []
+        for n, start in enumerate(range(0, len(self.calls), MANY)):
+            body = self.body(self.calls[start : start + MANY])
+            pieces.append(f"define internal i32 @piece{n}({parameters}) noinline {body}")
+            lines.append(f"  %s{n} = call i32 @piece{n}({parameters})")
+            lines.append(f"  %bad{n} = icmp ne i32 %s{n}, 0")
+            lines.append(f"  br i1 %bad{n}, label %refused, label %next{n}")
+            lines.append(f"next{n}:")
+        lines += ["  ret i32 0", "refused:", "  ret i32 1"]
+        main = "\n".join([f"define i32 @part({parameters}) {ATTRIBUTES} {{", *lines, "}"])
+        return "\n".join([*head, *texts.values(), *pieces, main])
+
+    def body(self, calls: list[Call]) -> str:
+        """Return the body of a function that makes some calls."""
+        lines: list[str] = []
+        known: dict[Any, str] = {}
+        for number, call in enumerate(calls):
+            given = [self.pointer(place, lines, known) for place in call.places]
+            scratch = "null"
+            if call.scratch is not None:
+                scratch = self.pointer(Place(call.scratch, 0, ()), lines, known)
+            text = call.kernel.call(given, scratch)
+            if call.kernel.status:
+                lines.append(f"  %s{number} = {text}")
+                lines.append(f"  %bad{number} = icmp ne i32 %s{number}, 0")
+                lines.append(f"  br i1 %bad{number}, label %refused, label %next{number}")
+                lines.append(f"next{number}:")
+            else:
+                lines.append(f"  {text}")
+        lines.append("  ret i32 0")
+        if any([call.kernel.status for call in calls]):
+            lines += ["refused:", "  ret i32 1"]
+        return "\n".join([f"{ATTRIBUTES} {{", *lines, "}"])
+
+    def is_long(self) -> bool:
+        sizes = [place.buffer.size for call in self.calls for place in call.places]
+        return max(sizes, default=0) >= 8 * LONG
+
+
+class Fallback:
+    """A part as NumPy calls, for calls that the machine does not serve."""
+
+    def __init__(self, part: Stage):
+        self.part = part
+        self.run: Callable | None = None
+        self.calls = 0
+
+    def __call__(self, *args: Any) -> Any:
+        self.calls += 1
+        if self.run is None:
+            own = [f"x{i}" for i in range(len(args))]
+            self.run = Replay(self.part.program(), "part", own).function
+        with np.errstate(all="ignore"):
+            return self.run(*args)
+
+    def __str__(self) -> str:
+        """Return what `explain` says of the part, if there is something."""
+        return f"a part has run as NumPy calls in {self.calls} calls" if self.calls else ""
+
+
+def function_of(
+    part: Stage, inputs: list, direct: bool, contract: bool, threads: int
+) -> tuple[Any, Fallback]:
+    """Return the builtin of a part, and what runs instead."""
+    text = Text(part, inputs, contract, threads)
+    forms = [form_in(part, node) for node in inputs]
+    signature = builtin.Signature(
+        tuple(forms), tuple([output.form for output in part.outputs]), text.arena, text.is_long()
+    )
+    fallback = Fallback(part)
+    symbols = {**blas.addresses(), **inner.addresses(), **text.symbols}
+    found = builtin.make_builtin(text.text, signature, fallback, symbols)
+    if direct:
+        return found, fallback
+
+    def guarded(*args: Any) -> Any:
+        try:
+            return found(*args)
+        except Mismatch:  # NumPy has given another layout
+            return fallback(*args)
+
+    return guarded, fallback
+
+
+def form_in(part: Stage, node: Any) -> Form:
+    """Return the form of an input of a part."""
+    form = node.form
+    if part.division.is_inside(node) and form.kind is np.ndarray:
+        return form._replace(strides=strides_out(form))
+    return form
+
+
+class MachineProgram:
+    """A program with compiled parts: `run` is a function of its inputs.
+
+    Attributes
+    ----------
+    parts : int
+        The number of compiled parts.
+    direct : bool
+        Tell if the program is one builtin.
+    bounded : bool
+        Tell if it ends where an answer is in doubt.
+    reasons : list of str
+        The calls that stay NumPy's, and why.
+    fallbacks : list of Fallback
+        For each part.
+    """
+
+    def __init__(
+        self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
+    ):
+        division = Division(graph, contract)
+        bounded = doubted(graph, contract) if division.rounded and trusts else None
+        self.bounded = bounded is not None
+        if bounded is not None:
+            graph, division = bounded, Division(bounded, contract, True)
+        self.reasons = [
+            f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
+            for node in graph.nodes
+            if node in division.outside
+            and node in division.reasons
+            and node.func is not operator.getitem
+        ]
+        parts = [part for part in division.stages.values() if part.outputs]
+        self.parts = len(parts)
+        self.run: Callable | None = None
+        self.fallbacks: list[Fallback] = []
+        direct = division.direct()
+        self.direct = direct is not None
+        if direct is not None:
+            direct.taken = list(graph.inputs)
+            self.run, fallback = function_of(direct, graph.inputs, True, contract, threads)
+            self.fallbacks = [fallback]
+        elif parts:
+            made = {}
+            for part in parts:
+                made[part], fallback = function_of(part, part.taken, False, contract, threads)
+                self.fallbacks.append(fallback)
+            rest = division.rest()
+            for node in rest.nodes:
+                if type(node.func) is Stage:
+                    node.func = made[node.func]
+            own = [f"x{i}" for i in range(len(rest.inputs))]
+            self.run = Replay(rest, "program", own).function
+
+
+def unsuitable() -> str:
+    """Return why this process or processor has no machine code that pays; else nothing."""
+    triple, _, features = engine.host()
+    if triple.startswith(("x86_64", "i686")) and "+fma" not in features:
+        return "the processor has no fused multiply-add"
+    return builtin.supported()
+
+
+def use_machine(
+    program: Program, graph: Graph, contract: bool = False, threads: int = 1
+) -> list[Any]:
+    """Let a program with this graph run its known parts as machine code.
+
+    Return texts, or what has one: how many there are, why the other parts are NumPy calls, and
+    how often a part did not serve.
+    """
+    missing = unsuitable()
+    if missing:
+        return [f"no machine code: {missing}"]
+    try:
+        machine = MachineProgram(graph, program.name, contract, threads)
+    except Exception as error:  # NumPy's program is there
+        return [f"no machine code: {type(error).__name__}: {error}"]
+    doubts = Doubts()
+    if machine.run is not None:
+        run: Any = machine.run
+        if machine.bounded:
+            run = doubts.answering(
+                run, program._run,
+                lambda: MachineProgram(graph, program.name, contract, threads, False).run,
+            )  # fmt: skip
+        program._run = run
+        program._checks = not machine.direct
+    whole = ", the whole program" if machine.direct else ""
+    return [
+        f"compiled parts: {machine.parts}{whole}",
+        *[f"NumPy's: {text}" for text in machine.reasons],
+        *machine.fallbacks,
+        doubts,
+    ]
+
+
+class Doubts:
+    """The calls of a program whose answers were in doubt, which NumPy's program has served.
+
+    After `ROW` of them in a row it is compiled again: NumPy computes then what answers depend on.
+    """
+
+    def __init__(self) -> None:
+        self.calls = self.row = 0
+
+    def answering(self, run: Callable, other: Callable, remake: Callable) -> Callable:
+        """Return a function that runs `other` where `run` ends, and later what `remake` gives."""
+
+        def both(*args: Any) -> Any:
+            nonlocal run
+            try:
+                found = run(*args)
+            except Changed:
+                if self.row == ROW:
+                    raise
+                found = other(*args)
+                self.calls, self.row = self.calls + 1, self.row + 1
+                if self.row == ROW:
+                    run = remake() or other
+                return found
+            if self.row != ROW:
+                self.row = 0
+            return found
+
+        return both
+
+    def __str__(self) -> str:
+        """Return what `explain` says, if there is something."""
+        return f"answers were in doubt by rounding in {self.calls} calls" if self.calls else ""
