@@ -15,16 +15,20 @@ COUNTERS = "ijklmnuvw"
 
 
 class Counting(NamedTuple):
-    """A counter in the source: it is ``first + way * i`` in step `i`, and `way` is 1 or -1."""
+    """A counter in the source: it is ``first + way * i`` in step `i` of `count`.
+
+    `way` is 1 or -1.
+    """
 
     name: str
+    count: int
     first: int
     way: int
 
-    def range_of(self, count: int) -> str:
+    def __str__(self) -> str:
         """Return the source of what the counter goes through."""
-        low = self.first if self.way > 0 else self.first - count + 1
-        text = f"range({low}, {low + count})" if low else f"range({count})"
+        low = self.first if self.way > 0 else self.first - self.count + 1
+        text = f"range({low}, {low + self.count})" if low else f"range({self.count})"
         return text if self.way > 0 else f"reversed({text})"
 
 
@@ -47,8 +51,8 @@ def counting_of(loop: Loop, name: str) -> Counting:
         found.update(counts_in((node.args, node.kwargs)))
     for count, _ in found.most_common():
         if type(count.start) is int and count.step in (1, -1):
-            return Counting(name, count.start, count.step)
-    return Counting(name, 0, 1)
+            return Counting(name, loop.count, count.start, count.step)
+    return Counting(name, loop.count, 0, 1)
 
 
 def text_of_count(count: Any, counters: list[Counting]) -> str:
@@ -84,6 +88,7 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     first, second = len(carried), len(carried) + len(elements)
     for x, arg in zip(rest, node.args[second:]):
         source.names[x] = source.expr(arg)
+        source.outside[x] = arg
     lines: list[str] = []
     for x, arg, after in zip(carried, node.args, loop.body.outputs):
         text = source.expr(arg)
@@ -123,7 +128,7 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
         inside.append(f"{', '.join([x for x, _ in pairs])} = {', '.join([y for _, y in pairs])}")
     source.counters.pop()
     source.results[node] = [*results, *lists]
-    lines.append(f"for {counting.name} in {counting.range_of(loop.count)}:")
+    lines.append(f"for {counting.name} in {counting}:")
     return [*lines, *[f"    {line}" for line in inside]]
 
 

@@ -123,11 +123,11 @@ def every_node(graph: Graph) -> Iterator[Node]:
 # ---- loops as single steps again ----
 
 
-def value_of(count: Any, counters: tuple[int, ...]) -> int:
+def at(count: Any, counters: tuple[int, ...]) -> int:
     """Return a number of a step; the counters are those of the loops around, innermost last."""
     if type(count) is int:
         return count
-    return value_of(count.start, counters[:-1]) + count.step * counters[-1]
+    return at(count.start, counters[:-1]) + count.step * counters[-1]
 
 
 def unrolled(graph: Graph) -> Graph:
@@ -191,7 +191,7 @@ class _Unrolling:
             inner = {**others, **dict(zip(carried, state))}
             for x, sequence, read in zip(elements, sequences, loop.reads):
                 values = sequence.values if type(sequence) is Table else sequence
-                inner[x] = values[value_of(read, now)]
+                inner[x] = values[at(read, now)]
             self.block(loop.body, inner, now)
             last = [argument(y, inner, now) for y in loop.body.outputs]
             state = last[: len(carried)]
@@ -206,7 +206,7 @@ def argument(value: Any, new: dict[Node, Any], counters: tuple[int, ...]) -> Any
     if kind is Node:
         return new[value]
     if kind is Count:
-        return value_of(value, counters)
+        return at(value, counters)
     if not counters or kind not in CONTAINERS:
         return replace(value, new.__getitem__) if kind in CONTAINERS else value
     if kind is dict:

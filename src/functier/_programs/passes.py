@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .bodies import rolled
 from .graph import Form, Graph, Guard, Node, replace
 from .sharing import Sharing
 from .stores import READS, memory_of
@@ -255,7 +256,7 @@ def spread_once(graph: Graph) -> Graph:
 
 PASSES: dict[str, Callable[[Graph], Graph]] = {
     "drop_dead": drop_dead, "spread_once": spread_once, "simplify": simplify, "share": share,
-    "drop_dead again": drop_dead,
+    "drop_dead again": drop_dead, "roll": rolled,
 }  # fmt: skip
 """The passes in their order."""
 

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .graph import Form, Graph, Guard, Node, form_of, nodes_in
-from .loops import Count, Loop, Series
+from .costs import bytes_of
+from .graph import Graph, Guard, Node, form_of, nodes_in
+from .loops import Count, Loop
 
 ndarray = np.ndarray
 
@@ -462,18 +463,6 @@ class Finder:
 
 def inside(x: Any, i: int) -> bool:
     return type(x) is Node and x.number >= i
-
-
-def bytes_of(form: Any) -> int:
-    """Return the bytes of a value; of a list, those of all steps."""
-    if type(form) is Form:
-        size = 1
-        for n in form.shape:
-            size *= n
-        return size * (8 if form.dtype is None else form.dtype.itemsize)
-    if type(form) is Series:
-        return form.count * bytes_of(form.form)
-    return 0
 
 
 def form_of_argument(x: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._core.sharing import sharing_of
 from .graph import Graph, Node, nodes_in
+from .loops import Table, every_node, is_loop
 
 ndarray = np.ndarray
 
@@ -49,6 +50,15 @@ def arrays_in(value: Any) -> bool:
     return isinstance(value, ndarray)
 
 
+def arrays_in_loop(node: Node) -> bool:
+    """Tell if the results of a loop may share memory with a constant."""
+    tables = [x.values for x in node.args if type(x) is Table]
+    loop: Any = node.func
+    return arrays_in(tables) or any([
+        arrays_in((x.args, x.kwargs)) for x in every_node(loop.body) if not is_fresh(x)
+    ])  # fmt: skip
+
+
 class Sharing:
     """The groups of nodes whose values may share memory; each is named by one node of it.
 
@@ -68,7 +78,7 @@ class Sharing:
                 continue
             for parent in node.parents():
                 self._join(node, parent)
-            if arrays_in((node.args, node.kwargs)):
+            if arrays_in((node.args, node.kwargs)) or (is_loop(node) and arrays_in_loop(node)):
                 tied.append(node)
         self.constant = {self.of(node) for node in tied}
         self.inputs = {self.of(node) for node in graph.inputs}

@@ -69,6 +69,7 @@ class Source:
         self.results: dict[Node, list[str]] = {}
         self.lists: dict[Node, str] = {}
         self.wanted: dict[Node, str] = {}
+        self.outside: dict[Node, Any] = {}
         self.owned = set(graph.inputs)
         self.uses: dict[Node, int] = {}
         self.prepare()
@@ -238,9 +239,12 @@ class Source:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
             if self.fast:
-                line = f"if {test}: raise Changed({number})"
+                steps = "".join([f", {counter.name}" for counter in self.counters])
+                line = f"if {test}: raise Changed({number}{steps})"
             else:
-                line = f"if {test}: raise ValueError({self.reason(guard)!r})"
+                steps = [f"{{{counter.name}}}" for counter in self.counters]
+                where = f"f'in step {', '.join(steps)}: ' + " if steps else ""
+                line = f"if {test}: raise ValueError({where}{self.reason(guard)!r})"
             if not any([line.startswith(f"if {test}:") for line in lines]):
                 lines.append(line)
         return lines

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..entries import Mismatch
+from ..loops import unrolled
 from ..graph import Form, Graph
 from ..program import Program
 from ..replays import Changed, Replay
@@ -209,6 +210,7 @@ class MachineProgram:
     def __init__(
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
     ):
+        graph = unrolled(graph)
         division = Division(graph, contract)
         bounded = doubted(graph, contract) if division.rounded and trusts else None
         self.bounded = bounded is not None
