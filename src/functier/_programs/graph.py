@@ -148,7 +148,7 @@ class Graph:
 
     def roots(self) -> list[Node]:
         """Return the nodes that have to be computed: those of outputs, guards and effects."""
-        effects = [node for node in self.nodes if node.kept or node.may_raise]
+        effects = [node for node in self.nodes if node.kept or (node.errors and node.may_raise)]
         return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *effects]
 
 
