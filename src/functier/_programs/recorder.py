@@ -45,7 +45,15 @@ from .questions import ANSWERS, HERE, is_internal, is_writeable, text
 from .quick import fast_calls
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .watching import enters_nothing, is_followed, is_object, is_public, unwatched, watched
+from .watching import (
+    enters_nothing,
+    is_followed,
+    is_object,
+    is_public,
+    quiet_methods,
+    unwatched,
+    watched,
+)  # fmt: skip
 from .wholes import follow, whole
 
 ndarray = np.ndarray
@@ -88,6 +96,10 @@ class RecordLevel(Level):
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
     where_now = staticmethod(finder_of_places(is_internal, HERE, f"{HERE}._programs.trace"))
     fast_calls = classmethod(fast_calls)
+
+    def quieten(self, methods: dict[str, Any]) -> dict[str, Any]:
+        """Return methods of this class, or of one inside, that run without the watch."""
+        return quiet_methods(self, methods)
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
