@@ -148,13 +148,22 @@ class Graph:
 
     def roots(self) -> list[Node]:
         """Return the nodes that have to be computed: those of outputs, guards and effects."""
-        effects = [node for node in self.nodes if node.kept or node.may_raise]
+        effects = [node for node in self.nodes if node.kept or (node.errors and node.may_raise)]
         return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *effects]
+
+
+NUMBERS = {kind: Form((), None, None, kind) for kind in (bool, int, float, complex)} | {
+    kind: Form((), np.dtype(kind), None, kind) for kind in (np.bool_, np.float64, np.complex128)
+}
+"""The forms of numbers of the commonest types."""
 
 
 def form_of(value: Any) -> Any:
     """Return the form of a value; of a tuple or list that of each part."""
     kind = type(value)
+    form = NUMBERS.get(kind)
+    if form is not None:
+        return form
     if kind is ndarray:
         return Form(value.shape, value.dtype, value.strides, ndarray)
     if kind is tuple or kind is list or hasattr(kind, "_fields"):
