@@ -12,15 +12,12 @@ from typing import Any
 import numpy as np
 
 from .bodies import rolled
+from .dead import drop_dead
 from .graph import Form, Graph, Guard, Node, replace
+from .loops import is_loop
 from .sharing import Sharing
-from .stores import READS, memory_of
 
 ndarray = np.ndarray
-
-
-UNWRITING = {*READS, memory_of}
-"""The functions of a memory that write nothing to it."""
 
 
 def rebuilt(graph: Graph, new: dict[Node, Any]) -> Graph:
@@ -50,25 +47,6 @@ def rebuilt(graph: Graph, new: dict[Node, Any]) -> Graph:
         if type(target) is Node:
             guards.append(Guard(target, *guard[1:]))
     return Graph(nodes, graph.inputs, replace(graph.outputs, resolve), guards)
-
-
-def drop_dead(graph: Graph) -> Graph:
-    """Drop the nodes that no result, no guard and no effect needs.
-
-    A write is needed where the memory is read later.
-    """
-    live = {*graph.roots(), *graph.inputs}
-    read: set[Node] = set()  # memories that a later node reads
-    for node in reversed(graph.nodes):
-        if node in live:
-            live.update(node.parents())
-            if node.func in READS:
-                read.add(node.args[0])
-        elif node.memory and node.func not in UNWRITING and node.args[0] in read:
-            live.add(node)
-            live.update(node.parents())
-    nodes = [node for node in graph.nodes if node in live]
-    return Graph(nodes, graph.inputs, graph.outputs, graph.guards)
 
 
 def share(graph: Graph) -> Graph:
@@ -254,11 +232,29 @@ def spread_once(graph: Graph) -> Graph:
     return graph
 
 
+def everywhere(run: Callable[[Graph], Graph]) -> Callable[[Graph], Graph]:
+    """Return a pass that changes the bodies of loops, too."""
+
+    def whole(graph: Graph) -> Graph:
+        graph = run(graph)
+        for node in graph.nodes:
+            if is_loop(node):
+                loop: Any = node.func
+                loop.body = whole(loop.body)
+        return graph
+
+    return whole
+
+
 PASSES: dict[str, Callable[[Graph], Graph]] = {
-    "drop_dead": drop_dead, "spread_once": spread_once, "simplify": simplify, "share": share,
-    "drop_dead again": drop_dead, "roll": rolled,
+    "share": share, "roll": rolled, "drop_dead": drop_dead,
+    "spread_once": everywhere(spread_once), "simplify": everywhere(simplify),
+    "share again": everywhere(share), "drop_dead again": drop_dead,
 }  # fmt: skip
-"""The passes in their order."""
+"""The passes in their order.
+
+Loops are found before the identities are used, which drop nodes of single steps.
+"""
 
 
 def optimized(graph: Graph) -> Graph:

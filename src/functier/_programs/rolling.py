@@ -13,14 +13,16 @@ NOTE [a step like the one before]
     begin.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .costs import bytes_of
+from .dead import live_in
 from .graph import Graph, Guard, Node, form_of, nodes_in
-from .loops import Count, Loop
+from .loops import Count, Loop, is_loop
 
 ndarray = np.ndarray
 
@@ -218,18 +220,38 @@ class Run:
     def stop(self) -> int:
         return self.start + self.period * self.count
 
+    def crossings(self) -> list[int]:
+        """Return how many values are needed later, before each node of a step."""
+        ends: dict[int, int] = {}
+        for q, column in enumerate(self.columns):
+            for how in column:
+                if type(how) is Inside or type(how) is Carried:
+                    delay = len(how.first) if type(how) is Carried else 0
+                    ends[how.place] = max(ends.get(how.place, 0), q + delay * self.period)
+        period = self.period
+        found = [0] * period
+        for place, end in ends.items():
+            rounds, left = divmod(end - place, period)
+            for r in range(period) if rounds else ():
+                found[r] += rounds
+            for t in range(place + 1, place + left + 1):
+                found[t % period] += 1
+        return found
+
 
 class Finder:
     """The loops of a graph."""
 
     def __init__(self, graph: Graph, banned: set[tuple[int, int]]):
         self.graph, self.banned = graph, banned
+        self.live = live_in(graph)
         self.nodes = graph.nodes
         self.guards: dict[Node, list[Guard]] = {}
         for guard in graph.guards:
             self.guards.setdefault(guard.node, []).append(guard)
         self.leaves: list[list] = []
         self.kinds = self.kinds_of_nodes()
+        self.leave_out()
         self.runs: list[Run] = []
         self.homes: dict[Node, tuple[Run, int, int]] = {}  # the run, place and step of a node
         self.ends: dict[int, int] = {}
@@ -250,7 +272,9 @@ class Finder:
             func: Any = node.func
             if type(func) is Loop:
                 func = kind_of_loop(func, leaves)
-            asked = [guard.how for guard in self.guards.get(node, ())]
+            asked: list[Any] = [guard.how for guard in self.guards.get(node, ())]
+            if func is operator.getitem and is_loop(node.args[0]):
+                asked.append(node.args[1])  # which result it is
             key = (
                 func, around, node.form, node.place, node.errors, node.memory, node.kept, *asked,
             )  # fmt: skip
@@ -259,6 +283,19 @@ class Finder:
             except TypeError:
                 found.append(-1 - len(found))
         return found
+
+    def leave_out(self) -> None:
+        """Leave out the nodes that nobody needs, where nobody needs any other of their kind."""
+        live = self.live
+        kinds = {kind for node, kind in zip(self.nodes, self.kinds) if node in live}
+        own = [k for k, kind in enumerate(self.kinds) if kind in kinds]
+        if len(own) < len(self.kinds):
+            self.kinds = [self.kinds[k] for k in own]
+            self.leaves = [self.leaves[k] for k in own]
+            graph = self.graph
+            nodes = [self.nodes[k] for k in own]
+            self.graph = Graph(nodes, graph.inputs, graph.outputs, graph.guards)
+            self.nodes = self.graph.nodes
 
     def last_uses(self) -> dict[Node, int]:
         found: dict[Node, int] = {}
@@ -303,7 +340,7 @@ class Finder:
                     continue
                 run = self.fit(start, period, count - peeled)
                 if run is not None:
-                    return run
+                    return self.turned(run)
             j = following[j]
         return None
 
@@ -317,6 +354,17 @@ class Finder:
                 end += 1
             self.ends[period] = end
         return (end - i) // period + 1
+
+    def turned(self, run: Run) -> Run:
+        """Return a run that begins at another node of a step, where steps carry fewer values."""
+        crossings = run.crossings()
+        best = min(range(run.period), key=lambda r: (crossings[r], r))
+        if best:
+            i = run.start + best
+            other = self.fit(i, run.period, self.steps(i, run.period))
+            if other is not None and other.count >= run.count - 1:
+                return other
+        return run
 
     def fit(self, i: int, period: int, count: int) -> Run | None:
         """Return the run of as many of these steps as differ in the known ways, if any."""
@@ -336,6 +384,7 @@ class Finder:
                 columns.append(found)
                 fits = min(fits, self.same_answers(i, period, q, fits))
                 fits = self.until_needed(i, period, q, fits)
+                fits = self.until_dead(i, period, q, fits)
                 if fits < FEWEST:
                     return None
             if fits == count:
@@ -353,6 +402,14 @@ class Finder:
                 if not same_bits(a.answer, b.answer):
                     return k
         return count
+
+    def until_dead(self, i: int, period: int, q: int, count: int) -> int:
+        """Return after how many steps a loop has to end, as few of its values are needed at all."""
+        flags = [self.nodes[i + k * period + q] in self.live for k in range(count)]
+        if flags.count(False) <= 1 + count // 8:
+            return count
+        other = not flags[0]
+        return flags.index(other) if other in flags else count
 
     def until_needed(self, i: int, period: int, q: int, count: int) -> int:
         """Return after how many steps a loop has to end, as few of its large values are needed."""
@@ -399,8 +456,11 @@ class Finder:
             while length < count and column[length] is second:
                 length += 1
             return Always(second), length
-        if second.number >= i:
-            distance = second.number - i - period
+        late = 1
+        while late < min(DELAYS, count - 1) and not inside(column[late], i):
+            late += 1
+        if inside(column[late], i):
+            distance = column[late].number - i - late * period
             base = i + distance
             delay = -(distance // period) if distance < 0 else 0
             if delay > DELAYS or delay >= count:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._core.sharing import sharing_of
-from .graph import Graph, Node, nodes_in
+from .graph import Form, Graph, Node, nodes_in
 from .loops import Table, every_node, is_loop
 
 ndarray = np.ndarray
@@ -36,6 +36,8 @@ def is_plain_ufunc(node: Node) -> bool:
 def is_fresh(node: Node) -> bool:
     """Tell if the value of a node is an array that the program has made for it alone."""
     func: Any = node.func
+    if type(node.form) is Form and node.form.kind is not ndarray:
+        return True  # a number
     if func is np.einsum:
         return len(node.args) > 2  # of one operand it may be a view
     return node.memory or sharing_of(func) == "fresh"

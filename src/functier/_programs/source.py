@@ -377,7 +377,8 @@ class Source:
 
     def operand(self, value: Any) -> str:
         text = self.expr(value)
-        return f"({text})" if text[0] == "-" or type(value) is Count else text
+        term = type(value) is Count and not text.isidentifier()
+        return f"({text})" if text[0] == "-" or term else text
 
     def call(self, node: Node) -> str:
         parts = [self.expr(x) for x in node.args]
