@@ -105,20 +105,27 @@ def nodes_in(value: Any) -> Iterator[Node]:
         yield from nodes_in(tuple(value.values()))
 
 
-def replace(value: Any, new: Callable[[Node], Any]) -> Any:
-    """Return an argument with ``new(node)`` for each node in it."""
+def replace(value: Any, new: Callable[[Node], Any], whole: Callable[[list], Any] | None = None) -> Any:
+    """Return an argument with ``new(node)`` for each node in it.
+
+    ``whole(values)`` may return what stands for a list; None is for its parts.
+    """
     kind = type(value)
     if kind is Node:
         return new(value)
+    if whole is not None and kind is list:
+        found = whole(value)
+        if found is not None:
+            return found
     if kind is tuple or kind is list:
         return kind([
-            new(x) if type(x) is Node else replace(x, new) if type(x) in CONTAINERS else x
+            new(x) if type(x) is Node else replace(x, new, whole) if type(x) in CONTAINERS else x
             for x in value
         ])  # fmt: skip
     if kind is slice:
-        return slice(*[replace(part, new) for part in (value.start, value.stop, value.step)])
+        return slice(*[replace(part, new, whole) for part in (value.start, value.stop, value.step)])
     if kind is dict:
-        return {name: replace(part, new) for name, part in value.items()}
+        return {name: replace(part, new, whole) for name, part in value.items()}
     return value
 
 

@@ -21,7 +21,8 @@ import numpy as np
 
 from .costs import bytes_of
 from .dead import live_in
-from .graph import Graph, Guard, Node, form_of, nodes_in
+from .graph import Graph, Guard, Node, form_of, nodes_in, replace
+from .literals import is_weak
 from .loops import Count, Loop, is_loop
 
 ndarray = np.ndarray
@@ -37,6 +38,8 @@ PEELED = 4
 
 WORTH = 4
 """So many nodes less make a loop worth it."""
+
+FLOAT = form_of(np.float64(0))
 
 DELAYS = 4
 """A step takes values of so many steps before it at most."""
@@ -179,10 +182,13 @@ class Always(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What steps of an earlier loop have made: which one, of which node, and the step of each."""
+    """What steps of an earlier loop have made: which one, of which node, and the step of each.
+
+    With a first value it is what a step has got from the step before.
+    """
 
     run: "Run"
-    place: int
+    place: Any
     read: Count
 
 
@@ -219,6 +225,13 @@ class Run:
     @property
     def stop(self) -> int:
         return self.start + self.period * self.count
+
+    def begins(self, place: int) -> list[Any]:
+        """Return the values before the loop that steps take for one of the step before."""
+        return [
+            how.first[-1] for column in self.columns for how in column
+            if type(how) is Carried and how.place == place
+        ]  # fmt: skip
 
     def crossings(self) -> list[int]:
         """Return how many values are needed later, before each node of a step."""
@@ -319,20 +332,30 @@ class Finder:
             following[j] = seen.get(kinds[j], total)
             seen[kinds[j]] = j
         while i < total:
-            run = self.run_at(i, following)
+            run = self.run_at(i, following, total)
             if run is None:
                 i += 1
                 continue
+            run = self.inner(run, following) or run
             self.accept(run)
             i = run.stop
 
-    def run_at(self, i: int, following: list[int]) -> Run | None:
+    def inner(self, run: Run, following: list[int]) -> Run | None:
+        """Return a run in the first step of another one; the inner loops are found first."""
+        stop = run.start + run.period
+        for i in range(run.start, stop):
+            found = self.run_at(i, following, run.period // FEWEST)
+            if found is not None and found.stop <= stop + found.period:
+                return self.inner(found, following) or found
+        return None
+
+    def run_at(self, i: int, following: list[int], longest: int) -> Run | None:
         """Return the run that begins at a node, or a step later, if there is one."""
         j = following[i]
         for _ in range(TRIES):
-            if j >= len(self.kinds):
-                return None
             period = j - i
+            if j >= len(self.kinds) or period > longest:
+                return None
             count = self.steps(i, period)
             for peeled in range(min(count - FEWEST + 1, PEELED)):
                 start = i + peeled * period
@@ -466,14 +489,14 @@ class Finder:
             if delay > DELAYS or delay >= count:
                 return None, 1
             form = nodes[base + delay * period].form
-            for k in range(delay):
-                if form_of_argument(column[k]) != form or inside(column[k], i):
-                    return None, 1
+            begin = [first_value(x, form, nodes[i + q]) for x in column[:delay]]
+            if any([x is None or inside(x, i) for x in begin]):
+                return None, 1
             length = delay
             while length < count and column[length] is nodes[base + length * period]:
                 length += 1
             place = distance + delay * period
-            return Carried(place, column[:delay]) if delay else Inside(place), length
+            return Carried(place, tuple(begin)) if delay else Inside(place), length
         homes = [self.homes.get(x) if type(x) is Node else None for x in column[:2]]
         if None in homes:
             return None, 1
@@ -487,7 +510,24 @@ class Finder:
             if not 0 <= k < run.count or column[length] is not nodes[start + k * size]:
                 break
             length += 1
+        if length < count and k0 + step * length == -1:  # what the loop has begun with
+            if any([column[length] is x for x in run.begins(place)]):
+                first = column[length]
+                return Made(run, (place, first), Count(k0 + 1, step)), length + 1
         return Made(run, place, Count(k0, step)), length
+
+    def all_of(self, values: list) -> tuple[Run, int] | None:
+        """Return the run and the node whose values of all steps a list has, if it is so."""
+        home = self.homes.get(values[0]) if values and type(values[0]) is Node else None
+        if home is None or home[2] != 0 or len(values) != home[0].count:
+            return None
+        run, place, _ = home
+        start, period = run.start + place, run.period
+        same = all([x is self.nodes[start + k * period] for k, x in enumerate(values)])
+        return (run, place) if same else None
+
+    def without(self, values: list) -> Any:
+        return () if self.all_of(values) else None
 
     def accept(self, run: Run) -> None:
         """Note a run, and what it needs of others."""
@@ -504,8 +544,8 @@ class Finder:
     def poor(self) -> list[Run]:
         """Return the runs whose loops are hardly shorter: many single values of them are needed."""
         single: dict[int, set[Node]] = {}
-        taken = [x for node, leaves in zip(self.nodes, self.leaves)
-                 if node not in self.homes for x in leaves]  # fmt: skip
+        taken = [x for node in self.nodes if node not in self.homes
+                 for x in nodes_in(replace(node.args, same, self.without))]  # fmt: skip
         for run in self.runs:
             for column in run.columns:
                 for how in column:
@@ -521,9 +561,23 @@ class Finder:
         ]  # fmt: skip
 
 
+def same(node: Node) -> Node:
+    return node
+
+
 def inside(x: Any, i: int) -> bool:
     return type(x) is Node and x.number >= i
 
 
-def form_of_argument(x: Any) -> Any:
-    return x.form if type(x) is Node else form_of(x)
+def first_value(x: Any, form: Any, node: Node) -> Any:
+    """Return what a loop begins with, in the form of what it carries, or None.
+
+    A number of Python's is one of NumPy's where the call gives the same bits for it.
+    """
+    if type(x) is Node:
+        return x if x.form == form else None
+    if form_of(x) == form:
+        return x
+    if form != FLOAT or type(x) not in (int, float) or abs(x) > 2**53:
+        return None
+    return np.float64(x) if is_weak(node.func) and not node.kwargs else None
