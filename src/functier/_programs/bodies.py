@@ -247,13 +247,7 @@ class Inner:
 def rolled(graph: Graph) -> Graph:
     """Return a program whose repeated steps are loops, from the innermost ones on."""
     while True:
-        banned: set[tuple[int, int]] = set()
-        while True:
-            finder = Finder(graph, banned)
-            poor = finder.poor()
-            if not poor:
-                break
-            banned |= {(run.start, run.period) for run in poor}
+        finder = Finder(graph)
         if not finder.runs:
             return graph
         graph = Rolled(finder).graph

@@ -123,6 +123,16 @@ def every_guard(graph: Graph) -> list[Guard]:
     return found
 
 
+def every_answer(graph: Graph) -> list[Any]:
+    """Return the answers to these guards; those in loops with the numbers of the steps."""
+    found = [guard.answer for guard in graph.guards]
+    for node in graph.nodes:
+        if is_loop(node):
+            loop: Any = node.func
+            found += [(answer, loop.count) for answer in every_answer(loop.body)]
+    return found
+
+
 def every_node(graph: Graph) -> Iterator[Node]:
     """Return the nodes of a program, and those of its loops."""
     for node in graph.nodes:

@@ -255,8 +255,8 @@ class Run:
 class Finder:
     """The loops of a graph."""
 
-    def __init__(self, graph: Graph, banned: set[tuple[int, int]]):
-        self.graph, self.banned = graph, banned
+    def __init__(self, graph: Graph):
+        self.graph = graph
         self.live = live_in(graph)
         self.nodes = graph.nodes
         self.guards: dict[Node, list[Guard]] = {}
@@ -265,11 +265,17 @@ class Finder:
         self.leaves: list[list] = []
         self.kinds = self.kinds_of_nodes()
         self.leave_out()
-        self.runs: list[Run] = []
-        self.homes: dict[Node, tuple[Run, int, int]] = {}  # the run, place and step of a node
-        self.ends: dict[int, int] = {}
+        self.ends: dict[int, tuple[int, int]] = {}
         self.last_use = self.last_uses()
-        self.find()
+        self.banned: set[tuple[int, int]] = set()  # starts and periods of loops that do not pay
+        while True:
+            self.runs: list[Run] = []
+            self.homes: dict[Node, tuple[Run, int, int]] = {}  # run, place and step of a node
+            self.find()
+            poor = self.poor()
+            if not poor:
+                break
+            self.banned |= {(run.start, run.period) for run in poor}
 
     def kinds_of_nodes(self) -> list[int]:
         """Return a number for each node, which is that of nodes like it."""
@@ -301,7 +307,13 @@ class Finder:
         """Leave out the nodes that nobody needs, where nobody needs any other of their kind."""
         live = self.live
         kinds = {kind for node, kind in zip(self.nodes, self.kinds) if node in live}
-        own = [k for k, kind in enumerate(self.kinds) if kind in kinds]
+        kept, own = set(live), []
+        for k, (node, kind) in enumerate(zip(self.nodes, self.kinds)):
+            if node not in live:
+                if kind not in kinds or not kept.issuperset(node.parents()):
+                    continue
+                kept.add(node)
+            own.append(k)
         if len(own) < len(self.kinds):
             self.kinds = [self.kinds[k] for k in own]
             self.leaves = [self.leaves[k] for k in own]
@@ -369,13 +381,13 @@ class Finder:
 
     def steps(self, i: int, period: int) -> int:
         """Return how many steps of this length are of the same kinds from a node on."""
-        end = self.ends.get(period, -1)
-        if not i <= end:
+        begin, end = self.ends.get(period, (0, -1))
+        if not begin <= i <= end:
             kinds, end = self.kinds, i
             last = len(kinds) - period
             while end < last and kinds[end] == kinds[end + period]:
                 end += 1
-            self.ends[period] = end
+            self.ends[period] = i, end
         return (end - i) // period + 1
 
     def turned(self, run: Run) -> Run:
@@ -385,7 +397,8 @@ class Finder:
         if best:
             i = run.start + best
             other = self.fit(i, run.period, self.steps(i, run.period))
-            if other is not None and other.count >= run.count - 1:
+            allowed = other is not None and (other.start, other.period) not in self.banned
+            if allowed and other.count >= run.count - 1:  # type: ignore[union-attr]
                 return other
         return run
 

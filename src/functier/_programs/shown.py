@@ -91,6 +91,9 @@ class Shown(Source):
     def name_of_carried(self, x: Node, after: Node) -> str:
         return self.fresh(self.named[after]) if after in self.named else self.numbered()
 
+    def takes_out(self, x: Node) -> bool:
+        return False
+
     def element(self, x: Node, text: str, values: Any) -> list[str]:
         plain = type(values) is Table and type(values.values[0]) in (float, complex)
         self.names[x] = f"{text}.item()" if plain else text
