@@ -12,16 +12,17 @@ NOTE [what has no steps]
 
 import operator
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...graph import Form, Graph, Guard, Node, nodes_in, replace
+from ...loops import Series, is_loop
 from ...sharing import gives_view
 from ...stores import READS, memory_of
 from ..lowering.exact import exact
-from ..lowering.nodes import Lowering
-from ..lowering.steps import Literal, Ref, Step, Unknown, strides_out
+from ..lowering.nodes import Lowering, dtype_of
+from ..lowering.steps import Ref, Step, Unknown, strides_out
 from .exactness import rounded
 
 BEFORE = -1
@@ -34,6 +35,17 @@ def copy_of(node: Node, new: dict[Node, Node]) -> Node:
     found.errors, found.first = node.errors, node.first
     new[node] = found
     return found
+
+
+def array_of(form: Any) -> Form:
+    """Return the form of a value, or of the array that a part has for a list."""
+    if type(form) is not Series:
+        return form
+    one = form.form
+    dtype = dtype_of(one)
+    strides = strides_out(one)
+    size = dtype.itemsize * int(np.prod(one.shape, dtype=int))
+    return Form((form.count, *one.shape), dtype, (size, *strides), np.ndarray)
 
 
 class Output(NamedTuple):
@@ -63,10 +75,10 @@ class Stage(Lowering):
         return found
 
     def output(self, node: Node) -> None:
-        """Make a result of the value of a node."""
-        value, form = self.values[node], node.form
+        """Make a result of the value of a node; a list is an array."""
+        value, form = self.values[node], array_of(node.form)
         strides = strides_out(form)
-        if type(value) is Literal or not self.is_whole(value, strides):
+        if not self.is_whole(value, strides):
             value = self.copied(value, form.shape, strides)
         buffer = value.place.buffer
         buffer.kind, buffer.index = "output", len(self.outputs)
@@ -74,15 +86,6 @@ class Stage(Lowering):
         if form.kind is np.ndarray:
             form = form._replace(strides=strides)
         self.outputs.append(Output(node, form))
-
-    def is_whole(self, value: Ref, strides: tuple[int, ...]) -> bool:
-        """Tell if a value is the only thing in its buffer, and lies as a result should."""
-        place = value.place
-        return (
-            bool(value.steps) and place.buffer.kind == "arena" and place.offset == 0
-            and place.buffer.size == value.size * value.dtype.itemsize
-            and all([n == 1 or a == b for n, a, b in zip(value.shape, place.strides, strides)])
-        )  # fmt: skip
 
     def closure(self, results: list[Node]) -> tuple[set[Node], list[Node]]:
         """Return the nodes of the part that results need, and what these take from outside."""
@@ -183,6 +186,8 @@ class Division:
         """Return the node that a node is a view of, in its part."""
         while gives_view(node.func) and type(node.args[0]) is Node and self.is_inside(node.args[0]):
             before = node.args[0]
+            if type(before.form) is Series:  # whose elements are values by themselves
+                break
             if self.known[before] != self.known[node]:
                 break
             values = self.stages[self.known[node]].values
@@ -290,6 +295,10 @@ class Division:
             self.stages[self.known[node]].output(node)
         for part in self.stages.values():
             part.finish()
+
+    def lost_loops(self) -> list[Node]:
+        """Return the loops that the machine does not compute."""
+        return [node for node in self.graph.nodes if is_loop(node) and node not in self.known]
 
     def needed_by(self, result: Node) -> list[Node]:
         """Return the nodes from outside of its part that a result needs."""

@@ -36,11 +36,23 @@ MOST = 2500
 
 
 class Call(NamedTuple):
-    """A routine, and the places that it gets."""
+    """A routine, and the places that it gets.
 
-    kernel: Kernel
+    Attributes
+    ----------
+    kernel : Kernel, or Body
+        Of a loop its body: see `loops`.
+    places : list of Place
+    scratch : Buffer or None
+        The memory that it needs during the call.
+    nest : Nest or None
+        The loop over elements that it is.
+    """
+
+    kernel: Any
     places: list[Place]
     scratch: Buffer | None
+    nest: Nest | None = None
 
 
 class Group:
@@ -341,13 +353,16 @@ def calls_of(
     for item in order:
         if type(item) is Step:
             places = [x.place for x in item.refs()] + item.info
-            kernel = item.func
+            calls.append(called(item.func, places))
         elif item.steps:
             nesting = Nesting(item)
-            places = nesting.places
-            kernel = routine_of(nesting.nest(), native, contract, threads)
-        else:
-            continue
-        scratch = Buffer(kernel.scratch) if kernel.scratch else None
-        calls.append(Call(kernel, places, scratch))
+            nest = nesting.nest()
+            kernel = routine_of(nest, native, contract, threads)
+            calls.append(called(kernel, nesting.places, nest))
     return calls
+
+
+def called(kernel: Any, places: list[Place], nest: Nest | None = None) -> Call:
+    """Return the call of a routine, with the memory that it needs."""
+    scratch = kernel.scratch if type(kernel) is Kernel else 0
+    return Call(kernel, places, Buffer(scratch) if scratch else None, nest)

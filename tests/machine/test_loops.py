@@ -1,0 +1,164 @@
+"""Loops of programs in machine code, beside the same programs without loops, and NumPy's."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import functier as ft
+from functier._programs.bodies import rolled
+from functier._programs.machine.backend import MachineProgram
+from functier._programs.replays import Replay
+from functier._programs.trace import trace
+
+X = np.linspace(0.1, 1.0, 12)
+LARGE = np.linspace(0.1, 1.0, 132).reshape(12, 11)
+
+
+def graph_of(f, *args):
+    return trace(f)(*args)._graph
+
+
+def equal(found, expected):
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected):
+        assert type(a) is type(b)
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
+def check(f, *args, rtol=1e-13):
+    """Compare a program with loops with the one without, and with NumPy; return the former."""
+    graph = graph_of(f, *args)
+    names = [f"x{i}" for i in range(len(graph.inputs))]
+    numpys = Replay(graph, "f", names)(*args)
+    machine = MachineProgram(rolled(graph), "f")
+    found = machine.run(*args)
+    equal(found, MachineProgram(graph_of(f, *args), "f").run(*args))
+    equal(machine.run(*args), found)
+    for a, b in zip(found, numpys, strict=True):
+        assert type(a) is type(b)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
+    assert machine.reasons == []
+    assert machine.loops > 0
+    return machine
+
+
+def swapped(x):
+    a, b = x, 2.0 * x
+    for _ in range(9):
+        a, b = b, a + 0.1 * np.sin(b)
+    return a, b
+
+
+def delayed(x):
+    a, b, c, d = x, x * 2.0, x * 3.0, x * 4.0
+    for _ in range(31):
+        a, b, c, d = b, c, d, np.sin(a) + d * 0.5
+    return a, b, c, d
+
+
+def listed(x):
+    found = []
+    for i in range(7):
+        x = np.sin(x) + i
+        found.append(x)
+    for y in found[::-1]:
+        x = x * y - 1.0
+    return np.stack(found), found[2], x
+
+
+def nested(x):
+    for _ in range(5):
+        for j in range(4):
+            x = x + 0.1 * np.sin(x * j)
+        x = x / np.sqrt(1.0 + x * x)
+    return x
+
+
+def tables(x):
+    for c, d in zip((0.1, 0.3, -0.2, 0.7), (1.5, 0.5, 2.5, -3.0)):
+        x = x * c + np.full(x.shape, d) * np.arange(x.size, dtype=float).reshape(x.shape) * c
+    return x
+
+
+def counted(x):
+    s = 0.5
+    for i in range(3, 30, 4):
+        x = x * i + (i - s)
+        s = s * i - 1.0
+    return x
+
+
+def elements(x):
+    s = np.zeros(x.shape[1:])
+    for i in range(2, 10):
+        s = s + x[i] * x[i - 2] - x[-i] + np.sum(x[i - 2 : i + 1], axis=0)
+    return s
+
+
+def columns(x):
+    s = x[0] * 0.0
+    for i in range(x.shape[1] // 2):
+        s = s + (x * 2.0)[:, 2 * i].sum() * x[:, ::-1][0] + (x * 3.0)[1]
+    return s
+
+
+def products(x):
+    a = x @ x.T * 0.1
+    h = x[:, 0]
+    for i in range(x.shape[1]):
+        h = np.tanh(a @ h + x[:, i])
+        a = a * 0.9 + np.outer(h, h) @ a * 0.01
+    return h, a
+
+
+def truths(x):
+    y = x > 0.5
+    for _ in range(6):
+        x = np.where(y, x * 1.1, x - 0.1)
+        y = (x > 0.4) ^ y
+    return y, x
+
+
+def singles(x):
+    y = x.astype("f4")
+    n = np.arange(x.size).reshape(x.shape)
+    for i in range(6):
+        y = y * np.float32(0.7) + i
+        n = n * 3 + i
+    return y, n
+
+
+def picked(x):
+    s = 0.0
+    for i in range(len(x)):
+        s = s + x[i] * 0.5 * s + x[len(x) - 1 - i]
+    return s
+
+
+PROGRAMS = {f.__name__: f for f in (
+    swapped, delayed, listed, nested, tables, counted, elements, truths, singles,
+)}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "x", [X, X[:11], np.tile(LARGE, (2, 3)), LARGE.T], ids=["12", "11", "large", "turned"]
+)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name, x):
+    check(PROGRAMS[name], x)
+
+
+@pytest.mark.parametrize("f", [picked, columns, products], ids=lambda f: f.__name__)
+def test_elements_of_arrays(f):
+    check(f, X if f is picked else LARGE, rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [swapped, delayed, listed, nested], ids=lambda f: f.__name__)
+def test_gradients(f):
+    def loss(x):
+        found = f(x)
+        return sum([np.sum(np.sin(y)) for y in (found if type(found) is tuple else (found,))])
+
+    check(ft.grad(loss), X.reshape(4, 3), rtol=1e-11)
+    check(ft.vmap(ft.grad(loss)), LARGE, rtol=1e-11)
