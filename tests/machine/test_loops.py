@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier as ft
+import functier.numpy as fnp
 from functier._programs.bodies import rolled
 from functier._programs.machine.backend import MachineProgram
 from functier._programs.replays import Replay
@@ -134,6 +135,92 @@ def picked(x):
     for i in range(len(x)):
         s = s + x[i] * 0.5 * s + x[len(x) - 1 - i]
     return s
+
+
+def shifted(x):
+    y = fnp.zeros(40)
+    y[0] = x[0]
+    for i in range(30):
+        y[i + 1] = y[i] + 0.1 * np.sin(y[i])
+    return y
+
+
+def waves(x):
+    u = fnp.zeros((12, len(x)))
+    u[0] = u[1] = x
+    for t in range(1, 11):
+        u[t + 1, 1:-1] = 2.0 * u[t, 1:-1] - u[t - 1, 1:-1] + 0.1 * (u[t, 2:] - u[t, :-2])
+    return u
+
+
+def moved(x):
+    y = fnp.array(x)
+    for i in range(7):
+        y[1:] = y[:-1] * 1.1  # each step moves all
+        y[i : i + 4] += x[i + 1 : i + 5]
+    return y
+
+
+def swept(x):
+    y = fnp.array(np.outer(x, x))
+    n = len(x)
+    for _ in range(3):
+        for i in range(1, n - 1):
+            for j in range(1, n - 1):
+                y[i, j] = (y[i - 1, j] + y[i + 1, j] + y[i, j] + y[i, j - 1]) / 4.0
+    return y
+
+
+def backwards(x):
+    y = fnp.array(x)
+    for i in range(8):
+        y[8 - i] = y[9 - i] * y[i] + y[-1]
+        y[i] += y[3]
+    return y
+
+
+def aliased(x):
+    y = fnp.array(x)
+    window, turned = y[1:9], y[::-1]
+    for i in range(6):
+        window[i] += turned[i] * 0.5
+        turned[2 * i : 2 * i + 1] = window[i + 1] + y[i]
+    return y * 2.0
+
+
+def local(x):
+    s = x
+    for _ in range(5):
+        y = fnp.zeros(len(x) + 2)
+        y[1:-1] = s
+        y[2:] += s * 0.1
+        s = y[1:-1] * 0.5 + y[2:]
+    return s
+
+
+def gathered(x):
+    y = fnp.array(x)
+    index = np.array([3, 1, 4, 1])
+    for i in range(6):
+        y[index] = y[i : i + 4] * 1.5
+        np.add.at(y, index, y[index[::-1]])
+    return y
+
+
+def two(x):
+    a, b = fnp.array(x), fnp.array(x * 2.0)
+    for i in range(8):
+        a[i], b[i + 1] = b[i], a[i + 1] * b[i]
+    return a - b, a[2:5] + b[3]
+
+
+WRITES = [shifted, waves, moved, swept, backwards, aliased, local, gathered, two]
+
+
+@pytest.mark.parametrize("f", WRITES, ids=lambda f: f.__name__)
+def test_memories(f):
+    check(f, X)
+    check(ft.grad(lambda x: sum([np.sum(np.sin(y)) for y in f(x)])), X, rtol=1e-11)
 
 
 PROGRAMS = {f.__name__: f for f in (

@@ -22,6 +22,8 @@ from ...._core.numpy_facts import UFUNC_OF
 from ...._rules import indexing
 from ...graph import Node
 from ...loops import Count, Loop, Table
+from ...stores import add, get, memory_of, put
+from .effects import Memory, memory_at
 from .moving import LARGEST, Growing, changed, growing_in
 from .nodes import DTYPES, INT, Lowering, dtype_of, is_whole, rule
 from .steps import Buffer, Literal, Place, Ref, Unknown, lies_so, strides_out
@@ -80,6 +82,8 @@ class Body(Lowering):
         Places outside.
     slots : dict of Growing to Place
         Whole numbers that steps take as values.
+    memories : list of tuple
+        Memories outside, and what they are in the body.
     """
 
     def __init__(self, outer: Lowering, loop: Loop):
@@ -92,6 +96,7 @@ class Body(Lowering):
         self.slots: dict[Growing, Place] = {}
         self.carried: list[Carried] = []
         self.made: dict[Node, Made] = {}
+        self.memories: list[tuple[Memory, Memory]] = []
         self.writers: list[Any] = []
         self.levels: list[Ref] = []
         self.levels += [self.given(outer.index(level)) for level in range(len(outer.counts))]
@@ -149,6 +154,12 @@ class Body(Lowering):
         for x, arg, read in zip(elements, args, loop.reads):
             self.values[x] = at(self.given(self.sequence(arg)), (self.growing(read),))
         for x, arg in zip(rest, args[len(elements) :]):
+            memory = memory_at(outer, arg)
+            if memory is not None:
+                buffer = self.given(memory.whole()).place.buffer
+                own = self.shared[x] = Memory(self, memory.size, memory.dtype, buffer)
+                self.memories.append((memory, own))
+                continue
             value = outer.operand(arg, INT) if is_whole(arg) else outer.value(arg)
             self.values[x] = value if type(value) is Literal else self.given(value)
 
@@ -163,8 +174,8 @@ class Body(Lowering):
 
     def lower(self, node: Node) -> None:
         """Add the steps of a node of the body."""
-        if node.memory or node.kept:
-            raise Unknown("a step has effects")
+        if node.func is memory_of:
+            return
         args, kwargs = changed((node.args, node.kwargs), Count, self.growing)
         if not growing_in((args, kwargs)):
             super().lower(node)
@@ -183,7 +194,7 @@ class Body(Lowering):
         found = self.made.get(node)
         if found is None:
             found = Made(node)
-            value = self.values[node]
+            value = self.value(node)
             if not self.is_whole(value, found.strides):
                 value = self.copied(value, node.form.shape, found.strides)
             buffer = value.place.buffer
@@ -228,7 +239,11 @@ class Body(Lowering):
             place, shape = self.results[number], (loop.count, *made.form.shape)
             place = place._replace(strides=(made.bytes, *place.strides))
             found.append(Ref(shape, made.dtype, place, ()))
+        for _, inner in self.memories:
+            self.writers += [access.step for access in inner.writes]
         step = self.outer.routine(self, self.operands, self.results)
+        for memory, inner in self.memories:
+            memory.pass_to(step, bool(inner.writes))
         return [x if x.steps else x._replace(steps=(step,)) for x in found]
 
     def value_at(self, made: Made, step: int) -> Ref:
@@ -243,7 +258,7 @@ class Body(Lowering):
         return Ref(made.form.shape, made.dtype, place, ())
 
 
-GROWING = frozenset({*UFUNC_OF, operator.getitem, indexing.place})
+GROWING = frozenset({*UFUNC_OF, operator.getitem, indexing.place, get, put, add})
 
 
 def takes_growing(func: Any) -> bool:

@@ -47,6 +47,9 @@ class Growing:
     def __hash__(self) -> int:
         return hash((self.first, self.steps))
 
+    def __repr__(self) -> str:
+        return f"{self.first} + {self.steps} * i"
+
 
 class Moving(int):
     """An offset in bytes that grows by `by` with the counters of loops; its value is the first."""

@@ -13,6 +13,7 @@ from ...._core.numpy_facts import UFUNC_OF
 from ...graph import Form, Node
 from ...loops import Loop
 from ...passes import uniform
+from ...stores import memory_of
 from ..elementary import knows, rule_of
 from .moving import Growing
 from .steps import Buffer, Literal, Part, Place, Ref, Step, Unknown
@@ -136,6 +137,8 @@ class Lowering(Part):
                 raise Unknown("it takes a whole number of Python's")
             found = self.values.get(x)
             if found is None:
+                if x.func is memory_of:
+                    raise Unknown("it takes a memory")
                 found = self.values[x] = self.input(x)
             if type(found) is tuple:
                 raise Unknown("it takes a result that has parts")
@@ -189,8 +192,8 @@ class Lowering(Part):
 
     def routine(self, kernel: Any, inputs: list[Ref], places: list[Place]) -> Step:
         """Add the call of a routine, which gets places of inputs and of outputs."""
-        step = Step("call", kernel, inputs, (), BOOL, places[0], info=places)
-        return self.add(step)
+        place = places[0] if places else inputs[0].place
+        return self.add(Step("call", kernel, inputs, (), BOOL, place, info=places))
 
     def ref(self, x: Any) -> Ref:
         """Return the value of an argument as an array in memory."""

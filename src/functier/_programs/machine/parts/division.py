@@ -117,14 +117,16 @@ class Stage(Lowering):
 
 
 class Spread(BaseException):
-    """A memory has effects that no one part can have: it is NumPy's."""
+    """Memories have effects that no one part can have: they are NumPy's."""
 
 
-def is_effect(node: Node) -> bool:
-    """Tell if a node writes to, or reads, a memory of the program."""
+def memories_of(node: Node) -> list[Node]:
+    """Return the memories of the program that a node writes to, or reads."""
+    if is_loop(node):
+        return [x for x in node.args if type(x) is Node and x.func is memory_of]
     if not node.memory or not node.args:
-        return False
-    return type(node.args[0]) is Node and node.args[0].func is memory_of
+        return []
+    return [x for x in node.args[:1] if type(x) is Node and x.func is memory_of]
 
 
 class Division:
@@ -141,14 +143,14 @@ class Division:
 
     def __init__(self, graph: Graph, contract: bool = False, bounded: bool = False):
         self.graph = graph
-        self.before: dict[Node, Node] = {}
+        self.before: dict[Node, list[Node]] = {}
         latest: dict[Node, Node] = {}
         for node in graph.nodes:
-            if is_effect(node):
-                if node.args[0] in latest:
-                    self.before[node] = latest[node.args[0]]
-                if node.func not in READS:
-                    latest[node.args[0]] = node
+            memories = memories_of(node)
+            if memories:
+                self.before[node] = [latest[x] for x in memories if x in latest]
+            if is_loop(node) or node.func not in READS:
+                latest.update(dict.fromkeys(memories, node))
         self.rounded: set[Node] = set()
         self.by_loops: set[Node] = set()
         lost: set[Node] = set()
@@ -157,11 +159,11 @@ class Division:
         # The memories that are NumPy's.
         self.numpys: set[Node] = set()
         while True:
-            self.numpys |= {node.args[0] for node in self.rounded if is_effect(node)}
+            self.numpys |= {memory for node in self.rounded for memory in memories_of(node)}
             try:
                 self.divide()
             except Spread as spread:
-                self.numpys.add(spread.args[0])
+                self.numpys.update(spread.args)
                 continue
             lost |= self.by_loops - self.known.keys()  # operands lie in another order
             if self.by_loops.isdisjoint(lost):
@@ -217,25 +219,23 @@ class Division:
 
     def take(self, node: Node) -> bool:
         """Let the machine compute a node, if it knows how."""
-        memory = None
+        memories = memories_of(node)
         if node in self.rounded:
             self.reasons[node] = "Python code has chosen by it, and it is rounded in another way"
             return False
         if node.func is memory_of and node not in self.numpys:
             self.homes[node] = BEFORE
             return True
-        if node.memory:
-            memory = node.args[0] if is_effect(node) else None
-            if memory not in self.homes:
-                self.reasons[node] = "it is an effect"
-                return False
+        if (node.memory and not memories) or not self.homes.keys() >= {*memories}:
+            self.reasons[node] = "it is an effect"
+            return False
         stage = 0
         for x in node.parents():
             if x in self.homes:
                 stage = max(stage, self.homes[x])
             else:
                 stage = max(stage, self.known[x] if x in self.known else self.outer[x] + 1)
-        if memory is not None:
+        for memory in memories:
             if self.homes[memory] == BEFORE:
                 self.known[memory] = self.homes[memory] = stage
                 self.stages.setdefault(stage, Stage(self, stage)).nodes.append(memory)
@@ -247,8 +247,8 @@ class Division:
         try:
             part.lower(node)
         except Unknown as reason:
-            if memory is not None:
-                raise Spread(memory) from None
+            if memories:
+                raise Spread(*memories) from None
             self.reasons[node] = str(reason)
             return False
         self.known[node] = stage
@@ -263,8 +263,8 @@ class Division:
         return self.outer[node] if node in self.outer else self.known[node]
 
     def effects_before(self, node: Node) -> list[Node]:
-        """Return the effect that runs before another one: the last write to its memory."""
-        return [self.before[node]] if node in self.before else []
+        """Return the effects that run before another one: the last writes to its memories."""
+        return self.before.get(node, [])
 
     def is_inside(self, node: Node) -> bool:
         return node in self.known and node not in self.outer
@@ -274,7 +274,8 @@ class Division:
         graph = self.graph
         outside: set[Node] = set()
         results: dict[Node, None] = {}
-        waiting = graph.roots()
+        # What a loop in a part does to memories is seen by those who read them.
+        waiting = [x for x in graph.roots() if not (is_loop(x) and self.is_inside(x))]
         seen: set[Node] = set()
         while waiting:
             node = waiting.pop()
