@@ -38,9 +38,9 @@ KINDS = "biufc"
 """Kinds of dtypes whose values are plain memory."""
 
 FUNCTIONS = (
-    "PyErr_NoMemory", "PyErr_Occurred", "PyErr_SetNone", "PyEval_RestoreThread",
-    "PyEval_SaveThread", "PyFloat_FromDouble", "PyBool_FromLong", "PyLong_AsLongLongAndOverflow",
-    "PyLong_FromLongLong", "PyMem_RawFree", "PyMem_RawMalloc", "PyObject_Vectorcall",
+    "PyErr_CheckSignals", "PyErr_NoMemory", "PyErr_Occurred", "PyErr_SetNone",
+    "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_FromDouble", "PyBool_FromLong",
+    "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong", "PyMem_RawFree", "PyMem_RawMalloc", "PyObject_Vectorcall",
     "PyTuple_New", "PyTuple_SetItem", "Py_DecRef", "PyGILState_Ensure", "PyGILState_Release",
     "PyLong_AsLongLong",
 )  # fmt: skip

@@ -10,6 +10,12 @@ from .arena import laid_out
 from .calling import Caller, texts_of
 from .fusion import Call, called, calls_of
 
+CALL = 50
+"""About as many instructions as a call takes, or a step of a loop besides its calls."""
+
+SLICE = 1 << 23
+"""After so many instructions, about, a loop looks at signals."""
+
 FEW = 256
 """Loops over so many elements are written in line in a body."""
 
@@ -19,15 +25,14 @@ Options = tuple[int, bool, int]
 
 def routines_of(part: Part, outputs: list[Step], options: Options) -> list[Call]:
     """Return the routines that compute the outputs, in order; loops are routines, too."""
-    return [
-        called(routine(call.kernel, options), call.places) if type(call.kernel) is Body else call
-        for call in calls_of(part, outputs, *options)
-    ]
-
-
-def routine(body: Body, options: Options) -> Kernel:
-    """Return the routine of a loop."""
-    return Routine(body, routines_of(body, body.writers, options)).kernel()
+    calls = []
+    for call in calls_of(part, outputs, *options):
+        body = call.kernel
+        if type(body) is Body:
+            routine = Routine(body, routines_of(body, body.writers, options))
+            call = called(routine.kernel(), call.places, routine.work * body.loop.count)
+        calls.append(call)
+    return calls
 
 
 def is_short(call: Call) -> bool:
@@ -48,6 +53,7 @@ class Routine:
     def __init__(self, body: Body, calls: list[Call]):
         self.body, self.calls = body, calls
         self.arena = laid_out(calls)
+        self.work = CALL + sum([CALL + call.work for call in calls])
         self.made = list(body.made.values())
         self.elements: dict[Made, str] = {}
         self.level = len(body.counts) - 1
@@ -123,6 +129,21 @@ class Routine:
         far = self.caller.grown(0, by)
         return self.caller.let(f"getelementptr i8, ptr {self.result(number)}, i64 {far}")
 
+    def pause(self) -> list[str]:
+        """Return the lines that look at signals now and then, if a loop is long: see `pauses`."""
+        steps = 1
+        while 2 * steps * self.work < SLICE:
+            steps *= 2
+        if steps >= self.body.loop.count:
+            return ["  br label %latch"]
+        self.caller.refuses = True
+        return [
+            f"  %rest = and i64 %after, {steps - 1}", "  %now = icmp eq i64 %rest, 0",
+            "  br i1 %now, label %pause, label %latch", "pause:",
+            "  %signal = call i32 @functier.pause()", "  %ended = icmp ne i32 %signal, 0",
+            "  br i1 %ended, label %refused, label %latch",
+        ]  # fmt: skip
+
     def kernel(self) -> Kernel:
         body, caller = self.body, self.caller
         own = self.counters[-1]
@@ -153,10 +174,11 @@ class Routine:
             (made, self.name_of(made), self.result(made.last))
             for made in (*body.carried, *self.made) if made.last is not None
         ])  # fmt: skip
+        pause = self.pause()
         lines = [
             "entry:", *self.variables(), *entry, "  br label %step",
             "step:", f"  {own} = phi i64 [ 0, %entry ], [ %after, %latch ]", *self.pointers(),
-            *step, "  br label %latch", "latch:", f"  %after = add nuw nsw i64 {own}, 1",
+            *step, f"  %after = add nuw nsw i64 {own}, 1", *pause, "latch:",
             f"  %more = icmp ult i64 %after, {body.loop.count}",
             "  br i1 %more, label %step, label %done", "done:",
             *caller.lines, *caller.ends(caller.refuses),
