@@ -13,6 +13,7 @@ import numpy as np
 
 from .._transforms.chunks.streams import stream_here
 from .graph import Graph
+from .loops import every_node
 
 
 def draw_from(source: Any, func: Callable, *args: Any) -> Any:
@@ -34,7 +35,7 @@ def copy_of_stream(stream: np.random.Generator) -> np.random.Generator:
 def sources_of(graph: Graph) -> list[Any]:
     """Return the generators outside of the program that it draws from."""
     found = {}
-    for node in graph.nodes:
+    for node in every_node(graph):
         if node.func is draw_from and hasattr(node.args[0], "_own"):
             found[id(node.args[0])] = node.args[0]
     return [found[number] for number in sorted(found)]

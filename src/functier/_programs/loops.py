@@ -71,7 +71,7 @@ class Loop:
         the others are.
     """
 
-    __slots__ = ("body", "carried", "count", "lasts", "reads")
+    __slots__ = ("body", "carried", "count", "lasts", "places", "reads")
     __name__ = "loop"
 
     def __init__(
@@ -79,6 +79,7 @@ class Loop:
     ):  # fmt: skip
         self.body, self.count, self.carried = body, count, carried
         self.reads, self.lasts = reads, lasts
+        self.places: dict[int, int] = {}  # of results, when some have been dropped
 
     def __call__(self, *args: Any) -> tuple:
         raise NotImplementedError("a loop is written out in the source of a program")
@@ -95,12 +96,22 @@ class Loop:
         return (*forms[: self.lasts], *[Series(form, self.count) for form in forms[self.lasts :]])
 
     def has_effects(self) -> bool:
-        """Tell if a step writes, draws, or may raise."""
-        return any([x.memory or x.kept or x.may_raise for x in self.body.nodes])
+        """Tell if the loop has to run, whoever needs its results."""
+        body = self.body
+        return bool(body.guards) or any([x.kept or x.may_raise for x in body.nodes])
 
 
 def is_loop(node: Any) -> bool:
     return type(node) is Node and type(node.func) is Loop
+
+
+def memories_of(node: Node) -> set[Node]:
+    """Return the memories to whose contents the steps of a loop have access."""
+    loop: Any = node.func
+    taken = {x.args[0] for x in loop.body.nodes if x.memory and x.args}
+    for inner in filter(is_loop, loop.body.nodes):
+        taken |= memories_of(inner)
+    return {arg for x, arg in zip(loop.body.inputs, node.args) if x in taken}
 
 
 def every_guard(graph: Graph) -> list[Guard]:
@@ -123,11 +134,11 @@ def every_node(graph: Graph) -> Iterator[Node]:
 # ---- loops as single steps again ----
 
 
-def value_of(count: Any, counters: tuple[int, ...]) -> int:
+def at(count: Any, counters: tuple[int, ...]) -> int:
     """Return a number of a step; the counters are those of the loops around, innermost last."""
     if type(count) is int:
         return count
-    return value_of(count.start, counters[:-1]) + count.step * counters[-1]
+    return at(count.start, counters[:-1]) + count.step * counters[-1]
 
 
 def unrolled(graph: Graph) -> Graph:
@@ -191,7 +202,7 @@ class _Unrolling:
             inner = {**others, **dict(zip(carried, state))}
             for x, sequence, read in zip(elements, sequences, loop.reads):
                 values = sequence.values if type(sequence) is Table else sequence
-                inner[x] = values[value_of(read, now)]
+                inner[x] = values[at(read, now)]
             self.block(loop.body, inner, now)
             last = [argument(y, inner, now) for y in loop.body.outputs]
             state = last[: len(carried)]
@@ -206,7 +217,7 @@ def argument(value: Any, new: dict[Node, Any], counters: tuple[int, ...]) -> Any
     if kind is Node:
         return new[value]
     if kind is Count:
-        return value_of(value, counters)
+        return at(value, counters)
     if not counters or kind not in CONTAINERS:
         return replace(value, new.__getitem__) if kind in CONTAINERS else value
     if kind is dict:

@@ -12,6 +12,7 @@ from .._core.tensor import Tensor
 from .arguments import facts_of, is_same, opened
 from .costs import Cost, costs_of
 from .graph import Form, Graph
+from .loops import every_guard
 from .pictures import Table, picture
 from .replays import Changed, Replay
 from .shown import Shown
@@ -83,9 +84,9 @@ class Program:
         )  # fmt: skip
         self._text = shown.text
         self._arrays = {k: v for k, v in shown.constants.items() if k not in shown.written}
-        pairs = [(shown.asked(g).rstrip(","), shown.line_of(g)) for g in graph.guards]
+        pairs = [(shown.asked(g).rstrip(","), shown.line_of(g)) for g in every_guard(graph)]
         self._answers = [f"{asked}{line}" for asked, line in pairs]
-        self._replies = [repr(g.answer) for g in graph.guards]
+        self._replies = [repr(g.answer) for g in every_guard(graph)]
         self._steps = costs_of(graph)
         self._graph = None
 
@@ -187,8 +188,10 @@ class Program:
         try:
             results = self._run(*inputs, *again)
         except Changed as changed:
+            steps = ", ".join(map(str, changed.args[1:]))
+            step = f" in step {steps}," if steps else ""
             raise ValueError(
-                f"{label}: {self._guards[changed.args[0]]}, differs from the trace, where Python "
+                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, where Python "
                 f"code has chosen by it; trace the function again, or use functier.compile"
             ) from None
         return self._out.unflatten(list(results))

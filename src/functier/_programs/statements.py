@@ -19,6 +19,7 @@ from .._cpython.code import Code, file_of_code, line_of, name_of_code
 from .._cpython.places import Position, position_at
 from .._rules import indexing as _indexing
 from .graph import Graph, Node
+from .loops import Count, every_node
 from .spelling import operator_of
 from .stores import get, get_at, memory_of
 
@@ -35,7 +36,7 @@ class Statement(NamedTuple):
 def user_statements(graph: Graph) -> dict[Node, Statement]:
     """Return the statement that computed each node, for those of the user's code."""
     result = {}
-    for node in graph.nodes:
+    for node in every_node(graph):
         if node.place is not None:
             statement = statement_of(*node.place[:2])
             if statement is not None:
@@ -91,7 +92,7 @@ def is_at(tree: Any, position: Position) -> bool:
 def names_of_nodes(graph: Graph, statements: dict[Node, Statement]) -> dict[Node, str]:
     """Return the user's names of values."""
     found = {}
-    for node in graph.nodes:
+    for node in every_node(graph):
         if node.place is None or node not in statements or not (node.first or node.memory):
             continue
         name = _name(node, statements[node], node.place)
@@ -117,7 +118,7 @@ def _name(node: Node, statement: Statement, place: tuple) -> str:
                 part = target.elts[index]
                 return part.id if isinstance(part, ast.Name) else ""
     if isinstance(statement.tree, ast.For) and isinstance(statement.tree.target, ast.Name):
-        item = node.func is operator.getitem and type(node.args[1]) is int
+        item = node.func is operator.getitem and type(node.args[1]) in (int, Count)
         start = statement.tree.lineno, statement.tree.col_offset
         return statement.tree.target.id if item and position[:2] == start else ""
     returns = isinstance(statement.tree, (ast.Return, ast.expr))
