@@ -7,7 +7,7 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs.bodies import rolled
+from functier._programs.loops import unrolled
 from functier._programs.machine.backend import MachineProgram
 from functier._programs.replays import Replay
 from functier._programs.trace import trace
@@ -32,9 +32,9 @@ def check(f, *args, rtol=1e-13):
     graph = graph_of(f, *args)
     names = [f"x{i}" for i in range(len(graph.inputs))]
     numpys = Replay(graph, "f", names)(*args)
-    machine = MachineProgram(rolled(graph), "f")
+    machine = MachineProgram(graph, "f")
     found = machine.run(*args)
-    equal(found, MachineProgram(graph_of(f, *args), "f").run(*args))
+    equal(found, MachineProgram(unrolled(graph), "f").run(*args))
     equal(machine.run(*args), found)
     for a, b in zip(found, numpys, strict=True):
         assert type(a) is type(b)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..entries import Mismatch
-from ..loops import unrolled
 from ..graph import Form, Graph
 from ..loops import is_loop, unrolled
 from ..program import Program
@@ -182,7 +181,6 @@ class MachineProgram:
     def __init__(
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
     ):
-        graph = unrolled(graph)
         division = Division(graph, contract)
         if division.lost_loops():
             graph = unrolled(graph)

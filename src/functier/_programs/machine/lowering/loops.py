@@ -25,7 +25,7 @@ from ...loops import Count, Loop, Table
 from ...stores import add, get, memory_of, put
 from .effects import Memory, memory_at
 from .moving import LARGEST, Growing, changed, growing_in
-from .nodes import DTYPES, INT, Lowering, dtype_of, is_whole, rule
+from .nodes import DTYPES, INT, Lowering, array_of, dtype_of, is_whole, rule
 from .steps import Buffer, Literal, Place, Ref, Unknown, lies_so, strides_out
 from .views import at
 
@@ -41,9 +41,9 @@ class Made:
     """
 
     def __init__(self, node: Node):
-        self.form = node.form
-        self.dtype, self.strides = dtype_of(node.form), strides_out(node.form)
-        self.size = int(np.prod(node.form.shape, dtype=int))
+        self.form = array_of(node.form)
+        self.dtype, self.strides = dtype_of(self.form), strides_out(self.form)
+        self.size = int(np.prod(self.form.shape, dtype=int))
         self.bytes = self.size * self.dtype.itemsize
         self.small = self.bytes <= SMALL
         self.lists: list[int] = []
@@ -144,7 +144,8 @@ class Body(Lowering):
         for x, arg in zip(carried, args):
             if is_whole(x):
                 raise Unknown("it carries a whole number of Python's")
-            shape, strides, value = x.form.shape, strides_out(x.form), outer.value(arg)
+            form, value = array_of(x.form), outer.value(arg)
+            shape, strides = form.shape, strides_out(form)
             if type(value) is Literal or not lies_so(value, strides):
                 value = outer.copied(value, shape, strides)
             self.carried.append(Carried(x, self.given(value).place.buffer.index))
@@ -196,7 +197,7 @@ class Body(Lowering):
             found = Made(node)
             value = self.value(node)
             if not self.is_whole(value, found.strides):
-                value = self.copied(value, node.form.shape, found.strides)
+                value = self.copied(value, found.form.shape, found.strides)
             buffer = value.place.buffer
             buffer.kind, buffer.index = "output", len(self.made)
             self.made[node] = found

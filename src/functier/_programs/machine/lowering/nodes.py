@@ -11,12 +11,12 @@ import numpy as np
 
 from ...._core.numpy_facts import UFUNC_OF
 from ...graph import Form, Node
-from ...loops import Loop
+from ...loops import Loop, Series
 from ...passes import uniform
 from ...stores import memory_of
 from ..elementary import knows, rule_of
 from .moving import Growing
-from .steps import Buffer, Literal, Part, Place, Ref, Step, Unknown
+from .steps import Buffer, Literal, Part, Place, Ref, Step, Unknown, strides_out
 
 ndarray = np.ndarray
 RULES: dict[Any, Callable] = {}
@@ -52,6 +52,17 @@ def dtype_of(form: Any) -> np.dtype:
     if kind not in KINDS:
         raise Unknown(f"its result is of {kind.__name__}")
     return KINDS[kind]
+
+
+def array_of(form: Any) -> Form:
+    """Return the form of a value, and of the array that a list is in a part."""
+    if type(form) is not Series:
+        dtype_of(form)
+        return form
+    one = array_of(form.form)
+    dtype = dtype_of(one)
+    size = dtype.itemsize * int(np.prod(one.shape, dtype=int))
+    return Form((form.count, *one.shape), dtype, (size, *strides_out(one)), ndarray)
 
 
 def is_array(x: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...graph import Node, nodes_in
+from ...loops import Series
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
 from ..linalg.products import contract
 from ..loops.nests import Literal
@@ -15,7 +16,7 @@ from ..text.operands import Operand
 from ..text.routines import Kernel
 from .nodes import Lowering, dtype_of, rule
 from .steps import Place, Ref, Unknown
-from .views import at, reshaped
+from .views import at, reshaped, viewed
 
 BY_NUMBERS = np.dot, np.inner, np.tensordot
 """The functions that multiply by an array of one number in another way than by others."""
@@ -141,9 +142,13 @@ def _joined(low: Lowering, node: Node) -> Any:
     given = dict(node.kwargs)
     arrays = node.args[0]
     axis = given.pop("axis", node.args[1] if len(node.args) > 1 else 0)
+    dtype, shape = dtype_of(node.form), node.form.shape
+    if not given and type(arrays) is Node and type(arrays.form) is Series and axis is not None:
+        value = low.value(arrays)
+        found = viewed(value, lambda a: np.moveaxis(a, 0, axis % len(shape)))
+        return reshaped(low, found, shape)
     if given or type(arrays) not in (tuple, list) or len(node.args) > 2 or axis is None:
         raise Unknown("it has options, or takes one array")
-    dtype, shape = dtype_of(node.form), node.form.shape
     axis = axis % len(shape)
     place = low.new(shape, dtype, node.form.strides)
     steps: list = []

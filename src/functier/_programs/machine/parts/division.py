@@ -12,7 +12,7 @@ NOTE [what has no steps]
 
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ...loops import Series, is_loop
 from ...sharing import gives_view
 from ...stores import READS, memory_of
 from ..lowering.exact import exact
-from ..lowering.nodes import Lowering, dtype_of
+from ..lowering.nodes import Lowering, array_of
 from ..lowering.steps import Ref, Step, Unknown, strides_out
 from .exactness import rounded
 
@@ -35,17 +35,6 @@ def copy_of(node: Node, new: dict[Node, Node]) -> Node:
     found.errors, found.first = node.errors, node.first
     new[node] = found
     return found
-
-
-def array_of(form: Any) -> Form:
-    """Return the form of a value, or of the array that a part has for a list."""
-    if type(form) is not Series:
-        return form
-    one = form.form
-    dtype = dtype_of(one)
-    strides = strides_out(one)
-    size = dtype.itemsize * int(np.prod(one.shape, dtype=int))
-    return Form((form.count, *one.shape), dtype, (size, *strides), np.ndarray)
 
 
 class Output(NamedTuple):
@@ -120,7 +109,7 @@ class Spread(BaseException):
     """Memories have effects that no one part can have: they are NumPy's."""
 
 
-def memories_of(node: Node) -> list[Node]:
+def affected(node: Node) -> list[Node]:
     """Return the memories of the program that a node writes to, or reads."""
     if is_loop(node):
         return [x for x in node.args if type(x) is Node and x.func is memory_of]
@@ -146,7 +135,7 @@ class Division:
         self.before: dict[Node, list[Node]] = {}
         latest: dict[Node, Node] = {}
         for node in graph.nodes:
-            memories = memories_of(node)
+            memories = affected(node)
             if memories:
                 self.before[node] = [latest[x] for x in memories if x in latest]
             if is_loop(node) or node.func not in READS:
@@ -159,7 +148,7 @@ class Division:
         # The memories that are NumPy's.
         self.numpys: set[Node] = set()
         while True:
-            self.numpys |= {memory for node in self.rounded for memory in memories_of(node)}
+            self.numpys |= {memory for node in self.rounded for memory in affected(node)}
             try:
                 self.divide()
             except Spread as spread:
@@ -219,7 +208,7 @@ class Division:
 
     def take(self, node: Node) -> bool:
         """Let the machine compute a node, if it knows how."""
-        memories = memories_of(node)
+        memories = affected(node)
         if node in self.rounded:
             self.reasons[node] = "Python code has chosen by it, and it is rounded in another way"
             return False
