@@ -52,6 +52,7 @@ def test_a_gradient_is_one_part():
         lambda x, y: x[np.argsort(X)] + np.take(y, [3, -1, 3])[:1],
         lambda x, y: np.linalg.solve(x[:9].reshape(3, 3) + 5 * np.eye(3), y[:3]),
         lambda x, y: np.argmax(x.reshape(5, 10), 1) + np.any(y > 0),
+        lambda x, y: np.roll(x.reshape(5, 10), (1, -3), (0, 1)) + np.roll(y, 7).reshape(5, 10),
     ],
 )  # fmt: skip
 def test_parts(f):

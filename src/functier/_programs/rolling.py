@@ -404,7 +404,7 @@ class Finder:
 
     def fit(self, i: int, period: int, count: int) -> Run | None:
         """Return the run of as many of these steps as differ in the known ways, if any."""
-        if count > FEWEST and self.fit(i, period, FEWEST) is None:
+        if count < FEWEST or (count > FEWEST and self.fit(i, period, FEWEST) is None):
             return None
         for _ in range(8):
             columns, fits = [], count

@@ -7,24 +7,26 @@ from typing import Any
 import numpy as np
 
 from ..entries import Mismatch
-from ..loops import unrolled
 from ..graph import Form, Graph
+from ..loops import is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
 from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner
-from .lowering import effects, places, products, reductions, systems, views
-from .lowering.steps import Place, strides_out
+from .lowering import effects, loops, places, products, reductions, systems, views
+from .lowering.steps import Buffer, strides_out
 from .parts.arena import laid_out
 from .parts.bounds import doubted
+from .parts.calling import Caller, texts_of
 from .parts.division import Division, Stage
-from .parts.fusion import Call, calls_of
+from .parts.fusion import Call
+from .parts.loops import routines_of
 from .text.emitter import ATTRIBUTES
 
 __all__ = ["MachineProgram", "use_machine"]
 
-REGISTERED = effects, products, places, reductions, systems, views
+REGISTERED = effects, loops, products, places, reductions, systems, views
 """The modules whose import fills the table of rules."""
 
 MANY = 128
@@ -51,7 +53,8 @@ class Text:
 
     def __init__(self, part: Stage, inputs: list, contract: bool, threads: int = 1):
         self.part = part
-        self.calls = calls_of(part, part.writers, engine.vector_bytes(), contract, threads)
+        options = engine.vector_bytes(), contract, threads
+        self.calls = routines_of(part, part.writers, options)
         self.arena = laid_out(self.calls)
         numbers = {node: i for i, node in enumerate(inputs)}
         self.inputs = {i: numbers.get(node) for i, node in enumerate(part.inputs)}
@@ -61,35 +64,17 @@ class Text:
         }
         self.text = self.written(len(inputs))
 
-    def pointer(self, place: Place, lines: list[str], known: dict[Any, str]) -> str:
-        """Return the name of the pointer to a place."""
-        buffer, offset, _ = place
-        key = id(buffer), offset
-        found = known.get(key)
-        if found is None:
-            far = offset
-            if buffer.kind == "arena":
-                base, far = "%arena", offset + buffer.offset
-            elif buffer.kind == "constant":
-                base = f"@constant{buffer.index}"
-            elif buffer.kind == "input":
-                base = f"%in{self.inputs[buffer.index]}"
-            else:
-                base = f"%out{buffer.index}"
-            found = base
-            if far:
-                found = f"%x{len(known)}"
-                lines.append(f"  {found} = getelementptr i8, ptr {base}, i64 {far}")
-            known[key] = found
-        return found
+    def base(self, buffer: Buffer) -> str:
+        """Return the name of the pointer to a buffer."""
+        if buffer.kind == "constant":
+            return f"@constant{buffer.index}"
+        if buffer.kind == "input":
+            return f"%in{self.inputs[buffer.index]}"
+        return f"%out{buffer.index}"
 
     def written(self, count: int) -> str:
         """Return the module: the routines, and the functions that call them in order."""
-        texts: dict[str, str] = {}
-        for call in self.calls:
-            for name, text in call.kernel.texts.items():
-                if texts.setdefault(name.lstrip("@"), text) != text:  # LLVM crashes at some
-                    raise ValueError(f"there are two texts for {name}")
+        texts = texts_of(self.calls)
         given = [f"ptr %in{i}" for i in range(count)]
         given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
         parameters = ", ".join(given)
@@ -112,25 +97,9 @@ class Text:
 
     def body(self, calls: list[Call]) -> str:
         """Return the body of a function that makes some calls."""
-        lines: list[str] = []
-        known: dict[Any, str] = {}
-        for number, call in enumerate(calls):
-            given = [self.pointer(place, lines, known) for place in call.places]
-            scratch = "null"
-            if call.scratch is not None:
-                scratch = self.pointer(Place(call.scratch, 0, ()), lines, known)
-            text = call.kernel.call(given, scratch)
-            if call.kernel.status:
-                lines.append(f"  %s{number} = {text}")
-                lines.append(f"  %bad{number} = icmp ne i32 %s{number}, 0")
-                lines.append(f"  br i1 %bad{number}, label %refused, label %next{number}")
-                lines.append(f"next{number}:")
-            else:
-                lines.append(f"  {text}")
-        lines.append("  ret i32 0")
-        if any([call.kernel.status for call in calls]):
-            lines += ["refused:", "  ret i32 1"]
-        return "\n".join([f"{ATTRIBUTES} {{", *lines, "}"])
+        caller = Caller(self.base)
+        caller.call(calls)
+        return "\n".join([f"{ATTRIBUTES} {{", *caller.lines, *caller.ends(), "}"])
 
     def is_long(self) -> bool:
         sizes = [place.buffer.size for call in self.calls for place in call.places]
@@ -197,6 +166,8 @@ class MachineProgram:
     ----------
     parts : int
         The number of compiled parts.
+    loops : int
+        The number of loops of the program that are in parts.
     direct : bool
         Tell if the program is one builtin.
     bounded : bool
@@ -210,8 +181,10 @@ class MachineProgram:
     def __init__(
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
     ):
-        graph = unrolled(graph)
         division = Division(graph, contract)
+        if division.lost_loops():
+            graph = unrolled(graph)
+            division = Division(graph, contract)
         bounded = doubted(graph, contract) if division.rounded and trusts else None
         self.bounded = bounded is not None
         if bounded is not None:
@@ -225,6 +198,7 @@ class MachineProgram:
         ]
         parts = [part for part in division.stages.values() if part.outputs]
         self.parts = len(parts)
+        self.loops = sum([is_loop(node) for part in parts for node in part.inside])
         self.run: Callable | None = None
         self.fallbacks: list[Fallback] = []
         direct = division.direct()

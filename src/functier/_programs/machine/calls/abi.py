@@ -38,11 +38,11 @@ KINDS = "biufc"
 """Kinds of dtypes whose values are plain memory."""
 
 FUNCTIONS = (
-    "PyErr_NoMemory", "PyErr_Occurred", "PyErr_SetNone", "PyEval_RestoreThread",
-    "PyEval_SaveThread", "PyFloat_FromDouble", "PyBool_FromLong", "PyLong_AsLongLongAndOverflow",
-    "PyLong_FromLongLong", "PyMem_RawFree", "PyMem_RawMalloc", "PyObject_Vectorcall",
-    "PyTuple_New", "PyTuple_SetItem", "Py_DecRef", "PyGILState_Ensure", "PyGILState_Release",
-    "PyLong_AsLongLong",
+    "PyErr_CheckSignals", "PyErr_NoMemory", "PyErr_Occurred", "PyErr_SetNone",
+    "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_FromDouble", "PyBool_FromLong",
+    "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong", "PyMem_RawFree", "PyMem_RawMalloc",
+    "PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "Py_DecRef", "PyGILState_Ensure",
+    "PyGILState_Release", "PyLong_AsLongLong",
 )  # fmt: skip
 TABLE = {"PyArray_Scalar": 60, "PyArray_New": 93, "PyArray_EquivTypes": 182}
 """The places of functions in NumPy's table, which are the same for one major version."""

@@ -18,6 +18,7 @@ from ...._cpython.addresses import builtin_at
 from ...entries import Mismatch
 from ..compiler import engine
 from . import abi, pool, threads
+from .pauses import LOCK, PAUSE, TEXT
 from .wrapper import ENTRY, Signature, Wrapper
 
 __all__ = ["Signature", "make_builtin", "supported"]
@@ -68,9 +69,14 @@ def make_builtin(
     missing = supported()
     if missing:
         raise RuntimeError(missing)
-    if threads.PARALLEL in text:
+    parallel, pauses = threads.PARALLEL in text, PAUSE in text
+    if parallel or pauses:
+        text = f"{text}\n{LOCK}"
+        signature = signature._replace(long=True)  # they take the lock meanwhile
+    if pauses:
+        text = f"{text}\n{TEXT}"
+    if parallel:
         text = f"{text}\n{threads.TEXT}"
-        signature = signature._replace(long=True)  # other threads need the lock to begin
         symbols = {**(symbols or {}), **threads.addresses()}
     wrapper = Wrapper(signature)
     objects: dict[str, Any] = {"fallback": fallback, "mismatch": mismatch, **wrapper.objects}

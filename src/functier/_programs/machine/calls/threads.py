@@ -179,8 +179,6 @@ TEXT = f"""\
 {WORK}
 @functier.ask = external global i8
 declare i32 @functier.rest()
-declare i32 @PyGILState_Ensure()
-declare void @PyGILState_Release(i32)
 define internal i32 @functier.parallel(ptr %kernel, ptr %frame, i64 %count, i64 %step,
     i64 %threads) nounwind noinline {{
 entry:

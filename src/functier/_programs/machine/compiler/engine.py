@@ -23,7 +23,7 @@ from . import cache
 DECLARED = re.compile(r'\n(?:declare [^@\n]*@"?([\w.$-]+)|@"?([\w.$-]+)"? = external )')
 """The names that a text refers to outside of it."""
 
-PASSES = "sroa", "simplify_cfg", "instruction_combine"
+PASSES = "always_inliner", "sroa", "simplify_cfg", "instruction_combine"
 """The passes of level 1: variables become registers, and instructions are simplified."""
 
 SHARED = 16

@@ -11,9 +11,12 @@ import numpy as np
 
 from ...._core.numpy_facts import UFUNC_OF
 from ...graph import Form, Node
+from ...loops import Loop, Series
 from ...passes import uniform
+from ...stores import memory_of
 from ..elementary import knows, rule_of
-from .steps import Buffer, Literal, Part, Place, Ref, Step, Unknown
+from .moving import Growing
+from .steps import Buffer, Literal, Part, Place, Ref, Step, Unknown, strides_out
 
 ndarray = np.ndarray
 RULES: dict[Any, Callable] = {}
@@ -51,12 +54,28 @@ def dtype_of(form: Any) -> np.dtype:
     return KINDS[kind]
 
 
+def array_of(form: Any) -> Form:
+    """Return the form of a value, and of the array that a list is in a part."""
+    if type(form) is not Series:
+        dtype_of(form)
+        return form
+    one = array_of(form.form)
+    dtype = dtype_of(one)
+    size = dtype.itemsize * int(np.prod(one.shape, dtype=int))
+    return Form((form.count, *one.shape), dtype, (size, *strides_out(one)), ndarray)
+
+
 def is_array(x: Any) -> bool:
     return type(x) is Node and type(x.form) is Form and x.form.kind is ndarray
 
 
 def is_whole(x: Any) -> bool:
-    """Tell if a node is a whole number of Python's, which has as many digits as it needs."""
+    """Tell if an argument is a whole number of Python's, which has as many digits as it needs.
+
+    That is a node, or one that grows with the steps of a loop.
+    """
+    if type(x) is Growing:
+        return True
     return type(x) is Node and type(x.form) is Form and x.form.kind is int
 
 
@@ -67,7 +86,11 @@ class Lowering(Part):
     ----------
     shared : dict
         What rules keep for later nodes of the part, such as factors of a matrix.
+    counts : tuple of int
+        The steps of the loops around, the outermost first.
     """
+
+    counts: tuple[int, ...] = ()
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +103,7 @@ class Lowering(Part):
             if node.may_raise:
                 raise Unknown("np.errstate is to raise there")
             found = self.rule_for(node)(self, node)
-            if type(found) is not tuple:
+            if type(found) is not tuple and type(node.form) is Form:
                 self.check(found, node.form)
             self.values[node] = found
         except Unknown:
@@ -98,7 +121,7 @@ class Lowering(Part):
     def rule_for(self, node: Node) -> Callable:
         func: Any = node.func
         try:
-            found = RULES.get(func)
+            found = RULES.get(Loop if type(func) is Loop else func)
         except TypeError:
             found = None
         if found is not None:
@@ -125,6 +148,8 @@ class Lowering(Part):
                 raise Unknown("it takes a whole number of Python's")
             found = self.values.get(x)
             if found is None:
+                if x.func is memory_of:
+                    raise Unknown("it takes a memory")
                 found = self.values[x] = self.input(x)
             if type(found) is tuple:
                 raise Unknown("it takes a result that has parts")
@@ -152,10 +177,20 @@ class Lowering(Part):
             return self.value(x)
         if want.kind != "f" and want != INT:
             raise Unknown("it takes a whole number, which may not fit")
+        if type(x) is Growing:
+            return self.counter(x, want)
         if x not in self.values:
             self.values[x] = Ref((), INT, Place(Buffer(0, "input", len(self.inputs)), 0, ()), ())
             self.inputs.append(x)
         return self.values[x]
+
+    def counter(self, x: Growing, want: np.dtype) -> Ref:
+        """Return a number that grows with steps, in memory: see `loops`."""
+        raise NotImplementedError
+
+    def index(self, level: int) -> Ref:
+        """Return the counter of a loop around, in memory."""
+        raise NotImplementedError
 
     def input(self, node: Node) -> Ref:
         """Return the value of a node that something else computes."""
@@ -168,8 +203,8 @@ class Lowering(Part):
 
     def routine(self, kernel: Any, inputs: list[Ref], places: list[Place]) -> Step:
         """Add the call of a routine, which gets places of inputs and of outputs."""
-        step = Step("call", kernel, inputs, (), BOOL, places[0], info=places)
-        return self.add(step)
+        place = places[0] if places else inputs[0].place
+        return self.add(Step("call", kernel, inputs, (), BOOL, place, info=places))
 
     def ref(self, x: Any) -> Ref:
         """Return the value of an argument as an array in memory."""
@@ -197,6 +232,8 @@ def weak(x: Any) -> Any:
         return x.form.dtype if x.form.dtype is not None else KINDS.get(x.form.kind, x.form.kind)
     if type(x) is bool:
         return BOOL
+    if type(x) is Growing:
+        return int
     return type(x) if type(x) in (int, float, complex) else x.dtype
 
 
@@ -237,16 +274,16 @@ def of_operator(func: Any) -> Callable:
 
     def write(low: Lowering, node: Node) -> Any:
         args = node.args
-        python = all([type(x) in KINDS or (type(x) is Node and x.form.dtype is None) for x in args])
-        python = python or all(
-            [type(x) is int or type(x) in KINDS or (type(x) is Node and x.form.dtype is None)
-             for x in args]
-        )  # fmt: skip
+        python = all(
+            [type(x) in NUMBERS or (type(x) is Node and x.form.dtype is None) for x in args]
+        )
         own = func
         if python and func not in SAFE:
             raise Unknown("the operator of Python's numbers may raise")
         if python and any(map(is_whole, args)) and not is_rounded(func, args):
             raise Unknown("Python computes it exactly")
+        if func is np.power and any([type(x) is Growing for x in args]):
+            raise Unknown("NumPy takes powers of 2 in another way than others")
         if func is np.power and not python:
             own, args = power(args)
         return apply(low, own, args, node.form, python and func in CHECKED)
@@ -258,6 +295,14 @@ def is_rounded(func: Any, args: tuple) -> bool:
     """Tell if an operator makes floats of Python's whole numbers before it computes."""
     kinds = [x.form.kind if type(x) is Node else type(x) for x in args]
     return float in kinds and func in (np.add, np.subtract, np.multiply, np.divide, np.power)
+
+
+NUMBERS = frozenset({float, bool, int, Growing})
+
+
+def is_python(x: Any) -> bool:
+    """Tell if an operand is a number of Python's."""
+    return x.form.dtype is None if type(x) is Node else type(x) in NUMBERS
 
 
 CHECKED = {np.divide, np.power}

@@ -7,6 +7,8 @@ import numpy as np
 
 from ...._rules import indexing as _indexing
 from ...graph import Node, nodes_in
+from ...loops import Series
+from .moving import growing_in
 from .nodes import Lowering, dtype_of, is_array, rule
 from .products import shape_in
 from .steps import Literal, Ref, Step, Unknown
@@ -245,7 +247,7 @@ def padded(low: Lowering, value: Any, shape: tuple, index: Any, node: Node) -> A
 def bounds_of(shape: tuple, parts: tuple) -> list[tuple[int, int]] | None:
     """Return the bounds along each axis, if an index is of slices of step 1."""
     parts = list(parts)  # type: ignore[assignment]
-    if any([p is not Ellipsis and type(p) is not slice for p in parts]):
+    if growing_in(parts) or any([p is not Ellipsis and type(p) is not slice for p in parts]):
         return None
     if Ellipsis in [p if p is Ellipsis else 0 for p in parts]:
         k = [p is Ellipsis for p in parts].index(True)
@@ -271,6 +273,8 @@ def _getitem(low: Lowering, node: Node) -> Any:
         if type(found) is not tuple or type(index) is not int:
             raise Unknown("it is a part of a result of NumPy's")
         return found[index]
+    if type(x) is Node and type(x.form) is Series:
+        return at(low.value(x), index)
     if not is_array(x) and type(x) is not np.ndarray:
         raise Unknown("it indexes a number")
     if not is_basic(index):

@@ -1,12 +1,14 @@
 """Rules of nodes that are routines: contractions, copies into a whole."""
 
+import itertools
 import operator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...graph import Node
+from ...graph import Node, nodes_in
+from ...loops import Series
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
 from ..linalg.products import contract
 from ..loops.nests import Literal
@@ -14,6 +16,7 @@ from ..text.operands import Operand
 from ..text.routines import Kernel
 from .nodes import Lowering, dtype_of, rule
 from .steps import Place, Ref, Unknown
+from .views import at, reshaped, viewed
 
 BY_NUMBERS = np.dot, np.inner, np.tensordot
 """The functions that multiply by an array of one number in another way than by others."""
@@ -139,9 +142,13 @@ def _joined(low: Lowering, node: Node) -> Any:
     given = dict(node.kwargs)
     arrays = node.args[0]
     axis = given.pop("axis", node.args[1] if len(node.args) > 1 else 0)
+    dtype, shape = dtype_of(node.form), node.form.shape
+    if not given and type(arrays) is Node and type(arrays.form) is Series and axis is not None:
+        value = low.value(arrays)
+        found = viewed(value, lambda a: np.moveaxis(a, 0, axis % len(shape)))
+        return reshaped(low, found, shape)
     if given or type(arrays) not in (tuple, list) or len(node.args) > 2 or axis is None:
         raise Unknown("it has options, or takes one array")
-    dtype, shape = dtype_of(node.form), node.form.shape
     axis = axis % len(shape)
     place = low.new(shape, dtype, node.form.strides)
     steps: list = []
@@ -161,3 +168,31 @@ def _joined(low: Lowering, node: Node) -> Any:
             steps += written.steps
         start += own[axis]
     return Ref(shape, dtype, place, tuple(steps))
+
+
+@rule(np.roll)
+def _roll(low: Lowering, node: Node) -> Any:
+    given = dict(zip(("a", "shift", "axis"), node.args), **node.kwargs)
+    x, shifts, axes = given["a"], given["shift"], given.get("axis")
+    value, form = low.ref(x), node.form
+    if axes is None:
+        value, axes = reshaped(low, value, (value.size,)), 0
+    if any(nodes_in((shifts, axes))):
+        raise Unknown("np.roll by a number that is computed")
+    pairs = [(int(shift), int(axis)) for shift, axis in np.broadcast(shifts, axes)]
+    shape = value.shape
+    far = [0] * len(shape)
+    for shift, axis in pairs:
+        far[axis % len(shape)] += shift
+    place = low.new(form.shape, value.dtype, form.strides)
+    whole = Ref(form.shape, value.dtype, place, ())
+    target = whole if form.shape == shape else reshaped(low, whole, shape)
+    cuts = [[0, n - s % n, n] for n, s in zip(shape, far) if n]
+    steps: list = []
+    for parts in itertools.product(*map(itertools.pairwise, cuts)) if value.size else ():
+        source = at(value, tuple([slice(*part) for part in parts]))
+        there = [(a + s) % n for (a, _), s, n in zip(parts, far, shape)]
+        goal = at(target, tuple([slice(a, a + n) for a, n in zip(there, source.shape)]))
+        if source.size:
+            steps += low.copied(source, source.shape, place=goal.place).steps
+    return Ref(form.shape, value.dtype, place, tuple(steps))

@@ -181,6 +181,17 @@ class Part:
         step.stored = not whole
         return Ref(shape, dtype, place, (step,), True)
 
+    def is_whole(self, value: Any, strides: tuple[int, ...]) -> bool:
+        """Tell if a value is the only thing in its buffer, and lies as a result should."""
+        if type(value) is Literal:
+            return False
+        place = value.place
+        return (
+            bool(value.steps) and place.buffer.kind == "arena" and place.offset == 0
+            and place.buffer.size == value.size * value.dtype.itemsize
+            and lies_so(value, strides)
+        )  # fmt: skip
+
     def copied(self, x: Any, shape: tuple, strides: Any = None, place: Place | None = None) -> Ref:
         """Return a value as a new array, or write it to a place."""
         return self.element("copy", [x], shape, x.dtype, (x.dtype,), strides, place)
@@ -195,6 +206,11 @@ class Part:
             found = Ref(held.shape, held.dtype, Place(buffer, 0, held.strides), ())
             self.known[id(value)] = found
         return found
+
+
+def lies_so(value: Ref, strides: tuple[int, ...]) -> bool:
+    """Tell if a value has these strides, where it has steps."""
+    return all([n == 1 or a == b for n, a, b in zip(value.shape, value.place.strides, strides)])
 
 
 def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import Node
+from .moving import Growing, growing_in, line_of, moving
 from .nodes import Lowering, rule
 from .steps import Literal, Ref, Unknown, squeezed
 
@@ -89,15 +90,18 @@ def reshaped(low: Lowering, value: Any, shape: tuple[int, ...]) -> Any:
         return viewed(copied, lambda a: np.reshape(a, shape, copy=False))
 
 
+WHOLE = frozenset({int, type(None), Growing})
+
+
 def is_basic(index: Any) -> bool:
     """Tell if an index has no arrays, and nothing that is computed."""
     parts = index if type(index) is tuple else (index,)
     for part in parts:
         kind = type(part)
         if kind is slice:
-            if not all([type(x) in (int, type(None)) for x in (part.start, part.stop, part.step)]):
+            if not all([type(x) in WHOLE for x in (part.start, part.stop, part.step)]):
                 return False
-        elif kind is not int and part is not None and part is not Ellipsis:
+        elif kind not in WHOLE and part is not Ellipsis:
             return False
     return True
 
@@ -107,7 +111,25 @@ def at(value: Ref, index: Any) -> Ref:
     parts = index if type(index) is tuple else (index,)
     if not any([part is Ellipsis for part in parts]):
         parts = (*parts, Ellipsis)  # a number would be read
+    if growing_in(parts):
+        return moved(value, parts)
     return viewed(value, lambda a: a[parts])
+
+
+def moved(value: Ref, parts: tuple) -> Ref:
+    """Return the view at an index that grows with the steps of loops."""
+    own = value._replace(place=value.place._replace(offset=0))
+
+    def found(index: tuple) -> tuple[int, Ref]:
+        seen = viewed(own, lambda a: a[index])
+        return seen.place.offset, seen._replace(place=seen.place._replace(offset=0), straight=False)
+
+    line = line_of(parts, found)
+    if line is None:
+        raise Unknown("an index grows in another way than along a line")
+    (start, seen), by = line
+    offset = value.place.offset + moving(start, by)
+    return seen._replace(place=seen.place._replace(offset=offset))
 
 
 @rule(np.real)

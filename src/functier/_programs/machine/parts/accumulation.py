@@ -77,7 +77,7 @@ def is_free(other: Ref, step: Step, users: dict, kept: set[Step], first: tuple) 
     (source,) = other.steps
     if users[source] != [step] or source in kept:
         return False
-    if source.kind == "call" and place != source.info[0]:
+    if source.kind == "call" and source.info != [place]:
         return False
     if source.kind not in ("call", "element") or (source.kind == "element" and source.stored):
         return False

@@ -181,7 +181,14 @@ class Bounds:
     def bound(self, node: Node, func: Any) -> Any:
         """Return the bound of a value: see the formulas of each function."""
         args = node.args
-        if gives_view(func) or func in (np.copy, np.repeat, np.take, np.concatenate, np.stack):
+        if gives_view(func) or func in (
+            np.copy,
+            np.repeat,
+            np.roll,
+            np.take,
+            np.concatenate,
+            np.stack,
+        ):
             return self.same(node)
         if func in SUMS or func in EXTREMA:
             return self.reduction(node)

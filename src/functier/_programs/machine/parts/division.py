@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...graph import Form, Graph, Guard, Node, nodes_in, replace
+from ...loops import Series, is_loop
 from ...sharing import gives_view
 from ...stores import READS, memory_of
 from ..lowering.exact import exact
-from ..lowering.nodes import Lowering
-from ..lowering.steps import Literal, Ref, Step, Unknown, strides_out
+from ..lowering.nodes import Lowering, array_of
+from ..lowering.steps import Ref, Step, Unknown, strides_out
 from .exactness import rounded
 
 BEFORE = -1
@@ -63,10 +64,10 @@ class Stage(Lowering):
         return found
 
     def output(self, node: Node) -> None:
-        """Make a result of the value of a node."""
-        value, form = self.values[node], node.form
+        """Make a result of the value of a node; a list is an array."""
+        value, form = self.values[node], array_of(node.form)
         strides = strides_out(form)
-        if type(value) is Literal or not self.is_whole(value, strides):
+        if not self.is_whole(value, strides):
             value = self.copied(value, form.shape, strides)
         buffer = value.place.buffer
         buffer.kind, buffer.index = "output", len(self.outputs)
@@ -74,15 +75,6 @@ class Stage(Lowering):
         if form.kind is np.ndarray:
             form = form._replace(strides=strides)
         self.outputs.append(Output(node, form))
-
-    def is_whole(self, value: Ref, strides: tuple[int, ...]) -> bool:
-        """Tell if a value is the only thing in its buffer, and lies as a result should."""
-        place = value.place
-        return (
-            bool(value.steps) and place.buffer.kind == "arena" and place.offset == 0
-            and place.buffer.size == value.size * value.dtype.itemsize
-            and all([n == 1 or a == b for n, a, b in zip(value.shape, place.strides, strides)])
-        )  # fmt: skip
 
     def closure(self, results: list[Node]) -> tuple[set[Node], list[Node]]:
         """Return the nodes of the part that results need, and what these take from outside."""
@@ -114,14 +106,16 @@ class Stage(Lowering):
 
 
 class Spread(BaseException):
-    """A memory has effects that no one part can have: it is NumPy's."""
+    """Memories have effects that no one part can have: they are NumPy's."""
 
 
-def is_effect(node: Node) -> bool:
-    """Tell if a node writes to, or reads, a memory of the program."""
+def affected(node: Node) -> list[Node]:
+    """Return the memories of the program that a node writes to, or reads."""
+    if is_loop(node):
+        return [x for x in node.args if type(x) is Node and x.func is memory_of]
     if not node.memory or not node.args:
-        return False
-    return type(node.args[0]) is Node and node.args[0].func is memory_of
+        return []
+    return [x for x in node.args[:1] if type(x) is Node and x.func is memory_of]
 
 
 class Division:
@@ -138,14 +132,14 @@ class Division:
 
     def __init__(self, graph: Graph, contract: bool = False, bounded: bool = False):
         self.graph = graph
-        self.before: dict[Node, Node] = {}
+        self.before: dict[Node, list[Node]] = {}
         latest: dict[Node, Node] = {}
         for node in graph.nodes:
-            if is_effect(node):
-                if node.args[0] in latest:
-                    self.before[node] = latest[node.args[0]]
-                if node.func not in READS:
-                    latest[node.args[0]] = node
+            memories = affected(node)
+            if memories:
+                self.before[node] = [latest[x] for x in memories if x in latest]
+            if is_loop(node) or node.func not in READS:
+                latest.update(dict.fromkeys(memories, node))
         self.rounded: set[Node] = set()
         self.by_loops: set[Node] = set()
         lost: set[Node] = set()
@@ -154,11 +148,11 @@ class Division:
         # The memories that are NumPy's.
         self.numpys: set[Node] = set()
         while True:
-            self.numpys |= {node.args[0] for node in self.rounded if is_effect(node)}
+            self.numpys |= {memory for node in self.rounded for memory in affected(node)}
             try:
                 self.divide()
             except Spread as spread:
-                self.numpys.add(spread.args[0])
+                self.numpys.update(spread.args)
                 continue
             lost |= self.by_loops - self.known.keys()  # operands lie in another order
             if self.by_loops.isdisjoint(lost):
@@ -183,6 +177,8 @@ class Division:
         """Return the node that a node is a view of, in its part."""
         while gives_view(node.func) and type(node.args[0]) is Node and self.is_inside(node.args[0]):
             before = node.args[0]
+            if type(before.form) is Series:  # whose elements are values by themselves
+                break
             if self.known[before] != self.known[node]:
                 break
             values = self.stages[self.known[node]].values
@@ -212,25 +208,23 @@ class Division:
 
     def take(self, node: Node) -> bool:
         """Let the machine compute a node, if it knows how."""
-        memory = None
+        memories = affected(node)
         if node in self.rounded:
             self.reasons[node] = "Python code has chosen by it, and it is rounded in another way"
             return False
         if node.func is memory_of and node not in self.numpys:
             self.homes[node] = BEFORE
             return True
-        if node.memory:
-            memory = node.args[0] if is_effect(node) else None
-            if memory not in self.homes:
-                self.reasons[node] = "it is an effect"
-                return False
+        if (node.memory and not memories) or not self.homes.keys() >= {*memories}:
+            self.reasons[node] = "it is an effect"
+            return False
         stage = 0
         for x in node.parents():
             if x in self.homes:
                 stage = max(stage, self.homes[x])
             else:
                 stage = max(stage, self.known[x] if x in self.known else self.outer[x] + 1)
-        if memory is not None:
+        for memory in memories:
             if self.homes[memory] == BEFORE:
                 self.known[memory] = self.homes[memory] = stage
                 self.stages.setdefault(stage, Stage(self, stage)).nodes.append(memory)
@@ -242,8 +236,8 @@ class Division:
         try:
             part.lower(node)
         except Unknown as reason:
-            if memory is not None:
-                raise Spread(memory) from None
+            if memories:
+                raise Spread(*memories) from None
             self.reasons[node] = str(reason)
             return False
         self.known[node] = stage
@@ -258,8 +252,8 @@ class Division:
         return self.outer[node] if node in self.outer else self.known[node]
 
     def effects_before(self, node: Node) -> list[Node]:
-        """Return the effect that runs before another one: the last write to its memory."""
-        return [self.before[node]] if node in self.before else []
+        """Return the effects that run before another one: the last writes to its memories."""
+        return self.before.get(node, [])
 
     def is_inside(self, node: Node) -> bool:
         return node in self.known and node not in self.outer
@@ -269,7 +263,8 @@ class Division:
         graph = self.graph
         outside: set[Node] = set()
         results: dict[Node, None] = {}
-        waiting = graph.roots()
+        # What a loop in a part does to memories is seen by those who read them.
+        waiting = [x for x in graph.roots() if not (is_loop(x) and self.is_inside(x))]
         seen: set[Node] = set()
         while waiting:
             node = waiting.pop()
@@ -290,6 +285,10 @@ class Division:
             self.stages[self.known[node]].output(node)
         for part in self.stages.values():
             part.finish()
+
+    def lost_loops(self) -> list[Node]:
+        """Return the loops that the machine does not compute."""
+        return [node for node in self.graph.nodes if is_loop(node) and node not in self.known]
 
     def needed_by(self, result: Node) -> list[Node]:
         """Return the nodes from outside of its part that a result needs."""

@@ -27,8 +27,8 @@ from ..lowering.steps import strides_out
 
 COPIES = frozenset({
     np.where, np.astype, np.copy, np.zeros_like, np.ones_like, np.clip, np.take_along_axis, np.take,
-    np.repeat, np.concatenate, np.stack, indexing.getitem, indexing.place, stores.memory_of,
-    stores.get, stores.put, stores.get_at, stores.put_at,
+    np.repeat, np.roll, np.concatenate, np.stack, indexing.getitem, indexing.place,
+    stores.memory_of, stores.get, stores.put, stores.get_at, stores.put_at,
 })  # fmt: skip
 """Functions that copy and select, besides those that give views."""
 
@@ -37,11 +37,11 @@ SELECTING = frozenset({np.maximum, np.minimum, np.logical_and, np.logical_or})
 
 
 def rounded(
-    graph: Graph, before: dict[Node, Node], contract: bool, lost: Collection[Node] = ()
+    graph: Graph, before: dict[Node, list[Node]], contract: bool, lost: Collection[Node] = ()
 ) -> tuple[set[Node], set[Node]]:
     """Return the nodes that NumPy has to compute, and those for NumPy's loops: see NOTE [answers].
 
-    `before` has the effect that runs before another one, and `lost` what no loop is for.
+    `before` has the effects that run before another one, and `lost` what no loop is for.
     """
     found: set[Node] = set()
     by_loops: set[Node] = set()
@@ -53,8 +53,7 @@ def rounded(
         if node not in seen:
             seen.add(node)
             waiting += node.parents()
-            if node in before:
-                waiting.append(before[node])
+            waiting += before.get(node, ())
             if not is_exact(node, contract):
                 by_loop = node not in lost and can_be_exact(node)
                 (by_loops if by_loop else found).add(node)

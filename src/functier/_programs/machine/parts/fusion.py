@@ -13,7 +13,7 @@ NOTE [later is better]
 from bisect import bisect_left, insort
 from typing import Any, NamedTuple
 
-from ..loops.blocks import routine_of
+from ..loops.blocks import routine_of, work_of
 from ..loops.nests import (
     Apply,
     ArgReduce,
@@ -36,11 +36,26 @@ MOST = 2500
 
 
 class Call(NamedTuple):
-    """A routine, and the places that it gets."""
+    """A routine, and the places that it gets.
 
-    kernel: Kernel
+    Attributes
+    ----------
+    kernel : Kernel, or Body
+        Of a loop its body: see `loops`.
+    places : list of Place
+    scratch : Buffer or None
+        The memory that it needs during the call.
+    work : float
+        About how many instructions it takes, for each number by itself.
+    nest : Nest or None
+        The loop over elements that it is.
+    """
+
+    kernel: Any
     places: list[Place]
     scratch: Buffer | None
+    work: float
+    nest: Nest | None = None
 
 
 class Group:
@@ -341,13 +356,17 @@ def calls_of(
     for item in order:
         if type(item) is Step:
             places = [x.place for x in item.refs()] + item.info
-            kernel = item.func
+            work = max([x.size for x in item.refs()], default=1) ** 1.5  # of square matrices
+            calls.append(called(item.func, places, work))
         elif item.steps:
             nesting = Nesting(item)
-            places = nesting.places
-            kernel = routine_of(nesting.nest(), native, contract, threads)
-        else:
-            continue
-        scratch = Buffer(kernel.scratch) if kernel.scratch else None
-        calls.append(Call(kernel, places, scratch))
+            nest = nesting.nest()
+            kernel = routine_of(nest, native, contract, threads)
+            calls.append(called(kernel, nesting.places, work_of(nest), nest))
     return calls
+
+
+def called(kernel: Any, places: list[Place], work: float, nest: Nest | None = None) -> Call:
+    """Return the call of a routine, with the memory that it needs."""
+    scratch = kernel.scratch if type(kernel) is Kernel else 0
+    return Call(kernel, places, Buffer(scratch) if scratch else None, work, nest)
