@@ -30,7 +30,7 @@ from .._core.observers import LEVELS
 from .._core.op import Call, Op
 from .._core.root import classes_in, dispatch_lists
 from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
-from .._core.table import OPS, PENDING, find, load, no_rule
+from .._core.table import OPS, PACKAGE, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
 from .._cpython.code import file_and_line
@@ -85,6 +85,7 @@ class Level:
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
+    quieten: Any = None  # makes other methods of those of its class, and of the classes inside
     generator: tuple[int, int] | None = None
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
@@ -111,7 +112,10 @@ class Level:
         self.key = key
         if kind.methods is None:
             kind.methods = {**methods_of(kind.fast_calls()), **kind.own_methods}
-        names = {"__slots__": (), "level": self, "__module__": "numpy", **kind.methods}
+        if self.quieten is None and kind.__module__.partition(".")[0] == PACKAGE:
+            self.quieten = enclosing.level.quieten
+        methods = kind.methods if self.quieten is None else self.quieten(kind.methods)
+        names = {"__slots__": (), "level": self, "__module__": "numpy", **methods}
         self.cls: Any = LevelType(label, (enclosing,), names)
         if key is not None and key is not kind:
             if key[1] == "forwards":

@@ -13,7 +13,7 @@ class Rolled:
     """A graph with a node for each run."""
 
     def __init__(self, finder: Finder):
-        self.homes, graph = finder.homes, finder.graph
+        self.homes, graph, self.all_of = finder.homes, finder.graph, finder.all_of
         self.making: dict[int, Making] = {}
         starts = {run.start: run for run in finder.runs}
         order: list[Any] = []
@@ -38,7 +38,12 @@ class Rolled:
 
     def argument(self, value: Any) -> Any:
         """Return an argument of a node outside of the runs."""
-        return replace(value, self.outside)
+        return replace(value, self.outside, self.whole_list)
+
+    def whole_list(self, values: list) -> Any:
+        """Return the list that a loop makes, if these are its values."""
+        found = self.all_of(values)
+        return None if found is None else self.making[id(found[0])].result(found[1], True)
 
     def outside(self, node: Node) -> Node:
         """Return the node that has the value of a node after the loops before."""
@@ -101,8 +106,10 @@ class Making:
             return listed(id(how), Table(how.values), Count(0, 1))
         assert kind is Made
         made = self.whole.making[id(how.run)]
-        key = id(how.run), how.place, how.read
-        return listed(key, made.result(how.place, True), how.read)
+        which = how.place
+        if type(which) is tuple:
+            which = made.variable(which[0], which[1:])
+        return listed((id(how.run), which, how.read), made.result(which, True), how.read)
 
     def variable(self, place: int, first: tuple) -> Node:
         """Return the value that a node had some steps before: `first` are those before the loop,
@@ -172,7 +179,7 @@ class Making:
             if not whole and type(which) is Node:
                 indices[which, whole] = places[which]
                 continue
-            own = self.body[which]
+            own = which if type(which) is Node else self.body[which]
             if not whole and own in outputs[: len(carried)]:
                 indices[which, whole] = outputs.index(own)
                 continue

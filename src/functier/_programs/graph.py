@@ -105,20 +105,27 @@ def nodes_in(value: Any) -> Iterator[Node]:
         yield from nodes_in(tuple(value.values()))
 
 
-def replace(value: Any, new: Callable[[Node], Any]) -> Any:
-    """Return an argument with ``new(node)`` for each node in it."""
+def replace(value: Any, new: Callable[[Node], Any], whole: Callable[[list], Any] | None = None) -> Any:
+    """Return an argument with ``new(node)`` for each node in it.
+
+    ``whole(values)`` may return what stands for a list; None is for its parts.
+    """
     kind = type(value)
     if kind is Node:
         return new(value)
+    if whole is not None and kind is list:
+        found = whole(value)
+        if found is not None:
+            return found
     if kind is tuple or kind is list:
         return kind([
-            new(x) if type(x) is Node else replace(x, new) if type(x) in CONTAINERS else x
+            new(x) if type(x) is Node else replace(x, new, whole) if type(x) in CONTAINERS else x
             for x in value
         ])  # fmt: skip
     if kind is slice:
-        return slice(*[replace(part, new) for part in (value.start, value.stop, value.step)])
+        return slice(*[replace(part, new, whole) for part in (value.start, value.stop, value.step)])
     if kind is dict:
-        return {name: replace(part, new) for name, part in value.items()}
+        return {name: replace(part, new, whole) for name, part in value.items()}
     return value
 
 
@@ -148,13 +155,22 @@ class Graph:
 
     def roots(self) -> list[Node]:
         """Return the nodes that have to be computed: those of outputs, guards and effects."""
-        effects = [node for node in self.nodes if node.kept or node.may_raise]
+        effects = [node for node in self.nodes if node.kept or (node.errors and node.may_raise)]
         return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *effects]
+
+
+NUMBERS = {kind: Form((), None, None, kind) for kind in (bool, int, float, complex)} | {
+    kind: Form((), np.dtype(kind), None, kind) for kind in (np.bool_, np.float64, np.complex128)
+}
+"""The forms of numbers of the commonest types."""
 
 
 def form_of(value: Any) -> Any:
     """Return the form of a value; of a tuple or list that of each part."""
     kind = type(value)
+    form = NUMBERS.get(kind)
+    if form is not None:
+        return form
     if kind is ndarray:
         return Form(value.shape, value.dtype, value.strides, ndarray)
     if kind is tuple or kind is list or hasattr(kind, "_fields"):

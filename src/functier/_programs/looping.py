@@ -2,12 +2,9 @@
 
 import operator
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from .graph import Graph, Node, nodes_in
+from .graph import Node
 from .loops import Count, Loop, is_loop
 
 COUNTERS = "ijklmnuvw"
@@ -97,24 +94,18 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
         else:
             source.names[x] = source.name_of_carried(x, after)
             lines.append(f"{source.names[x]} = {text}")
-    source.owned.update(carried)
-    lists = []
-    for y in loop.body.outputs[loop.lasts :]:
-        source.lists[y] = source.name_of_list(y)
-        lists.append(source.lists[y])
-        lines.append(f"{source.lists[y]} = []")
-    counting = counting_of(loop, source.fresh(COUNTERS[len(source.counters)]))
+    lists = loop.body.outputs[loop.lasts :]
+    source.lists |= dict.fromkeys(lists, "")
+    counting = counting_of(loop, source.counter(COUNTERS[len(source.counters)]))
     source.counters.append(counting)
     inside: list[str] = []
     for x, arg, read in zip(elements, node.args[first:second], loop.reads):
         index = text_of_count(read, source.counters)
         inside += source.element(x, f"{source.sequence(arg)}[{index}]", arg)
-    for x in loop.body.inputs:
-        if x in source.lists:
-            inside.append(f"{source.lists[x]}.append({source.names[x]})")
-    for x, after in replaceable(loop):
+    inside += [source.appended(x) for x in loop.body.inputs if x in source.lists]
+    for x, after in zip(carried, loop.body.outputs):
         source.wanted.setdefault(after, source.names[x])
-    inside += source.block(loop.body)
+    inside += source.block(loop.body, carried)
     pairs = [(source.names[x], source.names[y]) for x, y in zip(carried, loop.body.outputs)]
     pairs = [(x, y) for x, y in pairs if x != y]
     results = [source.names[x] for x in carried]
@@ -127,7 +118,9 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     if pairs:
         inside.append(f"{', '.join([x for x, _ in pairs])} = {', '.join([y for _, y in pairs])}")
     source.counters.pop()
-    source.results[node] = [*results, *lists]
+    made = [source.lists[y] for y in lists]
+    source.results[node] = [*results, *made]
+    lines += [f"{name} = []" for name in made]
     lines.append(f"for {counting.name} in {counting}:")
     return [*lines, *[f"    {line}" for line in inside]]
 
@@ -137,31 +130,3 @@ def result_of_loop(source: Any, node: Node) -> str:
     if node.func is not operator.getitem or not is_loop(node.args[0]):
         return ""
     return source.results[node.args[0]][node.args[1]]
-
-
-def replaceable(loop: Loop) -> Iterator[tuple[Node, Node]]:
-    """Return what a loop carries and its next values, where these may have the name of the former:
-    nobody takes it later in the step.
-    """
-    latest: dict[Node, int] = {}
-    for node in loop.body.nodes:
-        for parent in node.parents():
-            # The text of a view may stand further below.
-            latest[parent] = len(loop.body.nodes) if node.func is np.transpose else node.number
-    outputs = {*loop.body.outputs}
-    for before, after in zip(loop.parts()[0], loop.body.outputs):
-        if after.func is not None and before not in outputs:
-            if latest.get(before, -1) <= after.number:
-                yield before, after
-
-
-def uses_of(graph: Graph) -> dict[Node, int]:
-    """Return how often a value is used."""
-    found: dict[Node, int] = {}
-    for node in graph.nodes:
-        for parent in node.parents():
-            found[parent] = found.get(parent, 0) + 1
-    for node in nodes_in(graph.outputs):
-        found[node] = found.get(node, 0) + 2
-    return found
-

@@ -71,7 +71,7 @@ class Loop:
         the others are.
     """
 
-    __slots__ = ("body", "carried", "count", "lasts", "reads")
+    __slots__ = ("body", "carried", "count", "lasts", "places", "reads")
     __name__ = "loop"
 
     def __init__(
@@ -79,6 +79,7 @@ class Loop:
     ):  # fmt: skip
         self.body, self.count, self.carried = body, count, carried
         self.reads, self.lasts = reads, lasts
+        self.places: dict[int, int] = {}  # of results, when some have been dropped
 
     def __call__(self, *args: Any) -> tuple:
         raise NotImplementedError("a loop is written out in the source of a program")
@@ -95,12 +96,22 @@ class Loop:
         return (*forms[: self.lasts], *[Series(form, self.count) for form in forms[self.lasts :]])
 
     def has_effects(self) -> bool:
-        """Tell if a step writes, draws, or may raise."""
-        return any([x.memory or x.kept or x.may_raise for x in self.body.nodes])
+        """Tell if the loop has to run, whoever needs its results."""
+        body = self.body
+        return bool(body.guards) or any([x.kept or x.may_raise for x in body.nodes])
 
 
 def is_loop(node: Any) -> bool:
     return type(node) is Node and type(node.func) is Loop
+
+
+def memories_of(node: Node) -> set[Node]:
+    """Return the memories to whose contents the steps of a loop have access."""
+    loop: Any = node.func
+    taken = {x.args[0] for x in loop.body.nodes if x.memory and x.args}
+    for inner in filter(is_loop, loop.body.nodes):
+        taken |= memories_of(inner)
+    return {arg for x, arg in zip(loop.body.inputs, node.args) if x in taken}
 
 
 def every_guard(graph: Graph) -> list[Guard]:

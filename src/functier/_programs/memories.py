@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .graph import Form, Graph, Node, nodes_in
-from .loops import Count, at, is_loop
+from .loops import Count, at, is_loop, memories_of
 from .sharing import gives_view, is_fresh
 from .stores import READS, add, get, memory_of, put
 
@@ -18,15 +18,6 @@ ROUNDED = {
     np.minimum, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
 }  # fmt: skip
 """Functions whose bits do not depend on the strides of an operand."""
-
-
-def memories_of(node: Node) -> set[Node]:
-    """Return the memories to whose contents the steps of a loop have access."""
-    loop: Any = node.func
-    taken = {x.args[0] for x in loop.body.nodes if x.memory and x.args}
-    for inner in filter(is_loop, loop.body.nodes):
-        taken |= memories_of(inner)
-    return {arg for x, arg in zip(loop.body.inputs, node.args) if x in taken}
 
 
 def inside(node: Node, memory: Node) -> list[Node]:

@@ -24,6 +24,7 @@ import numpy as np
 
 from .._core.errors import LevelError, MutationError, RandomnessError
 from .._core.numpy_facts import UFUNC_OF
+from .._core.numpy_private import SETTINGS
 from .._core.op import Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import classes_in, dispatch_lists
@@ -36,17 +37,30 @@ from .._mutation.out import plain_arguments
 from ..protocol import Level
 from .captured import way_to
 from .draws import copy_of_stream, draw_from
-from .graph import Graph, Guard, Node, form_of, mark_first
+from .graph import Form, Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
+from .quick import fast_calls
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .watching import enters_nothing, is_followed, is_object, is_public, unwatched, watched
+from .watching import (
+    enters_nothing,
+    is_followed,
+    is_object,
+    is_public,
+    quiet_methods,
+    unwatched,
+    watched,
+)  # fmt: skip
 from .wholes import follow, whole
 
 ndarray = np.ndarray
+
+new_form: Any = tuple.__new__
+NOTHING: dict = {}
+"""The arguments by name of calls that have none."""
 
 OPERATORS = frozenset(UFUNC_OF)
 SPELLED = {ufunc: func for func, ufunc in UFUNC_OF.items()}
@@ -81,6 +95,11 @@ class RecordLevel(Level):
     note: Any = None  # the watch of the trace, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
     where_now = staticmethod(finder_of_places(is_internal, HERE, f"{HERE}._programs.trace"))
+    fast_calls = classmethod(fast_calls)
+
+    def quieten(self, methods: dict[str, Any]) -> dict[str, Any]:
+        """Return methods of this class, or of one inside, that run without the watch."""
+        return quiet_methods(self, methods)
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -90,6 +109,7 @@ class RecordLevel(Level):
         self.arrays: dict[int, tuple] = {}
         self.movable: dict[Node, list[Tensor]] = {}
         self.settings = np.geterr()
+        self.known = object() if SETTINGS(None) is True else SETTINGS(None)
         self.sources: dict[int, Any] = {}
         self.streams: dict[int, Node] = {}
         self.captured: dict[int, tuple[ndarray, Tensor]] = {}
@@ -97,12 +117,21 @@ class RecordLevel(Level):
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
     def add(self, node: Node) -> Node:
-        if node.func is not None:
+        if node.func is not None and self.known is not SETTINGS(None):
             now = np.geterr()
             if now != self.settings:
                 node.errors = tuple(sorted(set(now.items()) - set(self.settings.items())))
         self.nodes.append(node)
         return node
+
+    def noted(self, func: Callable, args: tuple, value: Any) -> Node:
+        """Return the node of a call, which has no arguments by name."""
+        kind = type(value)
+        if kind is ndarray:
+            form: Any = new_form(Form, (value.shape, value.dtype, value.strides, ndarray))
+        else:
+            form = form_of(value)
+        return self.add(Node(func, args, NOTHING, form, self.where_now()))
 
     def tensor(self, value: Value, node: Node) -> Any:
         return self.cls.join(value, node)

@@ -13,14 +13,17 @@ NOTE [a step like the one before]
     begin.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .costs import bytes_of
-from .graph import Graph, Guard, Node, form_of, nodes_in
-from .loops import Count, Loop
+from .dead import live_in
+from .graph import Graph, Guard, Node, form_of, nodes_in, replace
+from .literals import is_weak
+from .loops import Count, Loop, is_loop
 
 ndarray = np.ndarray
 
@@ -35,6 +38,8 @@ PEELED = 4
 
 WORTH = 4
 """So many nodes less make a loop worth it."""
+
+FLOAT = form_of(np.float64(0))
 
 DELAYS = 4
 """A step takes values of so many steps before it at most."""
@@ -177,10 +182,13 @@ class Always(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What steps of an earlier loop have made: which one, of which node, and the step of each."""
+    """What steps of an earlier loop have made: which one, of which node, and the step of each.
+
+    With a first value it is what a step has got from the step before.
+    """
 
     run: "Run"
-    place: int
+    place: Any
     read: Count
 
 
@@ -218,18 +226,45 @@ class Run:
     def stop(self) -> int:
         return self.start + self.period * self.count
 
+    def begins(self, place: int) -> list[Any]:
+        """Return the values before the loop that steps take for one of the step before."""
+        return [
+            how.first[-1] for column in self.columns for how in column
+            if type(how) is Carried and how.place == place
+        ]  # fmt: skip
+
+    def crossings(self) -> list[int]:
+        """Return how many values are needed later, before each node of a step."""
+        ends: dict[int, int] = {}
+        for q, column in enumerate(self.columns):
+            for how in column:
+                if type(how) is Inside or type(how) is Carried:
+                    delay = len(how.first) if type(how) is Carried else 0
+                    ends[how.place] = max(ends.get(how.place, 0), q + delay * self.period)
+        period = self.period
+        found = [0] * period
+        for place, end in ends.items():
+            rounds, left = divmod(end - place, period)
+            for r in range(period) if rounds else ():
+                found[r] += rounds
+            for t in range(place + 1, place + left + 1):
+                found[t % period] += 1
+        return found
+
 
 class Finder:
     """The loops of a graph."""
 
     def __init__(self, graph: Graph, banned: set[tuple[int, int]]):
         self.graph, self.banned = graph, banned
+        self.live = live_in(graph)
         self.nodes = graph.nodes
         self.guards: dict[Node, list[Guard]] = {}
         for guard in graph.guards:
             self.guards.setdefault(guard.node, []).append(guard)
         self.leaves: list[list] = []
         self.kinds = self.kinds_of_nodes()
+        self.leave_out()
         self.runs: list[Run] = []
         self.homes: dict[Node, tuple[Run, int, int]] = {}  # the run, place and step of a node
         self.ends: dict[int, int] = {}
@@ -250,7 +285,9 @@ class Finder:
             func: Any = node.func
             if type(func) is Loop:
                 func = kind_of_loop(func, leaves)
-            asked = [guard.how for guard in self.guards.get(node, ())]
+            asked: list[Any] = [guard.how for guard in self.guards.get(node, ())]
+            if func is operator.getitem and is_loop(node.args[0]):
+                asked.append(node.args[1])  # which result it is
             key = (
                 func, around, node.form, node.place, node.errors, node.memory, node.kept, *asked,
             )  # fmt: skip
@@ -259,6 +296,19 @@ class Finder:
             except TypeError:
                 found.append(-1 - len(found))
         return found
+
+    def leave_out(self) -> None:
+        """Leave out the nodes that nobody needs, where nobody needs any other of their kind."""
+        live = self.live
+        kinds = {kind for node, kind in zip(self.nodes, self.kinds) if node in live}
+        own = [k for k, kind in enumerate(self.kinds) if kind in kinds]
+        if len(own) < len(self.kinds):
+            self.kinds = [self.kinds[k] for k in own]
+            self.leaves = [self.leaves[k] for k in own]
+            graph = self.graph
+            nodes = [self.nodes[k] for k in own]
+            self.graph = Graph(nodes, graph.inputs, graph.outputs, graph.guards)
+            self.nodes = self.graph.nodes
 
     def last_uses(self) -> dict[Node, int]:
         found: dict[Node, int] = {}
@@ -282,20 +332,30 @@ class Finder:
             following[j] = seen.get(kinds[j], total)
             seen[kinds[j]] = j
         while i < total:
-            run = self.run_at(i, following)
+            run = self.run_at(i, following, total)
             if run is None:
                 i += 1
                 continue
+            run = self.inner(run, following) or run
             self.accept(run)
             i = run.stop
 
-    def run_at(self, i: int, following: list[int]) -> Run | None:
+    def inner(self, run: Run, following: list[int]) -> Run | None:
+        """Return a run in the first step of another one; the inner loops are found first."""
+        stop = run.start + run.period
+        for i in range(run.start, stop):
+            found = self.run_at(i, following, run.period // FEWEST)
+            if found is not None and found.stop <= stop + found.period:
+                return self.inner(found, following) or found
+        return None
+
+    def run_at(self, i: int, following: list[int], longest: int) -> Run | None:
         """Return the run that begins at a node, or a step later, if there is one."""
         j = following[i]
         for _ in range(TRIES):
-            if j >= len(self.kinds):
-                return None
             period = j - i
+            if j >= len(self.kinds) or period > longest:
+                return None
             count = self.steps(i, period)
             for peeled in range(min(count - FEWEST + 1, PEELED)):
                 start = i + peeled * period
@@ -303,7 +363,7 @@ class Finder:
                     continue
                 run = self.fit(start, period, count - peeled)
                 if run is not None:
-                    return run
+                    return self.turned(run)
             j = following[j]
         return None
 
@@ -317,6 +377,17 @@ class Finder:
                 end += 1
             self.ends[period] = end
         return (end - i) // period + 1
+
+    def turned(self, run: Run) -> Run:
+        """Return a run that begins at another node of a step, where steps carry fewer values."""
+        crossings = run.crossings()
+        best = min(range(run.period), key=lambda r: (crossings[r], r))
+        if best:
+            i = run.start + best
+            other = self.fit(i, run.period, self.steps(i, run.period))
+            if other is not None and other.count >= run.count - 1:
+                return other
+        return run
 
     def fit(self, i: int, period: int, count: int) -> Run | None:
         """Return the run of as many of these steps as differ in the known ways, if any."""
@@ -336,6 +407,7 @@ class Finder:
                 columns.append(found)
                 fits = min(fits, self.same_answers(i, period, q, fits))
                 fits = self.until_needed(i, period, q, fits)
+                fits = self.until_dead(i, period, q, fits)
                 if fits < FEWEST:
                     return None
             if fits == count:
@@ -353,6 +425,14 @@ class Finder:
                 if not same_bits(a.answer, b.answer):
                     return k
         return count
+
+    def until_dead(self, i: int, period: int, q: int, count: int) -> int:
+        """Return after how many steps a loop has to end, as few of its values are needed at all."""
+        flags = [self.nodes[i + k * period + q] in self.live for k in range(count)]
+        if flags.count(False) <= 1 + count // 8:
+            return count
+        other = not flags[0]
+        return flags.index(other) if other in flags else count
 
     def until_needed(self, i: int, period: int, q: int, count: int) -> int:
         """Return after how many steps a loop has to end, as few of its large values are needed."""
@@ -399,21 +479,24 @@ class Finder:
             while length < count and column[length] is second:
                 length += 1
             return Always(second), length
-        if second.number >= i:
-            distance = second.number - i - period
+        late = 1
+        while late < min(DELAYS, count - 1) and not inside(column[late], i):
+            late += 1
+        if inside(column[late], i):
+            distance = column[late].number - i - late * period
             base = i + distance
             delay = -(distance // period) if distance < 0 else 0
             if delay > DELAYS or delay >= count:
                 return None, 1
             form = nodes[base + delay * period].form
-            for k in range(delay):
-                if form_of_argument(column[k]) != form or inside(column[k], i):
-                    return None, 1
+            begin = [first_value(x, form, nodes[i + q]) for x in column[:delay]]
+            if any([x is None or inside(x, i) for x in begin]):
+                return None, 1
             length = delay
             while length < count and column[length] is nodes[base + length * period]:
                 length += 1
             place = distance + delay * period
-            return Carried(place, column[:delay]) if delay else Inside(place), length
+            return Carried(place, tuple(begin)) if delay else Inside(place), length
         homes = [self.homes.get(x) if type(x) is Node else None for x in column[:2]]
         if None in homes:
             return None, 1
@@ -427,7 +510,24 @@ class Finder:
             if not 0 <= k < run.count or column[length] is not nodes[start + k * size]:
                 break
             length += 1
+        if length < count and k0 + step * length == -1:  # what the loop has begun with
+            if any([column[length] is x for x in run.begins(place)]):
+                first = column[length]
+                return Made(run, (place, first), Count(k0 + 1, step)), length + 1
         return Made(run, place, Count(k0, step)), length
+
+    def all_of(self, values: list) -> tuple[Run, int] | None:
+        """Return the run and the node whose values of all steps a list has, if it is so."""
+        home = self.homes.get(values[0]) if values and type(values[0]) is Node else None
+        if home is None or home[2] != 0 or len(values) != home[0].count:
+            return None
+        run, place, _ = home
+        start, period = run.start + place, run.period
+        same = all([x is self.nodes[start + k * period] for k, x in enumerate(values)])
+        return (run, place) if same else None
+
+    def without(self, values: list) -> Any:
+        return () if self.all_of(values) else None
 
     def accept(self, run: Run) -> None:
         """Note a run, and what it needs of others."""
@@ -444,8 +544,8 @@ class Finder:
     def poor(self) -> list[Run]:
         """Return the runs whose loops are hardly shorter: many single values of them are needed."""
         single: dict[int, set[Node]] = {}
-        taken = [x for node, leaves in zip(self.nodes, self.leaves)
-                 if node not in self.homes for x in leaves]  # fmt: skip
+        taken = [x for node in self.nodes if node not in self.homes
+                 for x in nodes_in(replace(node.args, same, self.without))]  # fmt: skip
         for run in self.runs:
             for column in run.columns:
                 for how in column:
@@ -461,9 +561,23 @@ class Finder:
         ]  # fmt: skip
 
 
+def same(node: Node) -> Node:
+    return node
+
+
 def inside(x: Any, i: int) -> bool:
     return type(x) is Node and x.number >= i
 
 
-def form_of_argument(x: Any) -> Any:
-    return x.form if type(x) is Node else form_of(x)
+def first_value(x: Any, form: Any, node: Node) -> Any:
+    """Return what a loop begins with, in the form of what it carries, or None.
+
+    A number of Python's is one of NumPy's where the call gives the same bits for it.
+    """
+    if type(x) is Node:
+        return x if x.form == form else None
+    if form_of(x) == form:
+        return x
+    if form != FLOAT or type(x) not in (int, float) or abs(x) > 2**53:
+        return None
+    return np.float64(x) if is_weak(node.func) and not node.kwargs else None

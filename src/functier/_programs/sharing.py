@@ -7,12 +7,13 @@ NOTE [may share]
 """
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._core.sharing import sharing_of
-from .graph import Graph, Node, nodes_in
+from .graph import Form, Graph, Node, nodes_in
 from .loops import Table, every_node, is_loop
 
 ndarray = np.ndarray
@@ -35,6 +36,8 @@ def is_plain_ufunc(node: Node) -> bool:
 def is_fresh(node: Node) -> bool:
     """Tell if the value of a node is an array that the program has made for it alone."""
     func: Any = node.func
+    if type(node.form) is Form and node.form.kind is not ndarray:
+        return True  # a number
     if func is np.einsum:
         return len(node.args) > 2  # of one operand it may be a view
     return node.memory or sharing_of(func) == "fresh"
@@ -74,7 +77,7 @@ class Sharing:
         self._up: dict[Node, Node] = {}
         tied = []
         for node in graph.nodes:
-            if node.func is None or is_fresh(node):
+            if node.func is None or isinstance(node.func, np.ufunc) or is_fresh(node):
                 continue
             for parent in node.parents():
                 self._join(node, parent)
@@ -86,8 +89,9 @@ class Sharing:
     def of(self, node: Node) -> Node:
         """Return the node that names the group of a node."""
         up = self._up
-        while node in up:
-            node = up[node]
+        while (above := up.get(node)) is not None:
+            up[node] = up.get(above, above)  # so that later ways are shorter
+            node = above
         return node
 
     def _join(self, a: Node, b: Node) -> None:
@@ -95,6 +99,7 @@ class Sharing:
         if a is not b:
             self._up[a] = b
 
-    def returned(self, graph: Graph) -> set[Node]:
-        """Return the groups of the outputs."""
-        return {self.of(node) for node in nodes_in(graph.outputs)}
+    def returned(self, graph: Graph) -> Callable[[Node], bool]:
+        """Return a function that tells if a node may share memory with an output."""
+        groups = {self.of(node) for node in nodes_in(graph.outputs)}
+        return lambda node: self.of(node) in groups

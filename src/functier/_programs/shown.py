@@ -11,8 +11,8 @@ from .._mutation.layouts import window_of
 from . import stores as _stores
 from .graph import Form, Graph, Node, nodes_in
 from .literals import array_text, dtype_text, helper_text, number_text, shape_text, weak_text
-from .looping import counts_in, uses_of
-from .loops import Count, Table, times
+from .looping import counts_in
+from .loops import Count, Table, is_loop, times
 from .memories import Memories, index_of, index_of_steps
 from .signature import Slot, arguments_of, parameters_of, short_names, slots, write_tree
 from .source import Source, path_of
@@ -78,7 +78,6 @@ class Shown(Source):
             pairs = [(x, self.outside.get(x)) for x in graph.inputs]
             inputs = {x: outer.shapes[arg] for x, arg in pairs if arg in outer.shapes}
         self.memories = Memories(graph, inputs)
-        self.uses |= uses_of(graph)
         return outer
 
     def end(self, outer: Any) -> None:
@@ -91,12 +90,6 @@ class Shown(Source):
 
     def name_of_carried(self, x: Node, after: Node) -> str:
         return self.fresh(self.named[after]) if after in self.named else self.numbered()
-
-    def name_of_list(self, x: Node) -> str:
-        own = self.names.get(x) or self.named.get(x)
-        if own is None or not own.isidentifier():
-            return self.numbered()
-        return self.fresh(f"{own}s")
 
     def element(self, x: Node, text: str, values: Any) -> list[str]:
         plain = type(values) is Table and type(values.values[0]) in (float, complex)
@@ -115,7 +108,7 @@ class Shown(Source):
 
     def remarks(self, node: Node, lines: list[str]) -> list[str]:
         statement = self.statements.get(node)
-        if statement == self.last or not (statement or lines):
+        if statement == self.last or not (statement or lines) or is_loop(node):
             return []
         self.last = statement
         return [f"# {statement.text if statement else EPILOGUE}"]

@@ -11,9 +11,9 @@ import numpy as np
 from .._core.numpy_facts import name_of
 from .._core.numpy_private import SPECIAL, UMATH
 from .._cpython.code import line_of, name_of_code
-from .graph import Form, Graph, Node
+from .graph import Form, Graph, Node, nodes_in
 from .liveness import Liveness
-from .looping import Counting, lines_of_loop, result_of_loop, text_of_count, uses_of
+from .looping import Counting, lines_of_loop, result_of_loop, text_of_count
 from .loops import Count, Table, every_guard, is_loop
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
@@ -66,14 +66,18 @@ class Source:
             self.guards.setdefault(guard.node, []).append((number, guard))
         self.live: Any = None
         self.counters: list[Counting] = []
+        self.known_counters: dict[tuple[str, int], str] = {}
         self.results: dict[Node, list[str]] = {}
         self.lists: dict[Node, str] = {}
         self.wanted: dict[Node, str] = {}
         self.outside: dict[Node, Any] = {}
-        self.owned = set(graph.inputs)
+        self.owned: set[Node] = set()
+        self.holders: dict[str, list[tuple[Node, Graph]]] = {}
+        self.graphs: list[Graph] = []
+        self.latest: dict[Node, int] = {}
         self.uses: dict[Node, int] = {}
         self.prepare()
-        lines = self.block(graph)
+        lines = self.block(graph, graph.inputs)
         shared = Sharing(graph)
         returned = [self.output(y, shared) for y in graph.outputs]
         parameters, first = self.parameters()
@@ -87,9 +91,16 @@ class Source:
         text = "\n".join(head).rstrip("\n")
         self.text = f"{text}\n\n\ndef {name}({', '.join(parameters)}):\n{body}\n"
 
-    def block(self, graph: Graph) -> list[str]:
-        """Return the lines of a graph: the program, or a step of a loop."""
+    def block(self, graph: Graph, changing: Sequence[Node]) -> list[str]:
+        """Return the lines of a graph: the program, or a step of a loop.
+
+        Those of its inputs that are `changing` are variables, which may get other values.
+        """
         outer = self.begin(graph)
+        self.look_at(graph)
+        self.graphs.append(graph)
+        for node in changing:
+            self.bind(node, self.names[node])
         lines: list[str] = []
         settings: tuple = ()
         for node in graph.nodes:
@@ -106,14 +117,27 @@ class Source:
                 lines += self.checks(node)
                 settings = ()
             if node in self.lists:
-                lines.append(f"{self.lists[node]}.append({self.names[node]})")
+                lines.append(self.appended(node))
                 settings = ()
             ends = self.ends(node)
             if ends:
                 lines.append(f"del {', '.join(ends)}")
                 settings = ()
+        self.graphs.pop()
         self.end(outer)
         return lines
+
+    def look_at(self, graph: Graph) -> None:
+        """Note how often values are used, and where last."""
+        for node in graph.nodes:
+            for parent in node.parents():
+                self.uses[parent] = self.uses.get(parent, 0) + 1
+                # The text of a view may stand further below.
+                late = node.func is np.transpose
+                self.latest[parent] = len(graph.nodes) if late else node.number
+        for node in nodes_in(graph.outputs):
+            self.uses[node] = self.uses.get(node, 0) + 2
+            self.latest[node] = len(graph.nodes)
 
     def lines_of_node(self, node: Node) -> list[str]:
         """Give a node its name, and return its lines."""
@@ -121,16 +145,37 @@ class Source:
             return lines_of_loop(self, node)
         result = result_of_loop(self, node)
         if result:
-            self.names[node] = result
-            self.owned.add(node)
+            self.bind(node, result)
             return []
+        if self.is_needed(self.wanted.get(node, ""), node):
+            del self.wanted[node]
         found = self.lines_of(node)
         if len(found) > 1 and node in self.wanted:  # they may need the value whose name it takes
             del self.wanted[node]
             found = self.lines_of(node)
-        if found:
-            self.owned.add(node)
+        if found and node in self.names:
+            self.bind(node, self.names[node])
         return found
+
+    def appended(self, node: Node) -> str:
+        """Return the line that adds a value of a step to the list of all."""
+        own = self.names[node]
+        name = self.lists[node] = self.fresh(f"{own}s" if own.isidentifier() else "values")
+        return f"{name}.append({own})"
+
+    def bind(self, node: Node, name: str) -> None:
+        """Note that a variable has the value of a node."""
+        self.names[node] = name
+        self.owned.add(node)
+        self.holders.setdefault(name, []).append((node, self.graphs[-1]))
+
+    def is_needed(self, name: str, node: Node) -> bool:
+        """Tell if a value that a variable has is taken after a node of the same graph."""
+        here = self.graphs[-1]
+        return any([
+            graph is here and self.latest.get(x, -1) > node.number
+            for x, graph in self.holders.get(name, ())
+        ])  # fmt: skip
 
     # ---- what `Shown` has in another way ----
 
@@ -141,7 +186,6 @@ class Source:
         """Look at a graph before its first line, and return what `end` takes."""
         outer = self.live
         self.live = Liveness(graph)
-        self.uses |= uses_of(graph)
         return outer
 
     def end(self, outer: Any) -> None:
@@ -150,10 +194,6 @@ class Source:
 
     def name_of_carried(self, x: Node, after: Node) -> str:
         """Return a name for a value that a loop carries."""
-        return self.numbered()
-
-    def name_of_list(self, x: Node) -> str:
-        """Return a name for the values of all steps of a loop."""
         return self.numbered()
 
     def numbered(self) -> str:
@@ -200,6 +240,14 @@ class Source:
     def zeros(self, shape: tuple, dtype: np.dtype) -> str:
         """Return the source of an array of zeros."""
         return f"np.zeros({shape}, {self.expr(dtype)})"
+
+    def counter(self, wanted: str) -> str:
+        """Return a name for the counter of a loop: loops that stand side by side have one."""
+        name = self.known_counters.get((wanted, len(self.counters)))
+        if name is None or name in [counter.name for counter in self.counters]:
+            name = self.fresh(wanted)
+            self.known_counters[wanted, len(self.counters)] = name
+        return name
 
     def fresh(self, wanted: str) -> str:
         """Return a name that nothing has yet."""
@@ -377,7 +425,8 @@ class Source:
 
     def operand(self, value: Any) -> str:
         text = self.expr(value)
-        return f"({text})" if text[0] == "-" or type(value) is Count else text
+        term = type(value) is Count and not text.isidentifier()
+        return f"({text})" if text[0] == "-" or term else text
 
     def call(self, node: Node) -> str:
         parts = [self.expr(x) for x in node.args]

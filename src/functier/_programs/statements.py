@@ -19,7 +19,7 @@ from .._cpython.code import Code, file_of_code, line_of, name_of_code
 from .._cpython.places import Position, position_at
 from .._rules import indexing as _indexing
 from .graph import Graph, Node
-from .loops import every_node
+from .loops import Count, every_node
 from .spelling import operator_of
 from .stores import get, get_at, memory_of
 
@@ -118,7 +118,7 @@ def _name(node: Node, statement: Statement, place: tuple) -> str:
                 part = target.elts[index]
                 return part.id if isinstance(part, ast.Name) else ""
     if isinstance(statement.tree, ast.For) and isinstance(statement.tree.target, ast.Name):
-        item = node.func is operator.getitem and type(node.args[1]) is int
+        item = node.func is operator.getitem and type(node.args[1]) in (int, Count)
         start = statement.tree.lineno, statement.tree.col_offset
         return statement.tree.target.id if item and position[:2] == start else ""
     returns = isinstance(statement.tree, (ast.Return, ast.expr))

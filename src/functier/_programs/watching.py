@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import name_of
+from .._core.numpy_facts import PLAIN, name_of
+from .._core.tensor import Tensor
 from .._cpython.profiling import hook, set_hook
 from .questions import LIBRARIES
 
@@ -37,6 +38,75 @@ def unwatched(method: Callable) -> Callable:
             set_hook(note)
 
     return run
+
+
+QUIET = PLAIN - {np.object_}
+
+
+def is_quiet(x: Any) -> bool:
+    """Tell if an operand has no code of the user's: a number, an array, or a tensor of a trace."""
+    kind = type(x)
+    if kind in QUIET:
+        return True
+    if kind is tuple or kind is list:
+        return all(map(is_quiet, x))
+    return issubclass(kind, Tensor) and kind.level.quieten is not None
+
+
+LOUD = frozenset({"__class__", "__str__", "__repr__", "__format__", "__hash__", "__getattr__"})
+"""Methods that answer questions, and those that other code of functier's looks at."""
+
+
+def quiet_methods(level: Any, methods: dict[str, Any]) -> dict[str, Any]:
+    """Return the methods of a class of tensors that run without the watch of the level `level`.
+
+    The watch is on where an operand may have code of the user's.
+    """
+    return {
+        name: quiet(level, method, OPERANDS.get(name)) if name not in LOUD else method
+        for name, method in methods.items()
+    }
+
+
+def quiet(level: Any, method: Any, operands: Callable | None) -> Any:
+    """Return a method that runs without the watch, if its operands are without code."""
+    if not callable(method):
+        return method
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        note = level.note
+        if note is None or hook() is not note:
+            return method(*args, **kwargs)
+        try:
+            set_hook(None)
+            for x in args if operands is None else operands(*args):
+                if type(x) not in QUIET and not is_quiet(x):
+                    break
+            else:
+                if not kwargs or all(map(is_quiet, kwargs.values())):
+                    return method(*args, **kwargs)
+        finally:
+            set_hook(note)
+        return method(*args, **kwargs)
+
+    return run
+
+
+@functools.lru_cache(1024)
+def is_known(func: Any) -> bool:
+    """Tell if a function of a library calls no others than those among its arguments."""
+    return is_public(func) and func not in TEXTS
+
+
+OPERANDS: dict[str, Callable] = {
+    "__array_ufunc__": lambda x, ufunc, method, *inputs: (
+        (x, *inputs) if enters_nothing(ufunc) else (ufunc,)
+    ),
+    "__array_function__": lambda x, func, types, args, kwargs: (
+        (x, args, [*kwargs.values()]) if is_known(func) else (func,)
+    ),
+}
+"""The operands of methods that have other arguments, too; a function is one that has code."""
 
 
 def watched(level: Any, call: Callable, args: tuple, kwargs: dict) -> Any:

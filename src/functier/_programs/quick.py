@@ -1,0 +1,116 @@
+"""Fast calls of a level that records: the commonest calls of numbers and arrays as nodes.
+
+NOTE [as the slow path records]
+    A fast call notes what `RecordLevel.record` notes for the same operands. It takes numbers and
+    arrays of numbers alone. All that has to be asked goes to the slow path: objects, powers, whole
+    numbers of Python's as operands of ufuncs, and arrays of classes that extend NumPy's.
+"""
+
+import operator
+from collections.abc import Callable
+
+import numpy as np
+
+from .._core.numpy_facts import FAST_PARTS, FLOAT, SCALARS, SIMPLE, SPELLED
+from .._core.table import OPS
+from .._levels.fast_calls import FastCalls
+from .watching import enters_nothing
+
+ndarray = np.ndarray
+KINDS = frozenset("biufc")
+NUMBERS = frozenset(
+    {kind for kind in SCALARS if not issubclass(kind, np.generic) or np.dtype(kind).kind in KINDS}
+)
+
+POWERS = frozenset({np.power, np.float_power})
+"""Ufuncs of whose operands more has to be known than their types."""
+
+UNARY = """
+value = x._value
+if type(value) is ndarray:
+    if value.dtype is not FLOAT and value.dtype.kind not in KINDS:
+        return level.unary(func, x)
+    own = ufunc
+elif type(value) in numbers:
+    own = func
+else:
+    return level.unary(func, x)
+try:
+    y._value = ans = own(value)
+except Exception as error:
+    level.note_error(error, own, (x,), {})
+    raise
+y._extra = level.noted(own, (x._extra,), ans)
+"""
+
+SLOW = "return level.binary(func, a, b)"
+BINARY = {
+    "both": "x, y, p, q = a._value, b._value, a._extra, b._extra",
+    "left": """
+        x, y, p = a._value, b, a._extra
+        q = level.constant(b) if type(b) is ndarray else b
+    """,
+    "right": """
+        x, y, q = a, b._value, b._extra
+        p = level.constant(a) if type(a) is ndarray else a
+    """,
+    "left_inner": SLOW,
+    "right_inner": SLOW,
+    "result": """
+        first, second = type(x), type(y)
+        if first is ndarray:
+            if x.dtype is not FLOAT and x.dtype.kind not in KINDS:
+                return level.binary(func, a, b)
+        elif first not in numbers:
+            return level.binary(func, a, b)
+        if second is ndarray:
+            if y.dtype is not FLOAT and y.dtype.kind not in KINDS:
+                return level.binary(func, a, b)
+        elif second not in numbers:
+            return level.binary(func, a, b)
+        own = ufunc
+        if first is not ndarray is not second:
+            if spelled:
+                return level.binary(func, a, b)
+            own = func
+        try:
+            z._value = ans = own(x, y)
+        except Exception as error:
+            level.note_error(error, own, (a, b), {})
+            raise
+        z._extra = level.noted(own, (p, q), ans)
+    """,
+}
+"""`spelled`: the ufunc has an operator, which may have called it for a number of NumPy's."""
+
+GETITEM = """
+value = x._value
+if type(value) is not ndarray or (value.dtype is not FLOAT and value.dtype.kind not in KINDS):
+    return level.getitem(x, index)
+try:
+    y._value = ans = value[index]
+except Exception as error:
+    level.note_error(error, getitem, (x, index), {})
+    raise
+y._extra = level.noted(getitem, (x._extra, index), ans)
+"""
+
+
+def fast_calls(kind: type) -> dict[Callable, Callable]:
+    """Return the fast calls of a kind of level that records."""
+    fast = FastCalls(kind, ndarray=ndarray, FLOAT=FLOAT, KINDS=KINDS, getitem=operator.getitem)
+    unary = fast.unary("func, ufunc, numbers, spelled", UNARY)
+    binary = fast.binary("func, ufunc, numbers, spelled", BINARY)
+    product = fast.product("func, ufunc, numbers, spelled", BINARY)
+    calls: dict[Callable, Callable] = {}
+    for ufunc in {*SIMPLE, np.matmul} - POWERS:
+        op = OPS.get(ufunc)
+        if op is None or op.family == "writing" or op.by_value or not enters_nothing(ufunc):
+            continue
+        make = product if ufunc is np.matmul else unary if ufunc.nin == 1 else binary
+        spelling = SPELLED.get(ufunc)
+        if spelling is not None:
+            calls[spelling] = make(spelling, ufunc, NUMBERS, False)
+        calls[ufunc] = make(ufunc, ufunc, NUMBERS - {int}, spelling is not None)
+    calls[operator.getitem] = fast.getitem("", FAST_PARTS, GETITEM, "False")()
+    return calls
