@@ -71,6 +71,8 @@ class Outside:
         self.prepare, self.keep = prepare, keep
         self.outer: dict[int, Any] = {}
         self.found: dict[tuple, Fact] = {}
+        self.known: set = set()  # what need not be told again: see `rewritten`
+        self.classes: set[type] = set()
         self.open: dict[int, Any] = {}
         self.written: dict[tuple[int, str], tuple[dict, str, Any, str]] = {}
         self.reason: str | None = None
@@ -83,6 +85,8 @@ class Outside:
         """Let go of the objects: guards hold what they need."""
         self.outer.clear()
         self.found.clear()
+        self.known.clear()
+        self.classes.clear()
         self.open.clear()
         self.memories.clear()
         self.level = None
