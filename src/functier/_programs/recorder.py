@@ -43,17 +43,10 @@ from .integers import number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
 from .quick import fast_calls
+from .quiet import Quiet
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .watching import (
-    enters_nothing,
-    is_followed,
-    is_object,
-    is_public,
-    quiet_methods,
-    unwatched,
-    watched,
-)  # fmt: skip
+from .watching import is_followed, is_public, runs_alone, unwatched, watched
 from .wholes import follow, whole
 
 ndarray = np.ndarray
@@ -97,9 +90,9 @@ class RecordLevel(Level):
     where_now = staticmethod(finder_of_places(is_internal, HERE, f"{HERE}._programs.trace"))
     fast_calls = classmethod(fast_calls)
 
-    def quieten(self, methods: dict[str, Any]) -> dict[str, Any]:
-        """Return methods of this class, or of one inside, that run without the watch."""
-        return quiet_methods(self, methods)
+    def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
+        self.quiet = Quiet(self)
+        super().__init__(enclosing, label, key)
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -237,10 +230,11 @@ class RecordLevel(Level):
         args, kwargs = settled(self, func, args, kwargs)
         given = self.concrete(args)
         try:
-            if enters_nothing(func) and not kwargs and not any(map(is_object, given)):
-                value = func(*given)
+            named = self.concrete(kwargs) if kwargs else kwargs
+            if runs_alone(func, given, named):
+                value = func(*given, **named)
             else:
-                value = watched(self, func, given, self.concrete(kwargs))
+                value = watched(self, func, given, named)
         except Exception as error:
             self.note_error(error, func, args, kwargs)
             raise

@@ -104,7 +104,7 @@ def _of_operands(name: str) -> Callable:
                 if kind in Teller.known and is_known(callee) and callee.__name__ not in STATES:
                     Teller.known[kind].add(callee)
             for kind in {type(x) for x in given if isinstance(x, Tensor)}:
-                if kind.level.quieten is not None:
+                if kind.level.quiet is not None:
                     reads.classes.add(kind)
                     Teller.inert.add(kind)
         return found

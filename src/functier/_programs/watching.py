@@ -8,14 +8,22 @@ NOTE [off and on]
 import functools
 import operator
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from .._core.numpy_facts import PLAIN, name_of
-from .._core.tensor import Tensor
+from .._cpython.code import file_of_code
+from .._cpython.functions import read_code
 from .._cpython.profiling import hook, set_hook
+from .homes import home_of
 from .questions import LIBRARIES
+
+ndarray = np.ndarray
+DISPATCHER = type(np.sum)
+KINDS = frozenset({np.ufunc, DISPATCHER, FunctionType, BuiltinFunctionType})
+VALUES = PLAIN - {ndarray, np.object_}
 
 TEXTS = np.array_repr, np.array_str, np.array2string
 """Functions whose results no program has."""
@@ -38,75 +46,6 @@ def unwatched(method: Callable) -> Callable:
             set_hook(note)
 
     return run
-
-
-QUIET = PLAIN - {np.object_}
-
-
-def is_quiet(x: Any) -> bool:
-    """Tell if an operand has no code of the user's: a number, an array, or a tensor of a trace."""
-    kind = type(x)
-    if kind in QUIET:
-        return True
-    if kind is tuple or kind is list:
-        return all(map(is_quiet, x))
-    return issubclass(kind, Tensor) and kind.level.quieten is not None
-
-
-LOUD = frozenset({"__class__", "__str__", "__repr__", "__format__", "__hash__", "__getattr__"})
-"""Methods that answer questions, and those that other code of functier's looks at."""
-
-
-def quiet_methods(level: Any, methods: dict[str, Any]) -> dict[str, Any]:
-    """Return the methods of a class of tensors that run without the watch of the level `level`.
-
-    The watch is on where an operand may have code of the user's.
-    """
-    return {
-        name: quiet(level, method, OPERANDS.get(name)) if name not in LOUD else method
-        for name, method in methods.items()
-    }
-
-
-def quiet(level: Any, method: Any, operands: Callable | None) -> Any:
-    """Return a method that runs without the watch, if its operands are without code."""
-    if not callable(method):
-        return method
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        note = level.note
-        if note is None or hook() is not note:
-            return method(*args, **kwargs)
-        try:
-            set_hook(None)
-            for x in args if operands is None else operands(*args):
-                if type(x) not in QUIET and not is_quiet(x):
-                    break
-            else:
-                if not kwargs or all(map(is_quiet, kwargs.values())):
-                    return method(*args, **kwargs)
-        finally:
-            set_hook(note)
-        return method(*args, **kwargs)
-
-    return run
-
-
-@functools.lru_cache(1024)
-def is_known(func: Any) -> bool:
-    """Tell if a function of a library calls no others than those among its arguments."""
-    return is_public(func) and func not in TEXTS
-
-
-OPERANDS: dict[str, Callable] = {
-    "__array_ufunc__": lambda x, ufunc, method, *inputs: (
-        (x, *inputs) if enters_nothing(ufunc) else (ufunc,)
-    ),
-    "__array_function__": lambda x, func, types, args, kwargs: (
-        (x, args, [*kwargs.values()]) if is_known(func) else (func,)
-    ),
-}
-"""The operands of methods that have other arguments, too; a function is one that has code."""
 
 
 def watched(level: Any, call: Callable, args: tuple, kwargs: dict) -> Any:
@@ -144,6 +83,33 @@ def is_followed(func: Any, args: tuple, kwargs: dict) -> bool:
     return func in TEXTS or (func in VIEWING and not is_public(given))
 
 
-def is_object(x: Any) -> bool:
-    """Tell if an array has objects, whose methods a function may call."""
-    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.hasobject
+def is_known(func: Any) -> bool:
+    """Tell if a function of a library calls no code but the library's and that of its arguments."""
+    return type(func) in KINDS and _is_known(func)
+
+
+@functools.lru_cache(1024)
+def _is_known(func: Any) -> bool:
+    owner = getattr(func, "__self__", None)
+    if isinstance(func, (np.ufunc, BuiltinFunctionType)):
+        return enters_nothing(owner if isinstance(owner, np.ufunc) else func)
+    code = getattr(func, "_implementation", func)  # which is in C for some
+    in_python = type(code) is FunctionType
+    return is_public(func) and func not in TEXTS and (
+        not in_python or home_of(file_of_code(read_code(code))) == "library"
+    )  # fmt: skip
+
+
+def has_no_code(x: Any) -> bool:
+    """Tell if an argument is a number, an array of numbers, or a tuple or list of these."""
+    kind = type(x)
+    if kind is ndarray:
+        return not x.dtype.hasobject
+    return kind in VALUES or (kind in (tuple, list) and all(map(has_no_code, x)))
+
+
+def runs_alone(func: Callable, args: tuple, kwargs: dict) -> bool:
+    """Tell if a call enters no code but that of a library."""
+    return is_known(func) and all(map(has_no_code, args)) and (
+        not kwargs or all(map(has_no_code, kwargs.values()))
+    )  # fmt: skip
