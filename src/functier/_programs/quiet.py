@@ -18,12 +18,13 @@ import numpy as np
 from .._core.numpy_facts import PLAIN
 from .._core.tensor import Tensor
 from .._cpython.code import file_of_code
+from .._cpython.frames import current_frame
 from .._cpython.functions import read_code
 from .._cpython.profiling import hook, set_hook
 from .._mutation.array import Array
 from .homes import HOME
 from .objects import reached_from
-from .watching import is_known
+from .watching import ANYWHERE, is_known
 
 LOUD = frozenset("__class__ __str__ __repr__ __format__ __hash__ __getattr__ _writes".split())
 """Methods that answer questions, and what is no method."""
@@ -76,6 +77,7 @@ class Quiet:
                 return method(*args, **kwargs)
             try:
                 set_hook(None)
+                level.here = current_frame(1)
                 for x in args if operands is None else operands(*args):
                     if type(x) not in OPERANDS_ALONE and not is_quiet(x):
                         break
@@ -83,6 +85,7 @@ class Quiet:
                     if not kwargs or all(map(is_quiet, kwargs.values())):
                         return method(*args, **kwargs)
             finally:
+                level.here = ANYWHERE
                 set_hook(note)
             return method(*args, **kwargs)
 
@@ -90,14 +93,17 @@ class Quiet:
 
     def backward(self, run: Callable, roots: list, *rest: Any) -> Any:
         """Return the result of a backward pass."""
-        note = self.level.note
+        level = self.level
+        note = level.note
         if note is None or hook() is not note:
             return run(roots, *rest)
         try:
             set_hook(None)
+            level.here = current_frame(1)
             if all(map(is_of_rooms, rules_on(roots))):
                 return run(roots, *rest)
         finally:
+            level.here = ANYWHERE
             set_hook(note)
         return run(roots, *rest)
 

@@ -31,6 +31,7 @@ from .._core.root import classes_in, dispatch_lists
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.frames import Frame, current_frame
 from .._cpython.places import finder_of_places
 from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
@@ -46,10 +47,11 @@ from .quick import fast_calls
 from .quiet import Quiet
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .watching import is_followed, is_public, runs_alone, unwatched, watched
+from .watching import ANYWHERE, is_followed, is_public, runs_alone, unwatched, watched
 from .wholes import follow, whole
 
 ndarray = np.ndarray
+place_of = finder_of_places(is_internal, HERE, f"{HERE}._programs.trace")
 
 new_form: Any = tuple.__new__
 NOTHING: dict = {}
@@ -87,7 +89,7 @@ class RecordLevel(Level):
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
-    where_now = staticmethod(finder_of_places(is_internal, HERE, f"{HERE}._programs.trace"))
+    here: Any = ANYWHERE  # where the watch went off: the frame, then the place that this is
     fast_calls = classmethod(fast_calls)
 
     def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
@@ -452,6 +454,15 @@ class RecordLevel(Level):
         return self.result(value, self.add(node))
 
     # ---- where it happened ----
+
+    def where_now(self) -> Any:
+        """Return the place of the user's line that runs; it is one as long as the watch is off."""
+        here = self.here
+        if here is ANYWHERE:
+            return place_of(current_frame(1))
+        if type(here) is Frame:
+            self.here = here = place_of(here)
+        return here
 
     def graph(self, outputs: list) -> Graph:
         """Return what was recorded, with these outputs."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._core.numpy_facts import PLAIN, name_of
 from .._cpython.code import file_of_code
+from .._cpython.frames import current_frame
 from .._cpython.functions import read_code
 from .._cpython.profiling import hook, set_hook
 from .homes import home_of
@@ -23,6 +24,8 @@ from .questions import LIBRARIES
 ndarray = np.ndarray
 DISPATCHER = type(np.sum)
 KINDS = frozenset({np.ufunc, DISPATCHER, FunctionType, BuiltinFunctionType})
+ANYWHERE: Any = object()
+"""Stands for the place of a level whose watch is on."""
 VALUES = PLAIN - {ndarray, np.object_}
 
 TEXTS = np.array_repr, np.array_str, np.array2string
@@ -41,8 +44,10 @@ def unwatched(method: Callable) -> Callable:
             return method(self, *args)
         try:
             set_hook(None)
+            self.here = current_frame(1)
             return method(self, *args)
         finally:
+            self.here = ANYWHERE
             set_hook(note)
 
     return run
@@ -53,11 +58,13 @@ def watched(level: Any, call: Callable, args: tuple, kwargs: dict) -> Any:
     note = level.note
     if note is None or hook() is not None:
         return call(*args, **kwargs)
+    here, level.here = level.here, ANYWHERE
     try:
         set_hook(note)
         return call(*args, **kwargs)
     finally:
         set_hook(None)
+        level.here = here
 
 
 @functools.lru_cache(1024)
