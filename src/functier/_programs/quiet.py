@@ -17,14 +17,10 @@ import numpy as np
 
 from .._core.numpy_facts import PLAIN
 from .._core.tensor import Tensor
-from .._cpython.code import file_of_code
 from .._cpython.frames import current_frame
-from .._cpython.functions import read_code
 from .._cpython.profiling import hook, set_hook
 from .._mutation.array import Array
-from .homes import HOME
-from .objects import reached_from
-from .watching import ANYWHERE, is_known
+from .watching import ANYWHERE, is_known, is_of_rooms
 
 LOUD = frozenset("__class__ __str__ __repr__ __format__ __hash__ __getattr__ _writes".split())
 """Methods that answer questions, and what is no method."""
@@ -40,9 +36,6 @@ OPERANDS: dict[str, Callable] = {
 """The operands of methods that have other arguments, too. A function is one that has code."""
 
 OPERANDS_ALONE = PLAIN - {np.object_}
-ROOMS = tuple([f"{HOME}{room}" for room in ("_core", "_rules", "_levels", "_mutation")])
-"""The rooms whose rules call no functions of the user's, but for those that they close over."""
-
 
 def is_quiet(x: Any) -> bool:
     """Tell if an operand has no code of the user's."""
@@ -129,20 +122,3 @@ def rules_on(roots: list) -> set[Any]:
 
 
 HASHED = frozenset({FunctionType, itemgetter})
-
-
-def is_of_rooms(rule: Any) -> bool:
-    """Tell if a rule, with all that it closes over, is one of the `ROOMS`."""
-    if type(rule) is itemgetter:
-        return True
-    if type(rule) is not FunctionType:
-        return False
-    return _is_of_rooms(rule) if rule.__closure__ else _known(rule)
-
-
-def _is_of_rooms(rule: FunctionType) -> bool:
-    inside = [x for x in reached_from([rule]) if isinstance(x, FunctionType)]
-    return all([file_of_code(read_code(x)).startswith(ROOMS) for x in inside])
-
-
-_known = functools.lru_cache(1024)(_is_of_rooms)

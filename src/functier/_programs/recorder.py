@@ -43,11 +43,20 @@ from .guards import digest
 from .integers import number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
-from .quick import fast_calls
-from .quiet import Quiet
+from .quick import fast_calls, public_call
+from .quiet import Quiet, is_quiet
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .watching import ANYWHERE, is_followed, is_public, runs_alone, unwatched, watched
+from .uncommon import FACTS, LENGTHS
+from .watching import (
+    ANYWHERE,
+    is_followed,
+    is_of_rooms,
+    is_public,
+    runs_alone,
+    unwatched,
+    watched,
+)  # fmt: skip
 from .wholes import follow, whole
 
 ndarray = np.ndarray
@@ -60,20 +69,6 @@ NOTHING: dict = {}
 OPERATORS = frozenset(UFUNC_OF)
 SPELLED = {ufunc: func for func, ufunc in UFUNC_OF.items()}
 PYTHONS = {bool, int, float, complex}
-
-FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj}
-"""Functions that ask for the form of a value, which is that of every run."""
-
-
-FIRST, SECOND, ALL = slice(0, 1), slice(1, 2), slice(None)
-LENGTHS: dict[Callable, slice] = {
-    np.compress: FIRST, np.extract: FIRST, np.trim_zeros: FIRST, np.roots: FIRST,
-    np.delete: SECOND, np.insert: SECOND, np.split: SECOND, np.array_split: SECOND,
-    np.hsplit: SECOND, np.vsplit: SECOND, np.dsplit: SECOND, np.ix_: ALL, np.polymul: ALL,
-    np.polydiv: ALL, np.union1d: ALL, np.intersect1d: ALL, np.setdiff1d: ALL, np.setxor1d: ALL,
-}  # fmt: skip
-"""The operands whose values tell how many elements a function has that is made of others."""
-
 
 class RecordLevel(Level):
     """A level of `trace`: `_value` is the value, `_extra` the node that computes it."""
@@ -119,14 +114,16 @@ class RecordLevel(Level):
         self.nodes.append(node)
         return node
 
-    def noted(self, func: Callable, args: tuple, value: Any) -> Node:
-        """Return the node of a call, which has no arguments by name."""
+    def noted(
+        self, func: Callable, args: tuple, value: Any, kwargs: dict[str, Any] = NOTHING
+    ) -> Node:
+        """Return the node of a call."""
         kind = type(value)
         if kind is ndarray:
             form: Any = new_form(Form, (value.shape, value.dtype, value.strides, ndarray))
         else:
             form = form_of(value)
-        return self.add(Node(func, args, NOTHING, form, self.where_now()))
+        return self.add(Node(func, args, kwargs, form, self.where_now()))
 
     def tensor(self, value: Value, node: Node) -> Any:
         return self.cls.join(value, node)
@@ -240,11 +237,11 @@ class RecordLevel(Level):
         except Exception as error:
             self.note_error(error, func, args, kwargs)
             raise
-        node = Node(func, self.symbol(args), self.symbol(kwargs), form_of(value), self.where_now())
+        node = self.noted(func, self.symbol(args), value, self.symbol(kwargs))
         if func is operator.getitem and type(value) is ndarray:
             index = args[1] if type(args[1]) is tuple else (args[1],)
             self.movable[node] = [part for part in index if type(part) is self.cls]
-        return self.result(value, self.add(node))
+        return self.result(value, node)
 
     def note_error(self, error: Exception, func: Callable, args: tuple, kwargs: dict) -> None:
         """Note that a call has raised, which is an answer: Python code may catch the error."""
@@ -282,6 +279,9 @@ class RecordLevel(Level):
 
     @unwatched
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        made = public_call(self, func, args, kwargs)
+        if made is not NotImplemented:
+            return made
         inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
         if inner is not self.cls and issubclass(inner, self.cls):
             return watched(self, inner.level.function, (func, args, kwargs), {})
@@ -300,7 +300,7 @@ class RecordLevel(Level):
         args, kwargs = settle(args), settle(kwargs)
         body = getattr(func, "body", None)
         if body is not None:
-            return watched(self, body, args, kwargs)
+            return self.parts_of(body, args, kwargs)
         if func in SPELLED and not kwargs and len(args) == 2 and isinstance(args[0], np.generic):
             if type(self.concrete(args[1])) in SCALARS:  # its operator, which has called the ufunc
                 return self.record(SPELLED[func], args, kwargs)
@@ -313,7 +313,13 @@ class RecordLevel(Level):
             if func in LENGTHS and classes_in(*args[LENGTHS[func]], *kwargs.values()):
                 self.guard_sizes(made)
             return made
-        return watched(self, op.body, args, kwargs)
+        return self.parts_of(op.body, args, kwargs)
+
+    def parts_of(self, body: Callable, args: tuple, kwargs: dict) -> Any:
+        """Return the result of a function that is made of others, which are recorded."""
+        if is_of_rooms(body) and is_quiet(args) and is_quiet([*kwargs.values()]):
+            return body(*args, **kwargs)
+        return watched(self, body, args, kwargs)
 
     def apply(self, op: Op, call: Call) -> Value:
         raise LevelError(f"{op.name} has no call to record; call it before, and pass the result in")

@@ -8,6 +8,7 @@ NOTE [off and on]
 import functools
 import operator
 from collections.abc import Callable
+from operator import itemgetter
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -18,7 +19,8 @@ from .._cpython.code import file_of_code
 from .._cpython.frames import current_frame
 from .._cpython.functions import read_code
 from .._cpython.profiling import hook, set_hook
-from .homes import home_of
+from .homes import HOME, home_of
+from .objects import reached_from
 from .questions import LIBRARIES
 
 ndarray = np.ndarray
@@ -26,6 +28,8 @@ DISPATCHER = type(np.sum)
 KINDS = frozenset({np.ufunc, DISPATCHER, FunctionType, BuiltinFunctionType})
 ANYWHERE: Any = object()
 """Stands for the place of a level whose watch is on."""
+ROOMS = tuple([f"{HOME}{room}" for room in ("_core", "_rules", "_levels", "_mutation")])
+"""The rooms whose rules call no functions of the user's, but for those that they close over."""
 VALUES = PLAIN - {ndarray, np.object_}
 
 TEXTS = np.array_repr, np.array_str, np.array2string
@@ -100,6 +104,8 @@ def _is_known(func: Any) -> bool:
     owner = getattr(func, "__self__", None)
     if isinstance(func, (np.ufunc, BuiltinFunctionType)):
         return enters_nothing(owner if isinstance(owner, np.ufunc) else func)
+    if is_of_rooms(func):
+        return True
     code = getattr(func, "_implementation", func)  # which is in C for some
     in_python = type(code) is FunctionType
     return is_public(func) and func not in TEXTS and (
@@ -120,3 +126,20 @@ def runs_alone(func: Callable, args: tuple, kwargs: dict) -> bool:
     return is_known(func) and all(map(has_no_code, args)) and (
         not kwargs or all(map(has_no_code, kwargs.values()))
     )  # fmt: skip
+
+
+def is_of_rooms(rule: Any) -> bool:
+    """Tell if a rule, with all that it closes over, is one of the `ROOMS`."""
+    if type(rule) is itemgetter:
+        return True
+    if type(rule) is not FunctionType:
+        return False
+    return _is_of_rooms(rule) if rule.__closure__ else _known(rule)
+
+
+def _is_of_rooms(rule: FunctionType) -> bool:
+    inside = [x for x in reached_from([rule]) if isinstance(x, FunctionType)]
+    return all([file_of_code(read_code(x)).startswith(ROOMS) for x in inside])
+
+
+_known = functools.lru_cache(1024)(_is_of_rooms)
