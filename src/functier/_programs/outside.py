@@ -195,14 +195,14 @@ class Outside:
         if type(func) is not FunctionType or file_of_code(original(func)).startswith(HOME):
             return
         if id(func) in self.outer:
-            code = original(func)
-            facts = function_facts(func, code)
             key = "called" if key == "" and id(func) in self.roots else key
-            known = ("function", id(func), (str, key)) in self.found
-            self.fact("function", func, key, facts, f"the function {func.__qualname__}")
-            if not known and is_followed(code):
-                for x in (*(func.__closure__ or ()), *facts[1], *facts[3]):
-                    self.bring(x)
+            if ("function", id(func), (str, key)) not in self.found:
+                code = original(func)
+                facts = function_facts(func, code)
+                self.fact("function", func, key, facts, f"the function {func.__qualname__}")
+                if is_followed(code):
+                    for x in (*(func.__closure__ or ()), *facts[1], *facts[3]):
+                        self.bring(x)
         if is_followed(read_code(func)):
             self.prepare(func)
 

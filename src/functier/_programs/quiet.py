@@ -20,6 +20,7 @@ from .._core.tensor import Tensor
 from .._cpython.frames import current_frame
 from .._cpython.profiling import hook, set_hook
 from .._mutation.array import Array
+from .._mutation.memory import View
 from .watching import ANYWHERE, is_known, is_of_rooms
 
 LOUD = frozenset("__class__ __str__ __repr__ __format__ __hash__ __getattr__ _writes".split())
@@ -44,7 +45,7 @@ def is_quiet(x: Any) -> bool:
         return True
     if kind is tuple or kind is list:
         return all(map(is_quiet, x))
-    return kind is Array or (issubclass(kind, Tensor) and kind.level.quiet is not None)
+    return kind is Array or kind is View or (issubclass(kind, Tensor) and kind.level.quiet is not None)
 
 
 class Quiet:
@@ -52,6 +53,7 @@ class Quiet:
 
     def __init__(self, level: Any):
         self.level = level
+        self.operate = self.method(lambda call, *args: call(*args), lambda call, *args: args)
 
     def methods(self, methods: dict[str, Any]) -> dict[str, Any]:
         """Return the methods of a class of tensors as those that run without the watch."""

@@ -62,7 +62,6 @@ from .wholes import follow, whole
 ndarray = np.ndarray
 place_of = finder_of_places(is_internal, HERE, f"{HERE}._programs.trace")
 
-new_form: Any = tuple.__new__
 NOTHING: dict = {}
 """The arguments by name of calls that have none."""
 
@@ -97,12 +96,14 @@ class RecordLevel(Level):
         self.answers: list[Guard] = []
         self.asked: set[str] = set()
         self.arrays: dict[int, tuple] = {}
+        self.form = form_of(np.empty(()))  # of the last array
         self.movable: dict[Node, list[Tensor]] = {}
         self.settings = np.geterr()
         self.known = object() if SETTINGS(None) is True else SETTINGS(None)
         self.sources: dict[int, Any] = {}
         self.streams: dict[int, Node] = {}
         self.captured: dict[int, tuple[ndarray, Tensor]] = {}
+        self.lifted: dict[tuple, Tensor] = {}  # for arrays from outside, and views of them
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -118,9 +119,11 @@ class RecordLevel(Level):
         self, func: Callable, args: tuple, value: Any, kwargs: dict[str, Any] = NOTHING
     ) -> Node:
         """Return the node of a call."""
-        kind = type(value)
-        if kind is ndarray:
-            form: Any = new_form(Form, (value.shape, value.dtype, value.strides, ndarray))
+        if type(value) is ndarray:
+            form = self.form  # most are like the one before, and one object saves memory
+            shape, dtype, strides = value.shape, value.dtype, value.strides
+            if form.dtype is not dtype or form.shape != shape or form.strides != strides:
+                self.form = form = Form(shape, dtype, strides, ndarray)
         else:
             form = form_of(value)
         return self.add(Node(func, args, kwargs, form, self.where_now()))
@@ -187,6 +190,9 @@ class RecordLevel(Level):
         if x.dtype.kind not in "fc":
             return None
         for base in self.reads.those_of(x):
+            place = id(base), x.__array_interface__["data"][0], x.shape, x.strides, x.dtype
+            if place in self.lifted:
+                return self.lifted[place]
             way = [] if x is base else way_to(x, base)
             if way is None:
                 continue
@@ -196,6 +202,7 @@ class RecordLevel(Level):
             tensor: Any = self.captured[id(base)][1]
             for func, part in way:
                 tensor = self.record(func, (tensor, part), {})
+            self.lifted[place] = tensor
             return tensor
         return None
 

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import SCALARS
 from .._core.sharing import sharing_of
-from .graph import Graph, Node, nodes_in
+from .graph import Form, Graph, Node, nodes_in
 
 ndarray = np.ndarray
+NUMBERS = SCALARS - {np.object_, np.void}
+"""Types whose values share no memory."""
 
 
 def gives_view(func: Any) -> bool:
@@ -66,6 +69,8 @@ class Sharing:
         tied = []
         for node in graph.nodes:
             if node.func is None or isinstance(node.func, np.ufunc) or is_fresh(node):
+                continue
+            if type(node.form) is Form and node.form.kind in NUMBERS:
                 continue
             for parent in node.parents():
                 self._join(node, parent)
