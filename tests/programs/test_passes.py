@@ -292,7 +292,7 @@ def plant_identity(patch):
 
 
 def plant_shared(patch):
-    patch.setattr(passes, "_key", lambda value, numbers: type(value))
+    patch.setattr(passes, "_key", type)
 
 
 def plant_uniform(patch):
