@@ -61,6 +61,9 @@ class Node:
         self.number = -1
         self.first = False
 
+    def itself(self) -> "Node":
+        return self
+
     def parents(self) -> list["Node"]:
         """Return the nodes among the arguments."""
         found: list[Node] = []
@@ -111,7 +114,9 @@ def _collect(values: Iterable, found: list[Node]) -> None:
             _collect(x.values(), found)
 
 
-def replace(value: Any, new: Callable[[Node], Any], whole: Callable[[list], Any] | None = None) -> Any:
+def replace(
+    value: Any, new: Callable[[Node], Any], whole: Callable[[list], Any] | None = None
+) -> Any:
     """Return an argument with ``new(node)`` for each node in it.
 
     ``whole(values)`` may return what stands for a list; None is for its parts.

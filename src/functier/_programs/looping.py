@@ -18,7 +18,7 @@ class Counting(NamedTuple):
     """
 
     name: str
-    count: int
+    count: int  # type: ignore[assignment]
     first: int
     way: int
 

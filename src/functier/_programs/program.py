@@ -191,8 +191,8 @@ class Program:
             steps = ", ".join(map(str, changed.args[1:]))
             step = f" in step {steps}," if steps else ""
             raise ValueError(
-                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, where Python "
-                f"code has chosen by it; trace the function again, or use functier.compile"
+                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, where "
+                f"Python code has chosen by it; trace the function again, or use functier.compile"
             ) from None
         return self._out.unflatten(list(results))
 

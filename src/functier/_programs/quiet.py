@@ -7,7 +7,6 @@ NOTE [quiet operations]
     functier's. In all other cases the watch stays on.
 """
 
-import functools
 from collections.abc import Callable
 from operator import itemgetter
 from types import FunctionType

@@ -10,7 +10,7 @@ NOTE [what need not be told]
 import functools
 from collections.abc import Callable
 from threading import RLock, get_ident
-from types import CellType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np

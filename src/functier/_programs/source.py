@@ -143,9 +143,12 @@ class Source:
                 # The text of a view may stand further below.
                 late = node.func is np.transpose
                 self.latest[parent] = len(graph.nodes) if late else node.number
-        for node in nodes_in(graph.outputs):
+        outputs = [*nodes_in(graph.outputs)]
+        for node in outputs:
             self.uses[node] = self.uses.get(node, 0) + 2
-            self.latest[node] = len(graph.nodes)
+            first = node.func is None and node in self.lists and outputs.count(node) == 1
+            if not first:  # else a step lists it at its beginning
+                self.latest[node] = len(graph.nodes)
 
     def lines_of_node(self, node: Node) -> list[str]:
         """Give a node its name, and return its lines."""
@@ -312,8 +315,8 @@ class Source:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
             if self.fast:
-                steps = "".join([f", {counter.name}" for counter in self.counters])
-                line = f"if {test}: raise Changed({number}{steps})"
+                found = "".join([f", {counter.name}" for counter in self.counters])
+                line = f"if {test}: raise Changed({number}{found})"
             else:
                 steps = [f"{{{counter.name}}}" for counter in self.counters]
                 where = f"f'in step {', '.join(steps)}: ' + " if steps else ""
