@@ -212,13 +212,17 @@ class Finder:
                     found.append(how)
                 columns.append(found)
                 fits = min(fits, self.same_answers(i, period, q, fits))
-                fits = self.until_needed(i, period, q, fits)
                 fits = self.until_dead(i, period, q, fits)
                 if fits < FEWEST:
                     return None
             if fits == count:
-                return Run(i, period, count, columns)
+                run = Run(i, period, count, columns)
+                fits = self.until_needed(run)
+                if fits == count:
+                    return run
             count = fits  # whose columns are shorter
+            if count < FEWEST:
+                return None
         return None
 
     def same_answers(self, i: int, period: int, q: int, count: int) -> int:
@@ -240,18 +244,22 @@ class Finder:
         other = not flags[0]
         return flags.index(other) if other in flags else count
 
-    def until_needed(self, i: int, period: int, q: int, count: int) -> int:
-        """Return after how many steps a loop has to end, as few of its large values are needed."""
-        form = self.nodes[i + q].form
-        if type(self.nodes[i + q].func) is Loop:
-            return count  # its results have nodes
-        if bytes_of(form) <= SMALL:
-            return count
-        stop, uses = i + count * period, self.last_use
-        needed = [
-            k for k in range(count - 1) if uses.get(self.nodes[i + k * period + q], -1) >= stop
-        ]  # fmt: skip
-        return needed[0] + 1 if 0 < 4 * len(needed) < count else count
+    def until_needed(self, run: Run) -> int:
+        """Return after how many steps a loop has to end, as few of its large values are needed.
+
+        The last values are there, and those before them that steps take.
+        """
+        count, uses, nodes = run.count, self.last_use, self.nodes
+        delays = run.delays()
+        for q in range(run.period):
+            own = nodes[run.start + q : run.stop : run.period]
+            if type(own[0].func) is Loop or bytes_of(own[0].form) <= SMALL:
+                continue  # the results of a loop have nodes
+            whole = count - delays.get(q, 1)
+            needed = [k for k in range(whole) if uses.get(own[k], -1) >= run.stop]
+            if 0 < 4 * len(needed) < count:
+                return needed[0] + 1
+        return count
 
     def all_of(self, values: list) -> tuple[Run, int] | None:
         """Return the run and the node whose values of all steps a list has, if it is so."""

@@ -185,7 +185,11 @@ class Source:
     def last_names(self, node: Node) -> list[str]:
         """Return the names of large results of loops, and elements, that nobody takes later."""
         found = self.finals.pop((self.graphs[-1], node.number), ())
-        return [name for name in dict.fromkeys(found) if not self.is_needed(name, node)]
+        taken = self.results.get(node, ())  # of a loop, which may go on with their variables
+        return [
+            name for name in dict.fromkeys(found)
+            if name not in taken and not self.is_needed(name, node)
+        ]  # fmt: skip
 
     def drop_late(self, node: Node) -> None:
         """Let the name of a value go after its last use, if it is large."""

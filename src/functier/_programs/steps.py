@@ -88,6 +88,15 @@ class Run:
             if type(how) is Carried and how.place == place
         ]  # fmt: skip
 
+    def delays(self) -> dict[int, int]:
+        """Return how many steps before its own the last one is that takes a value."""
+        found: dict[int, int] = {}
+        for column in self.columns:
+            for how in column:
+                if type(how) is Carried:
+                    found[how.place] = max(found.get(how.place, 1), len(how.first))
+        return found
+
     def crossings(self) -> list[int]:
         """Return how many values are needed later, before each node of a step."""
         ends: dict[int, int] = {}
