@@ -21,6 +21,7 @@ from .array import (
     array_holding,
     innermost,
     is_array,
+    made_here,
     make_writable,
     on_view,
     settle,
@@ -134,7 +135,7 @@ def keep_sources(func: Callable, args: tuple, result: Any) -> Any:
             if value is view.value or is_same(shown, innermost(view.value)):
                 return _wrapping(x)(view)
             if np.may_share_memory(shown, innermost(view.value)):
-                value = make_writable(np.copy(value))
+                value = made_here(np.copy(value))
                 tie(func, x.level.place(x), value)
         return value
 
