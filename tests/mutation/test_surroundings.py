@@ -203,7 +203,7 @@ def test_what_an_inner_level_knows_of_arrays_of_the_level_around(ended):
         return np.sum(r)
 
     with pytest.raises(ft.MutationError, match=r"made by numpy\.frombuffer at"):
-        ft.trace(f)(X)
+        ft.trace(f)(XS)
 
 
 def test_a_write_to_a_plain_array_of_a_tensor_is_refused():
