@@ -168,7 +168,7 @@ PLANTED = {
     ),
     "an array of a level around lies in rows": (
         lambda patch: patch.setattr(array, "array_of", lambda data: ARRAY_OF(data.copy("C"))),
-        "np.asfortranarray(a)", "C", "jvp(inside)",
+        "a.copy('F')", "made", "jvp(inside)",
     ),
     "a lost view of a level around is forgotten": (
         lambda patch: patch.setattr(copies, "LOST", [lambda *given: True]),
