@@ -7,7 +7,7 @@ import numpy as np
 
 from .graph import Node, form_of
 from .literals import is_weak
-from .loops import Count, parts_of_count
+from .loops import Count, is_loop, parts_of_count
 
 ndarray = np.ndarray
 
@@ -157,6 +157,8 @@ def relation_of_nodes(column: tuple, own: Place) -> tuple[Any, int]:
     q, i, period, nodes, homes = own
     count = len(column)
     first, second = column[:2]
+    if is_loop(second) and not inside(second, i + period):
+        return None, 1  # its results are values, and it is none
     if second is column[2]:
         if first is not second or second.number >= i:
             return None, 1
