@@ -253,6 +253,9 @@ Loops are found before the identities are used, which drop nodes of single steps
 
 def optimized(graph: Graph) -> Graph:
     """Return a graph after all passes."""
+    reasons: dict[Any, str] = {}
     for run in PASSES.values():
         graph = run(graph)
+        reasons |= graph.reasons
+    graph.reasons = reasons
     return graph
