@@ -22,7 +22,7 @@ from .._cpython.code import line_of, name_of_code
 from .costs import bytes_of
 from .dead import live_in
 from .graph import Graph, Guard, Node, nodes_in, replace
-from .kinds import flatten, kind_of_loop
+from .kinds import facts_of_node, flatten, kind_of_loop
 from .loops import Loop, every_graph, is_loop
 from .steps import Always, Carried, Made, Place, Run, relation, same_bits
 
@@ -85,9 +85,7 @@ class Finder:
             asked: list[Any] = [guard.how for guard in self.guards.get(node, ())]
             if func is operator.getitem and is_loop(node.args[0]):
                 asked.append(node.args[1])  # which result it is
-            key = (
-                func, around, node.form, node.place, node.errors, node.memory, node.kept, *asked,
-            )  # fmt: skip
+            key = func, around, *facts_of_node(node), *asked
             try:
                 found.append(known.setdefault(key, len(known)))
             except TypeError:
@@ -259,8 +257,13 @@ class Finder:
         delays = run.delays()
         for q in range(run.period):
             own = nodes[run.start + q : run.stop : run.period]
-            if type(own[0].func) is Loop or bytes_of(own[0].form) <= SMALL:
-                continue  # the results of a loop have nodes
+            if type(own[0].func) is Loop:  # whose results have nodes, all of them in the step
+                late = [k for k in range(count) if uses.get(own[k], -1) >= run.stop]
+                if late:
+                    return late[0]
+                continue
+            if bytes_of(own[0].form) <= SMALL:
+                continue
             whole = count - delays.get(q, 1)
             needed = [k for k in range(whole) if uses.get(own[k], -1) >= run.stop]
             if 0 < 4 * len(needed) < count:
