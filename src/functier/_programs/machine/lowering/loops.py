@@ -20,7 +20,7 @@ import numpy as np
 
 from ...._core.numpy_facts import UFUNC_OF
 from ...._rules import indexing
-from ...graph import Node
+from ...graph import Form, Node
 from ...loops import Count, Loop, Table
 from ...stores import add, get, memory_of, put
 from .effects import Memory, memory_at
@@ -153,7 +153,7 @@ class Body(Lowering):
             self.values[x] = Ref(shape, value.dtype, Place(buffer, 0, strides), ())
         args = args[len(carried) :]
         for x, arg, read in zip(elements, args, loop.reads):
-            self.values[x] = at(self.given(self.sequence(arg)), (self.growing(read),))
+            self.values[x] = at(self.given(self.sequence(arg, x.form)), (self.growing(read),))
         for x, arg in zip(rest, args[len(elements) :]):
             memory = memory_at(outer, arg)
             if memory is not None:
@@ -164,14 +164,28 @@ class Body(Lowering):
             value = outer.operand(arg, INT) if is_whole(arg) else outer.value(arg)
             self.values[x] = value if type(value) is Literal else self.given(value)
 
-    def sequence(self, arg: Any) -> Ref:
-        """Return a sequence as an array with the steps as first axis."""
+    def sequence(self, arg: Any, form: Any) -> Ref:
+        """Return a sequence, with elements of a form, as an array with the steps as first axis."""
+        outer = self.outer
+        if type(arg) is list:
+            return self.listed([outer.value(x) for x in arg], array_of(form))
         if type(arg) is not Table:
-            return self.outer.value(arg)
+            return outer.value(arg)
         found = np.stack(arg.values)
         if found.dtype not in DTYPES:
             raise Unknown(f"a constant has the dtype {found.dtype}")
-        return self.outer.constant(found)
+        return outer.constant(found)
+
+    def listed(self, values: list, form: Form) -> Ref:
+        """Return single values as an array."""
+        shape, dtype, strides = form.shape, dtype_of(form), strides_out(form)
+        size = dtype.itemsize * int(np.prod(shape, dtype=int))
+        place = Place(Buffer(len(values) * size), 0, (size, *strides))
+        steps: list = []
+        for i, value in enumerate(values):
+            goal = Place(place.buffer, i * size, strides)
+            steps += self.outer.copied(value, shape, place=goal).steps
+        return Ref((len(values), *shape), dtype, place, tuple(steps))
 
     def lower(self, node: Node) -> None:
         """Add the steps of a node of the body."""
