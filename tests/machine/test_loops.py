@@ -311,7 +311,7 @@ def test_answers_in_a_loop(f, x):
     assert not machine.direct
     program = trace(f)(x)
     refused = 0
-    for y in np.linspace(-0.02, 0.02, 20).tolist() + [-20.0, 9.0]:
+    for y in [*np.linspace(-0.02, 0.02, 20).tolist(), -20.0, 9.0]:
         try:
             program(x + y)
         except ValueError:
