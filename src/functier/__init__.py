@@ -27,9 +27,6 @@ from ._transforms.grad import grad as grad
 from ._transforms.grad import grad_and_value as grad_and_value
 from ._transforms.grad import value_and_grad as value_and_grad
 from ._transforms.grad import vjp as vjp
-from ._transforms.jacobian import hessian as hessian
-from ._transforms.jacobian import jacfwd as jacfwd
-from ._transforms.jacobian import jacrev as jacrev
 from ._transforms.jvp import jvp as jvp
 from ._levels.values import depth_of as depth_of
 from ._levels.values import unwrap as unwrap
@@ -91,6 +88,9 @@ if _typing.TYPE_CHECKING:
     from ._custom.custom_op import custom_op as custom_op
     from ._transforms.functional_call import functional_call as functional_call
     from ._transforms.functional_call import stack_module_state as stack_module_state
+    from ._transforms.jacobian import hessian as hessian
+    from ._transforms.jacobian import jacfwd as jacfwd
+    from ._transforms.jacobian import jacrev as jacrev
     from ._transforms.products import elementwise_grad as elementwise_grad
     from ._transforms.products import ggnvp as ggnvp
     from ._transforms.products import hvp as hvp
@@ -126,6 +126,7 @@ _NAMES = {
     "_transforms.tracing.linearize": "linear_transpose linearize",
     "_transforms.functional_call": "functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",
+    "_transforms.jacobian": "hessian jacfwd jacrev",
     "_transforms.products": "elementwise_grad ggnvp hvp",
 }
 """The names that are imported on first access, by their private modules."""

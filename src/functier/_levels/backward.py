@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
 from .._core.numpy_facts import BIG, has_form_of
 from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
@@ -38,6 +39,13 @@ def backward(
     for zeros that win: see `second_look`. `given`: the zeros of the outputs' were given.
     It empties `roots`: where the caller does not hold a node either, the tape is freed.
     """
+    quiet = AMBIENT.get().level.quiet
+    if quiet is not None:
+        return quiet.backward(_backward, roots, inputs, floor, given)
+    return _backward(roots, inputs, floor, given)
+
+
+def _backward(roots: list[tuple[Node, Value]], inputs: list[Node], floor: int, given: bool) -> list:
     grads: dict[int, Value] = {}
     ours: set[int] = set()  # of nodes whose cotangent the pass owns: see the NOTE
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
@@ -68,7 +76,7 @@ def backward(
             finite = isfinite(c) if type(c) is float64 else is_trusted(c)
     if not finite:
         found = look_again(
-            roots, inputs, floor, given and not is_inside(backward, current_frame(1))
+            roots, inputs, floor, given and not is_inside(_backward, current_frame(1))
         )
     roots.clear()
     return found

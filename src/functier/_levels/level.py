@@ -85,7 +85,7 @@ class Level:
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
-    quieten: Any = None  # makes other methods of those of its class, and of the classes inside
+    quiet: Any = None  # that of the trace around, whose watch is off while operations run
     generator: tuple[int, int] | None = None
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
@@ -112,9 +112,9 @@ class Level:
         self.key = key
         if kind.methods is None:
             kind.methods = {**methods_of(kind.fast_calls()), **kind.own_methods}
-        if self.quieten is None and kind.__module__.partition(".")[0] == PACKAGE:
-            self.quieten = enclosing.level.quieten
-        methods = kind.methods if self.quieten is None else self.quieten(kind.methods)
+        if self.quiet is None and kind.__module__.partition(".")[0] == PACKAGE:
+            self.quiet = enclosing.level.quiet
+        methods = kind.methods if self.quiet is None else self.quiet.methods(kind.methods)
         names = {"__slots__": (), "level": self, "__module__": "numpy", **methods}
         self.cls: Any = LevelType(label, (enclosing,), names)
         if key is not None and key is not kind:

@@ -97,8 +97,8 @@ def close(x: Any) -> Any:
 
 
 def array_holding(value: Value) -> Array:
-    """Return an array made here, of the value of a level around."""
-    made = array_of(np.zeros(value.shape, value.dtype))
+    """Return an array made here, of the value of a level around, as whose elements its own lie."""
+    made = array_of(np.zeros_like(value.level.window(value), value.dtype))
     view_of(made).write(..., value)
     return made
 

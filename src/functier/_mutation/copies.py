@@ -71,15 +71,16 @@ def inherit(place: Any, memory: Any) -> None:
 
 def _with_partners(place: Any) -> list[Any]:
     """Return the ambient level and those around it that have a list for `place`."""
-    found: list[Any] = []
+    return [
+        level for level in _ambient_levels()
+        if level.notes is not None and id(place) in level.notes.partners
+    ]  # fmt: skip
+
+
+def _ambient_levels() -> list[Any]:
+    """Return the ambient level and those around it, from the innermost on."""
     classes: Any = AMBIENT.get().__mro__
-    for cls in classes:
-        if cls is Tensor:
-            break
-        notes = cls.level.notes
-        if notes is not None and id(place) in notes.partners:
-            found.append(cls.level)
-    return found
+    return [cls.level for cls in classes[: classes.index(Tensor)]]
 
 
 def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
@@ -97,13 +98,12 @@ def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
 
 def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     """Note which of the results would share memory with which of the arguments."""
-    ambient = AMBIENT.get()
-    if ambient is Tensor:
+    if AMBIENT.get() is Tensor:
         return
     sources: list[tuple[Any, ndarray]] = []
 
     def model(value: Any) -> Any:
-        if type(value) is ambient or getattr(type(value), "takes_writes", False):
+        if isinstance(value, Tensor) and hasattr(value.level, "window"):
             try:
                 window = value.level.window(value).view(ndarray)
             except MutationError:  # of a class that cannot be written to
@@ -194,7 +194,8 @@ def tie(func: Function | str, a: Any, y: Any) -> None:
     b, line = y.level.place(y) if isinstance(y, Tensor) else y, asking_line()
     name = func if isinstance(func, str) else name_of(func)
     if a is not b:
-        level = AMBIENT.get().level
+        levels = _ambient_levels()  # the outermost has tensors that outlive the others
+        level = levels[-1 if isinstance(y, Tensor) else 0]
         partners_of(a, level).append((ref(b), name, line))
         partners_of(b, level).append((ref(a), name, line))
 

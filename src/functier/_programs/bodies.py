@@ -4,9 +4,11 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .graph import Form, Graph, Guard, Node, form_of, replace
+from .graph import Graph, Guard, Node, form_of, replace
+from .kinds import filled
 from .loops import Count, Loop, Series, Table
-from .rolling import Always, Carried, Finder, Grows, Inside, Listed, Made, Run, filled, grown
+from .rolling import Finder
+from .steps import Always, Carried, Grows, Inside, Listed, Made, Run, grown
 
 
 class Rolled:
@@ -203,6 +205,7 @@ class Inner:
     """A loop in the body of a loop that is made: `extra` are its new arguments."""
 
     def __init__(self, making: Making, loop: Loop, hows: Iterator, depth: int, outer: Callable):
+        self.loop: Loop
         self.extra: list[Node] = []
         self.inputs: list[Node] = []
         known: dict[Any, Node] = {}
@@ -247,13 +250,7 @@ class Inner:
 def rolled(graph: Graph) -> Graph:
     """Return a program whose repeated steps are loops, from the innermost ones on."""
     while True:
-        banned: set[tuple[int, int]] = set()
-        while True:
-            finder = Finder(graph, banned)
-            poor = finder.poor()
-            if not poor:
-                break
-            banned |= {(run.start, run.period) for run in poor}
+        finder = Finder(graph)
         if not finder.runs:
             return graph
         graph = Rolled(finder).graph

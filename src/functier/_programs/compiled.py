@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from itertools import zip_longest
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -230,7 +231,8 @@ class Compiled:
         latest, before = [variant.program for variant in self._variants[:2]]
         if latest._forms != before._forms or latest._structure != before._structure:
             return "the arguments have other structures, shapes or dtypes each time"
-        for text, now, then in zip(latest._guards, latest._given, before._given):
+        longer = max(latest, before, key=lambda program: len(program._guards))
+        for text, now, then in zip_longest(longer._guards, latest._given, before._given):
             if now != then:
                 return f"Python code gets another answer each time, {text}"
         return "static arguments, which are neither arrays nor numbers, have other values each time"

@@ -111,4 +111,3 @@ def memories_in(body: Graph) -> set[Node]:
         elif is_loop(x):
             found |= memories_of(x)
     return found & {*body.inputs}
-

@@ -7,7 +7,7 @@ NOTE [three kinds of node]
 """
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,17 +61,20 @@ class Node:
         self.number = -1
         self.first = False
 
+    def itself(self) -> "Node":
+        return self
+
     def parents(self) -> list["Node"]:
         """Return the nodes among the arguments."""
-        found = []
+        found: list[Node] = []
         for x in self.args:
             kind = type(x)
             if kind is Node:
                 found.append(x)
             elif kind in CONTAINERS:
-                found += nodes_in(x)
+                _collect((x,), found)
         if self.kwargs:
-            found += nodes_in(self.kwargs)
+            _collect(self.kwargs.values(), found)
         return found
 
     @property
@@ -91,21 +94,29 @@ CONTAINERS = frozenset({tuple, list, slice, dict})
 """Types of arguments that nodes may be in."""
 
 
-def nodes_in(value: Any) -> Iterator[Node]:
+def nodes_in(value: Any) -> list[Node]:
     """Return the nodes in an argument, in tuples, lists, dicts and slices."""
-    kind = type(value)
-    if kind is Node:
-        yield value
-    elif kind is tuple or kind is list:
-        for part in value:
-            yield from nodes_in(part)
-    elif kind is slice:
-        yield from nodes_in((value.start, value.stop, value.step))
-    elif kind is dict:
-        yield from nodes_in(tuple(value.values()))
+    found: list[Node] = []
+    _collect((value,), found)
+    return found
 
 
-def replace(value: Any, new: Callable[[Node], Any], whole: Callable[[list], Any] | None = None) -> Any:
+def _collect(values: Iterable, found: list[Node]) -> None:
+    for x in values:
+        kind = type(x)
+        if kind is Node:
+            found.append(x)
+        elif kind is tuple or kind is list:
+            _collect(x, found)
+        elif kind is slice:
+            _collect((x.start, x.stop, x.step), found)
+        elif kind is dict:
+            _collect(x.values(), found)
+
+
+def replace(
+    value: Any, new: Callable[[Node], Any], whole: Callable[[list], Any] | None = None
+) -> Any:
     """Return an argument with ``new(node)`` for each node in it.
 
     ``whole(values)`` may return what stands for a list; None is for its parts.

@@ -18,7 +18,7 @@ class Counting(NamedTuple):
     """
 
     name: str
-    count: int
+    count: int  # type: ignore[assignment]
     first: int
     way: int
 
@@ -101,7 +101,11 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     inside: list[str] = []
     for x, arg, read in zip(elements, node.args[first:second], loop.reads):
         index = text_of_count(read, source.counters)
-        inside += source.element(x, f"{source.sequence(arg)}[{index}]", arg)
+        text = source.sequence(arg)
+        last = source.takes_out(x) and is_last(source, arg, node, read)
+        if last:
+            source.taken_out.add(x)
+        inside += source.element(x, f"{text}.pop()" if last else f"{text}[{index}]", arg)
     inside += [source.appended(x) for x in loop.body.inputs if x in source.lists]
     for x, after in zip(carried, loop.body.outputs):
         source.wanted.setdefault(after, source.names[x])
@@ -123,6 +127,30 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     lines += [f"{name} = []" for name in made]
     lines.append(f"for {counting.name} in {counting}:")
     return [*lines, *[f"    {line}" for line in inside]]
+
+
+def cut_early(source: Any, values: Node) -> list[str]:
+    """Return the line that drops the end of a list, if that loop which reads it last does not
+    begin with it.
+    """
+    nodes, place = source.graphs[-1].nodes, source.latest.get(values, -1)
+    if not 0 <= place < len(nodes) or not is_loop(nodes[place]):
+        return []
+    node = nodes[place]
+    for x, arg, read in zip(node.func.parts()[1], node.args[node.func.carried :], node.func.reads):
+        if arg is values and source.takes_out(x) and is_last(source, arg, node, read):
+            if read.start < arg.form.count - 1:
+                return [f"del {source.names[values]}[{read.start + 1}:]"]
+    return []
+
+
+def is_last(source: Any, values: Any, loop: Node, read: Count) -> bool:
+    """Tell if nobody reads a list after a loop, which takes its elements from the end on."""
+    return (
+        type(values) is Node and values in source.owned and type(read.start) is int
+        and read.step == -1 and source.latest[values] == loop.number
+        and sum([x is values for x in loop.args]) == 1
+    )  # fmt: skip
 
 
 def result_of_loop(source: Any, node: Node) -> str:

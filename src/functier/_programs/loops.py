@@ -35,11 +35,20 @@ def times(x: Any, n: int) -> Any:
     return Count(times(x.start, n), x.step * n) if type(x) is Count else x * n
 
 
+def parts_of_count(x: Any) -> tuple[int, tuple[int, ...]]:
+    """Return a number at the beginning of all loops that it is in, and its steps there."""
+    steps = []
+    while type(x) is Count:
+        steps.append(x.step)
+        x = x.start
+    return x, tuple(steps)
+
+
 class Series(NamedTuple):
     """The form of a list with the values of all steps of a loop."""
 
     form: Any
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 class Table:
@@ -120,6 +129,16 @@ def every_guard(graph: Graph) -> list[Guard]:
     for node in graph.nodes:
         if is_loop(node):
             found += every_guard(node.func.body)  # type: ignore[union-attr]
+    return found
+
+
+def every_answer(graph: Graph) -> list[Any]:
+    """Return the answers to these guards; those in loops with the numbers of the steps."""
+    found = [guard.answer for guard in graph.guards]
+    for node in graph.nodes:
+        if is_loop(node):
+            loop: Any = node.func
+            found += [(answer, loop.count) for answer in every_answer(loop.body)]
     return found
 
 

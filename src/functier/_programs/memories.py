@@ -185,9 +185,7 @@ def index_of(shape: tuple[int, ...], layout: Any) -> tuple | None:
     return tuple(index) if shows(shape, tuple(index), layout) else None
 
 
-def index_of_steps(
-    shape: tuple[int, ...], layout: Any, counts: Sequence[int]
-) -> tuple | None:
+def index_of_steps(shape: tuple[int, ...], layout: Any, counts: Sequence[int]) -> tuple | None:
     """Return the index for a place that moves with the steps of loops, if there is one.
 
     `counts` are the numbers of their steps, that of the innermost loop last.

@@ -13,40 +13,33 @@ import numpy as np
 
 from .bodies import rolled
 from .dead import drop_dead
-from .graph import Form, Graph, Guard, Node, replace
+from .graph import CONTAINERS, Form, Graph, Guard, Node, nodes_in, replace
 from .loops import is_loop
 from .sharing import Sharing
 
 ndarray = np.ndarray
 
 
-def rebuilt(graph: Graph, new: dict[Node, Any]) -> Graph:
-    """Return a graph without the nodes in `new`, whose others take ``new[node]`` for such a node."""
+def rebuilt(graph: Graph, new: dict[Node, Node]) -> Graph:
+    """Return a graph without the nodes in `new`, of which its nodes have taken the others."""
     if not new:
         return graph
-
-    def resolve(node: Node) -> Any:
-        while node in new:
-            found = new[node]
-            if type(found) is not Node:
-                return found
-            node = found
-        return node
-
     nodes = [node for node in graph.nodes if node not in new]
-    for node in nodes:
-        for parent in node.parents():
-            if parent in new:
-                node.args = replace(node.args, resolve)
-                if node.kwargs:
-                    node.kwargs = replace(node.kwargs, resolve)
-                break
-    guards = []
-    for guard in graph.guards:
-        target = resolve(guard.node)
-        if type(target) is Node:
-            guards.append(Guard(target, *guard[1:]))
-    return Graph(nodes, graph.inputs, replace(graph.outputs, resolve), guards)
+    guards = [Guard(new.get(guard.node, guard.node), *guard[1:]) for guard in graph.guards]
+    outputs = replace(graph.outputs, lambda node: new.get(node, node))
+    return Graph(nodes, graph.inputs, outputs, guards)
+
+
+def take(node: Node, new: dict[Node, Node]) -> None:
+    """Give a node ``new[other]`` for each other node among its arguments."""
+    taken = new.keys()
+    for x in node.args:
+        kind = type(x)
+        if x in new if kind is Node else kind in CONTAINERS and not taken.isdisjoint(nodes_in(x)):
+            node.args = replace(node.args, lambda other: new.get(other, other))
+            break
+    if node.kwargs:
+        node.kwargs = replace(node.kwargs, lambda other: new.get(other, other))
 
 
 def share(graph: Graph) -> Graph:
@@ -56,35 +49,31 @@ def share(graph: Graph) -> Graph:
     """
     returned = Sharing(graph).returned(graph)
     seen: dict[Any, Node] = {}
-    new: dict[Node, Any] = {}
+    new: dict[Node, Node] = {}
     for node in graph.nodes:
+        if new:
+            take(node, new)
         if node.func is None or node.memory:
             continue
-        key = (
-            node.func,
-            node.errors,
-            _key(node.args, new),
-            _key(tuple(node.kwargs.items()), new) if node.kwargs else None,
-        )
+        named = _key(tuple(node.kwargs.items())) if node.kwargs else None
+        key = node.func, node.errors, _key(node.args), named
         found = seen.setdefault(key, node)
         if found is not node and not (returned(node) and returned(found)):
             new[node] = found
     return rebuilt(graph, new)
 
 
-def _key(value: Any, new: dict[Node, Node]) -> Any:
+def _key(value: Any) -> Any:
     """Return something hashable that is equal for arguments of the same values."""
     kind = type(value)
     if kind is tuple or kind is list:
-        return (kind, *[
-            new.get(part, part) if type(part) is Node else _key(part, new) for part in value
-        ])  # fmt: skip
+        return (kind, *[part if type(part) is Node else _key(part) for part in value])
     if kind is int or kind is str or value is None:
         return kind, value
     if kind is Node:
-        return new.get(value, value)
+        return value
     if kind is slice:
-        return (slice, *[_key(part, new) for part in (value.start, value.stop, value.step)])
+        return slice, _key(value.start), _key(value.stop), _key(value.step)
     if kind is float and value:
         return kind, value
     if kind is float or kind is complex:
@@ -107,30 +96,26 @@ def simplify(graph: Graph) -> Graph:
 
     What a result may share memory with stays, as eager mode has made a new array there.
     """
-    new: dict[Node, Any] = {}
+    new: dict[Node, Node] = {}
     returned = Sharing(graph).returned(graph)
-
-    def resolved(x: Any) -> Any:
-        while type(x) is Node and x in new:
-            x = new[x]
-        return x
-
     for node in graph.nodes:
+        if new:
+            take(node, new)
         rule = IDENTITIES.get(node.func)
         if rule is None or node.memory or returned(node):
             continue
         if node.func is np.reshape:
-            _join_reshapes(node, resolved)
-        found = rule(node, [resolved(x) for x in node.args] if new else node.args)
+            _join_reshapes(node)
+        found = rule(node, node.args)
         if type(found) is Node and found.form == node.form:
             new[node] = found
     return rebuilt(graph, new)
 
 
-def _join_reshapes(node: Node, resolved: Callable[[Any], Any]) -> None:
+def _join_reshapes(node: Node) -> None:
     """Reshape what a reshape has reshaped, where both are in C order."""
     while not node.kwargs:
-        x = resolved(node.args[0])
+        x = node.args[0]
         if type(x) is not Node or x.func is not np.reshape or x.kwargs or len(x.args) != 2:
             return
         if type(x.args[0]) is not Node or len(node.args) != 2:

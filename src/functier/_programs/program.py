@@ -12,7 +12,7 @@ from .._core.tensor import Tensor
 from .arguments import facts_of, is_same, opened
 from .costs import Cost, costs_of
 from .graph import Form, Graph
-from .loops import every_guard
+from .loops import every_answer, every_guard
 from .pictures import Table, picture
 from .replays import Changed, Replay
 from .shown import Shown
@@ -86,7 +86,7 @@ class Program:
         self._arrays = {k: v for k, v in shown.constants.items() if k not in shown.written}
         pairs = [(shown.asked(g).rstrip(","), shown.line_of(g)) for g in every_guard(graph)]
         self._answers = [f"{asked}{line}" for asked, line in pairs]
-        self._replies = [repr(g.answer) for g in every_guard(graph)]
+        self._replies = [*map(repr, every_answer(graph))]
         self._steps = costs_of(graph)
         self._graph = None
 
@@ -191,8 +191,8 @@ class Program:
             steps = ", ".join(map(str, changed.args[1:]))
             step = f" in step {steps}," if steps else ""
             raise ValueError(
-                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, where Python "
-                f"code has chosen by it; trace the function again, or use functier.compile"
+                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, where "
+                f"Python code has chosen by it; trace the function again, or use functier.compile"
             ) from None
         return self._out.unflatten(list(results))
 

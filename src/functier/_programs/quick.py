@@ -8,15 +8,19 @@ NOTE [as the slow path records]
 
 import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .._core.numpy_facts import FAST_PARTS, FLOAT, SCALARS, SIMPLE, SPELLED
 from .._core.table import OPS
 from .._levels.fast_calls import FastCalls
+from .._mutation.out import name_out
+from .uncommon import common
 from .watching import enters_nothing
 
 ndarray = np.ndarray
+new = object.__new__
 KINDS = frozenset("biufc")
 NUMBERS = frozenset(
     {kind for kind in SCALARS if not issubclass(kind, np.generic) or np.dtype(kind).kind in KINDS}
@@ -94,6 +98,57 @@ except Exception as error:
     raise
 y._extra = level.noted(getitem, (x._extra, index), ans)
 """
+
+
+CONSTANTS = NUMBERS | {str, type(None), type(Ellipsis), *np.sctypeDict.values()} - {np.object_}
+"""The types of arguments that are themselves in a node."""
+
+
+def public_call(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    """Return the result of a call of a public function, and note it; or `NotImplemented`."""
+    op = common(func)
+    if op is None:
+        return NotImplemented
+    if len(args) > 2:
+        args, kwargs = name_out(op, args, kwargs)
+    for name, x in kwargs.items() if kwargs else ():
+        if not is_constant(x) or name == "out" or name[:10] == "overwrite_":
+            return NotImplemented
+    values, nodes = [], []
+    for x in args:
+        value = node = x
+        if type(x) is level.cls:
+            value, node = x._value, x._extra
+            if type(value) is int:
+                return NotImplemented
+        if type(value) is ndarray:
+            if value.dtype is not FLOAT and value.dtype.kind not in KINDS:
+                return NotImplemented
+            if value is x:
+                node = level.constant(x)
+        elif not is_constant(value):
+            return NotImplemented
+        values.append(value)
+        nodes.append(node)
+    try:
+        ans = func(*values, **kwargs)
+    except Exception as error:
+        level.note_error(error, func, args, kwargs)
+        raise
+    node = level.noted(func, tuple(nodes), ans, kwargs)
+    if type(ans) is not ndarray and type(ans) not in NUMBERS:
+        return level.result(ans, node)
+    y: Any = new(level.cls)
+    y._value, y._extra = ans, node
+    return y
+
+
+def is_constant(x: Any) -> bool:
+    """Tell if an argument is a number or a text, or a tuple or slice of these."""
+    kind = type(x)
+    if kind is slice:
+        x, kind = (x.start, x.stop, x.step), tuple
+    return kind in CONSTANTS or (kind is tuple and all(map(is_constant, x)))
 
 
 def fast_calls(kind: type) -> dict[Callable, Callable]:

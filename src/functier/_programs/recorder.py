@@ -31,6 +31,7 @@ from .._core.root import classes_in, dispatch_lists
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.frames import Frame, current_frame
 from .._cpython.places import finder_of_places
 from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
@@ -42,43 +43,31 @@ from .guards import digest
 from .integers import number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
-from .quick import fast_calls
+from .quick import fast_calls, public_call
+from .quiet import Quiet, is_quiet
 from .sharing import is_fresh
 from .stores import ProgramStore
+from .uncommon import FACTS, LENGTHS
 from .watching import (
-    enters_nothing,
+    ANYWHERE,
     is_followed,
-    is_object,
+    is_of_rooms,
     is_public,
-    quiet_methods,
+    runs_alone,
     unwatched,
     watched,
 )  # fmt: skip
 from .wholes import follow, whole
 
 ndarray = np.ndarray
+place_of = finder_of_places(is_internal, HERE, f"{HERE}._programs.trace")
 
-new_form: Any = tuple.__new__
 NOTHING: dict = {}
 """The arguments by name of calls that have none."""
 
 OPERATORS = frozenset(UFUNC_OF)
 SPELLED = {ufunc: func for func, ufunc in UFUNC_OF.items()}
 PYTHONS = {bool, int, float, complex}
-
-FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj}
-"""Functions that ask for the form of a value, which is that of every run."""
-
-
-FIRST, SECOND, ALL = slice(0, 1), slice(1, 2), slice(None)
-LENGTHS: dict[Callable, slice] = {
-    np.compress: FIRST, np.extract: FIRST, np.trim_zeros: FIRST, np.roots: FIRST,
-    np.delete: SECOND, np.insert: SECOND, np.split: SECOND, np.array_split: SECOND,
-    np.hsplit: SECOND, np.vsplit: SECOND, np.dsplit: SECOND, np.ix_: ALL, np.polymul: ALL,
-    np.polydiv: ALL, np.union1d: ALL, np.intersect1d: ALL, np.setdiff1d: ALL, np.setxor1d: ALL,
-}  # fmt: skip
-"""The operands whose values tell how many elements a function has that is made of others."""
-
 
 class RecordLevel(Level):
     """A level of `trace`: `_value` is the value, `_extra` the node that computes it."""
@@ -94,12 +83,12 @@ class RecordLevel(Level):
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
-    where_now = staticmethod(finder_of_places(is_internal, HERE, f"{HERE}._programs.trace"))
+    here: Any = ANYWHERE  # where the watch went off: the frame, then the place that this is
     fast_calls = classmethod(fast_calls)
 
-    def quieten(self, methods: dict[str, Any]) -> dict[str, Any]:
-        """Return methods of this class, or of one inside, that run without the watch."""
-        return quiet_methods(self, methods)
+    def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
+        self.quiet = Quiet(self)
+        super().__init__(enclosing, label, key)
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -107,12 +96,14 @@ class RecordLevel(Level):
         self.answers: list[Guard] = []
         self.asked: set[str] = set()
         self.arrays: dict[int, tuple] = {}
+        self.form = form_of(np.empty(()))  # of the last array
         self.movable: dict[Node, list[Tensor]] = {}
         self.settings = np.geterr()
         self.known = object() if SETTINGS(None) is True else SETTINGS(None)
         self.sources: dict[int, Any] = {}
         self.streams: dict[int, Node] = {}
         self.captured: dict[int, tuple[ndarray, Tensor]] = {}
+        self.lifted: dict[tuple, Tensor] = {}  # for arrays from outside, and views of them
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -124,14 +115,18 @@ class RecordLevel(Level):
         self.nodes.append(node)
         return node
 
-    def noted(self, func: Callable, args: tuple, value: Any) -> Node:
-        """Return the node of a call, which has no arguments by name."""
-        kind = type(value)
-        if kind is ndarray:
-            form: Any = new_form(Form, (value.shape, value.dtype, value.strides, ndarray))
+    def noted(
+        self, func: Callable, args: tuple, value: Any, kwargs: dict[str, Any] = NOTHING
+    ) -> Node:
+        """Return the node of a call."""
+        if type(value) is ndarray:
+            form = self.form  # most are like the one before, and one object saves memory
+            shape, dtype, strides = value.shape, value.dtype, value.strides
+            if form.dtype is not dtype or form.shape != shape or form.strides != strides:
+                self.form = form = Form(shape, dtype, strides, ndarray)
         else:
             form = form_of(value)
-        return self.add(Node(func, args, NOTHING, form, self.where_now()))
+        return self.add(Node(func, args, kwargs, form, self.where_now()))
 
     def tensor(self, value: Value, node: Node) -> Any:
         return self.cls.join(value, node)
@@ -195,6 +190,9 @@ class RecordLevel(Level):
         if x.dtype.kind not in "fc":
             return None
         for base in self.reads.those_of(x):
+            place = id(base), x.__array_interface__["data"][0], x.shape, x.strides, x.dtype
+            if place in self.lifted:
+                return self.lifted[place]
             way = [] if x is base else way_to(x, base)
             if way is None:
                 continue
@@ -204,6 +202,7 @@ class RecordLevel(Level):
             tensor: Any = self.captured[id(base)][1]
             for func, part in way:
                 tensor = self.record(func, (tensor, part), {})
+            self.lifted[place] = tensor
             return tensor
         return None
 
@@ -237,18 +236,19 @@ class RecordLevel(Level):
         args, kwargs = settled(self, func, args, kwargs)
         given = self.concrete(args)
         try:
-            if enters_nothing(func) and not kwargs and not any(map(is_object, given)):
-                value = func(*given)
+            named = self.concrete(kwargs) if kwargs else kwargs
+            if runs_alone(func, given, named):
+                value = func(*given, **named)
             else:
-                value = watched(self, func, given, self.concrete(kwargs))
+                value = watched(self, func, given, named)
         except Exception as error:
             self.note_error(error, func, args, kwargs)
             raise
-        node = Node(func, self.symbol(args), self.symbol(kwargs), form_of(value), self.where_now())
+        node = self.noted(func, self.symbol(args), value, self.symbol(kwargs))
         if func is operator.getitem and type(value) is ndarray:
             index = args[1] if type(args[1]) is tuple else (args[1],)
             self.movable[node] = [part for part in index if type(part) is self.cls]
-        return self.result(value, self.add(node))
+        return self.result(value, node)
 
     def note_error(self, error: Exception, func: Callable, args: tuple, kwargs: dict) -> None:
         """Note that a call has raised, which is an answer: Python code may catch the error."""
@@ -286,6 +286,9 @@ class RecordLevel(Level):
 
     @unwatched
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        made = public_call(self, func, args, kwargs)
+        if made is not NotImplemented:
+            return made
         inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
         if inner is not self.cls and issubclass(inner, self.cls):
             return watched(self, inner.level.function, (func, args, kwargs), {})
@@ -304,7 +307,7 @@ class RecordLevel(Level):
         args, kwargs = settle(args), settle(kwargs)
         body = getattr(func, "body", None)
         if body is not None:
-            return watched(self, body, args, kwargs)
+            return self.parts_of(body, args, kwargs)
         if func in SPELLED and not kwargs and len(args) == 2 and isinstance(args[0], np.generic):
             if type(self.concrete(args[1])) in SCALARS:  # its operator, which has called the ufunc
                 return self.record(SPELLED[func], args, kwargs)
@@ -317,7 +320,13 @@ class RecordLevel(Level):
             if func in LENGTHS and classes_in(*args[LENGTHS[func]], *kwargs.values()):
                 self.guard_sizes(made)
             return made
-        return watched(self, op.body, args, kwargs)
+        return self.parts_of(op.body, args, kwargs)
+
+    def parts_of(self, body: Callable, args: tuple, kwargs: dict) -> Any:
+        """Return the result of a function that is made of others, which are recorded."""
+        if is_of_rooms(body) and is_quiet(args) and is_quiet([*kwargs.values()]):
+            return body(*args, **kwargs)
+        return watched(self, body, args, kwargs)
 
     def apply(self, op: Op, call: Call) -> Value:
         raise LevelError(f"{op.name} has no call to record; call it before, and pass the result in")
@@ -458,6 +467,15 @@ class RecordLevel(Level):
         return self.result(value, self.add(node))
 
     # ---- where it happened ----
+
+    def where_now(self) -> Any:
+        """Return the place of the user's line that runs; it is one as long as the watch is off."""
+        here = self.here
+        if here is ANYWHERE:
+            return place_of(current_frame(1))
+        if type(here) is Frame:
+            self.here = here = place_of(here)
+        return here
 
     def graph(self, outputs: list) -> Graph:
         """Return what was recorded, with these outputs."""

@@ -12,11 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import SCALARS
 from .._core.sharing import sharing_of
 from .graph import Form, Graph, Node, nodes_in
 from .loops import Table, every_node, is_loop
 
 ndarray = np.ndarray
+NUMBERS = SCALARS - {np.object_, np.void}
+"""Types whose values share no memory."""
 
 
 def gives_view(func: Any) -> bool:
@@ -36,8 +39,6 @@ def is_plain_ufunc(node: Node) -> bool:
 def is_fresh(node: Node) -> bool:
     """Tell if the value of a node is an array that the program has made for it alone."""
     func: Any = node.func
-    if type(node.form) is Form and node.form.kind is not ndarray:
-        return True  # a number
     if func is np.einsum:
         return len(node.args) > 2  # of one operand it may be a view
     return node.memory or sharing_of(func) == "fresh"
@@ -78,6 +79,8 @@ class Sharing:
         tied = []
         for node in graph.nodes:
             if node.func is None or isinstance(node.func, np.ufunc) or is_fresh(node):
+                continue
+            if type(node.form) is Form and node.form.kind in NUMBERS:
                 continue
             for parent in node.parents():
                 self._join(node, parent)

@@ -91,6 +91,9 @@ class Shown(Source):
     def name_of_carried(self, x: Node, after: Node) -> str:
         return self.fresh(self.named[after]) if after in self.named else self.numbered()
 
+    def takes_out(self, x: Node) -> bool:
+        return False
+
     def element(self, x: Node, text: str, values: Any) -> list[str]:
         plain = type(values) is Table and type(values.values[0]) in (float, complex)
         self.names[x] = f"{text}.item()" if plain else text
@@ -99,7 +102,9 @@ class Shown(Source):
     def sequence(self, values: Any) -> str:
         if type(values) is not Table:
             return self.expr(values)
-        if any([type(x) is ndarray and not (x.ndim and x.flags.c_contiguous) for x in values.values]):
+        if any(
+            [type(x) is ndarray and not (x.ndim and x.flags.c_contiguous) for x in values.values]
+        ):
             return self.constant(values.values)
         found = self.stacked.get(id(values.values))
         if found is None:
@@ -238,7 +243,7 @@ class Shown(Source):
         """Return the expression of a part of a memory as a view; "" where it is not simple."""
         name, shape = self.names[memory], self.memories.shapes[memory]
         if parts is not None:
-            if counts_in(parts) or type(layout[0]) is Count or [*nodes_in(parts)]:
+            if type(layout[0]) is Count or counts_in(parts) or any(nodes_in(parts)):
                 return ""
             flat = np.empty(memory.form.shape, np.int8)
             view = window_of(flat, layout)[_stores.whole(parts)]

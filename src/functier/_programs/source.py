@@ -12,9 +12,9 @@ from .._core.numpy_facts import name_of
 from .._core.numpy_private import SPECIAL, UMATH
 from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node, nodes_in
-from .liveness import Liveness
-from .looping import Counting, lines_of_loop, result_of_loop, text_of_count
-from .loops import Count, Table, every_guard, is_loop
+from .liveness import Liveness, is_large
+from .looping import Counting, cut_early, lines_of_loop, result_of_loop, text_of_count
+from .loops import Count, Series, Table, every_guard, is_loop
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
 
@@ -74,6 +74,9 @@ class Source:
         self.owned: set[Node] = set()
         self.holders: dict[str, list[tuple[Node, Graph]]] = {}
         self.graphs: list[Graph] = []
+        self.taken_out: set[Node] = set()
+        self.pending: list[str] = []
+        self.finals: dict[tuple[Graph, int], list[str]] = {}
         self.latest: dict[Node, int] = {}
         self.uses: dict[Node, int] = {}
         self.prepare()
@@ -101,12 +104,17 @@ class Source:
         self.graphs.append(graph)
         for node in changing:
             self.bind(node, self.names[node])
+        for node in graph.inputs:
+            if node in self.taken_out:
+                self.drop_late(node)
         lines: list[str] = []
         settings: tuple = ()
         for node in graph.nodes:
             if node.func is None:
                 lines += self.checks(node)
                 continue
+            if self.pending and type(node.parents()[0].form if node.args else None) is not Series:
+                lines, self.pending = [*lines, *self.pending], []
             found = self.lines_of_node(node)
             if node.errors and found:
                 found = self.with_errors(node.errors, found, settings)
@@ -119,7 +127,7 @@ class Source:
             if node in self.lists:
                 lines.append(self.appended(node))
                 settings = ()
-            ends = self.ends(node)
+            ends = [*self.ends(node), *self.last_names(node)]
             if ends:
                 lines.append(f"del {', '.join(ends)}")
                 settings = ()
@@ -135,9 +143,12 @@ class Source:
                 # The text of a view may stand further below.
                 late = node.func is np.transpose
                 self.latest[parent] = len(graph.nodes) if late else node.number
-        for node in nodes_in(graph.outputs):
+        outputs = [*nodes_in(graph.outputs)]
+        for node in outputs:
             self.uses[node] = self.uses.get(node, 0) + 2
-            self.latest[node] = len(graph.nodes)
+            first = node.func is None and node in self.lists and outputs.count(node) == 1
+            if not first:  # else a step lists it at its beginning
+                self.latest[node] = len(graph.nodes)
 
     def lines_of_node(self, node: Node) -> list[str]:
         """Give a node its name, and return its lines."""
@@ -146,6 +157,8 @@ class Source:
         result = result_of_loop(self, node)
         if result:
             self.bind(node, result)
+            self.drop_late(node)
+            self.pending += cut_early(self, node)
             return []
         if self.is_needed(self.wanted.get(node, ""), node):
             del self.wanted[node]
@@ -168,6 +181,21 @@ class Source:
         self.names[node] = name
         self.owned.add(node)
         self.holders.setdefault(name, []).append((node, self.graphs[-1]))
+
+    def last_names(self, node: Node) -> list[str]:
+        """Return the names of large results of loops, and elements, that nobody takes later."""
+        found = self.finals.pop((self.graphs[-1], node.number), ())
+        taken = self.results.get(node, ())  # of a loop, which may go on with their variables
+        return [
+            name for name in dict.fromkeys(found)
+            if name not in taken and not self.is_needed(name, node)
+        ]  # fmt: skip
+
+    def drop_late(self, node: Node) -> None:
+        """Let the name of a value go after its last use, if it is large."""
+        if self.takes_out(node):
+            where = self.graphs[-1], self.latest.get(node, -1)
+            self.finals.setdefault(where, []).append(self.names[node])
 
     def is_needed(self, name: str, node: Node) -> bool:
         """Tell if a value that a variable has is taken after a node of the same graph."""
@@ -199,6 +227,10 @@ class Source:
     def numbered(self) -> str:
         self.count += 1
         return self.fresh(f"t{self.count}")
+
+    def takes_out(self, x: Node) -> bool:
+        """Tell if elements are taken out of a list that nobody reads again."""
+        return is_large(x.form)
 
     def element(self, x: Node, text: str, values: Any) -> list[str]:
         """Give the element of a sequence its name, and return its line."""
@@ -287,8 +319,8 @@ class Source:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
             if self.fast:
-                steps = "".join([f", {counter.name}" for counter in self.counters])
-                line = f"if {test}: raise Changed({number}{steps})"
+                found = "".join([f", {counter.name}" for counter in self.counters])
+                line = f"if {test}: raise Changed({number}{found})"
             else:
                 steps = [f"{{{counter.name}}}" for counter in self.counters]
                 where = f"f'in step {', '.join(steps)}: ' + " if steps else ""

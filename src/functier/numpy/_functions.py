@@ -22,6 +22,7 @@ from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
 from .._core.observers import EVENTS
 from .._core.root import classes_in, dispatch_lists, tree_map
+from .._core.sharing import ASKED
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
@@ -47,7 +48,7 @@ def make_twin(
     """
     outside = outside or func
     make = _twin_inside(func, copy_of)
-    direct = func not in INSIDE and _dispatches(func)
+    direct = func not in INSIDE and func not in ASKED and _dispatches(func)
     several = SEQUENCES if func in SEQUENCES else func in OPERANDS
 
     @functools.wraps(func, updated=())

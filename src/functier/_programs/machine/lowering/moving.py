@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...graph import CONTAINERS
-from ...loops import Count
-from ...rolling import parts_of_count
+from ...loops import Count, parts_of_count
 
 LARGEST = 1 << 53
 """Whole numbers below this one are exact as floats."""
