@@ -266,6 +266,39 @@ def test_gradients(f):
     check(ft.vmap(ft.grad(loss)), LARGE, rtol=1e-11)
 
 
+def windows(x):
+    s = 0.0
+    for i in range(5):
+        s = s + np.sum(np.sin(x[i : i + 5]) * s) + x[2 * i] * x[i]
+    return s
+
+
+def sums_of_columns(x):
+    s = x[0] * 0.0
+    for i in range(x.shape[1]):
+        s = s + np.sin(x[:, i]).sum() * x[3]
+    return np.sum(s)
+
+
+def rows_of_rows(x):
+    s = x[0, :4]
+    for i in range(x.shape[0]):
+        for j in range(5):
+            s = s * x[i, j : j + 4] + np.cos(x[i, j])
+    return np.sum(s)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"), [(windows, X), (sums_of_columns, LARGE), (rows_of_rows, LARGE)]
+)  # fmt: skip
+def test_sums_in_their_memory(f, x):
+    machine = check(ft.grad(f), x, rtol=1e-11)
+    for zeros in (0.0 * x, -0.0 * x):
+        found, expected = machine.run(zeros)[0], ft.grad(f)(zeros)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+    check(ft.vmap(ft.grad(f)), np.stack([x, -x, 0.0 * x]), rtol=1e-11)
+
+
 @pytest.mark.parametrize("f", [swapped, listed, nested, tables, shifted, local])
 def test_the_fallback_of_a_part(f):
     check_parts(check(f, X), X)
