@@ -1,5 +1,11 @@
 """Loops of programs in machine code, beside the same programs without loops, and NumPy's."""
 
+import os
+import signal
+import sys
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -7,9 +13,9 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs.loops import unrolled
+from functier._programs.loops import Loop, is_loop, unrolled
 from functier._programs.machine.backend import MachineProgram
-from functier._programs.replays import Replay
+from functier._programs.replays import Changed, Replay
 from functier._programs.trace import trace
 
 X = np.linspace(0.1, 1.0, 12)
@@ -27,7 +33,7 @@ def equal(found, expected):
         np.testing.assert_array_equal(a, b, strict=True)
 
 
-def check(f, *args, rtol=1e-13):
+def check(f, *args, rtol=1e-13, loops=1, reasons=0):
     """Compare a program with loops with the one without, and with NumPy; return the former."""
     graph = graph_of(f, *args)
     names = [f"x{i}" for i in range(len(graph.inputs))]
@@ -39,9 +45,18 @@ def check(f, *args, rtol=1e-13):
     for a, b in zip(found, numpys, strict=True):
         assert type(a) is type(b)
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
-    assert machine.reasons == []
-    assert machine.loops > 0
+    assert len(machine.reasons) == reasons, machine.reasons
+    assert machine.loops >= loops
     return machine
+
+
+def check_parts(machine, *args):
+    """Compare the parts of a program of one part with their NumPy calls."""
+    (fallback,) = machine.fallbacks
+    found = machine.run(*args)
+    for a, b in zip(fallback(*args), found, strict=True):
+        assert type(a) is type(b)
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 def swapped(x):
@@ -249,3 +264,195 @@ def test_gradients(f):
 
     check(ft.grad(loss), X.reshape(4, 3), rtol=1e-11)
     check(ft.vmap(ft.grad(loss)), LARGE, rtol=1e-11)
+
+
+def windows(x):
+    s = 0.0
+    for i in range(5):
+        s = s + np.sum(np.sin(x[i : i + 5]) * s) + x[2 * i] * x[i]
+    return s
+
+
+def sums_of_columns(x):
+    s = x[0] * 0.0
+    for i in range(x.shape[1]):
+        s = s + np.sin(x[:, i]).sum() * x[3]
+    return np.sum(s)
+
+
+def rows_of_rows(x):
+    s = x[0, :4]
+    for i in range(x.shape[0]):
+        for j in range(5):
+            s = s * x[i, j : j + 4] + np.cos(x[i, j])
+    return np.sum(s)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"), [(windows, X), (sums_of_columns, LARGE), (rows_of_rows, LARGE)]
+)  # fmt: skip
+def test_sums_in_their_memory(f, x):
+    machine = check(ft.grad(f), x, rtol=1e-11)
+    for zeros in (0.0 * x, -0.0 * x):
+        found, expected = machine.run(zeros)[0], ft.grad(f)(zeros)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+    check(ft.vmap(ft.grad(f)), np.stack([x, -x, 0.0 * x]), rtol=1e-11)
+
+
+@pytest.mark.parametrize("f", [swapped, listed, nested, tables, shifted, local])
+def test_the_fallback_of_a_part(f):
+    check_parts(check(f, X), X)
+
+
+# ---- answers ----
+
+
+def chosen(x):
+    s, t = x, np.sin(x)
+    for i in range(30):
+        if s > 0.5:
+            s = s * 0.9
+        t = np.sin(t) + s
+        s = s + 0.01 * i
+    return s, t
+
+
+def bounced(x):
+    p, v = x, 0.0 * x
+    for _ in range(40):
+        v = v - 0.1
+        p = p + 0.1 * v
+        for _ in range(3):
+            if p[0] < -3.5:
+                v = -0.5 * v
+            if int(p[1] * 0.25) == 1:
+                v = v * 2.0
+    return p, v
+
+
+def rounded(x):
+    for _ in range(40):
+        x = np.sin(x) + 0.9
+        if x > 0.5:
+            x = x * 0.9
+    return x
+
+
+@pytest.mark.parametrize(("f", "x"), [(chosen, 0.3), (bounced, np.ones(3))])
+def test_answers_in_a_loop(f, x):
+    machine = check(f, x)
+    assert not machine.direct
+    program = trace(f)(x)
+    refused = 0
+    for y in [*np.linspace(-0.02, 0.02, 20).tolist(), -20.0, 9.0]:
+        try:
+            program(x + y)
+        except ValueError:
+            refused += 1
+            with pytest.raises(Changed):
+                machine.run(x + y)
+        else:
+            np.testing.assert_allclose(machine.run(x + y), f(x + y), rtol=1e-13)
+    assert 0 < refused < 22
+
+
+def test_the_first_step_whose_answer_differs_is_any():
+    def f(x, y):
+        s = 0.0
+        for i in range(20):
+            if y[i] > 0.0:
+                s = s + x
+        return s
+
+    y = np.ones(20)
+    machine = check(f, 0.5, y)
+    for i in range(20):
+        other = y.copy()
+        other[i] = -1.0
+        with pytest.raises(Changed):
+            machine.run(0.5, other)
+
+
+def test_answers_by_rounded_values():
+    machine = MachineProgram(graph_of(rounded, 0.3), "f")
+    assert machine.bounded
+    assert machine.loops == 0  # it is written out
+    np.testing.assert_allclose(machine.run(0.3)[0], rounded(0.3), rtol=1e-13)
+
+
+# ---- what the machine does not know ----
+
+
+def unknown(x):
+    for _ in range(20):
+        x = np.cumsum(np.sin(x)) * 0.1
+    return x * np.cos(x)
+
+
+def between(x):
+    found, y = [], x
+    for _ in range(30):
+        y = np.sin(y) + 0.1
+        found.append((y, y[0] * 2.0))
+    s = np.cumsum(y)
+    for y, z in found[::-1]:
+        s = s * 0.5 + y * z
+    return s
+
+
+def numpys(x):
+    found, y, u = [], x, x[0]
+    for _ in range(30):
+        y = np.cumsum(y) * 0.01 + 0.1
+        u = np.sin(u) + y[1] * u
+        found.append((y * u, u))
+    s, v = x, 0.0
+    for y, u in found:
+        s = s * 0.5 + y
+        v = v * u + s[0]
+    return s, v
+
+
+def test_a_function_that_is_not_known():
+    check(unknown, X, loops=0, reasons=1)
+    check(between, X, loops=2, reasons=1)
+    check(numpys, X, reasons=1)
+    check(ft.grad(lambda x: np.sum(numpys(x)[0] * between(x))), X, reasons=5, rtol=1e-11)
+
+
+# ---- long loops ----
+
+
+def lengthened(graph, count):
+    """Return a program whose loops have other numbers of steps."""
+    for node in filter(is_loop, graph.nodes):
+        loop = node.func
+        node.func = Loop(loop.body, count, loop.carried, loop.reads, loop.lasts)
+        node.form = node.func.form()
+    return graph
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has other signals")
+@pytest.mark.parametrize("size", [1, 8, 20_000])
+def test_a_signal_ends_a_long_loop(size):
+    def f(x):
+        for _ in range(20):
+            x = np.sin(x) + 0.1
+        return x
+
+    x = np.linspace(0.0, 1.0, size)
+    machine = MachineProgram(lengthened(graph_of(f, x), 1 << 40), "f")
+    sent = []
+
+    def other():
+        for _ in range(10):
+            time.sleep(0.01)  # in which this thread runs
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        machine.run(x)
+    assert time.perf_counter() - sent[0] < 0.5  # 10 ms where nothing else runs
+    thread.join()
