@@ -18,8 +18,8 @@ def tell_if_slow(begin: float, label: str, what: str, graph: Any, stacklevel: in
     lines = written_out(graph)
     longest = max(lines, key=lambda text: int(text.split(", ")[1].split()[0]), default="")
     remedy = (
-        f"no loop of the program is {longest}; make its steps alike, as numbers of one type and "
-        f"arrays of one shape do, and they are one"
+        f"these are no loop: {longest}; make them alike, with numbers of one type and arrays of "
+        f"one shape"
         if longest else "compile a part of the function that is called more often"
     )
     warnings.warn(
