@@ -262,10 +262,10 @@ class Loops:
         inputs = [program.args, *[others(program, i) for i in range(self.most)]]
         eager = [case.outcome(g, args) for args in inputs]
         with rolling(lambda graph: graph):
-            flat, given, state = case.outcome(ft.trace(g), program.args)
+            flat = case.outcome(ft.trace(g), program.args)[0]
             before = None if isinstance(flat, Exception) else Count(flat._graph, case.file)
         with rolling(self.roll):
-            looped, *rest = case.outcome(ft.trace(g), program.args)
+            looped = case.outcome(ft.trace(g), program.args)[0]
         if isinstance(flat, Exception) or isinstance(looped, Exception):
             if type(flat) is not type(looped):
                 self.counts.wrong.append(f"{head}traced: {short(looped)}, not {short(flat)}")

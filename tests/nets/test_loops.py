@@ -1,6 +1,7 @@
 """The net of programs with loops over a slice of a seed, and faults that it finds."""
 
 import operator
+from itertools import pairwise
 
 import pytest
 
@@ -81,7 +82,7 @@ def test_writes_that_are_swapped():
     def swap(node, graph):
         nodes = node.func.body.nodes
         writes = [k for k, x in enumerate(nodes) if x.func is put or x.func is add]
-        for i, k in zip(writes, writes[1:]):
+        for i, k in pairwise(writes):
             if nodes[i].args[0] is nodes[k].args[0] and not {*nodes[i:k]} & {*nodes[k].parents()}:
                 nodes[i], nodes[k] = nodes[k], nodes[i]
                 return

@@ -245,13 +245,15 @@ class Compiled:
     def explain(self) -> str:
         """Return what each program takes as given: its guards, dependencies and constants.
 
-        With machine code it says as well which calls stay NumPy's, and why.
+        It says as well which lines run again and again and are no loop of the program, and why; and
+        with machine code which calls stay NumPy's.
         """
         lines = [f"not watched: {self._unwatched}"] if self._unwatched else []
         for variant in self._variants:
             program = variant.program
             lines.append(repr(program))
             lines += [f"    {text}" for text in map(str, variant.notes) if text]
+            lines += [f"    no loop: {text}" for text in program._written_out]
             lines += [f"    checks: {text}" for text in program._guards]
             lines += sorted([f"    depends on: {text}" for text in variant.guards.words])
             lines += [

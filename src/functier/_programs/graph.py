@@ -150,7 +150,10 @@ class Guard(NamedTuple):
 
 
 class Graph:
-    """The nodes of a program in order, its inputs, what it returns, and its guards."""
+    """The nodes of a program in order, its inputs, what it returns, and its guards.
+
+    `reasons` says for places of the user's code why steps there are no loop.
+    """
 
     def __init__(
         self, nodes: Sequence[Node], inputs: Sequence[Node], outputs: Sequence[Any],
@@ -158,6 +161,7 @@ class Graph:
     ):  # fmt: skip
         self.nodes, self.inputs = list(nodes), list(inputs)
         self.outputs, self.guards = list(outputs), list(guards)
+        self.reasons: dict[Any, str] = {}
         self.renumber()
 
     def renumber(self) -> None:

@@ -42,6 +42,14 @@ def flatten(value: Any, leaves: list, inner: bool = False) -> Any:
     return kind, value
 
 
+def facts_of_node(node: Node) -> tuple:
+    """Return what is the same in nodes that are alike, besides functions and arguments."""
+    window: Any = ()
+    if node.memory and len(node.args) > 1 and type(node.args[1]) is tuple:
+        window = node.args[1][1:]  # only the place of an effect may move
+    return node.form, node.place, node.errors, node.memory, node.kept, window
+
+
 def kind_of_loop(loop: Loop, leaves: list) -> Any:
     """Add the constants in a loop to a list of leaves, and return what is around them."""
     leaves += loop.reads
@@ -54,7 +62,7 @@ def kind_of_loop(loop: Loop, leaves: list) -> Any:
         around = flatten((node.args, node.kwargs), leaves, True)
         if type(func) is Loop:
             func = kind_of_loop(func, leaves)
-        found.append((func, around, node.form, node.place, node.errors, node.memory, node.kept))
+        found.append((func, around, *facts_of_node(node)))
     asked = [(guard.node.number, guard.how, repr(guard.answer)) for guard in loop.body.guards]
     outputs = flatten(tuple(loop.body.outputs), leaves, True)
     return Loop, loop.count, loop.carried, loop.lasts, tuple(found), tuple(asked), outputs

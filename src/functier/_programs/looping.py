@@ -153,8 +153,13 @@ def is_last(source: Any, values: Any, loop: Node, read: Count) -> bool:
     )  # fmt: skip
 
 
+def is_result(node: Node) -> bool:
+    """Tell if a node is a result of a loop."""
+    return node.func is operator.getitem and is_loop(node.args[0])
+
+
 def result_of_loop(source: Any, node: Node) -> str:
     """Return the name of a result of a loop, or ""."""
-    if node.func is not operator.getitem or not is_loop(node.args[0]):
+    if not is_result(node):
         return ""
     return source.results[node.args[0]][node.args[1]]

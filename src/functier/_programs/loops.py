@@ -142,12 +142,18 @@ def every_answer(graph: Graph) -> list[Any]:
     return found
 
 
+def every_graph(graph: Graph) -> Iterator[Graph]:
+    """Return the graph of a program, and the bodies of its loops."""
+    yield graph
+    for node in graph.nodes:
+        if is_loop(node):
+            yield from every_graph(node.func.body)  # type: ignore[union-attr]
+
+
 def every_node(graph: Graph) -> Iterator[Node]:
     """Return the nodes of a program, and those of its loops."""
-    for node in graph.nodes:
-        yield node
-        if is_loop(node):
-            yield from every_node(node.func.body)  # type: ignore[union-attr]
+    for each in every_graph(graph):
+        yield from each.nodes
 
 
 # ---- loops as single steps again ----

@@ -6,7 +6,7 @@ NOTE [to the last bit]
 """
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from .dead import drop_dead
 from .graph import CONTAINERS, Form, Graph, Guard, Node, nodes_in, replace
 from .loops import is_loop
 from .sharing import Sharing
+from .statements import ITEMS
 
 ndarray = np.ndarray
 
@@ -42,8 +43,8 @@ def take(node: Node, new: dict[Node, Node]) -> None:
         node.kwargs = replace(node.kwargs, lambda other: new.get(other, other))
 
 
-def share(graph: Graph) -> Graph:
-    """Compute once what several nodes compute alike.
+def share(graph: Graph, apart: Container[Any] = ()) -> Graph:
+    """Compute once what several nodes compute alike, but for functions that are kept `apart`.
 
     Results keep separate memory: of two that are returned neither stands for the other.
     """
@@ -53,7 +54,7 @@ def share(graph: Graph) -> Graph:
     for node in graph.nodes:
         if new:
             take(node, new)
-        if node.func is None or node.memory:
+        if node.func is None or node.memory or node.func in apart:
             continue
         named = _key(tuple(node.kwargs.items())) if node.kwargs else None
         key = node.func, node.errors, _key(node.args), named
@@ -61,6 +62,14 @@ def share(graph: Graph) -> Graph:
         if found is not node and not (returned(node) and returned(found)):
             new[node] = found
     return rebuilt(graph, new)
+
+
+def share_in_loops(graph: Graph) -> Graph:
+    """Compute once what several nodes compute alike, before loops are found.
+
+    Elements that several steps read stay apart: they are read at the steps' own places.
+    """
+    return share(graph, ITEMS)
 
 
 def _key(value: Any) -> Any:
@@ -232,7 +241,7 @@ def everywhere(run: Callable[[Graph], Graph]) -> Callable[[Graph], Graph]:
 
 
 PASSES: dict[str, Callable[[Graph], Graph]] = {
-    "share": share, "roll": rolled, "drop_dead": drop_dead,
+    "share": share_in_loops, "roll": rolled, "drop_dead": drop_dead,
     "spread_once": everywhere(spread_once), "simplify": everywhere(simplify),
     "share again": everywhere(share), "drop_dead again": drop_dead,
 }  # fmt: skip
@@ -244,6 +253,9 @@ Loops are found before the identities are used, which drop nodes of single steps
 
 def optimized(graph: Graph) -> Graph:
     """Return a graph after all passes."""
+    reasons: dict[Any, str] = {}
     for run in PASSES.values():
         graph = run(graph)
+        reasons |= graph.reasons
+    graph.reasons = reasons
     return graph

@@ -14,13 +14,16 @@ NOTE [a step like the one before]
 """
 
 import operator
+from collections import Counter
 from typing import Any
+
+from .._cpython.code import line_of, name_of_code
 
 from .costs import bytes_of
 from .dead import live_in
 from .graph import Graph, Guard, Node, nodes_in, replace
-from .kinds import flatten, kind_of_loop
-from .loops import Loop, is_loop
+from .kinds import facts_of_node, flatten, kind_of_loop
+from .loops import Loop, every_graph, is_loop
 from .steps import Always, Carried, Made, Place, Run, relation, same_bits
 
 FEWEST = 3
@@ -52,6 +55,7 @@ class Finder:
         self.leaves: list[list] = []
         self.kinds = self.kinds_of_nodes()
         self.leave_out()
+        self.reasons: dict[Any, str] = {}
         self.ends: dict[int, tuple[int, int]] = {}
         self.last_use = self.last_uses()
         self.banned: set[tuple[int, int]] = set()  # starts and periods of loops that do not pay
@@ -81,9 +85,7 @@ class Finder:
             asked: list[Any] = [guard.how for guard in self.guards.get(node, ())]
             if func is operator.getitem and is_loop(node.args[0]):
                 asked.append(node.args[1])  # which result it is
-            key = (
-                func, around, node.form, node.place, node.errors, node.memory, node.kept, *asked,
-            )  # fmt: skip
+            key = func, around, *facts_of_node(node), *asked
             try:
                 found.append(known.setdefault(key, len(known)))
             except TypeError:
@@ -207,6 +209,8 @@ class Finder:
                 for column in zip(*rows):
                     how, length = relation(column, place)
                     if length < FEWEST:
+                        own = self.nodes[i + q].place
+                        self.reasons[own] = how if type(how) is str else "few steps are alike"
                         return None
                     fits = min(fits, length)
                     found.append(how)
@@ -253,8 +257,13 @@ class Finder:
         delays = run.delays()
         for q in range(run.period):
             own = nodes[run.start + q : run.stop : run.period]
-            if type(own[0].func) is Loop or bytes_of(own[0].form) <= SMALL:
-                continue  # the results of a loop have nodes
+            if type(own[0].func) is Loop:  # whose results have nodes, all of them in the step
+                late = [k for k in range(count) if uses.get(own[k], -1) >= run.stop]
+                if late:
+                    return late[0]
+                continue
+            if bytes_of(own[0].form) <= SMALL:
+                continue
             whole = count - delays.get(q, 1)
             needed = [k for k in range(whole) if uses.get(own[k], -1) >= run.stop]
             if 0 < 4 * len(needed) < count:
@@ -303,3 +312,23 @@ class Finder:
             run for run in self.runs
             if (run.count - 1) * run.period - len(single.get(id(run), ())) < WORTH
         ]  # fmt: skip
+
+
+def written_out(graph: Graph) -> list[str]:
+    """Return the lines of the user's code whose steps are no loop, and why, in words."""
+    found: dict[tuple[str, int], tuple[int, str]] = {}
+    for each in every_graph(graph):
+        counts = Counter([(node.place, node.func) for node in each.nodes if node.place])
+        for (place, _), count in counts.items():
+            if count > FEWEST:
+                code, instruction = place[:2]
+                line = name_of_code(code), line_of(code, instruction, 0)
+                reason = graph.reasons.get(place, "")
+                found[line] = max(found.get(line, (0, "")), (count, reason))
+    return [
+        f"line {line} of {name}, {count} times: {reason or OTHERS}"
+        for (name, line), (count, reason) in found.items()
+    ]
+
+
+OTHERS = "its steps make other calls, or calls with results of other forms"

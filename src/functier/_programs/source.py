@@ -13,7 +13,7 @@ from .._core.numpy_private import SPECIAL, UMATH
 from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node, nodes_in
 from .liveness import Liveness, is_large
-from .looping import Counting, cut_early, lines_of_loop, result_of_loop, text_of_count
+from .looping import Counting, cut_early, is_result, lines_of_loop, result_of_loop, text_of_count
 from .loops import Count, Series, Table, every_guard, is_loop
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
@@ -253,8 +253,10 @@ class Source:
         return [f"{own} = {self.function(node.func)}({', '.join(parts)})"]  # type: ignore[arg-type]
 
     def ends(self, node: Node) -> list[str]:
-        """Return the names to drop after a node."""
-        return [self.names[x] for x in self.live.ends.get(node, ())]
+        """Return the names to drop after a node; `last_names` has those that loops change."""
+        own = [self.names[x] for x in self.live.ends.get(node, ())
+               if type(x.form) is Series or not is_result(x)]  # fmt: skip
+        return [name for name in own if len(self.holders.get(name, ())) < 2]
 
     def remarks(self, node: Node, lines: list[str]) -> list[str]:
         """Return the comment before the lines of a node."""
