@@ -104,6 +104,7 @@ def test_the_fallback_of_a_part(f):
 def test_answers_in_a_loop(f, x):
     machine = check(f, x)
     assert not machine.direct
+    assert not np.any(machine.fallbacks[0](x)[-1])  # a flag of the part as NumPy calls
     program = trace(f)(x)
     refused = 0
     for y in [*np.linspace(-0.02, 0.02, 20).tolist(), -20.0, 9.0]:
@@ -140,6 +141,24 @@ def test_answers_by_rounded_values():
     assert machine.bounded
     assert machine.loops == 0  # it is written out
     np.testing.assert_allclose(machine.run(0.3)[0], rounded(0.3), rtol=1e-13)
+
+
+def test_answers_in_a_loop_of_numpys():
+    def f(x):
+        y = np.exp(np.sin(x) * 1.1)
+        s = y * 0.9
+        for _ in range(400):
+            s = np.sin(s) + 0.9
+            if s > 0.5:
+                s = s * 0.9
+        return s, np.exp(x) + np.cos(x)
+
+    machine = MachineProgram(graph_of(f, 0.3), "f")
+    assert machine.loops == 0
+    assert machine.parts == 1
+    assert any(["exp" in reason for reason in machine.reasons])  # on which answers depend
+    for a, b in zip(machine.run(0.3), f(0.3), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
 def test_a_function_that_is_not_known():
