@@ -18,7 +18,7 @@ from ...._core.numpy_facts import UFUNC_OF, name_of
 from ...._rules import indexing
 from ... import stores
 from ...graph import Form, Graph, Node, nodes_in
-from ...loops import Loop, every_node, is_loop
+from ...loops import Loop, every_guard, every_node, is_loop
 from ...sharing import gives_view
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
@@ -48,7 +48,7 @@ def rounded(
     by_loops: set[Node] = set()
     seen: set[Node] = set()
     looked: set[Node] = set()
-    waiting = [guard.node for guard in graph.guards]
+    waiting = [guard.node for guard in graph.guards] + [x for x in graph.nodes if chooses(x)]
     while waiting:
         node = waiting.pop()
         if node not in seen:
@@ -76,6 +76,11 @@ def rounded(
                 looked.add(node)
                 waiting.append(node)
     return found, by_loops - found
+
+
+def chooses(node: Node) -> bool:
+    """Tell if Python code chooses in a loop: what goes in has to be exact."""
+    return is_loop(node) and bool(every_guard(node.func.body))  # type: ignore[union-attr]
 
 
 def is_result(node: Node) -> bool:

@@ -1,6 +1,7 @@
 """Loops of a program as routines: a body with a counter, and the calls of one step."""
 
 import hashlib
+import math
 
 from ..lowering.loops import Body, Carried, Made
 from ..lowering.steps import Buffer, Part, Step
@@ -37,7 +38,7 @@ def routines_of(part: Part, outputs: list[Step], options: Options) -> list[Call]
 
 def is_short(call: Call) -> bool:
     """Tell if a routine is written in line."""
-    return call.nest is not None and len(call.nest.space) < 2 and sum(call.nest.space) <= FEW
+    return call.nest is not None and math.prod(call.nest.space) <= FEW
 
 
 def lanes(made: Made) -> str:
