@@ -7,6 +7,7 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 import functier.numpy as fnp
+from functier._programs.loops import unrolled
 from functier._programs.machine import backend
 from functier._programs.machine.loops import kernels, nests, sums
 from functier._programs.machine.loops.kernels import kernel_of
@@ -18,7 +19,7 @@ X = np.random.default_rng(0).normal(size=1000)
 
 
 def calls_of(f, *args):
-    graph = trace(f)(*args)._graph
+    graph = unrolled(trace(f)(*args)._graph)
     part = Division(graph).direct()
     part.taken = list(graph.inputs)
     return backend.Text(part, graph.inputs, False)

@@ -1,231 +1,63 @@
 """Loops of programs in machine code, beside the same programs without loops, and NumPy's."""
 
+import os
+import signal
+import sys
+import threading
+import time
+
 import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
 import functier as ft
-import functier.numpy as fnp
-from functier._programs.loops import unrolled
+from functier._programs.loops import Loop, is_loop
 from functier._programs.machine.backend import MachineProgram
-from functier._programs.replays import Replay
+from functier._programs.replays import Changed
 from functier._programs.trace import trace
+from loop_programs import (
+    LARGE,
+    PROGRAMS,
+    WRITES,
+    X,
+    between,
+    bounced,
+    check,
+    chosen,
+    columns,
+    delayed,
+    graph_of,
+    listed,
+    local,
+    nested,
+    numpys,
+    picked,
+    products,
+    rounded,
+    rows_of_rows,
+    shifted,
+    sums_of_columns,
+    swapped,
+    tables,
+    unknown,
+    windows,
+)
 
-X = np.linspace(0.1, 1.0, 12)
-LARGE = np.linspace(0.1, 1.0, 132).reshape(12, 11)
 
-
-def graph_of(f, *args):
-    return trace(f)(*args)._graph
-
-
-def equal(found, expected):
-    assert len(found) == len(expected)
-    for a, b in zip(found, expected):
-        assert type(a) is type(b)
-        np.testing.assert_array_equal(a, b, strict=True)
-
-
-def check(f, *args, rtol=1e-13):
-    """Compare a program with loops with the one without, and with NumPy; return the former."""
-    graph = graph_of(f, *args)
-    names = [f"x{i}" for i in range(len(graph.inputs))]
-    numpys = Replay(graph, "f", names)(*args)
-    machine = MachineProgram(graph, "f")
+def check_parts(machine, *args):
+    """Compare the parts of a program of one part with their NumPy calls."""
+    (fallback,) = machine.fallbacks
     found = machine.run(*args)
-    equal(found, MachineProgram(unrolled(graph), "f").run(*args))
-    equal(machine.run(*args), found)
-    for a, b in zip(found, numpys, strict=True):
+    for a, b in zip(fallback(*args), found, strict=True):
         assert type(a) is type(b)
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
-    assert machine.reasons == []
-    assert machine.loops > 0
-    return machine
-
-
-def swapped(x):
-    a, b = x, 2.0 * x
-    for _ in range(9):
-        a, b = b, a + 0.1 * np.sin(b)
-    return a, b
-
-
-def delayed(x):
-    a, b, c, d = x, x * 2.0, x * 3.0, x * 4.0
-    for _ in range(31):
-        a, b, c, d = b, c, d, np.sin(a) + d * 0.5
-    return a, b, c, d
-
-
-def listed(x):
-    found = []
-    for i in range(7):
-        x = np.sin(x) + i
-        found.append(x)
-    for y in found[::-1]:
-        x = x * y - 1.0
-    return np.stack(found), found[2], x
-
-
-def nested(x):
-    for _ in range(5):
-        for j in range(4):
-            x = x + 0.1 * np.sin(x * j)
-        x = x / np.sqrt(1.0 + x * x)
-    return x
-
-
-def tables(x):
-    for c, d in zip((0.1, 0.3, -0.2, 0.7), (1.5, 0.5, 2.5, -3.0)):
-        x = x * c + np.full(x.shape, d) * np.arange(x.size, dtype=float).reshape(x.shape) * c
-    return x
-
-
-def counted(x):
-    s = 0.5
-    for i in range(3, 30, 4):
-        x = x * i + (i - s)
-        s = s * i - 1.0
-    return x
-
-
-def elements(x):
-    s = np.zeros(x.shape[1:])
-    for i in range(2, 10):
-        s = s + x[i] * x[i - 2] - x[-i] + np.sum(x[i - 2 : i + 1], axis=0)
-    return s
-
-
-def columns(x):
-    s = x[0] * 0.0
-    for i in range(x.shape[1] // 2):
-        s = s + (x * 2.0)[:, 2 * i].sum() * x[:, ::-1][0] + (x * 3.0)[1]
-    return s
-
-
-def products(x):
-    a = x @ x.T * 0.1
-    h = x[:, 0]
-    for i in range(x.shape[1]):
-        h = np.tanh(a @ h + x[:, i])
-        a = a * 0.9 + np.outer(h, h) @ a * 0.01
-    return h, a
-
-
-def truths(x):
-    y = x > 0.5
-    for _ in range(6):
-        x = np.where(y, x * 1.1, x - 0.1)
-        y = (x > 0.4) ^ y
-    return y, x
-
-
-def singles(x):
-    y = x.astype("f4")
-    n = np.arange(x.size).reshape(x.shape)
-    for i in range(6):
-        y = y * np.float32(0.7) + i
-        n = n * 3 + i
-    return y, n
-
-
-def picked(x):
-    s = 0.0
-    for i in range(len(x)):
-        s = s + x[i] * 0.5 * s + x[len(x) - 1 - i]
-    return s
-
-
-def shifted(x):
-    y = fnp.zeros(40)
-    y[0] = x[0]
-    for i in range(30):
-        y[i + 1] = y[i] + 0.1 * np.sin(y[i])
-    return y
-
-
-def waves(x):
-    u = fnp.zeros((12, len(x)))
-    u[0] = u[1] = x
-    for t in range(1, 11):
-        u[t + 1, 1:-1] = 2.0 * u[t, 1:-1] - u[t - 1, 1:-1] + 0.1 * (u[t, 2:] - u[t, :-2])
-    return u
-
-
-def moved(x):
-    y = fnp.array(x)
-    for i in range(7):
-        y[1:] = y[:-1] * 1.1  # each step moves all
-        y[i : i + 4] += x[i + 1 : i + 5]
-    return y
-
-
-def swept(x):
-    y = fnp.array(np.outer(x, x))
-    n = len(x)
-    for _ in range(3):
-        for i in range(1, n - 1):
-            for j in range(1, n - 1):
-                y[i, j] = (y[i - 1, j] + y[i + 1, j] + y[i, j] + y[i, j - 1]) / 4.0
-    return y
-
-
-def backwards(x):
-    y = fnp.array(x)
-    for i in range(8):
-        y[8 - i] = y[9 - i] * y[i] + y[-1]
-        y[i] += y[3]
-    return y
-
-
-def aliased(x):
-    y = fnp.array(x)
-    window, turned = y[1:9], y[::-1]
-    for i in range(6):
-        window[i] += turned[i] * 0.5
-        turned[2 * i : 2 * i + 1] = window[i + 1] + y[i]
-    return y * 2.0
-
-
-def local(x):
-    s = x
-    for _ in range(5):
-        y = fnp.zeros(len(x) + 2)
-        y[1:-1] = s
-        y[2:] += s * 0.1
-        s = y[1:-1] * 0.5 + y[2:]
-    return s
-
-
-def gathered(x):
-    y = fnp.array(x)
-    index = np.array([3, 1, 4, 1])
-    for i in range(6):
-        y[index] = y[i : i + 4] * 1.5
-        np.add.at(y, index, y[index[::-1]])
-    return y
-
-
-def two(x):
-    a, b = fnp.array(x), fnp.array(x * 2.0)
-    for i in range(8):
-        a[i], b[i + 1] = b[i], a[i + 1] * b[i]
-    return a - b, a[2:5] + b[3]
-
-
-WRITES = [shifted, waves, moved, swept, backwards, aliased, local, gathered, two]
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 @pytest.mark.parametrize("f", WRITES, ids=lambda f: f.__name__)
 def test_memories(f):
     check(f, X)
     check(ft.grad(lambda x: sum([np.sum(np.sin(y)) for y in f(x)])), X, rtol=1e-11)
-
-
-PROGRAMS = {f.__name__: f for f in (
-    swapped, delayed, listed, nested, tables, counted, elements, truths, singles,
-)}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -249,3 +81,126 @@ def test_gradients(f):
 
     check(ft.grad(loss), X.reshape(4, 3), rtol=1e-11)
     check(ft.vmap(ft.grad(loss)), LARGE, rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [(windows, np.linspace(0.1, 0.3, 40)), (sums_of_columns, LARGE), (rows_of_rows, LARGE)],
+)
+def test_sums_in_their_memory(f, x):
+    machine = check(ft.grad(f), x, rtol=1e-11)
+    for zeros in (0.0 * x, -0.0 * x):
+        found, expected = machine.run(zeros)[0], ft.grad(f)(zeros)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+    check(ft.vmap(ft.grad(f)), np.stack([x, -x, 0.0 * x]), rtol=1e-11)
+
+
+@pytest.mark.parametrize("f", [swapped, listed, nested, tables, shifted, local])
+def test_the_fallback_of_a_part(f):
+    check_parts(check(f, X), X)
+
+
+@pytest.mark.parametrize(("f", "x"), [(chosen, 0.3), (bounced, np.ones(3))])
+def test_answers_in_a_loop(f, x):
+    machine = check(f, x)
+    assert not machine.direct
+    assert not np.any(machine.fallbacks[0](x)[-1])  # a flag of the part as NumPy calls
+    program = trace(f)(x)
+    refused = 0
+    for y in [*np.linspace(-0.02, 0.02, 20).tolist(), -20.0, 9.0]:
+        try:
+            program(x + y)
+        except ValueError:
+            refused += 1
+            with pytest.raises(Changed):
+                machine.run(x + y)
+        else:
+            np.testing.assert_allclose(machine.run(x + y), f(x + y), rtol=1e-13)
+    assert 0 < refused < 22
+
+
+def test_the_first_step_whose_answer_differs_is_any():
+    def f(x, y):
+        s = 0.0
+        for i in range(20):
+            if y[i] > 0.0:
+                s = s + x
+        return s
+
+    y = np.ones(20)
+    machine = check(f, 0.5, y)
+    for i in range(20):
+        other = y.copy()
+        other[i] = -1.0
+        with pytest.raises(Changed):
+            machine.run(0.5, other)
+
+
+def test_answers_by_rounded_values():
+    machine = MachineProgram(graph_of(rounded, 0.3), "f")
+    assert machine.bounded
+    assert machine.loops == 0  # it is written out
+    np.testing.assert_allclose(machine.run(0.3)[0], rounded(0.3), rtol=1e-13)
+
+
+def test_answers_in_a_loop_of_numpys():
+    def f(x):
+        y = np.exp(np.sin(x) * 1.1)
+        s = y * 0.9
+        for _ in range(400):
+            s = np.sin(s) + 0.9
+            if s > 0.5:
+                s = s * 0.9
+        return s, np.exp(x) + np.cos(x)
+
+    machine = MachineProgram(graph_of(f, 0.3), "f")
+    assert machine.loops == 0
+    assert any(["exp" in reason for reason in machine.reasons])  # on which answers depend
+    for a, b in zip(machine.run(0.3), f(0.3), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+def test_a_function_that_is_not_known():
+    check(unknown, X, loops=0, reasons=1)
+    check(between, X, loops=2, reasons=1)
+    check(numpys, X, reasons=1)
+    check(ft.grad(lambda x: np.sum(numpys(x)[0] * between(x))), X, reasons=5, rtol=1e-11)
+
+
+def lengthened(graph, count):
+    """Return a program whose loops have other numbers of steps."""
+    for node in filter(is_loop, graph.nodes):
+        loop = node.func
+        node.func = Loop(loop.body, count, loop.carried, loop.reads, loop.lasts)
+        node.form = node.func.form()
+    return graph
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has other signals")
+@pytest.mark.parametrize("size", [1, 8, 20_000])
+def test_a_signal_ends_a_long_loop(size):
+    def f(x):
+        for _ in range(20):
+            x = np.sin(x) + 0.1
+        return x
+
+    x = np.linspace(0.0, 1.0, size)
+    machine = MachineProgram(lengthened(graph_of(f, x), (1 << 30) // size), "f")  # of some seconds
+    sent = []
+
+    def other():
+        for _ in range(10):
+            time.sleep(0.01)  # in which this thread runs
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=other)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            machine.run(x)
+        assert time.perf_counter() - sent[0] < 0.5  # 10 ms where nothing else runs
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, before)

@@ -252,5 +252,6 @@ def rolled(graph: Graph) -> Graph:
     while True:
         finder = Finder(graph)
         if not finder.runs:
+            graph.reasons = finder.reasons
             return graph
         graph = Rolled(finder).graph

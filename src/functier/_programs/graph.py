@@ -150,7 +150,10 @@ class Guard(NamedTuple):
 
 
 class Graph:
-    """The nodes of a program in order, its inputs, what it returns, and its guards."""
+    """The nodes of a program in order, its inputs, what it returns, and its guards.
+
+    `reasons` says for places of the user's code why steps there are no loop.
+    """
 
     def __init__(
         self, nodes: Sequence[Node], inputs: Sequence[Node], outputs: Sequence[Any],
@@ -158,6 +161,7 @@ class Graph:
     ):  # fmt: skip
         self.nodes, self.inputs = list(nodes), list(inputs)
         self.outputs, self.guards = list(outputs), list(guards)
+        self.reasons: dict[Any, str] = {}
         self.renumber()
 
     def renumber(self) -> None:
@@ -169,6 +173,11 @@ class Graph:
         effects = [node for node in self.nodes if node.kept or (node.errors and node.may_raise)]
         return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *effects]
 
+
+SCALARS: frozenset[Any] = frozenset(
+    {bool, int, float, complex, *np.sctypeDict.values()} - {np.object_}
+)
+"""The types of numbers, and of what else NumPy has scalars for."""
 
 NUMBERS = {kind: Form((), None, None, kind) for kind in (bool, int, float, complex)} | {
     kind: Form((), np.dtype(kind), None, kind) for kind in (np.bool_, np.float64, np.complex128)

@@ -45,7 +45,7 @@ def flatten(value: Any, leaves: list, inner: bool = False) -> Any:
 def facts_of_node(node: Node) -> tuple:
     """Return what is the same in nodes that are alike, besides functions and arguments."""
     window: Any = ()
-    if node.memory and type(node.args[1]) is tuple:
+    if node.memory and len(node.args) > 1 and type(node.args[1]) is tuple:
         window = node.args[1][1:]  # only the place of an effect may move
     return node.form, node.place, node.errors, node.memory, node.kept, window
 

@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 from .graph import Node
 from .loops import Count, Loop, is_loop
 
-COUNTERS = "ijklmnuvw"
-"""The names of counters, from the outermost loop on."""
-
 
 class Counting(NamedTuple):
     """A counter in the source: it is ``first + way * i`` in step `i` of `count`.
@@ -96,7 +93,7 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
             lines.append(f"{source.names[x]} = {text}")
     lists = loop.body.outputs[loop.lasts :]
     source.lists |= dict.fromkeys(lists, "")
-    counting = counting_of(loop, source.counter(COUNTERS[len(source.counters)]))
+    counting = counting_of(loop, source.counter(loop))
     source.counters.append(counting)
     inside: list[str] = []
     for x, arg, read in zip(elements, node.args[first:second], loop.reads):
@@ -153,8 +150,13 @@ def is_last(source: Any, values: Any, loop: Node, read: Count) -> bool:
     )  # fmt: skip
 
 
+def is_result(node: Node) -> bool:
+    """Tell if a node is a result of a loop."""
+    return node.func is operator.getitem and is_loop(node.args[0])
+
+
 def result_of_loop(source: Any, node: Node) -> str:
     """Return the name of a result of a loop, or ""."""
-    if node.func is not operator.getitem or not is_loop(node.args[0]):
+    if not is_result(node):
         return ""
     return source.results[node.args[0]][node.args[1]]

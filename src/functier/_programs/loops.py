@@ -8,7 +8,7 @@ NOTE [a loop is a call]
 """
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from .graph import CONTAINERS, Graph, Guard, Node, replace
@@ -142,12 +142,18 @@ def every_answer(graph: Graph) -> list[Any]:
     return found
 
 
+def every_graph(graph: Graph) -> Iterator[Graph]:
+    """Return the graph of a program, and the bodies of its loops."""
+    yield graph
+    for node in graph.nodes:
+        if is_loop(node):
+            yield from every_graph(node.func.body)  # type: ignore[union-attr]
+
+
 def every_node(graph: Graph) -> Iterator[Node]:
     """Return the nodes of a program, and those of its loops."""
-    for node in graph.nodes:
-        yield node
-        if is_loop(node):
-            yield from every_node(node.func.body)  # type: ignore[union-attr]
+    for each in every_graph(graph):
+        yield from each.nodes
 
 
 # ---- loops as single steps again ----
@@ -160,17 +166,18 @@ def at(count: Any, counters: tuple[int, ...]) -> int:
     return at(count.start, counters[:-1]) + count.step * counters[-1]
 
 
-def unrolled(graph: Graph) -> Graph:
-    """Return the program without loops."""
+def unrolled(graph: Graph, loops: Collection[Loop] | None = None) -> Graph:
+    """Return the program without loops, or without some."""
     if not any(map(is_loop, graph.nodes)):
         return graph
-    return _Unrolling(graph).graph
+    return _Unrolling(graph, loops).graph
 
 
 class _Unrolling:
     """The nodes of a graph while its loops are written out."""
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph, loops: Collection[Loop] | None):
+        self.loops = loops
         self.nodes: list[Node] = []
         self.guards: list[Guard] = []
         new: dict[Node, Any] = {}
@@ -189,7 +196,7 @@ class _Unrolling:
         for node in graph.nodes:
             if node.func is None:
                 pass
-            elif is_loop(node):
+            elif is_loop(node) and (counters or self.loops is None or node.func in self.loops):
                 new[node] = self.loop(node, new, counters)
             else:
                 args = argument(node.args, new, counters)
@@ -207,6 +214,12 @@ class _Unrolling:
         self.nodes.append(found)
         return found
 
+    def element(self, x: Node, values: Any, i: int) -> Any:
+        """Return an element of a list, which may be that of a loop that stays."""
+        if type(values) is not Node:
+            return values[i]
+        return self.copy(Node(operator.getitem, (values, i), {}, x.form), (values, i), {})
+
     def loop(self, node: Node, new: dict[Node, Any], counters: tuple[int, ...]) -> list:
         """Add the steps of a loop, and return its results."""
         loop: Any = node.func
@@ -221,7 +234,7 @@ class _Unrolling:
             inner = {**others, **dict(zip(carried, state))}
             for x, sequence, read in zip(elements, sequences, loop.reads):
                 values = sequence.values if type(sequence) is Table else sequence
-                inner[x] = values[at(read, now)]
+                inner[x] = self.element(x, values, at(read, now))
             self.block(loop.body, inner, now)
             last = [argument(y, inner, now) for y in loop.body.outputs]
             state = last[: len(carried)]

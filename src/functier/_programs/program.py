@@ -15,6 +15,7 @@ from .graph import Form, Graph
 from .loops import every_answer, every_guard
 from .pictures import Table, picture
 from .replays import Changed, Replay
+from .rolling import written_out
 from .shown import Shown
 
 ndarray = np.ndarray
@@ -88,6 +89,7 @@ class Program:
         self._answers = [f"{asked}{line}" for asked, line in pairs]
         self._replies = [*map(repr, every_answer(graph))]
         self._steps = costs_of(graph)
+        self._lines = written_out(graph)
         self._graph = None
 
     def _shown(self, name: str) -> Any:
@@ -111,6 +113,11 @@ class Program:
     def _given(self) -> list[str]:
         """The texts of the answers to the guards."""
         return self._shown("_replies")
+
+    @property
+    def _written_out(self) -> list[str]:
+        """The lines whose steps are no loop, and why."""
+        return self._shown("_lines")
 
     @property
     def _costs(self) -> list[Cost]:

@@ -14,13 +14,15 @@ NOTE [a step like the one before]
 """
 
 import operator
+from collections import Counter
 from typing import Any
 
+from .._cpython.code import line_of, name_of_code
 from .costs import bytes_of
 from .dead import live_in
 from .graph import Graph, Guard, Node, nodes_in, replace
 from .kinds import facts_of_node, flatten, kind_of_loop
-from .loops import Loop, is_loop
+from .loops import Loop, every_graph, is_loop
 from .steps import Always, Carried, Made, Place, Run, relation, same_bits
 
 FEWEST = 3
@@ -52,6 +54,7 @@ class Finder:
         self.leaves: list[list] = []
         self.kinds = self.kinds_of_nodes()
         self.leave_out()
+        self.reasons: dict[Any, str] = {}
         self.ends: dict[int, tuple[int, int]] = {}
         self.last_use = self.last_uses()
         self.banned: set[tuple[int, int]] = set()  # starts and periods of loops that do not pay
@@ -205,6 +208,8 @@ class Finder:
                 for column in zip(*rows):
                     how, length = relation(column, place)
                     if length < FEWEST:
+                        own = self.nodes[i + q].place
+                        self.reasons[own] = how if type(how) is str else "few steps are alike"
                         return None
                     fits = min(fits, length)
                     found.append(how)
@@ -306,3 +311,23 @@ class Finder:
             run for run in self.runs
             if (run.count - 1) * run.period - len(single.get(id(run), ())) < WORTH
         ]  # fmt: skip
+
+
+def written_out(graph: Graph) -> list[str]:
+    """Return the lines of the user's code whose steps are no loop, and why, in words."""
+    found: dict[tuple[str, int], tuple[int, str]] = {}
+    for each in every_graph(graph):
+        counts = Counter([(node.place, node.func) for node in each.nodes if node.place])
+        for (place, _), count in counts.items():
+            if count > FEWEST:
+                code, instruction = place[:2]
+                line = name_of_code(code), line_of(code, instruction, 0)
+                reason = graph.reasons.get(place, "")
+                found[line] = max(found.get(line, (0, "")), (count, reason))
+    return [
+        f"line {line} of {name}, {count} times: {reason or OTHERS}"
+        for (name, line), (count, reason) in found.items()
+    ]
+
+
+OTHERS = "its steps make other calls, or calls with results of other forms"

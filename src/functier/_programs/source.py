@@ -13,13 +13,16 @@ from .._core.numpy_private import SPECIAL, UMATH
 from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node, nodes_in
 from .liveness import Liveness, is_large
-from .looping import Counting, cut_early, lines_of_loop, result_of_loop, text_of_count
-from .loops import Count, Series, Table, every_guard, is_loop
+from .looping import Counting, cut_early, is_result, lines_of_loop, result_of_loop, text_of_count
+from .loops import Count, Loop, Series, Table, every_guard, is_loop
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
 
 ndarray = np.ndarray
 
+
+COUNTERS = "ijklmnuvw"
+"""The names of counters, from the outermost loop on."""
 
 CALLS = {
     "bool": "bool", "int": "int", "round": "round", "__index__": "int", "size": "np.size",
@@ -66,7 +69,7 @@ class Source:
             self.guards.setdefault(guard.node, []).append((number, guard))
         self.live: Any = None
         self.counters: list[Counting] = []
-        self.known_counters: dict[tuple[str, int], str] = {}
+        self.known_counters: dict[str, str] = {}
         self.results: dict[Node, list[str]] = {}
         self.lists: dict[Node, str] = {}
         self.wanted: dict[Node, str] = {}
@@ -253,8 +256,10 @@ class Source:
         return [f"{own} = {self.function(node.func)}({', '.join(parts)})"]  # type: ignore[arg-type]
 
     def ends(self, node: Node) -> list[str]:
-        """Return the names to drop after a node."""
-        return [self.names[x] for x in self.live.ends.get(node, ())]
+        """Return the names to drop after a node; `last_names` has those that loops change."""
+        own = [self.names[x] for x in self.live.ends.get(node, ())
+               if type(x.form) is Series or not is_result(x)]  # fmt: skip
+        return [name for name in own if len(self.holders.get(name, ())) < 2]
 
     def remarks(self, node: Node, lines: list[str]) -> list[str]:
         """Return the comment before the lines of a node."""
@@ -273,12 +278,17 @@ class Source:
         """Return the source of an array of zeros."""
         return f"np.zeros({shape}, {self.expr(dtype)})"
 
-    def counter(self, wanted: str) -> str:
+    def name_of_counter(self, loop: Loop) -> str:
+        """Return the name that a counter should have."""
+        return COUNTERS[len(self.counters)]
+
+    def counter(self, loop: Loop) -> str:
         """Return a name for the counter of a loop: loops that stand side by side have one."""
-        name = self.known_counters.get((wanted, len(self.counters)))
+        wanted = self.name_of_counter(loop)
+        name = self.known_counters.get(wanted)
         if name is None or name in [counter.name for counter in self.counters]:
             name = self.fresh(wanted)
-            self.known_counters[wanted, len(self.counters)] = name
+            self.known_counters[wanted] = name
         return name
 
     def fresh(self, wanted: str) -> str:

@@ -130,7 +130,10 @@ class Place(NamedTuple):
 
 
 def relation(column: tuple, place: Place) -> tuple[Any, int]:
-    """Return how an argument differs from step to step, and for how many steps that holds."""
+    """Return how an argument differs from step to step, and for how many steps that holds.
+
+    A text says why steps are no loop.
+    """
     second = column[1]
     if type(second) is Node:
         return relation_of_nodes(column, place)
@@ -138,7 +141,7 @@ def relation(column: tuple, place: Place) -> tuple[Any, int]:
     if type(second) is int or type(second) is Count:
         kinds = [type(x) in (int, Count) for x in column]
         length = count if all(kinds) else kinds.index(False)
-        return progression(column[:length]) if length > 1 else (None, 1)
+        return progression(column[:length]) if length > 1 else ("an argument is of another type", 1)
     alike = 1
     while alike < count and same_bits(column[alike], column[0]):
         alike += 1
@@ -158,10 +161,10 @@ def relation_of_nodes(column: tuple, own: Place) -> tuple[Any, int]:
     count = len(column)
     first, second = column[:2]
     if is_loop(second) and not inside(second, i + period):
-        return None, 1  # its results are values, and it is none
+        return "a step takes the results of another loop as a whole", 1
     if second is column[2]:
         if first is not second or second.number >= i:
-            return None, 1
+            return "the first step takes another value", 1
         length = 3
         while length < count and column[length] is second:
             length += 1
@@ -174,11 +177,11 @@ def relation_of_nodes(column: tuple, own: Place) -> tuple[Any, int]:
         base = i + distance
         delay = -(distance // period) if distance < 0 else 0
         if delay > DELAYS or delay >= count:
-            return None, 1
+            return f"a step takes a value of more than {DELAYS} steps before", 1
         form = nodes[base + delay * period].form
         begin = [first_value(x, form, nodes[i + q]) for x in column[:delay]]
         if any([x is None or inside(x, i) for x in begin]):
-            return None, 1
+            return "it begins with a value of another form", 1
         length = delay
         while length < count and column[length] is nodes[base + length * period]:
             length += 1
@@ -186,10 +189,10 @@ def relation_of_nodes(column: tuple, own: Place) -> tuple[Any, int]:
         return Carried(place, tuple(begin)) if delay else Inside(place), length
     found = [homes.get(x) if type(x) is Node else None for x in column[:2]]
     if None in found:
-        return None, 1
+        return "each step takes another value from outside of the loop", 1
     (run, place, k0), (other, its, k1) = found  # type: ignore[misc]
     if run is not other or place != its:
-        return None, 1
+        return "steps take values of different loops", 1
     step, length = k1 - k0, 2
     start, size = run.start + place, run.period
     while length < count:
@@ -227,7 +230,7 @@ def progression(column: Sequence) -> tuple[Any, int]:
     """Return how whole numbers grow, for as many steps as they do so."""
     starts, steps = zip(*map(parts_of_count, column))
     if steps[1] != steps[0]:
-        return None, 1
+        return "a whole number does not grow alike", 1
     step, length = starts[1] - starts[0], 2
     while length < len(column) and steps[length] == steps[0]:
         if starts[length] - starts[length - 1] != step:

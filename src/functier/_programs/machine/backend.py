@@ -8,7 +8,7 @@ import numpy as np
 
 from ..entries import Mismatch
 from ..graph import Form, Graph
-from ..loops import is_loop, unrolled
+from ..loops import every_guard, is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
 from .calls import builtin
@@ -19,7 +19,8 @@ from .lowering.steps import Buffer, strides_out
 from .parts.arena import laid_out
 from .parts.bounds import doubted
 from .parts.calling import Caller, texts_of
-from .parts.division import Division, Stage
+from .parts.division import Division, Stage, input_form
+from .parts.flags import flagged
 from .parts.fusion import Call
 from .parts.loops import routines_of
 from .text.emitter import ATTRIBUTES
@@ -31,6 +32,12 @@ REGISTERED = effects, loops, products, places, reductions, systems, views
 
 MANY = 128
 """A part of more calls than these is several functions."""
+
+FEW = 1000
+"""A loop of so many nodes is written out where answers depend on values that are rounded."""
+
+SHORT = 8
+"""Also a loop of so many steps where the machine does not know a function."""
 
 ROW = 3
 """After so many doubts in a row answers are NumPy's."""
@@ -153,10 +160,38 @@ def function_of(
 
 def form_in(part: Stage, node: Any) -> Form:
     """Return the form of an input of a part."""
-    form = node.form
+    form = input_form(node.form)
     if part.division.is_inside(node) and form.kind is np.ndarray:
         return form._replace(strides=strides_out(form))
     return form
+
+
+def divided(graph: Graph, contract: bool) -> tuple[Graph, Division]:
+    """Return a program, and what of it the machine computes.
+
+    A loop that the machine does not know is written out if it is small, else it is NumPy's.
+    """
+    numpys: set[Any] = set()
+    while True:
+        flags = flagged(graph, numpys)
+        division = Division(flags, contract)
+        pairs = zip(filter(is_loop, graph.nodes), filter(is_loop, flags.nodes))
+        lost: set[Any] = {own.func for own, new in pairs if new not in division.known} - numpys
+        if not lost:
+            return flags, division
+        answers = {loop for loop in lost if every_guard(loop.body)}
+        answers |= {node.func for node in filter(is_loop, division.rounded)}
+        few = {x for x in lost if length_of(x) <= FEW and (x in answers or x.count <= SHORT)}
+        if few:
+            graph = unrolled(graph, few)
+        else:
+            numpys |= lost
+
+
+def length_of(loop: Any) -> int:
+    """Return the number of nodes of a loop that is written out."""
+    own = [length_of(x.func) if is_loop(x) else x.func is not None for x in loop.body.nodes]
+    return loop.count * sum(own)
 
 
 class MachineProgram:
@@ -181,10 +216,7 @@ class MachineProgram:
     def __init__(
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
     ):
-        division = Division(graph, contract)
-        if division.lost_loops():
-            graph = unrolled(graph)
-            division = Division(graph, contract)
+        graph, division = divided(graph, contract)
         bounded = doubted(graph, contract) if division.rounded and trusts else None
         self.bounded = bounded is not None
         if bounded is not None:

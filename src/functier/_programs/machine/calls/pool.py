@@ -3,14 +3,29 @@
 NOTE [blocks that are used again]
     A block lies behind its size and the address that was allocated. Blocks that nobody uses wait
     in a few slots, which all builtins share. A slot is emptied or filled in one step of the
-    processor, so calls may run in several threads, or inside each other. A large block is not
-    kept, and none is used for a part that needs less than half of it: another one may need it all.
+    processor, so calls may run in several threads, or inside each other. None is used for a part
+    that needs less than half of it: another one may need it all. New memory costs more than the
+    work on it, as the system clears it page by page, so large blocks wait, too. All of them are at
+    most a quarter of the memory of the computer.
 """
 
 import ctypes
+import os
 
-SPARES, LARGEST = 4, 64 * 2**20
-"""So many blocks are kept, each of so many bytes at most."""
+SPARES = 4
+"""So many blocks are kept."""
+
+
+def most() -> int:
+    """Return the bytes of the largest block that is kept."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # on Windows
+        memory = 1 << 32
+    return max(memory // (4 * SPARES), 64 * 2**20)
+
+
+LARGEST = most()
 
 SLOTS = (ctypes.c_void_p * SPARES)()
 
@@ -20,8 +35,8 @@ def addresses() -> dict[str, int]:
     return {"functier.spares": ctypes.addressof(SLOTS)}
 
 
-def pool_text() -> str:
-    """Return the functions that take memory, and give it back."""
+def pool_text(largest: int) -> str:
+    """Return the functions that take memory, and give it back: blocks up to a size are kept."""
     lines = [
         "@functier.spares = external global i8",
         "declare ptr @PyMem_RawMalloc(i64)",
@@ -82,7 +97,7 @@ def pool_text() -> str:
         "define internal void @functier.give(ptr %block) nounwind noinline optnone {",
         "%place = getelementptr i8, ptr %block, i64 -8",
         "%size = load i64, ptr %place",
-        f"%keep = icmp ule i64 %size, {LARGEST}",
+        f"%keep = icmp ule i64 %size, {largest}",
         "br i1 %keep, label %slots, label %free",
         "slots:",
     ]
@@ -111,4 +126,4 @@ def pool_text() -> str:
     return "\n".join(lines)
 
 
-TEXT = pool_text()
+TEXT = pool_text(LARGEST)

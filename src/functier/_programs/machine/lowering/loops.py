@@ -20,10 +20,11 @@ import numpy as np
 
 from ...._core.numpy_facts import UFUNC_OF
 from ...._rules import indexing
-from ...graph import Node
+from ...graph import Form, Node
 from ...loops import Count, Loop, Table
 from ...stores import add, get, memory_of, put
 from .effects import Memory, memory_at
+from .gathering import part_of, sums_of
 from .moving import LARGEST, Growing, changed, growing_in
 from .nodes import DTYPES, INT, Lowering, array_of, dtype_of, is_whole, rule
 from .steps import Buffer, Literal, Place, Ref, Unknown, lies_so, strides_out
@@ -84,6 +85,8 @@ class Body(Lowering):
         Whole numbers that steps take as values.
     memories : list of tuple
         Memories outside, and what they are in the body.
+    sums : dict of int to Ref
+        Carried values that steps add to in their memory: see `gathering`.
     """
 
     def __init__(self, outer: Lowering, loop: Loop):
@@ -94,7 +97,9 @@ class Body(Lowering):
         self.results: list[Place] = []
         self.given_as: dict[Any, Buffer] = {}
         self.slots: dict[Growing, Place] = {}
-        self.carried: list[Carried] = []
+        self.carried: dict[int, Carried] = {}
+        self.sums: dict[int, Ref] = {}
+        self.terms: dict[Node, Ref | None] = {}
         self.made: dict[Node, Made] = {}
         self.memories: list[tuple[Memory, Memory]] = []
         self.writers: list[Any] = []
@@ -141,19 +146,22 @@ class Body(Lowering):
         """Give the inputs of the body their values."""
         outer, loop = self.outer, self.loop
         carried, elements, rest = loop.parts()
-        for x, arg in zip(carried, args):
+        sums = sums_of(loop)
+        for i, (x, arg) in enumerate(zip(carried, args)):
             if is_whole(x):
                 raise Unknown("it carries a whole number of Python's")
+            if i in sums and self.sum_in_place(i, sums[i], arg):
+                continue
             form, value = array_of(x.form), outer.value(arg)
             shape, strides = form.shape, strides_out(form)
             if type(value) is Literal or not lies_so(value, strides):
                 value = outer.copied(value, shape, strides)
-            self.carried.append(Carried(x, self.given(value).place.buffer.index))
-            buffer = Buffer(0, "carried", len(self.carried) - 1)
+            self.carried[i] = Carried(x, self.given(value).place.buffer.index)
+            buffer = Buffer(0, "carried", i)
             self.values[x] = Ref(shape, value.dtype, Place(buffer, 0, strides), ())
         args = args[len(carried) :]
         for x, arg, read in zip(elements, args, loop.reads):
-            self.values[x] = at(self.given(self.sequence(arg)), (self.growing(read),))
+            self.values[x] = at(self.given(self.sequence(arg, x.form)), (self.growing(read),))
         for x, arg in zip(rest, args[len(elements) :]):
             memory = memory_at(outer, arg)
             if memory is not None:
@@ -164,18 +172,74 @@ class Body(Lowering):
             value = outer.operand(arg, INT) if is_whole(arg) else outer.value(arg)
             self.values[x] = value if type(value) is Literal else self.given(value)
 
-    def sequence(self, arg: Any) -> Ref:
-        """Return a sequence as an array with the steps as first axis."""
+    def sum_in_place(self, i: int, pairs: list[tuple[Node, Node]], arg: Any) -> bool:
+        """Let steps add to the memory of a carried value, if they may: see `gathering`."""
+        form, outer = pairs[0][0].form, self.outer
+        dtype = dtype_of(form)
+        whole = Ref(form.shape, dtype, self.new(form.shape, dtype, form.strides), ())
+        parts = []
+        for _, term in pairs:
+            value, _, index = term.args
+            index = changed(index, Count, self.growing)
+            parts.append(part_of(whole, value, index, self.loop.count))
+        if None in parts:
+            return False
+        values = [outer.value(arg), Literal(0.0, dtype)]
+        first = outer.element(np.add, values, form.shape, dtype, (dtype, dtype), place=whole.place)
+        self.sums[i] = first
+        own = self.given(first).place.buffer
+        for (node, term), part in zip(pairs, parts):
+            assert part is not None
+            self.terms[term] = None
+            self.terms[node] = part._replace(place=part.place._replace(buffer=own))
+        return True
+
+    def add_term(self, node: Node) -> None:
+        """Add to a sum in its memory, after what has been added to it in this step."""
+        target = self.terms[node]
+        if target is None:
+            return
+        (term,) = [x for x in node.args if x in self.terms and self.terms[x] is None]
+        given, wants = [target, self.value(term.args[0])], (target.dtype, target.dtype)
+        total = self.element(
+            np.add, given, target.shape, target.dtype, wants, place=target.place
+        )  # fmt: skip
+        (step,) = total.steps
+        step.effect = True
+        for other in self.writers:
+            if other.place.buffer is step.place.buffer:
+                step.after[other] = False
+        self.writers.append(step)
+
+    def sequence(self, arg: Any, form: Any) -> Ref:
+        """Return a sequence, with elements of a form, as an array with the steps as first axis."""
+        outer = self.outer
+        if type(arg) is list:
+            return self.listed([outer.value(x) for x in arg], array_of(form))
         if type(arg) is not Table:
-            return self.outer.value(arg)
+            return outer.value(arg)
         found = np.stack(arg.values)
         if found.dtype not in DTYPES:
             raise Unknown(f"a constant has the dtype {found.dtype}")
-        return self.outer.constant(found)
+        return outer.constant(found)
+
+    def listed(self, values: list, form: Form) -> Ref:
+        """Return single values as an array."""
+        shape, dtype, strides = form.shape, dtype_of(form), strides_out(form)
+        size = dtype.itemsize * int(np.prod(shape, dtype=int))
+        place = Place(Buffer(len(values) * size), 0, (size, *strides))
+        steps: list = []
+        for i, value in enumerate(values):
+            goal = Place(place.buffer, i * size, strides)
+            steps += self.outer.copied(value, shape, place=goal).steps
+        return Ref((len(values), *shape), dtype, place, tuple(steps))
 
     def lower(self, node: Node) -> None:
         """Add the steps of a node of the body."""
         if node.func is memory_of:
+            return
+        if node in self.terms:
+            self.add_term(node)
             return
         args, kwargs = changed((node.args, node.kwargs), Count, self.growing)
         if not growing_in((args, kwargs)):
@@ -213,10 +277,11 @@ class Body(Lowering):
         """Add the routine to the steps outside, and return the results."""
         loop = self.loop
         inputs, outputs = loop.parts()[0], loop.body.outputs
-        own = dict(zip(inputs, self.carried))
-        for carried, y in zip(self.carried, outputs):
+        own = {inputs[i]: carried for i, carried in self.carried.items()}
+        for i, carried in self.carried.items():
+            y = outputs[i]
             carried.source = own[y] if y in own else self.make(y)
-        for carried in self.carried:
+        for carried in self.carried.values():
             made, far = carried.root()
             made.outlives = max(made.outlives, far)
         others = [self.make(y) for y in outputs[loop.carried :]]
@@ -228,13 +293,16 @@ class Body(Lowering):
         for made in self.made.values():
             if not made.small and not made.lists:
                 made.ring = [self.result(made) for _ in range(made.outlives + 1)]
-        for made in (*self.carried, *others[: loop.lasts - loop.carried]):
+        for made in (*self.carried.values(), *others[: loop.lasts - loop.carried]):
             if made.small and made.last is None:
                 made.last = self.result(made)
         found = []
-        for carried in self.carried:
-            made, far = carried.root()
-            found.append(self.value_at(carried if carried.small else made, loop.count - far))
+        for i in range(loop.carried):
+            if i in self.sums:
+                found.append(self.sums[i]._replace(steps=(), straight=False))
+                continue
+            made, far = self.carried[i].root()
+            found.append(self.value_at(self.carried[i] if made.small else made, loop.count - far))
         found += [self.value_at(x, loop.count - 1) for x in others[: len(others) - len(lists)]]
         for made, number in zip(lists, numbers):
             place, shape = self.results[number], (loop.count, *made.form.shape)

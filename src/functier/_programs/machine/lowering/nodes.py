@@ -194,8 +194,8 @@ class Lowering(Part):
 
     def input(self, node: Node) -> Ref:
         """Return the value of a node that something else computes."""
-        dtype = dtype_of(node.form)
-        form = node.form
+        form = array_of(node.form)
+        dtype = dtype_of(form)
         where = form.strides if form.strides is not None else ()
         place = Place(Buffer(0, "input", len(self.inputs)), 0, where)
         self.inputs.append(node)

@@ -18,7 +18,7 @@ import numpy as np
 from ...._core.numpy_facts import UFUNC_OF
 from ...graph import Form, Graph, Guard, Node
 from ...sharing import gives_view
-from .exactness import is_exact
+from .exactness import chooses, is_exact
 
 EPS = float(np.finfo(float).eps)
 ONE, FEW = 1.25 * EPS, 8 * EPS
@@ -366,8 +366,10 @@ def _slow(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
 
 def doubted(graph: Graph, contract: bool) -> Graph | None:
     """Return a program that ends where an answer is in doubt; None where a value has no bound,
-    or where all answers are exact.
+    where Python code chooses in a loop, or where all answers are exact.
     """
+    if any(map(chooses, graph.nodes)):
+        return None
     own = Bounds(graph, contract)
     doubts: dict[Node, Any] = {}
     for node, how, _, place in graph.guards:

@@ -12,29 +12,23 @@ NOTE [what has no steps]
 
 import operator
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...graph import Form, Graph, Guard, Node, nodes_in, replace
-from ...loops import Series, is_loop
+from ...loops import Series, every_node, is_loop
 from ...sharing import gives_view
 from ...stores import READS, memory_of
 from ..lowering.exact import exact
 from ..lowering.nodes import Lowering, array_of
 from ..lowering.steps import Ref, Step, Unknown, strides_out
+from .copies import copy_of
 from .exactness import rounded
+from .lists import listed, stacked
 
 BEFORE = -1
-
-
-def copy_of(node: Node, new: dict[Node, Node]) -> Node:
-    """Return a node of another graph that is like this one."""
-    args, kwargs = replace(node.args, new.__getitem__), replace(node.kwargs, new.__getitem__)
-    found = Node(node.func, args, kwargs, node.form, node.place, node.memory, node.kept)
-    found.errors, found.first = node.errors, node.first
-    new[node] = found
-    return found
 
 
 class Output(NamedTuple):
@@ -60,7 +54,8 @@ class Stage(Lowering):
     def input(self, node: Node) -> Ref:
         found = super().input(node)
         if self.division.is_inside(node):  # another part makes it, in the form that it has then
-            return found._replace(place=found.place._replace(strides=strides_out(node.form)))
+            strides = strides_out(array_of(node.form))
+            return found._replace(place=found.place._replace(strides=strides))
         return found
 
     def output(self, node: Node) -> None:
@@ -99,10 +94,33 @@ class Stage(Lowering):
 
     def program(self) -> Graph:
         """Return the part as a graph that NumPy can run."""
-        new = {node: Node(None, (), {}, node.form) for node in self.taken}
-        inputs = list(new.values())
-        nodes = [copy_of(node, new) for node in self.nodes if node in self.inside]
-        return Graph([*inputs, *nodes], inputs, [new[output.node] for output in self.outputs])
+        new: dict[Node, Node] = {}
+        inputs: list[Node] = []
+        nodes: list[Node] = []
+        for node in self.taken:
+            x = new[node] = Node(None, (), {}, input_form(node.form))
+            inputs.append(x)
+            if type(node.form) is Series:
+                new[node] = added(nodes, listed, x, node.form, node.form)
+        nodes += [copy_of(node, new) for node in self.nodes if node in self.inside]
+        results = []
+        for node, form in self.outputs:
+            y = new[node]
+            if type(node.form) is Series:
+                y = added(nodes, stacked, y, node.form, form)
+            results.append(y)
+        return Graph([*inputs, *nodes], inputs, results)
+
+
+def input_form(form: Any) -> Any:
+    """Return the form of an input of a part: lists are arrays."""
+    return array_of(form) if type(form) is Series else form
+
+
+def added(nodes: list[Node], make: Callable, x: Node, series: Series, form: Any) -> Node:
+    """Add a node that makes a list of an array, or an array of a list."""
+    nodes.append(Node(partial(make, series), (x,), {}, form))
+    return nodes[-1]
 
 
 class Spread(BaseException):
@@ -154,7 +172,9 @@ class Division:
             except Spread as spread:
                 self.numpys.update(spread.args)
                 continue
-            lost |= self.by_loops - self.known.keys()  # operands lie in another order
+            lost |= (
+                self.by_loops - self.known.keys() - self.inside_loops
+            )  # operands lie in another order
             if self.by_loops.isdisjoint(lost):
                 break
             self.rounded, self.by_loops = rounded(graph, self.before, contract, lost)
@@ -194,6 +214,7 @@ class Division:
         self.homes: dict[Node, int] = {}
         self.stages: dict[int, Stage] = {}
         self.known: dict[Node, int] = {}
+        self.inside_loops: set[Node] = set()
         self.reasons: dict[Node, str] = {}
         self.outer: dict[Node, int] = {node: BEFORE for node in graph.inputs}
         last = BEFORE
@@ -241,6 +262,8 @@ class Division:
             self.reasons[node] = str(reason)
             return False
         self.known[node] = stage
+        if is_loop(node):
+            self.inside_loops.update(every_node(node.func.body))  # type: ignore[union-attr]
         part.nodes.append(node)
         value = part.values[node]
         if type(value) is Ref and not value.steps:  # see NOTE [what has no steps]
@@ -262,6 +285,7 @@ class Division:
         """Find what each part returns, and which nodes run outside."""
         graph = self.graph
         outside: set[Node] = set()
+        self.listed: set[Node] = set()  # what NumPy's nodes take
         results: dict[Node, None] = {}
         # What a loop in a part does to memories is seen by those who read them.
         waiting = [x for x in graph.roots() if not (is_loop(x) and self.is_inside(x))]
@@ -273,6 +297,7 @@ class Division:
             seen.add(node)
             if not self.is_inside(node):
                 outside.add(node)
+                self.listed.update(node.parents())
                 waiting += node.parents()
                 waiting += self.effects_before(node)
                 continue
@@ -307,7 +332,8 @@ class Division:
         """Return the program with a node for each part, which has its number as function."""
         graph = self.graph
         new: dict[Node, Node] = {}
-        nodes = []
+        arrays: dict[Node, Node] = {}  # of lists
+        nodes: list[Node] = []
         for node in graph.inputs:
             nodes.append(copy_of(node, new))
         by_stage: dict[int, list[Node]] = {}
@@ -318,12 +344,20 @@ class Division:
             part = self.stages.get(stage)
             if part is not None and part.outputs:
                 forms = tuple([output.form for output in part.outputs])
-                args = tuple([new[node] for node in part.taken])
+                for x in part.taken:
+                    if type(x.form) is Series and x not in arrays:
+                        arrays[x] = added(nodes, stacked, new[x], x.form, array_of(x.form))
+                args = tuple([arrays.get(x, new[x]) for x in part.taken])
                 whole = Node(part, args, {}, forms)  # type: ignore[arg-type]
                 nodes.append(whole)
                 for i, output in enumerate(part.outputs):
                     found = Node(operator.getitem, (whole, i), {}, output.form)
                     nodes.append(found)
+                    form = output.node.form
+                    if type(form) is Series:
+                        arrays[output.node] = found
+                        if output.node in self.listed:
+                            found = added(nodes, listed, found, form, form)
                     new[output.node] = found
             nodes += [copy_of(node, new) for node in by_stage.get(stage, ())]
         outputs = replace(graph.outputs, new.__getitem__)

@@ -17,7 +17,8 @@ import numpy as np
 from ...._core.numpy_facts import UFUNC_OF, name_of
 from ...._rules import indexing
 from ... import stores
-from ...graph import Form, Graph, Node
+from ...graph import Form, Graph, Node, nodes_in
+from ...loops import Loop, every_guard, every_node, is_loop
 from ...sharing import gives_view
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
@@ -47,16 +48,24 @@ def rounded(
     by_loops: set[Node] = set()
     seen: set[Node] = set()
     looked: set[Node] = set()
-    waiting = [guard.node for guard in graph.guards]
+    waiting = [guard.node for guard in graph.guards] + [x for x in graph.nodes if chooses(x)]
     while waiting:
         node = waiting.pop()
         if node not in seen:
             seen.add(node)
-            waiting += node.parents()
+            inside, outside = {node}, node.parents()
+            if is_result(node):
+                loop, index = node.args
+                inside, outside = needed_of(loop, index)
+                node = loop
+            waiting += outside
             waiting += before.get(node, ())
-            if not is_exact(node, contract):
-                by_loop = node not in lost and can_be_exact(node)
-                (by_loops if by_loop else found).add(node)
+            for each in inside:
+                if not is_exact(each, contract):
+                    if each not in lost and can_be_exact(each):
+                        by_loops.add(each)
+                    else:
+                        found.add(node)
     waiting = [*found]
     while waiting:
         for node in waiting.pop().parents():
@@ -67,6 +76,44 @@ def rounded(
                 looked.add(node)
                 waiting.append(node)
     return found, by_loops - found
+
+
+def chooses(node: Node) -> bool:
+    """Tell if Python code chooses in a loop: what goes in has to be exact."""
+    return is_loop(node) and bool(every_guard(node.func.body))  # type: ignore[union-attr]
+
+
+def is_result(node: Node) -> bool:
+    """Tell if a node is a result of a loop."""
+    return node.func is operator.getitem and is_loop(node.args[0])
+
+
+def needed_of(node: Node, index: int) -> tuple[set[Node], list[Node]]:
+    """Return the nodes in the body of a loop that a result needs, and those outside."""
+    loop: Any = node.func
+    body = loop.body
+    if any([x.memory for x in every_node(body)]):
+        return set(every_node(body)), node.parents()
+    places = {x: i for i, x in enumerate(body.inputs)}
+    found: set[Node] = set()
+    outside: list[Node] = []
+    waiting = [*nodes_in(body.outputs[index])]
+    while waiting:
+        x = waiting.pop()
+        if x in found:
+            continue
+        found.add(x)
+        if x in places:
+            outside += nodes_in(node.args[places[x]])
+            if places[x] < loop.carried:
+                waiting += nodes_in(body.outputs[places[x]])
+        elif is_result(x):
+            inside, others = needed_of(*x.args)
+            found |= inside
+            waiting += others
+        else:
+            waiting += x.parents()
+    return found, outside
 
 
 def lies_alike(form: Any) -> bool:
@@ -81,6 +128,8 @@ def lies_alike(form: Any) -> bool:
 def is_exact(node: Node, contract: bool) -> bool:
     """Tell if the machine computes a node as NumPy does, of the same operands."""
     func: Any = node.func
+    if type(func) is Loop:
+        return all([is_exact(x, contract) for x in func.body.nodes])
     if func is None or func in COPIES or gives_view(func) or node.kept:
         return True
     form = node.form

@@ -1,6 +1,7 @@
 """Loops of a program as routines: a body with a counter, and the calls of one step."""
 
 import hashlib
+import math
 
 from ..lowering.loops import Body, Carried, Made
 from ..lowering.steps import Buffer, Part, Step
@@ -37,7 +38,7 @@ def routines_of(part: Part, outputs: list[Step], options: Options) -> list[Call]
 
 def is_short(call: Call) -> bool:
     """Tell if a routine is written in line."""
-    return call.nest is not None and len(call.nest.space) < 2 and sum(call.nest.space) <= FEW
+    return call.nest is not None and math.prod(call.nest.space) <= FEW
 
 
 def lanes(made: Made) -> str:
@@ -80,8 +81,8 @@ class Routine:
     def variables(self) -> list[str]:
         """Return the lines that make the variables."""
         found = [f"  %k{k} = alloca i64" for k in range(len(self.body.slots))]
-        for name, values in (("y", self.made), ("c", self.body.carried)):
-            for i, made in enumerate(values):
+        for name, values in (("y", dict(enumerate(self.made))), ("c", self.body.carried)):
+            for i, made in values.items():
                 if made.small:
                     size = max(made.bytes, 1)
                     found.append(f"  %{name}{i} = alloca [{size} x i8], align 64")
@@ -101,13 +102,14 @@ class Routine:
     def name_of(self, made: Made) -> str:
         """Return the name of the pointer to what a step makes or carries."""
         if type(made) is Carried:
-            return f"%c{self.body.carried.index(made)}"
+            (found,) = [i for i, x in self.body.carried.items() if x is made]
+            return f"%c{found}"
         return self.base(Buffer(0, "output", self.made.index(made)))
 
     def pointers(self) -> list[str]:
         """Return the lines with the pointers that change from step to step."""
         lines = []
-        for i, carried in enumerate(self.body.carried):
+        for i, carried in self.body.carried.items():
             if not carried.small:
                 after = self.name_of(carried.source)
                 first = f"[ %p{carried.begin}, %entry ]"
@@ -151,7 +153,7 @@ class Routine:
             pointer = caller.pointer(body.index(k).place)
             caller.line(f"{counter} = load i64, ptr {pointer}")
         self.copies([(c, f"%p{c.begin}", f"%c{i}")
-                     for i, c in enumerate(body.carried) if c.small])  # fmt: skip
+                     for i, c in body.carried.items() if c.small])  # fmt: skip
         entry, caller.lines = caller.lines, []
         for made in self.made:
             if made.lists and not made.small:
@@ -165,14 +167,14 @@ class Routine:
             source = self.name_of(made)
             for number in made.lists[not made.small :]:
                 pairs.append((made, source, self.element(made, number)))
-        for i, carried in enumerate(body.carried):
+        for i, carried in body.carried.items():
             if carried.small:
                 pairs.append((carried, self.name_of(carried.source), f"%c{i}"))
         self.copies(pairs)
         step, caller.lines = caller.lines, []
         self.copies([
             (made, self.name_of(made), self.result(made.last))
-            for made in (*body.carried, *self.made) if made.last is not None
+            for made in (*body.carried.values(), *self.made) if made.last is not None
         ])  # fmt: skip
         pause = self.pause()
         lines = [
