@@ -223,7 +223,7 @@ class Division:
                 continue
             if not self.take(node):
                 stage = max([self.stage_outside(x) for x in node.parents()], default=BEFORE)
-                if node.memory or node.kept or node.may_raise:
+                if node.memory or affected(node) or node.kept or node.may_raise:
                     last = stage = max(stage, last)
                 self.outer[node] = stage
 
@@ -266,7 +266,7 @@ class Division:
             self.inside_loops.update(every_node(node.func.body))  # type: ignore[union-attr]
         part.nodes.append(node)
         value = part.values[node]
-        if type(value) is Ref and not value.steps:  # see NOTE [what has no steps]
+        if type(value) is Ref and not value.steps and not memories:  # see NOTE [what has no steps]
             self.outer[node] = max([self.stage_outside(x) for x in node.parents()], default=BEFORE)
         return True
 
