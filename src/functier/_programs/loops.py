@@ -156,6 +156,14 @@ def every_node(graph: Graph) -> Iterator[Node]:
         yield from each.nodes
 
 
+def count_calls(graph: Graph) -> int:
+    """Return how many calls a program makes, in all steps of its loops."""
+    return sum([
+        node.func.count * count_calls(node.func.body) if is_loop(node) else node.func is not None  # type: ignore[union-attr]
+        for node in graph.nodes
+    ])  # fmt: skip
+
+
 # ---- loops as single steps again ----
 
 

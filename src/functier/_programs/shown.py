@@ -10,12 +10,20 @@ import numpy as np
 from .._mutation.layouts import window_of
 from . import stores as _stores
 from .graph import Form, Graph, Node, nodes_in
-from .literals import array_text, dtype_text, helper_text, number_text, shape_text, weak_text
+from .literals import (
+    array_text,
+    dtype_text,
+    helper_text,
+    number_text,
+    path_of,
+    shape_text,
+    weak_text,
+)
 from .looping import counts_in
 from .loops import Count, Loop, Table, is_loop, times
 from .memories import Memories, index_of, index_of_steps
 from .signature import Slot, arguments_of, parameters_of, short_names, slots, write_tree
-from .source import Source, path_of
+from .source import Source
 from .statements import name_of_target, names_of_nodes, statement_of_loop, user_statements
 
 ndarray = np.ndarray

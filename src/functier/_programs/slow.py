@@ -4,6 +4,7 @@ import time
 import warnings
 from typing import Any
 
+from .loops import count_calls
 from .rolling import written_out
 
 PATIENCE = 5.0
@@ -20,10 +21,12 @@ def tell_if_slow(begin: float, label: str, what: str, graph: Any, stacklevel: in
     remedy = (
         f"these are no loop: {longest}; make them alike, with numbers of one type and arrays of "
         f"one shape"
-        if longest else "compile a part of the function that is called more often"
+        if longest
+        else "each step of a loop is recorded once, so a compiled function of one step, which a "
+        "Python loop calls, starts sooner"
     )
     warnings.warn(
-        f"{label}: {what} took {seconds:.0f} s, for {len(graph.nodes):,} steps; {remedy}",
+        f"{label}: {what} took {seconds:.0f} s, for {count_calls(graph):,} calls; {remedy}",
         RuntimeWarning,
         stacklevel=stacklevel,
     )

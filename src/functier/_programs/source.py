@@ -1,17 +1,14 @@
 """The source of a program: plain NumPy, one call a line."""
 
 import keyword
-import sys
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import name_of
-from .._core.numpy_private import SPECIAL, UMATH
 from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node, nodes_in
+from .literals import path_of
 from .liveness import Liveness, is_large
 from .looping import Counting, cut_early, is_result, lines_of_loop, result_of_loop, text_of_count
 from .loops import Count, Loop, Series, Table, every_guard, is_loop
@@ -481,28 +478,3 @@ def kind_is_odd(value: Any) -> bool:
     if type(value) is not complex:
         return False
     return not np.isfinite(value) or 0.0 in (value.real, value.imag)
-
-
-PRIVATE = {"": UMATH, "scipy.special": SPECIAL}
-"""Modules whose private functions are in another one."""
-
-
-@lru_cache(4096)
-def path_of(func: Callable) -> tuple[str, str] | None:
-    """Return the module that a function can be imported from, and its name there."""
-    owner = getattr(func, "__self__", None)
-    if isinstance(owner, np.ufunc):
-        path = path_of(owner)
-        return None if path is None else (path[0], f"{path[1]}.{func.__name__}")
-    module, _, name = name_of(func).rpartition(".")
-    module = "operator" if module == "_operator" else module
-    inner = getattr(func, "__wrapped__", None)  # of a custom operation, whose module has no file
-    homes = [getattr(x, "__module__", None) or "" for x in (func, inner)]
-    for place in (module, PRIVATE.get(module, ""), *homes):
-        if getattr(sys.modules.get(place), name, None) is func:
-            return place, name
-    home = getattr(func, "__module__", None) or ""
-    for name, value in vars(sys.modules[home]).items() if home in sys.modules else ():
-        if value is func:
-            return home, name
-    return None
