@@ -16,10 +16,12 @@ import numpy as np
 from .._core.numpy_facts import BIG, has_form_of
 from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
+from .._core.table import PIECES
 from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .._cpython.frames import current_frame, is_inside
 from .cotangents import add, fit, pull
+from .pieces import Pieces, take_piece
 from .second_look import is_large, look_again, may_be_large, note_large
 from .tape import Node
 
@@ -63,6 +65,8 @@ def backward(
     found, finite = [], True
     for leaf in inputs:
         c = grads.get(leaf[0])
+        if type(c) is Pieces:
+            grads[leaf[0]] = c = c.sum()
         found.append(c)
         if c is not None and finite and roots:
             finite = isfinite(c) if type(c) is float64 else is_trusted(c)
@@ -87,16 +91,25 @@ def _along_chain(
         here, parent, rule, saved, fix, rest = node
         g = grads.pop(here)
         kind = type(g)
-        if kind is ndarray:
-            big = wide = g.size > BIG
+        if kind is float64:
+            big = wide = False
         else:
-            big, wide = False, kind is not float64 and may_be_large(g)
+            if kind is Pieces:
+                g = g.sum()
+                kind = type(g)
+                ours.add(here)
+            if kind is ndarray:
+                big = wide = g.size > BIG
+            else:
+                big, wide = False, may_be_large(g)
         mine, alone = big and here in ours, rest is None
         node = None
         while True:
             fresh = False
             if not fix:
-                if big:
+                if fix is None and rule in PIECES:
+                    c = take_piece(grads, parent[0], rule, g, saved, moves, here, roots)
+                elif big:
                     c, fresh = _pull_large(rule, g, saved, mine and rest is None, mine and alone)
                     mine = mine and c is not g
                 elif not saved:
