@@ -91,31 +91,31 @@ def _along_chain(
         here, parent, rule, saved, fix, rest = node
         g = grads.pop(here)
         kind = type(g)
-        if kind is float64:
+        if kind is ndarray:
+            big = wide = g.size > BIG
+        elif kind is float64:
             big = wide = False
         else:
             if kind is Pieces:
                 g = g.sum()
                 kind = type(g)
                 ours.add(here)
-            if kind is ndarray:
-                big = wide = g.size > BIG
-            else:
-                big, wide = False, may_be_large(g)
+            wide = g.size > BIG if kind is ndarray else may_be_large(g)
+            big = wide and kind is ndarray
         mine, alone = big and here in ours, rest is None
         node = None
         while True:
             fresh = False
             if not fix:
-                if fix is None and rule in PIECES:
-                    c = take_piece(grads, parent[0], rule, g, saved, moves, here, roots)
-                elif big:
+                if big and rule not in PIECES:
                     c, fresh = _pull_large(rule, g, saved, mine and rest is None, mine and alone)
                     mine = mine and c is not g
                 elif not saved:
                     c = rule(g)
                 elif len(saved) == 1:
                     c = rule(g, saved[0])
+                elif rule in PIECES:
+                    c = take_piece(grads, parent[0], rule, g, saved, moves, here, roots)
                 else:
                     c = rule(g, *saved)
             elif fix[2]:

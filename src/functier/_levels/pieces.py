@@ -13,41 +13,28 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, dtype_of, shape_of
+from .._core.numpy_facts import BIG, SCALARS, dtype_of, shape_of
 from .._core.table import PIECES
 from .._core.types import Function, Index, Shape, Value
 from .cotangents import add
 from .moves import Moves, depth_of, either_later, now, probe, question
 from .second_look import WITHOUT_ARRAY
 
-float64 = np.float64
+new = object.__new__
 
 
 class Pieces:
     """The cotangent of an array of `shape`: a sum of pieces at some places.
 
-    `waiting` counts their elements, and `looks` tells where those of a large array move.
+    There is `room` for so many more elements before it becomes an array, and `looks` tells where
+    the pieces of a large one move.
     """
 
-    __slots__ = ("looks", "places", "rule", "shape", "size", "values", "waiting")
+    __slots__ = ("looks", "places", "room", "rule", "shape", "values")
 
-    def __init__(self, rule: Function, shape: Shape, whole: Value | None):
-        self.rule, self.shape, self.size = rule, shape, prod(shape)
-        self.places: list[Index] = [] if whole is None else [...]
-        self.values: list[Value] = [] if whole is None else [whole]
-        self.waiting = 0
-        self.looks: list[tuple] | None = [] if self.size > BIG else None
-
-    def take(self, g: Value, index: Index, moves: Any) -> None:
-        """Take one more piece."""
-        self.places.append(index)
-        self.values.append(g)
-        self.waiting += 1 if type(g) is float64 else prod(shape_of(g))
-        if self.looks is not None:
-            moves = moves if depth_of(moves) < 2 else None  # each keeps what its rule has saved
-            self.looks.append((shape_of(g), dtype_of(g), index, moves))
-        if self.waiting > self.size:
-            self.places, self.values, self.waiting = [...], [self.sum()], 0
+    places: list[Index]
+    values: list[Value]
+    looks: list[tuple] | None
 
     def sum(self) -> Value:
         """Return the array, which nobody else has."""
@@ -58,6 +45,11 @@ class Pieces:
 
     def __add__(self, other: Value) -> Value:
         return add(self.sum(), other)
+
+    def look(self, g: Value, index: Index, moves: Any) -> None:
+        """Note where a piece of a large array moves."""
+        moves = moves if depth_of(moves) < 2 else None  # each keeps what its rule has saved
+        self.looks.append((shape_of(g), dtype_of(g), index, moves))  # type: ignore[union-attr]
 
     def find_moves(self) -> Moves:
         """Return where the array moves."""
@@ -77,19 +69,31 @@ def take_piece(
 ) -> Pieces | None:  # fmt: skip
     """Take `g` as a piece of the cotangent `key`; return that where it is the first part of it."""
     found = grads.get(key)
-    first = None
-    if type(found) is not Pieces:
-        shape, index = saved
-        first = pieces = Pieces(rule, shape, found)
-        if pieces.looks is not None:
-            roots.clear()  # see `note_large`
-            moves: Any = question(Pieces.find_moves, (pieces,), 2)
-            if found is not None:
-                moves = either_later(noted.pop(key, None), moves)
-            if moves is not None:
-                noted[key] = moves
+    shape, index = saved
+    if type(found) is Pieces:
+        found.places.append(index)
+        found.values.append(g)
+        found.room -= 1 if type(g) in SCALARS else prod(shape_of(g))
+        if found.room < 0:
+            found.places, found.values, found.room = [...], [found.sum()], prod(shape)
+        if found.looks is not None:
+            found.look(g, index, noted.get(here))
+        return None
+    made = new(Pieces)
+    made.rule, made.shape, made.looks = rule, shape, None
+    made.room = size = prod(shape)
+    if found is None:
+        made.places, made.values = [index], [g]
+    else:
+        made.places, made.values = [..., index], [found, g]
+        grads[key] = made
+    if size > BIG:
+        roots.clear()  # see `note_large`
+        made.looks = []
+        made.look(g, index, noted.get(here))
+        moves: Any = question(Pieces.find_moves, (made,), 2)
         if found is not None:
-            grads[key], first = pieces, None
-        found = pieces
-    found.take(g, saved[1], noted.get(here) if noted else None)
-    return first
+            moves = either_later(noted.pop(key, None), moves)
+        if moves is not None:
+            noted[key] = moves
+    return made if found is None else None

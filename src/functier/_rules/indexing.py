@@ -33,7 +33,7 @@ from .constructors import (
     primitive,
     reduction_vmap,
 )
-from .scatter import arrays_in, may_repeat, scatter, scatter_all
+from .scatter import scatter, scatter_all
 
 HOLE = object()
 FULL = slice(None)
@@ -110,9 +110,13 @@ declare_memory("fresh", (add_at, place, add_pieces))
 
 def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False) -> Value:
     """Return the transpose of reading at `index` from an array of `shape`; see `scatter`."""
-    parts, arrays = index if type(index) is tuple else (index,), arrays_in(index)
-    if all([type(p) in INDEX_PARTS for p in parts]) and (type(g) is np.ndarray or not arrays):
-        return scatter(g, shape, index, arrays, distinct) if arrays else place(g, shape, parts)
+    parts = index if type(index) is tuple else (index,)
+    arrays = [p for p in parts if type(p) is np.ndarray]
+    if all([type(p) in INDEX_PARTS for p in parts]):
+        if type(g) is np.ndarray or (type(g) is np.float64 and not arrays):
+            return scatter(g, shape, index, arrays, distinct)
+        if not arrays:
+            return place(g, shape, parts)
     skeleton, indices = split_index(index)
     options = {"distinct": True} if distinct else {}
     return add_at(g, shape, skeleton, *indices, **options)

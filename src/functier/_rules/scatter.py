@@ -16,48 +16,42 @@ def scatter(
     `distinct`: no position occurs twice, as in a permutation.
     """
     out = np.zeros(shape, dtype_of(values))
-    if distinct or not may_repeat(indices):
+    if distinct or not _may_repeat(indices):
         out[index] = values
-    else:
-        _add_repeated(out, index, values)
+    elif values.size < 1024 or out.ndim == 1:
+        np.add.at(out, index, values)
+    else:  # one flat index array is an order of magnitude faster than several, or slices
+        _add_flat(out, index, values)
     return out
 
 
-def may_repeat(indices: Value) -> bool:
+def _may_repeat(arrays: Value) -> bool:
     """Tell if a position may occur twice at an index with these arrays."""
-    return any([i.dtype != bool and i.size > 1 for i in indices])
+    return any([i.dtype != bool and i.size > 1 for i in arrays])
 
 
-def _add_repeated(out: Value, index: Index, values: Value) -> None:
-    """Add at an index with arrays; a position that occurs twice gets both."""
-    if values.size < 1024 or out.ndim == 1:
-        np.add.at(out, index, values)
-    else:  # one flat index array is an order of magnitude faster than several, or slices
-        positions = _positions(out.shape, index, values.size)
-        values = np.broadcast_to(values, positions.shape)
-        np.add.at(out.reshape(-1), positions.ravel(), values.ravel())
+def _add_flat(out: Value, index: Index, values: Value) -> None:
+    """Add at an index with arrays, in the order of rows; `out` lies in rows, too."""
+    positions = _positions(out.shape, index, values.size)
+    values = np.broadcast_to(values, positions.shape)
+    np.add.at(out.reshape(-1), positions.ravel(), values.ravel())
 
 
 def scatter_all(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
     """Add each piece at its index to zeros, in their order, on plain arrays."""
     dtype = np.result_type(*{dtype_of(piece) for piece in pieces})
     if places[0] is ...:
-        out = np.add(pieces[0], 0.0, dtype=dtype)  # not -0.0, as if it were added to zeros
+        out = np.add(pieces[0], 0.0, dtype=dtype, order="C")  # as zeros, it turns -0.0 into 0.0
         places, pieces = places[1:], pieces[1:]
     else:
         out = np.zeros(shape, dtype)
     for index, piece in zip(places, pieces):
-        arrays = arrays_in(index)
-        if arrays and may_repeat(arrays):
-            _add_repeated(out, index, piece)
+        parts = index if type(index) is tuple else (index,)
+        if np.ndarray in map(type, parts) and _may_repeat([p for p in parts if hasattr(p, "size")]):
+            _add_flat(out, index, piece)
         else:
             out[index] += piece
     return out
-
-
-def arrays_in(index: Index) -> list:
-    """Return the plain arrays in an index."""
-    return [i for i in (index if type(index) is tuple else (index,)) if type(i) is np.ndarray]
 
 
 def _positions(shape: Shape, index: Index, count: Value) -> Value:
