@@ -22,6 +22,9 @@ from .second_look import WITHOUT_ARRAY
 
 new = object.__new__
 
+SMALL = 8
+"""An array of up to so many elements costs no more than a piece."""
+
 
 class Pieces:
     """The cotangent of an array of `shape`: a sum of pieces at some places.
@@ -66,8 +69,12 @@ WITHOUT_ARRAY.add(Pieces)
 def take_piece(
     grads: dict[int, Any], key: int, rule: Function, g: Value, saved: tuple,
     noted: dict[int, Any], here: int, roots: list,
-) -> Pieces | None:  # fmt: skip
-    """Take `g` as a piece of the cotangent `key`; return that where it is the first part of it."""
+) -> Value | None:  # fmt: skip
+    """Take `g` as a piece of the cotangent `key`; return what is to be added to that, if anything.
+
+    This is the cotangent itself where `g` is the first part of it, and the array of the piece where
+    that is small.
+    """
     found = grads.get(key)
     shape, index = saved
     if type(found) is Pieces:
@@ -79,9 +86,11 @@ def take_piece(
         if found.looks is not None:
             found.look(g, index, noted.get(here))
         return None
+    size = prod(shape)
+    if size <= SMALL:
+        return rule(g, shape, index)
     made = new(Pieces)
-    made.rule, made.shape, made.looks = rule, shape, None
-    made.room = size = prod(shape)
+    made.rule, made.shape, made.room, made.looks = rule, shape, size, None
     if found is None:
         made.places, made.values = [index], [g]
     else:

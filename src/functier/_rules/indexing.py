@@ -301,13 +301,14 @@ def _add_pieces_vmap(
 ) -> Value:
     batch, found, moved = batch_shape(k, *pieces), [], []
     for index, piece in zip(places, pieces):
-        skeleton, indices = split_index(index)
-        if indices:
+        parts = index if type(index) is tuple else (index,)
+        if np.ndarray in map(type, parts):
             piece = np.broadcast_to(piece, batch + np.shape(piece)[k:])
+            skeleton, indices = split_index(index)
             rank, start = _advanced_axes(0, len(shape), indices, skeleton)
             if start is None:
                 piece = _move_axes(piece, rank, k, 0)
-        found.append((FULL,) * k + fill_holes(skeleton, indices))
+        found.append((FULL,) * k + parts)
         moved.append(piece)
     return add_pieces(batch + shape, tuple(found), *moved)
 

@@ -41,7 +41,8 @@ def scatter_all(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
     """Add each piece at its index to zeros, in their order, on plain arrays."""
     dtype = np.result_type(*{dtype_of(piece) for piece in pieces})
     if places[0] is ...:
-        out = np.add(pieces[0], 0.0, dtype=dtype, order="C")  # as zeros, it turns -0.0 into 0.0
+        out = np.empty(shape, dtype)
+        np.add(pieces[0], 0.0, out)  # as zeros, it turns -0.0 into 0.0
         places, pieces = places[1:], pieces[1:]
     else:
         out = np.zeros(shape, dtype)
@@ -51,7 +52,7 @@ def scatter_all(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
             _add_flat(out, index, piece)
         else:
             out[index] += piece
-    return out
+    return out if shape else out[()]
 
 
 def _positions(shape: Shape, index: Index, count: Value) -> Value:
