@@ -9,6 +9,7 @@ NOTE [where NumPy puts advanced axes]
     they index if they stand together, and come first if anything separates them.
 """
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -33,7 +34,7 @@ from .constructors import (
     primitive,
     reduction_vmap,
 )
-from .scatter import scatter, scatter_all
+from .scatter import arrays_in, scatter, scatter_all
 
 HOLE = object()
 FULL = slice(None)
@@ -302,7 +303,7 @@ def _add_pieces_vmap(
     batch, found, moved = batch_shape(k, *pieces), [], []
     for index, piece in zip(places, pieces):
         parts = index if type(index) is tuple else (index,)
-        if np.ndarray in map(type, parts):
+        if arrays_in(index):
             piece = np.broadcast_to(piece, batch + np.shape(piece)[k:])
             skeleton, indices = split_index(index)
             rank, start = _advanced_axes(0, len(shape), indices, skeleton)
@@ -318,8 +319,15 @@ def _bind_pieces(shape: Shape, places: Sequence[Index], *pieces: Value) -> dict[
 
 
 def _add_recorded(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
-    """Add a few pieces as arrays, whose elements machine code adds in one loop; many in a memory."""
-    return IN_MEMORY[0](shape, places, *pieces)
+    """Add a few pieces as arrays, which machine code does in one loop, and many in a memory."""
+    size = math.prod(shape)
+    elements = sum([math.prod(np.shape(piece)) for piece in pieces])
+    if len(pieces) * size > 4 * (size + elements) or any(map(arrays_in, places)):
+        return IN_MEMORY[0](shape, places, *pieces)
+    total: Value = 0.0  # not -0.0, as in `scatter_all`
+    for index, piece in zip(places, pieces):
+        total = total + (piece if index is ... else transpose_read(piece, shape, index))
+    return total
 
 
 linear(

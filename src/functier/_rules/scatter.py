@@ -25,6 +25,11 @@ def scatter(
     return out
 
 
+def arrays_in(index: Index) -> list:
+    """Return the plain arrays in an index."""
+    return [i for i in (index if type(index) is tuple else (index,)) if type(i) is np.ndarray]
+
+
 def _may_repeat(arrays: Value) -> bool:
     """Tell if a position may occur twice at an index with these arrays."""
     return any([i.dtype != bool and i.size > 1 for i in arrays])
@@ -32,7 +37,8 @@ def _may_repeat(arrays: Value) -> bool:
 
 def _add_flat(out: Value, index: Index, values: Value) -> None:
     """Add at an index with arrays, in the order of rows; `out` lies in rows, too."""
-    positions = _positions(out.shape, index, values.size)
+    whole = out.ndim == 1 and type(index) is np.ndarray
+    positions: Value = index if whole else _positions(out.shape, index, values.size)
     values = np.broadcast_to(values, positions.shape)
     np.add.at(out.reshape(-1), positions.ravel(), values.ravel())
 
@@ -47,8 +53,7 @@ def scatter_all(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
     else:
         out = np.zeros(shape, dtype)
     for index, piece in zip(places, pieces):
-        parts = index if type(index) is tuple else (index,)
-        if np.ndarray in map(type, parts) and _may_repeat([p for p in parts if hasattr(p, "size")]):
+        if type(index) is not int and _may_repeat(arrays_in(index)):
             _add_flat(out, index, piece)
         else:
             out[index] += piece
