@@ -5,8 +5,8 @@ NOTE [a rule's parameters name what it saves]
     other parameters are *names*: an operand of the operation (`x`), a parameter of the
     NumPy call (`axis`), the result (`ans`), the shape or dtype of an operand
     (`x_shape`, `x_dtype`), the position in a sequence of operands and the shapes of
-    all of them (`index`, `shapes`), or the sequence itself (the name of its parameter).
-    A tape keeps the named values, and nothing else. A default value stands for a parameter
+    all of them (`index`, `shapes`), the sequence itself (the name of its parameter), or the
+    item of another sequence at that position (`places_item`). A tape keeps the named values, and nothing else. A default value stands for a parameter
     that the caller left out.
 """
 
@@ -95,6 +95,8 @@ class Rule:
                 saved.append(ans)
             elif source == "index":
                 saved.append(position - call.names.index(call.names[position]))
+            elif source == "item":
+                saved.append(call.given[name][position - call.names.index(call.names[position])])
             elif source == "shapes":
                 if call.shapes is None:  # one tuple for all operands, as there may be many
                     same = zip(call.names, values)
@@ -125,6 +127,8 @@ class Rule:
             return "operand", name, default
         if operand in op.arrays and form in FORMS and name not in op.params:
             return form, operand, default
+        if form == "item" and operand in op.params:
+            return form, operand, None
         if name not in op.params and name not in self.defaults and op.bind_args is None:
             raise TypeError(f"a rule of {op.name} needs {name!r}, which its call does not have")
         return "static", name, default

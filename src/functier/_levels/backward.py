@@ -17,10 +17,12 @@ from .._core.ambient import AMBIENT
 from .._core.numpy_facts import BIG, has_form_of
 from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
+from .._core.table import PIECES
 from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .._cpython.frames import current_frame, is_inside
 from .cotangents import add, fit, pull
+from .pieces import Pieces, take_piece
 from .second_look import is_large, look_again, may_be_large, note_large
 from .tape import Node
 
@@ -69,6 +71,8 @@ def backward(
         found, finite = [], True
         for leaf in inputs:
             c = grads.get(leaf[0])
+            if type(c) is Pieces:
+                grads[leaf[0]] = c = c.sum()
             found.append(c)
             if c is not None and finite and roots:
                 finite = isfinite(c) if type(c) is float64 else is_trusted(c)
@@ -98,20 +102,29 @@ def _along_chain(
         kind = type(g)
         if kind is ndarray:
             big = wide = g.size > BIG
+        elif kind is float64:
+            big = wide = False
         else:
-            big, wide = False, kind is not float64 and may_be_large(g)
+            if kind is Pieces:
+                g = g.sum()
+                kind = type(g)
+                ours.add(here)
+            wide = g.size > BIG if kind is ndarray else may_be_large(g)
+            big = wide and kind is ndarray
         mine, alone = big and here in ours, rest is None
         node = None
         while True:
             fresh = False
             if not fix:
-                if big:
+                if big and rule not in PIECES:
                     c, fresh = _pull_large(rule, g, saved, mine and rest is None, mine and alone)
                     mine = mine and c is not g
                 elif not saved:
                     c = rule(g)
                 elif len(saved) == 1:
                     c = rule(g, saved[0])
+                elif rule in PIECES:
+                    c = take_piece(grads, parent[0], rule, g, saved, moves, here, roots)
                 else:
                     c = rule(g, *saved)
             elif fix[2]:

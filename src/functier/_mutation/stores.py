@@ -12,14 +12,17 @@ NOTE [a store grows inwards]
     before had been a constant of that level.
 """
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
+from .._core.table import IN_MEMORY
 from .._core.tensor import Tensor
-from .._core.types import Shape, Value
-from .layouts import Layout, contiguous, window_of
+from .._core.types import Index, Shape, Value
+from .layouts import Layout, contiguous, parts_of, window_of
 
 ndarray = np.ndarray
 WINDOWS = 64
@@ -139,3 +142,21 @@ def store_of(value: Value, shape: Shape | None = None) -> Any:
     store = deepen(PlainStore(np.empty(size, dtype_of(value))), value)
     store.put(contiguous(shape), None, value)
     return store
+
+
+def _add_in_memory(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
+    """Add each piece at its index to zeros, by one write each."""
+    layout = contiguous(shape)
+    flat = np.zeros(math.prod(shape), np.result_type(*{dtype_of(piece) for piece in pieces}))
+    store = deepen(PlainStore(flat), *pieces)
+    for index, piece in zip(places, pieces):
+        parts = parts_of(index)
+        if parts is None:
+            found = np.arange(flat.size).reshape(shape)[index]
+            store.add_at(found.ravel(), np.reshape(np.broadcast_to(piece, found.shape), -1))
+        else:
+            store.add(layout, parts, piece)
+    return store.get(layout, None)
+
+
+IN_MEMORY.append(_add_in_memory)

@@ -281,9 +281,12 @@ def _put(source: Any, node: Any) -> Any:
 @spelling(_stores.add)
 def _add(source: Any, node: Any) -> Any:
     memory, layout, parts, value = node.args
+    window = _window(source, memory, layout)
+    if parts and {*map(type, parts)} == {int} and len(parts) == len(layout[1]):
+        return [f"{window}[{source.index(parts)}] += {source.expr(value)}"]
     index = source.index(... if parts is None else _stores.whole(parts))
     return [
-        f"window = {_window(source, memory, layout)}[{index}]",
+        f"window = {window}[{index}]",
         f"np.add(window, {source.expr(value)}, window, casting='same_kind')",
     ]
 

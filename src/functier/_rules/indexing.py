@@ -9,6 +9,7 @@ NOTE [where NumPy puts advanced axes]
     they index if they stand together, and come first if anything separates them.
 """
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from .._core.errors import DataDependentError
 from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, lies_in_row
 from .._core.op import Call
 from .._core.sharing import declare_memory
-from .._core.table import PARTIALS
+from .._core.table import IN_MEMORY, PARTIALS, PIECES
 from .._core.types import Function, Index, Shape, Value
 from .._core.zeros import declare_zeros
 from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
@@ -33,7 +34,7 @@ from .constructors import (
     primitive,
     reduction_vmap,
 )
-from .scatter import scatter
+from .scatter import arrays_in, scatter, scatter_all
 
 HOLE = object()
 FULL = slice(None)
@@ -99,21 +100,31 @@ def place(values: Value, shape: Shape, index: tuple) -> Value:
     return scatter(values, shape, index, ())
 
 
-declare_memory("fresh", (add_at, place))
+@primitive
+def add_pieces(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
+    """Add each piece at its index to zeros of `shape`, in their order; no index has a tensor."""
+    return scatter_all(shape, places, *pieces)
+
+
+declare_memory("fresh", (add_at, place, add_pieces))
 
 
 def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False) -> Value:
     """Return the transpose of reading at `index` from an array of `shape`; see `scatter`."""
     parts = index if type(index) is tuple else (index,)
     arrays = [p for p in parts if type(p) is np.ndarray]
-    if all([type(p) in INDEX_PARTS for p in parts]) and (type(g) is np.ndarray or not arrays):
-        return scatter(g, shape, index, arrays, distinct) if arrays else place(g, shape, parts)
+    if all([type(p) in INDEX_PARTS for p in parts]):
+        if type(g) is np.ndarray or (type(g) is np.float64 and not arrays):
+            return scatter(g, shape, index, arrays, distinct)
+        if not arrays:
+            return place(g, shape, parts)
     skeleton, indices = split_index(index)
     options = {"distinct": True} if distinct else {}
     return add_at(g, shape, skeleton, *indices, **options)
 
 
 PARTIALS[operator.getitem] = (transpose_read, None, False)
+PIECES[transpose_read] = add_pieces
 declare_zeros("selection", [transpose_read])
 
 
@@ -283,6 +294,53 @@ linear(
     vmap=lambda k, v, shape, index: place(v, v.shape[:k] + shape, (FULL,) * k + index),
     vjp={"values": lambda g, index: g[index]},
 )
+
+
+
+def _add_pieces_vmap(
+    k: int, shape: Shape, places: Sequence[Index], pieces: Sequence[Value]
+) -> Value:
+    batch, found, moved = batch_shape(k, *pieces), [], []
+    for index, piece in zip(places, pieces):
+        parts = index if type(index) is tuple else (index,)
+        if arrays_in(index):
+            piece = np.broadcast_to(piece, batch + np.shape(piece)[k:])
+            skeleton, indices = split_index(index)
+            rank, start = _advanced_axes(0, len(shape), indices, skeleton)
+            if start is None:
+                piece = _move_axes(piece, rank, k, 0)
+        found.append((FULL,) * k + parts)
+        moved.append(piece)
+    return add_pieces(batch + shape, tuple(found), *moved)
+
+
+def _bind_pieces(shape: Shape, places: Sequence[Index], *pieces: Value) -> dict[str, Any]:
+    return {"shape": shape, "places": places, "pieces": pieces}
+
+
+def _add_recorded(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
+    """Add a few pieces as arrays, which machine code does in one loop, and many in a memory."""
+    size = math.prod(shape)
+    elements = sum([math.prod(np.shape(piece)) for piece in pieces])
+    if len(pieces) * size > 4 * (size + elements) or any(map(arrays_in, places)):
+        return IN_MEMORY[0](shape, places, *pieces)
+    total: Value = 0.0  # not -0.0, as in `scatter_all`
+    for index, piece in zip(places, pieces):
+        total = total + (piece if index is ... else transpose_read(piece, shape, index))
+    return total
+
+
+linear(
+    add_pieces,
+    "shape places pieces",
+    "pieces",
+    variadic="pieces",
+    bind=_bind_pieces,
+    kernel=lambda shape, places, pieces: add_pieces(shape, places, *pieces),
+    vmap=_add_pieces_vmap,
+    vjp={"pieces": lambda g, places_item: g[places_item]},
+)
+add_pieces.body = _add_recorded  # type: ignore[attr-defined]
 
 # ---- reading along an axis ----
 
