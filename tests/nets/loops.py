@@ -31,6 +31,7 @@ import functier.numpy as fnp
 from functier._cpython.code import file_of_code, line_of
 from functier._programs import passes
 from functier._programs.bodies import rolled
+from functier._programs.entries import Mismatch
 from functier._programs.graph import Graph, Node
 from functier._programs.loops import every_node, is_loop
 
@@ -49,6 +50,9 @@ REASONS: dict[str, str] = {
 
 SHARE = 0.95
 """This part of the loops whose steps are alike has to be found."""
+
+BUGS = NameError, UnboundLocalError, TypeError, AttributeError, KeyError, SystemError
+"""Errors that no call of a program raises, but the program itself."""
 
 Way = tuple[str, Callable]
 
@@ -335,6 +339,14 @@ class Loops:
                     self.rounded.append(f"{head}call {i}: {problem}")
                     continue
                 return f"compiled, call {i}: {problem}"
+        for args in inputs:
+            for variant in f._variants:
+                try:
+                    variant.entry(*[x.copy() for x in args])
+                except BUGS as error:  # which hide: the function would be traced again
+                    return f"its program fails: {short(error)}"
+                except (Mismatch, Exception):
+                    pass
         return None
 
     def summary(self) -> str:

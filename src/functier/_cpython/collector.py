@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import getweakrefcount, getweakrefs
 
@@ -63,6 +64,18 @@ def containers_among(values: Iterable[Any]) -> Iterable[Any]:
 def all_containers() -> Collection[Any] | None:
     """Return all objects that may refer to others, or None where some are hidden."""
     return None if gc.get_freeze_count() or not facts.objects.holds else gc.get_objects()
+
+
+@contextmanager
+def resting() -> Iterator[None]:
+    """Let the collector rest while many objects are made: it would look at them again and again."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 def known_containers() -> Collection[Any]:

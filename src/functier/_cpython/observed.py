@@ -18,7 +18,7 @@ import dis
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 from . import facts
 from .assembly import Instruction, Listing, opcodes, put_together, take_apart, unreadable
@@ -43,8 +43,8 @@ class Events:
         These functions, by their types, whose instances are hashed by their identity.
     """
 
-    inert: Collection[type]
-    known: Mapping[type, Collection[Any]]
+    inert: ClassVar[Collection[type]]
+    known: ClassVar[Mapping[type, Collection]]
 
     def attribute(self, owner: Any, name: str) -> None:
         """``owner.name``, ``from owner import name``, and the owner of a method."""

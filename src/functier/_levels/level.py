@@ -30,7 +30,7 @@ from .._core.observers import LEVELS
 from .._core.op import Call, Op
 from .._core.root import classes_in, dispatch_lists
 from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
-from .._core.table import OPS, PACKAGE, PENDING, find, load, no_rule
+from .._core.table import OPS, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
 from .._cpython.code import file_and_line
@@ -85,7 +85,7 @@ class Level:
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
-    quiet: Any = None  # that of the trace around, whose watch is off while operations run
+    quiet: Any = None  # of a kind: whether it calls no code of users; then that of the trace around
     generator: tuple[int, int] | None = None
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
@@ -112,8 +112,7 @@ class Level:
         self.key = key
         if kind.methods is None:
             kind.methods = {**methods_of(kind.fast_calls()), **kind.own_methods}
-        if self.quiet is None and kind.__module__.partition(".")[0] == PACKAGE:
-            self.quiet = enclosing.level.quiet
+        self.quiet = enclosing.level.quiet if kind.quiet else self.quiet
         methods = kind.methods if self.quiet is None else self.quiet.methods(kind.methods)
         names = {"__slots__": (), "level": self, "__module__": "numpy", **methods}
         self.cls: Any = LevelType(label, (enclosing,), names)

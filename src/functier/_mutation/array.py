@@ -97,7 +97,7 @@ def close(x: Any) -> Any:
 
 
 def array_holding(value: Value) -> Array:
-    """Return an array made here, of the value of a level around, as whose elements its own lie."""
+    """Return an array made here, of a value of a level around: it lies in memory as that."""
     made = array_of(np.zeros_like(value.level.window(value), value.dtype))
     view_of(made).write(..., value)
     return made

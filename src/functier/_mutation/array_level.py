@@ -179,9 +179,11 @@ class ArrayLevel(RootLevel):
     def setitem(self, x: Any, index: Index, value: Value) -> None:
         if CALLS and CALLS[0](Tensor.__setitem__, (x, index, value), {}) is not NOBODY:
             return
-        given = x, view_of(x), index, value
         quiet = AMBIENT.get().level.quiet
-        write_item(*given) if quiet is None else quiet.operate(write_item, *given)
+        self.write(x, index, value) if quiet is None else quiet.operate(self.write, x, index, value)
+
+    def write(self, x: Any, index: Index, value: Value) -> None:
+        write_item(x, view_of(x), index, value)
 
     def add_at(self, x: Any, index: Index, value: Value) -> None:
         write_item(x, view_of(x), index, value, add=True)

@@ -71,16 +71,15 @@ def inherit(place: Any, memory: Any) -> None:
 
 def _with_partners(place: Any) -> list[Any]:
     """Return the ambient level and those around it that have a list for `place`."""
-    return [
-        level for level in _ambient_levels()
-        if level.notes is not None and id(place) in level.notes.partners
-    ]  # fmt: skip
-
-
-def _ambient_levels() -> list[Any]:
-    """Return the ambient level and those around it, from the innermost on."""
+    found: list[Any] = []
     classes: Any = AMBIENT.get().__mro__
-    return [cls.level for cls in classes[: classes.index(Tensor)]]
+    for cls in classes:
+        if cls is Tensor:
+            break
+        notes = cls.level.notes
+        if notes is not None and id(place) in notes.partners:
+            found.append(cls.level)
+    return found
 
 
 def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
@@ -194,8 +193,9 @@ def tie(func: Function | str, a: Any, y: Any) -> None:
     b, line = y.level.place(y) if isinstance(y, Tensor) else y, asking_line()
     name = func if isinstance(func, str) else name_of(func)
     if a is not b:
-        levels = _ambient_levels()  # the outermost has tensors that outlive the others
-        level = levels[-1 if isinstance(y, Tensor) else 0]
+        classes: Any = AMBIENT.get().__mro__
+        outermost = classes.index(Tensor) - 1  # whose tensors may outlive the levels inside
+        level = classes[outermost if isinstance(y, Tensor) else 0].level
         partners_of(a, level).append((ref(b), name, line))
         partners_of(b, level).append((ref(a), name, line))
 

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from itertools import zip_longest
@@ -15,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.errors import MutationError
 from .._core.keywords import checks_keywords
 from .._core.numpy_private import SETTINGS
 from .._core.observers import EVENTS
@@ -23,9 +23,8 @@ from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
-from .._mutation.array import was_written
 from .arguments import opened
-from .bound import Bound, has_method, is_tree, reference_to
+from .bound import Bound, calling, has_method, has_state, is_tree, reference_to
 from .entries import Mismatch, entry_of
 from .guards import Guards, is_strict
 from .integers import WholeNumbers, asks_for_type
@@ -33,6 +32,7 @@ from .misses import LIMIT, Misses
 from .objects import reached_from
 from .outside import Unwatched
 from .program import Program
+from .slow import tell_if_slow
 from .trace import record
 
 LEVELS = EVENTS["level"]
@@ -118,11 +118,13 @@ class Compiled:
         self._forget()
         # No lock is held here: the function may wait for a thread that calls this one.
         numbers = self._numbers.inputs(leaves, structure)
+        begin = time.perf_counter()
         try:
             found = self._record(func, args, kwargs, frame, numbers)
         except Unwatched as error:
             self._rest(str(error))
             return func(*args, **kwargs)
+        tell_if_slow(begin, label, "recording", found.program._graph, 4)
         self._numbers.note(numbers, structure, found.program)
         reads = found.watch.reads
         facts = [*reads.found.values()]
@@ -143,7 +145,7 @@ class Compiled:
         cold = machine and not self.warm
         entry = entry_of(found.program, args, kwargs, guards, found.program._checks, cold)
         if cold:
-            entry = self._cold(found.program, entry, guards, notes)
+            entry = self._cold(found.program, entry, guards, notes, label)
         with LOCK:
             strides = [getattr(x, "strides", None) for x in leaves]
             others = [
@@ -175,13 +177,16 @@ class Compiled:
             self._misses.add(LIMIT)
             self._odd = True
 
-    def _cold(self, program: Program, numpys: Callable, guards: Guards, notes: list) -> Callable:
+    def _cold(
+        self, program: Program, numpys: Callable, guards: Guards, notes: list, label: str
+    ) -> Callable:
         """Return an entry that makes machine code at the first call that the program is for."""
         graph: Any = program._graph
 
         def entry(*args: Any, **kwargs: Any) -> Any:
-            result = numpys(*args, **kwargs)
+            result, begin = numpys(*args, **kwargs), time.perf_counter()
             notes[:] = machine_of(program, graph, self.fastmath, self.threads)
+            tell_if_slow(begin, label, "machine code", graph, 4)
             warm = entry_of(program, args, kwargs, guards, program._checks)
             with LOCK:
                 self._variants = tuple([
@@ -304,32 +309,6 @@ class Compiled:
     def _is_method_of(self, x: Any) -> bool:
         """Tell if an object, the first argument, has this function as a method."""
         return not self._state and has_method(x, self.__wrapped__, self)
-
-
-def has_state(func: Callable) -> bool:
-    """Tell if a function is a pytree, such as a module: its arrays are arguments."""
-    leaves = flatten(func, "compile", "the function")[0]
-    return len(leaves) != 1 or leaves[0] is not func
-
-
-def calling(func: Callable) -> Callable:
-    """Return a function that takes `func`, and its arguments: it does not hold `func`."""
-    name = name_of_function(func)
-
-    def call(module: Callable, *args: Any, **kwargs: Any) -> Any:
-        result = module(*args, **kwargs)
-        for x in flatten(module, "compile", "the module")[0]:
-            if isinstance(x, Tensor) and was_written(x):
-                raise x.level.refusal(
-                    MutationError,
-                    f"{name} writes to an array of the module, which later "
-                    f"calls of the program would not do; return the new value, and set it after "
-                    f"the call",
-                )
-        return result
-
-    call.__name__ = call.__qualname__ = name
-    return call
 
 
 def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:

@@ -174,6 +174,11 @@ class Graph:
         return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *effects]
 
 
+SCALARS: frozenset[Any] = frozenset(
+    {bool, int, float, complex, *np.sctypeDict.values()} - {np.object_}
+)
+"""The types of numbers, and of what else NumPy has scalars for."""
+
 NUMBERS = {kind: Form((), None, None, kind) for kind in (bool, int, float, complex)} | {
     kind: Form((), np.dtype(kind), None, kind) for kind in (np.bool_, np.float64, np.complex128)
 }

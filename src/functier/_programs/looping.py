@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 from .graph import Node
 from .loops import Count, Loop, is_loop
 
-COUNTERS = "ijklmnuvw"
-"""The names of counters, from the outermost loop on."""
-
 
 class Counting(NamedTuple):
     """A counter in the source: it is ``first + way * i`` in step `i` of `count`.
@@ -96,7 +93,7 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
             lines.append(f"{source.names[x]} = {text}")
     lists = loop.body.outputs[loop.lasts :]
     source.lists |= dict.fromkeys(lists, "")
-    counting = counting_of(loop, source.counter(COUNTERS[len(source.counters)]))
+    counting = counting_of(loop, source.counter(loop))
     source.counters.append(counting)
     inside: list[str] = []
     for x, arg, read in zip(elements, node.args[first:second], loop.reads):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._cpython.collector import resting
 from .bodies import rolled
 from .dead import drop_dead
 from .graph import CONTAINERS, Form, Graph, Guard, Node, nodes_in, replace
@@ -254,8 +255,9 @@ Loops are found before the identities are used, which drop nodes of single steps
 def optimized(graph: Graph) -> Graph:
     """Return a graph after all passes."""
     reasons: dict[Any, str] = {}
-    for run in PASSES.values():
-        graph = run(graph)
-        reasons |= graph.reasons
+    with resting():
+        for run in PASSES.values():
+            graph = run(graph)
+            reasons |= graph.reasons
     graph.reasons = reasons
     return graph

@@ -12,55 +12,81 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import FAST_PARTS, FLOAT, SCALARS, SIMPLE, SPELLED
-from .._core.table import OPS
-from .._levels.fast_calls import FastCalls
-from .._mutation.out import name_out
-from .uncommon import common
+from .._core.table import find
+from .._core.tensor import Tensor
+from .._mutation.out import plain_arguments
+from .graph import SCALARS
+from .uncommon import SPELLED, common, takes_numbers
 from .watching import enters_nothing
 
-ndarray = np.ndarray
 new = object.__new__
+ndarray = np.ndarray
+FLOAT = np.dtype(float)
 KINDS = frozenset("biufc")
-NUMBERS = frozenset(
-    {kind for kind in SCALARS if not issubclass(kind, np.generic) or np.dtype(kind).kind in KINDS}
-)
+NUMBERS = frozenset({kind for kind in SCALARS if np.dtype(kind).kind in KINDS})
+INDICES = frozenset({int, slice, type(None)})
 
 POWERS = frozenset({np.power, np.float_power})
 """Ufuncs of whose operands more has to be known than their types."""
 
-UNARY = """
-value = x._value
-if type(value) is ndarray:
-    if value.dtype is not FLOAT and value.dtype.kind not in KINDS:
-        return level.unary(func, x)
-    own = ufunc
-elif type(value) in numbers:
-    own = func
-else:
-    return level.unary(func, x)
-try:
-    y._value = ans = own(value)
-except Exception as error:
-    level.note_error(error, own, (x,), {})
-    raise
-y._extra = level.noted(own, (x._extra,), ans)
-"""
 
-SLOW = "return level.binary(func, a, b)"
-BINARY = {
-    "both": "x, y, p, q = a._value, b._value, a._extra, b._extra",
-    "left": """
-        x, y, p = a._value, b, a._extra
-        q = level.constant(b) if type(b) is ndarray else b
-    """,
-    "right": """
-        x, y, q = a, b._value, b._extra
-        p = level.constant(a) if type(a) is ndarray else a
-    """,
-    "left_inner": SLOW,
-    "right_inner": SLOW,
-    "result": """
+def fast_calls(kind: type) -> dict[Callable, Callable]:
+    """Return the fast calls of a kind of level that records."""
+    calls: dict[Callable, Callable] = {}
+    for ufunc in takes_numbers() - POWERS:
+        op = find(ufunc)
+        if op is None or op.family == "writing" or op.by_value or not enters_nothing(ufunc):
+            continue
+        make = unary if ufunc.nin == 1 else binary
+        spelling = SPELLED.get(ufunc)
+        if spelling is not None:
+            calls[spelling] = make(kind, spelling, ufunc, NUMBERS, False)
+        calls[ufunc] = make(kind, ufunc, ufunc, NUMBERS - {int}, spelling is not None)
+    calls[operator.getitem] = item_of(kind)
+    return calls
+
+
+def unary(kind: Any, func: Any, ufunc: Any, numbers: frozenset, spelled: bool) -> Callable:
+    """Return the call of a function of arrays, by `ufunc`, and of `numbers`, by itself."""
+
+    def call(x: Any) -> Any:
+        level: Any = x.level
+        if type(level) is not kind:
+            return level.unary(func, x)
+        value = x._value
+        if type(value) is ndarray:
+            if value.dtype is not FLOAT and value.dtype.kind not in KINDS:
+                return level.unary(func, x)
+            own = ufunc
+        elif type(value) in numbers:
+            own = func
+        else:
+            return level.unary(func, x)
+        try:
+            ans = own(value)
+        except Exception as error:
+            level.note_error(error, own, (x,), {})
+            raise
+        y: Any = new(level.cls)
+        y._value, y._extra = ans, level.noted(own, (x._extra,), ans)
+        return y
+
+    return call
+
+
+def binary(kind: Any, func: Any, ufunc: Any, numbers: frozenset, spelled: bool) -> Callable:
+    """Return the same for two operands.
+
+    `spelled`: the ufunc has an operator, which may have called it for a number of NumPy's.
+    """
+
+    def call(a: Any, b: Any) -> Any:
+        level: Any = a.level if isinstance(a, Tensor) else b.level
+        if type(level) is not kind:
+            return level.binary(func, a, b)
+        cls = level.cls
+        x, p = (a._value, a._extra) if type(a) is cls else (a, a)
+        y, q = (b._value, b._extra) if type(b) is cls else (b, b)
         first, second = type(x), type(y)
         if first is ndarray:
             if x.dtype is not FLOAT and x.dtype.kind not in KINDS:
@@ -77,30 +103,48 @@ BINARY = {
             if spelled:
                 return level.binary(func, a, b)
             own = func
+        if type(p) is ndarray:
+            p = level.constant(p)
+        if type(q) is ndarray:
+            q = level.constant(q)
         try:
-            z._value = ans = own(x, y)
+            ans = own(x, y)
         except Exception as error:
             level.note_error(error, own, (a, b), {})
             raise
-        z._extra = level.noted(own, (p, q), ans)
-    """,
-}
-"""`spelled`: the ufunc has an operator, which may have called it for a number of NumPy's."""
+        z: Any = new(cls)
+        z._value, z._extra = ans, level.noted(own, (p, q), ans)
+        return z
 
-GETITEM = """
-value = x._value
-if type(value) is not ndarray or (value.dtype is not FLOAT and value.dtype.kind not in KINDS):
-    return level.getitem(x, index)
-try:
-    y._value = ans = value[index]
-except Exception as error:
-    level.note_error(error, getitem, (x, index), {})
-    raise
-y._extra = level.noted(getitem, (x._extra, index), ans)
-"""
+    return call
 
 
-CONSTANTS = NUMBERS | {str, type(None), type(Ellipsis), *np.sctypeDict.values()} - {np.object_}
+def item_of(kind: Any) -> Callable:
+    """Return the call of an item at numbers and slices."""
+
+    def call(x: Any, index: Any) -> Any:
+        level: Any = x.level
+        if type(level) is not kind:
+            return level.getitem(x, index)
+        for part in index if type(index) is tuple else (index,):
+            if type(part) not in INDICES:
+                return level.getitem(x, index)
+        value = x._value
+        if type(value) is not ndarray or value.dtype.kind not in KINDS:
+            return level.getitem(x, index)
+        try:
+            ans = value[index]
+        except Exception as error:
+            level.note_error(error, operator.getitem, (x, index), {})
+            raise
+        y: Any = new(level.cls)
+        y._value, y._extra = ans, level.noted(operator.getitem, (x._extra, index), ans)
+        return y
+
+    return call
+
+
+CONSTANTS = SCALARS | {str, type(None), type(Ellipsis)}
 """The types of arguments that are themselves in a node."""
 
 
@@ -109,10 +153,9 @@ def public_call(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     op = common(func)
     if op is None:
         return NotImplemented
-    if len(args) > 2:
-        args, kwargs = name_out(op, args, kwargs)
-    for name, x in kwargs.items() if kwargs else ():
-        if not is_constant(x) or name == "out" or name[:10] == "overwrite_":
+    if kwargs or len(args) > 2:
+        args, kwargs = plain_arguments(op, args, kwargs)
+        if kwargs and ("out" in kwargs or not all(map(is_constant, kwargs.values()))):
             return NotImplemented
     values, nodes = [], []
     for x in args:
@@ -149,23 +192,3 @@ def is_constant(x: Any) -> bool:
     if kind is slice:
         x, kind = (x.start, x.stop, x.step), tuple
     return kind in CONSTANTS or (kind is tuple and all(map(is_constant, x)))
-
-
-def fast_calls(kind: type) -> dict[Callable, Callable]:
-    """Return the fast calls of a kind of level that records."""
-    fast = FastCalls(kind, ndarray=ndarray, FLOAT=FLOAT, KINDS=KINDS, getitem=operator.getitem)
-    unary = fast.unary("func, ufunc, numbers, spelled", UNARY)
-    binary = fast.binary("func, ufunc, numbers, spelled", BINARY)
-    product = fast.product("func, ufunc, numbers, spelled", BINARY)
-    calls: dict[Callable, Callable] = {}
-    for ufunc in {*SIMPLE, np.matmul} - POWERS:
-        op = OPS.get(ufunc)
-        if op is None or op.family == "writing" or op.by_value or not enters_nothing(ufunc):
-            continue
-        make = product if ufunc is np.matmul else unary if ufunc.nin == 1 else binary
-        spelling = SPELLED.get(ufunc)
-        if spelling is not None:
-            calls[spelling] = make(spelling, ufunc, NUMBERS, False)
-        calls[ufunc] = make(ufunc, ufunc, NUMBERS - {int}, spelling is not None)
-    calls[operator.getitem] = fast.getitem("", FAST_PARTS, GETITEM, "False")()
-    return calls

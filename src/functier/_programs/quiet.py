@@ -19,7 +19,6 @@ from .._core.tensor import Tensor
 from .._cpython.frames import current_frame
 from .._cpython.profiling import hook, set_hook
 from .._mutation.array import Array
-from .._mutation.memory import View
 from .watching import ANYWHERE, is_known, is_of_rooms
 
 LOUD = frozenset("__class__ __str__ __repr__ __format__ __hash__ __getattr__ _writes".split())
@@ -37,6 +36,7 @@ OPERANDS: dict[str, Callable] = {
 
 OPERANDS_ALONE = PLAIN - {np.object_}
 
+
 def is_quiet(x: Any) -> bool:
     """Tell if an operand has no code of the user's."""
     kind = type(x)
@@ -44,7 +44,7 @@ def is_quiet(x: Any) -> bool:
         return True
     if kind is tuple or kind is list:
         return all(map(is_quiet, x))
-    return kind is Array or kind is View or (issubclass(kind, Tensor) and kind.level.quiet is not None)
+    return kind is Array or (issubclass(kind, Tensor) and kind.level.quiet is not None)
 
 
 class Quiet:
@@ -85,21 +85,25 @@ class Quiet:
 
         return run
 
-    def backward(self, run: Callable, roots: list, *rest: Any) -> Any:
-        """Return the result of a backward pass."""
+    def begin(self, roots: list) -> Any:
+        """Switch the watch off for a backward pass, and return it; None where it stays as it is."""
         level = self.level
         note = level.note
         if note is None or hook() is not note:
-            return run(roots, *rest)
+            return None
+        known = False
         try:
             set_hook(None)
             level.here = current_frame(1)
-            if all(map(is_of_rooms, rules_on(roots))):
-                return run(roots, *rest)
+            known = all(map(is_of_rooms, rules_on(roots)))
         finally:
-            level.here = ANYWHERE
-            set_hook(note)
-        return run(roots, *rest)
+            if not known:
+                self.end(note)
+        return note if known else None
+
+    def end(self, note: Any) -> None:
+        self.level.here = ANYWHERE
+        set_hook(note)
 
 
 def rules_on(roots: list) -> set[Any]:

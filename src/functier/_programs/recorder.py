@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import LevelError, MutationError, RandomnessError
+from .._core.errors import LevelError, MutationError
 from .._core.numpy_facts import UFUNC_OF
 from .._core.numpy_private import SETTINGS
 from .._core.op import Call, Op
@@ -37,8 +37,8 @@ from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
 from ..protocol import Level
 from .captured import way_to
-from .draws import copy_of_stream, draw_from
-from .graph import Form, Graph, Guard, Node, form_of, mark_first
+from .draws import draw, has_made, note_made
+from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import number, settled
 from .literals import COPIED, copy_of
@@ -47,7 +47,7 @@ from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .uncommon import FACTS, LENGTHS
+from .uncommon import FACTS, LENGTHS, SPELLED
 from .watching import (
     ANYWHERE,
     is_followed,
@@ -66,8 +66,8 @@ NOTHING: dict = {}
 """The arguments by name of calls that have none."""
 
 OPERATORS = frozenset(UFUNC_OF)
-SPELLED = {ufunc: func for func, ufunc in UFUNC_OF.items()}
 PYTHONS = {bool, int, float, complex}
+
 
 class RecordLevel(Level):
     """A level of `trace`: `_value` is the value, `_extra` the node that computes it."""
@@ -79,12 +79,13 @@ class RecordLevel(Level):
     follow, whole = follow, whole
     own_methods = ANSWERS
     text, is_writeable = text, is_writeable
+    note_made, has_made, draw = note_made, has_made, draw
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
     here: Any = ANYWHERE  # where the watch went off: the frame, then the place that this is
-    fast_calls = classmethod(fast_calls)
+    fast_calls: Any = classmethod(fast_calls)
 
     def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
         self.quiet = Quiet(self)
@@ -430,42 +431,6 @@ class RecordLevel(Level):
             LevelError, "unwrap would take a value out of the program; return x from the function"
         )
 
-    # ---- draws ----
-
-    def note_made(self, source: Any) -> None:
-        """Note a generator that the function makes: it draws the same numbers in each call."""
-        self.sources[id(source)] = source
-
-    def has_made(self, source: Any) -> bool:
-        return id(source) in self.sources
-
-    def draw(self, source: Any, stream: Any, func: Callable, args: tuple) -> Any:
-        """Note a draw from a source, which each call makes anew.
-
-        That of a generator which the function has made is a constant, until a parameter of a
-        draw is not: from there on each call has a copy of the generator.
-        """
-        owner: Any = source
-        if self.has_made(source):
-            owner = self.streams.get(id(source))
-            if owner is None and not classes_in(*args):
-                return func(stream, *args)
-            if owner is None:
-                owner = Node(
-                    copy_of_stream, (copy_of_stream(stream),), {}, form_of(None), memory=True
-                )
-                self.streams[id(source)] = self.add(owner)
-        elif stream is not source._own:
-            raise self.refusal(
-                RandomnessError,
-                "a draw inside a chunk, or in functier.checkpoint, would be the same in each call "
-                "of the program; draw outside of it, and pass the numbers in",
-            )
-        value = func(stream, *self.concrete(args))
-        given = owner, func, *self.symbol(args)
-        node = Node(draw_from, given, {}, form_of(value), self.where_now(), memory=True, kept=True)
-        return self.result(value, self.add(node))
-
     # ---- where it happened ----
 
     def where_now(self) -> Any:
@@ -501,8 +466,6 @@ PYTHON: dict[Any, Callable] = {
     _methods.__round__: round, _methods.__divmod__: divmod, REFLECTED: divmod,
 }  # fmt: skip
 """Methods by which Python calls functions of numbers."""
-
-SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()} - {np.object_})
 
 
 def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:

@@ -11,15 +11,15 @@ import functools
 from collections.abc import Callable
 from threading import RLock, get_ident
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._core.numpy_facts import SCALARS
 from .._core.tensor import Tensor
 from .._cpython.code import Code
 from .._cpython.observed import Events, observed
 from .._cpython.swaps import LIVE, SOURCES, note_pairs
+from .graph import SCALARS
 from .reads import DISPATCHER, STATES
 from .watching import is_known
 
@@ -30,8 +30,8 @@ LOCK = RLock()
 class Teller(Events):
     """The observer of all such code: it tells the trace of its thread."""
 
-    inert: set[type] = set(SCALARS - {np.object_}) | {str, bytes, type(None), range}
-    known: dict[type, set[Any]] = {np.ufunc: set(), DISPATCHER: set()}
+    inert: ClassVar[set[type]] = {*SCALARS, str, bytes, type(None), range}
+    known: ClassVar[dict[type, set]] = {np.ufunc: set(), DISPATCHER: set()}
     facts: Any = frozenset()
     """What the only trace knows: pairs of a module and a name, and the numbers of cells."""
 
@@ -54,7 +54,7 @@ def turn_away() -> None:
 
 def note_only() -> None:
     """Note what the only trace knows; nothing is known where there are several."""
-    Teller.facts = [*LIVE.values()][0].known if len(LIVE) == 1 else frozenset()
+    Teller.facts = next(iter(LIVE.values())).known if len(LIVE) == 1 else frozenset()
 
 
 def _forward(name: str) -> Callable:

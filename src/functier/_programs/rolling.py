@@ -18,7 +18,6 @@ from collections import Counter
 from typing import Any
 
 from .._cpython.code import line_of, name_of_code
-
 from .costs import bytes_of
 from .dead import live_in
 from .graph import Graph, Guard, Node, nodes_in, replace

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import SCALARS
 from .._core.sharing import sharing_of
-from .graph import Form, Graph, Node, nodes_in
+from .graph import SCALARS, Form, Graph, Node, nodes_in
 from .loops import Table, every_node, is_loop
 
 ndarray = np.ndarray
-NUMBERS = SCALARS - {np.object_, np.void}
+NUMBERS = SCALARS - {np.void}
 """Types whose values share no memory."""
 
 

@@ -12,11 +12,11 @@ from . import stores as _stores
 from .graph import Form, Graph, Node, nodes_in
 from .literals import array_text, dtype_text, helper_text, number_text, shape_text, weak_text
 from .looping import counts_in
-from .loops import Count, Table, is_loop, times
+from .loops import Count, Loop, Table, is_loop, times
 from .memories import Memories, index_of, index_of_steps
 from .signature import Slot, arguments_of, parameters_of, short_names, slots, write_tree
 from .source import Source, path_of
-from .statements import names_of_nodes, user_statements
+from .statements import name_of_target, names_of_nodes, statement_of_loop, user_statements
 
 ndarray = np.ndarray
 EPILOGUE = "derivatives"
@@ -87,6 +87,11 @@ class Shown(Source):
 
     def ends(self, node: Node) -> list[str]:
         return []
+
+    def name_of_counter(self, loop: Loop) -> str:
+        tree = statement_of_loop(loop)
+        name = name_of_target(tree) if tree is not None else ""
+        return name or super().name_of_counter(loop)
 
     def name_of_carried(self, x: Node, after: Node) -> str:
         return self.fresh(self.named[after]) if after in self.named else self.numbered()

@@ -14,12 +14,15 @@ from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node, nodes_in
 from .liveness import Liveness, is_large
 from .looping import Counting, cut_early, is_result, lines_of_loop, result_of_loop, text_of_count
-from .loops import Count, Series, Table, every_guard, is_loop
+from .loops import Count, Loop, Series, Table, every_guard, is_loop
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
 
 ndarray = np.ndarray
 
+
+COUNTERS = "ijklmnuvw"
+"""The names of counters, from the outermost loop on."""
 
 CALLS = {
     "bool": "bool", "int": "int", "round": "round", "__index__": "int", "size": "np.size",
@@ -66,7 +69,7 @@ class Source:
             self.guards.setdefault(guard.node, []).append((number, guard))
         self.live: Any = None
         self.counters: list[Counting] = []
-        self.known_counters: dict[tuple[str, int], str] = {}
+        self.known_counters: dict[str, str] = {}
         self.results: dict[Node, list[str]] = {}
         self.lists: dict[Node, str] = {}
         self.wanted: dict[Node, str] = {}
@@ -275,12 +278,17 @@ class Source:
         """Return the source of an array of zeros."""
         return f"np.zeros({shape}, {self.expr(dtype)})"
 
-    def counter(self, wanted: str) -> str:
+    def name_of_counter(self, loop: Loop) -> str:
+        """Return the name that a counter should have."""
+        return COUNTERS[len(self.counters)]
+
+    def counter(self, loop: Loop) -> str:
         """Return a name for the counter of a loop: loops that stand side by side have one."""
-        name = self.known_counters.get((wanted, len(self.counters)))
+        wanted = self.name_of_counter(loop)
+        name = self.known_counters.get(wanted)
         if name is None or name in [counter.name for counter in self.counters]:
             name = self.fresh(wanted)
-            self.known_counters[wanted, len(self.counters)] = name
+            self.known_counters[wanted] = name
         return name
 
     def fresh(self, wanted: str) -> str:

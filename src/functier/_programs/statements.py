@@ -19,7 +19,7 @@ from .._cpython.code import Code, file_of_code, line_of, name_of_code
 from .._cpython.places import Position, position_at
 from .._rules import indexing as _indexing
 from .graph import Graph, Node
-from .loops import Count, every_node
+from .loops import Count, Loop, every_node, is_loop
 from .spelling import operator_of
 from .stores import get, get_at, memory_of
 
@@ -73,6 +73,31 @@ def _statements(text: str) -> list[ast.stmt]:
         return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
     except (SyntaxError, ValueError):
         return []
+
+
+def statement_of_loop(loop: Loop) -> ast.For | None:
+    """Return the statement of the user's code that is a loop of the program, if it is known."""
+    places = {node.place[:2] for node in every_node(loop.body) if node.place is not None}
+    codes = {code for code, _ in places}
+    if len(codes) != 1:
+        return None
+    (code,) = codes
+    lines = [line_of(code, instruction, 0) for _, instruction in places]
+    inner = [statement_of_loop(node.func) for node in loop.body.nodes if is_loop(node)]  # type: ignore[arg-type]
+    best: Any = None
+    for tree in _statements("".join(linecache.getlines(file_of_code(code)))):
+        if isinstance(tree, ast.For) and tree not in inner:
+            first, last = tree.body[0].lineno, tree.end_lineno or 0
+            if all([first <= line <= last for line in lines]):
+                best = tree if best is None or tree.lineno > best.lineno else best
+    return best
+
+
+def name_of_target(tree: ast.For) -> str:
+    """Return the name of a counter, or "" where a loop has another one."""
+    called = getattr(getattr(tree.iter, "func", None), "id", "")
+    plain = called in ("range", "reversed") and isinstance(tree.target, ast.Name)
+    return tree.target.id if plain and tree.target.id.strip("_") else ""  # type: ignore[attr-defined]
 
 
 def contains(tree: Any, position: Position) -> bool:

@@ -1,4 +1,4 @@
-"""Which functions a trace records as it records most: with the values of their operands, no more."""
+"""Functions of whose calls a trace notes more than the calls, and those that are none of these."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import SPELLED
-from .._core.op import Op
-from .._core.table import OPS
+from .._core.numpy_facts import UFUNC_OF
+from .._core.table import find
+from ..protocol import Op
 from .watching import TEXTS, VIEWING, is_known, is_public
+
+SPELLED: dict[Any, Callable] = {ufunc: func for func, ufunc in UFUNC_OF.items()}
 
 FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj}
 """Functions that ask for the form of a value, which is that of every run."""
@@ -35,9 +37,16 @@ def common(func: Any) -> Op | None:
 
 @lru_cache(1024)
 def _common(func: Callable) -> Op | None:
-    op = OPS.get(func)
+    op = find(func)
     if op is None or op.by_value or op.family == "writing" or func in OTHERS:
         return None
     if getattr(func, "body", None) is not None:
         return None
     return op if op.body is None or is_public(func) else None
+
+
+@lru_cache(1)
+def takes_numbers() -> frozenset[np.ufunc]:
+    """Return NumPy's ufuncs of one or two operands, with one result."""
+    ufuncs = {x for x in vars(np).values() if isinstance(x, np.ufunc)}
+    return frozenset({x for x in ufuncs if x.nin < 3 and x.nout == 1 and common(x)} | {*SPELLED})

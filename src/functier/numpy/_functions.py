@@ -22,7 +22,6 @@ from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
 from .._core.observers import EVENTS
 from .._core.root import classes_in, dispatch_lists, tree_map
-from .._core.sharing import ASKED
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
@@ -48,7 +47,8 @@ def make_twin(
     """
     outside = outside or func
     make = _twin_inside(func, copy_of)
-    direct = func not in INSIDE and func not in ASKED and _dispatches(func)
+    makes = path.endswith("_like")  # arrays to write to, also for a value of a level around
+    direct = func not in INSIDE and not makes and _dispatches(func)
     several = SEQUENCES if func in SEQUENCES else func in OPERANDS
 
     @functools.wraps(func, updated=())

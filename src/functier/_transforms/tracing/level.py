@@ -60,6 +60,7 @@ class TraceLevel(Level):
     """
 
     batches, differentiates, records, guards = False, None, True, False
+    quiet = True
     store = RecordStore
     instead = (
         "it stands for a tangent of linearize, whose value is known in the calls of jvp_fn only; "
