@@ -14,10 +14,10 @@ from functier._programs.replays import Changed
 from loop_programs import (
     LARGE,
     X,
-    bounced,
     check,
     delayed,
     elements,
+    gated,
     listed,
     nested,
     shifted,
@@ -100,12 +100,13 @@ def test_sums_without_terms(monkeypatch):
 
 
 def test_an_answer_that_nobody_compares(monkeypatch):
-    x = np.ones(3)
-    other = x + 9.0
+    y = np.ones(20)
+    other = y.copy()
+    other[11] = -1.0
     with pytest.raises(Changed):
-        check(bounced, x).run(other)
+        check(gated, 0.5, y).run(0.5, other)
     monkeypatch.setattr(
         flags, "changed", lambda guard: [flags.call(np.logical_and, np.False_, guard.node)]
     )
-    found = check(bounced, x).run(other)
-    assert not np.allclose(found, bounced(other))
+    found = check(gated, 0.5, y).run(0.5, other)
+    assert found[0] != gated(0.5, other)

@@ -20,6 +20,7 @@ from .parts.arena import laid_out
 from .parts.bounds import doubted
 from .parts.calling import Caller, texts_of
 from .parts.division import Division, Stage, input_form
+from .parts.exactness import chooses
 from .parts.flags import flagged
 from .parts.fusion import Call
 from .parts.loops import routines_of
@@ -283,7 +284,7 @@ def use_machine(
                 run, program._run,
                 lambda: MachineProgram(graph, program.name, contract, threads, False).run,
             )  # fmt: skip
-        program._run = run
+        program._run = asked_again(run, program._run) if any(map(chooses, graph.nodes)) else run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
@@ -292,6 +293,21 @@ def use_machine(
         *machine.fallbacks,
         doubts,
     ]
+
+
+def asked_again(run: Callable, other: Callable) -> Callable:
+    """Return a function that runs `other` where an answer has changed, which tells which one.
+
+    Guards in loops have other numbers in the machine's program.
+    """
+
+    def both(*args: Any) -> Any:
+        try:
+            return run(*args)
+        except Changed:
+            return other(*args)
+
+    return both
 
 
 class Doubts:
