@@ -23,9 +23,10 @@ from .texts import (
 
 
 class Span(NamedTuple):
-    """A loop in the source: its lines, how many steps it has, and if these are alike.
+    """A loop in the source: its lines, how many steps are alike at least, and if they are.
 
-    Two steps are one where they swap values.
+    Two steps are one where they swap values; the first ones differ that take what stood before
+    the loop, as do those whose value is read by itself later.
     """
 
     first: int
@@ -66,7 +67,7 @@ class Draw:
         self.spans: list[Span] = []
         self.features: set[str] = set()
         self.made = 0
-        self.regular, self.swaps = True, False
+        self.regular, self.swaps, self.before = True, False, 0
         self.work = 1
         self.depth = 0
         self.counting = False
@@ -113,6 +114,7 @@ class Draw:
     def rotate(self) -> None:
         """Carry the values of the steps before."""
         names = self.r.sample(self.vectors, min(len(self.vectors), self.r.choice([2, 2, 3])))
+        self.before = max(self.before, len(names))
         self.add(f"{', '.join(names)} = {', '.join(names[1:])}, {self.vector()}")
 
     def swap(self) -> None:
@@ -278,6 +280,7 @@ class Draw:
         r = self.r
         regular, self.regular = self.regular, True
         swaps, self.swaps = self.swaps, False
+        delays, self.before = self.before, 0
         before = len(self.reads), len(self.numbers), len(self.counters)
         text, count, counter, low, high = self.header()
         counting, self.counting = self.counting, text.startswith("while")
@@ -285,7 +288,7 @@ class Draw:
             self.add(f"{counter} = 0")
         if count * self.work > 80:
             self.regular, self.counting = self.regular and regular, counting
-            self.swaps = swaps
+            self.swaps, self.before = swaps, delays
             del self.reads[before[0] :], self.numbers[before[1] :]
             return self.update()
         self.work *= max(count, 1)
@@ -310,9 +313,9 @@ class Draw:
             self.add(f"{counter} += 1")
         self.counting = counting
         self.depth -= 1
-        steps = count // 2 if self.swaps else count
+        steps = (count - self.before) // 2 if self.swaps else count - self.before
         self.spans.append(Span(first, len(self.lines), steps, self.regular))
-        self.swaps = self.swaps or swaps
+        self.swaps, self.before = self.swaps or swaps, max(delays, self.before)
         del self.reads[before[0] :], self.numbers[before[1] :], self.counters[before[2] :]
         self.work //= max(count, 1)
         if append and self.regular:
@@ -374,6 +377,8 @@ class Draw:
         for name, count, _ in self.lists:
             text = r.choice(OF_LISTS).format(name, count // 2)
             found += [text] if count else []
+            if text.endswith("]"):
+                self.spans = [s._replace(count=s.count // 2) for s in self.spans]
         for y, z, _ in self.rows:
             found.append(r.choice(OF_ARRAYS).format(y, z))
         found += [f"{g} * 1.0" for g in self.grids]
