@@ -3,7 +3,8 @@
 NOTE [as the slow path records]
     A fast call notes what `RecordLevel.record` notes for the same operands. It takes numbers and
     arrays of numbers alone. All that has to be asked goes to the slow path: objects, powers, whole
-    numbers of Python's as operands of ufuncs, and arrays of classes that extend NumPy's.
+    numbers of Python's as operands of ufuncs, and arrays of classes that extend NumPy's. A level
+    that records is outermost, so an operand is one of its tensors, or a plain value.
 """
 
 import operator

@@ -9,7 +9,7 @@ NOTE [what need not be told]
 
 import functools
 from collections.abc import Callable
-from threading import RLock, get_ident
+from threading import get_ident
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -18,13 +18,12 @@ import numpy as np
 from .._core.tensor import Tensor
 from .._cpython.code import Code
 from .._cpython.observed import Events, observed
-from .._cpython.swaps import LIVE, SOURCES, note_pairs
+from .._cpython.swaps import LIVE, LOCK, SOURCES, note_pairs
 from .graph import SCALARS
 from .reads import DISPATCHER, STATES
 from .watching import is_known
 
 ndarray = np.ndarray
-LOCK = RLock()
 
 
 class Teller(Events):
