@@ -48,10 +48,13 @@ def programs(draw, repeats=True):
     for _ in range(draw(st.integers(1, 6))):
         index = [p for n in shape[: draw(st.integers(1, 3))] for p in parts(draw, n, repeats)]
         if draw(st.booleans()):
-            index.insert(draw(st.integers(0, len(index))), ...)
+            index.append(...)
         indices.append(tuple(index))
     ways = draw(st.lists(st.sampled_from("abcd"), min_size=len(indices), max_size=len(indices)))
-    hooked, inner = draw(st.booleans()), draw(st.sampled_from([None, np.sin, np.transpose]))
+    hooked, inner = (
+        draw(st.booleans()),
+        draw(st.sampled_from([None, np.sin, lambda x: np.transpose(np.exp(np.transpose(x)))])),
+    )
 
     def f(x):
         y = x if inner is None else inner(x) * 1.5
@@ -59,7 +62,11 @@ def programs(draw, repeats=True):
         for i, (index, way) in enumerate(zip(indices, ways), 1):
             v = y[index]
             read.append(v)
-            if hooked and way == "c" and ft.requires_grad(v):
+            if (
+                hooked
+                and way == "c"
+                and getattr(type(v).level, "differentiates", None) == "reverse"
+            ):
                 ft.register_hook(v, lambda g: 2.0 * g)
             if way == "a":
                 total = total + np.sum(np.sin(v) * v) * i
@@ -120,20 +127,20 @@ EAGER = {name: WAYS[name] for name in ("grad", "vmap of grad", "grad of grad", "
 
 
 @given(programs(), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_pieces_give_what_arrays_give(program, large):
     check(*program, large, ways=EAGER)
 
 
 @pytest.mark.slow
 @given(programs(), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_pieces_give_what_arrays_give_in_every_way(program, large):
     check(*program, large)
 
 
 @given(programs(repeats=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_pieces_are_added_in_the_order_of_the_arrays(program):
     check(*program, exact=True, ways={"grad": WAYS["grad"]})
 
@@ -142,7 +149,7 @@ def shared(x):
     y = x * 1.5
     read = y[1, 2] * y[1, 2] + np.sum(y[:, 1]) * x[0, 0]
     z = y + x  # hands one array to both
-    return np.sum(z * z) + read + np.sum(z[0] * x[0])
+    return np.sum(z * z) + read + np.sum(z[0])
 
 
 def rounded(x):
