@@ -143,6 +143,7 @@ def test_record_is_consistent(record):
                 known |= need in ("index", "shapes") and record.variadic is not None
                 operand, _, form = need.rpartition("_")
                 known |= form in FORMS and operand in operands
+                known |= form == "item" and operand in parameters - operands
                 assert known, f"a rule needs {need!r}, which is nothing of {record.name}"
                 if need in parameters - operands:
                     assert need in rule.defaults or is_required(record.func, need), need

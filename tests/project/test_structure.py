@@ -308,10 +308,13 @@ def test_allowed_places_exist():
         assert text in sources[file]
 
 
-TABLES = {"OPS", "UNSUPPORTED", "PARTIALS", "MAKERS", "PENDING"}
+TABLES = {"OPS", "UNSUPPORTED", "PARTIALS", "MAKERS", "PENDING", "PIECES"}
 """The names that declarations fill in."""
 
-WRITES = {("scatter", "scatter", "out"): "the kernel of add_at, on an array it has just made"}
+WRITES = {
+    ("scatter", "scatter", "out"): "the kernel of add_at, on an array it has just made",
+    ("scatter", "scatter_all", "out"): "that of add_pieces, likewise",
+}
 """(file, function, target) and why the target is not a value."""
 
 

@@ -9,6 +9,7 @@ import operator
 import numpy as np
 
 from functier._rules.indexing import HOLE, add_at, getitem, place
+from functier._rules.pieces import add_pieces
 
 from ._row import booleans, integers, normal, row
 
@@ -61,6 +62,15 @@ ROWS = [
     row(add_at, normal(3), (2, 3), (0,)),
     row(place, normal(3), (2, 3), (1,)),
     row(place, normal(3, 2, dtype=complex), (5, 2), (slice(None, None, -2),)),
+    row(add_pieces, (2, 3), ((0,), slice(1, None), (1, 2)), normal(3), normal(1, 3), normal()),
+    row(add_pieces, (3, 2), (..., FAR[:2] % 3, (0, 0)), normal(3, 2), normal(2, 2), normal()),
+    row(
+        add_pieces,
+        (2, 3, 2),
+        ((0, FULL, np.array([1, 1])), (NEW, 1)),
+        normal(2, 3),
+        normal(1, 3, 2),
+    ),
     # boolean masks
     row(_at(MASK), normal(3, 2)),
     row(_at(FULL, MASK), normal(2, 3)),

@@ -6,8 +6,8 @@ NOTE [a rule's parameters name what it saves]
     NumPy call (`axis`), the result (`ans`), the shape or dtype of an operand
     (`x_shape`, `x_dtype`), the position in a sequence of operands and the shapes of
     all of them (`index`, `shapes`), the sequence itself (the name of its parameter), or the
-    item of another sequence at that position (`places_item`). A tape keeps the named values, and nothing else. A default value stands for a parameter
-    that the caller left out.
+    item of another sequence at that position (`places_item`). A tape keeps the named values, and
+    nothing else. A default value stands for a parameter that the caller left out.
 """
 
 import operator

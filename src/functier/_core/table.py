@@ -25,11 +25,11 @@ the vjp rules of `numpy.matmul`, ``operator.getitem`` a rule of the operand's sh
 forward mode does not use these two rows."""
 
 PIECES: dict[Function, Callable[..., Value]] = {}
-"""The functions that add many results of a rule ``rule(g, shape, index)``, which are zero but for `g`
-at an index: ``add(shape, places, *pieces)`` adds each to zeros, in their order."""
+"""For a rule ``rule(g, shape, index)``, whose result is zeros but for `g` at an index, the function
+that adds many of them: ``add(shape, places, *pieces)`` adds each to zeros, in their order."""
 
 IN_MEMORY: list[Callable[..., Value]] = []
-"""The same function where each is a write to a memory; `_mutation.stores` has it."""
+"""Such a function by writes to a memory; `_mutation.stores` has it."""
 
 AT_BODIES: list[Callable[[np.ufunc], Callable[..., None]]] = []
 """The function that makes the body of ``ufunc.at``; `_mutation` has it."""

@@ -21,13 +21,13 @@ from .._core.table import PIECES
 from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .._cpython.frames import current_frame, is_inside
-from .cotangents import add, fit, pull
-from .pieces import Pieces, take_piece
-from .second_look import is_large, look_again, may_be_large, note_large
+from .cotangents import Pieces, add, fit, pull, take_piece
+from .second_look import WITHOUT_ARRAY, is_large, look_again, may_be_large, note_large
 from .tape import Node
 
 ndarray = np.ndarray
 float64 = np.float64
+WITHOUT_ARRAY.add(Pieces)
 INPLACE = {times: np.multiply, times_ans: np.multiply, negated: np.negative}
 
 

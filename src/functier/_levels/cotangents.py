@@ -1,21 +1,38 @@
 """(Co)tangents: zeros, sums, and casts to the forms of the values that they belong to.
 
 All functions work on values of any level.
+
+NOTE [pieces of a cotangent]
+    The cotangent of ``x[i]`` is zeros but for a piece. A loop over elements would make an array as
+    large as `x` for each. So the backward pass keeps the pieces of a node until it visits the
+    node, and one operation adds them, in the order in which they came, to zeros that nobody else
+    has. What had come before them is the first piece, at `...`; what comes later is added to their
+    sum. Pieces that have many more elements than `x` do not wait.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from math import prod
+from typing import Any, Literal
 
 import numpy as np
 
 from .._core.border import check_leaf, without_derivative
-from .._core.numpy_facts import FLOAT, SCALARS, dtype_of, shape_of, sum_to
+from .._core.numpy_facts import BIG, FLOAT, SCALARS, dtype_of, shape_of, sum_to
+from .._core.table import PIECES
 from .._core.tensor import Tensor
-from .._core.types import Function, Scalar, Shape, Value
+from .._core.types import Function, Index, Scalar, Shape, Value
+from .moves import Moves, depth_of, either_later, now, probe, question
 
 float64 = np.float64
+new = object.__new__
 ndarray = np.ndarray
 ONE = float64(1.0)
+SMALL = 8
+"""An array of up to so many elements costs no more than a piece."""
+
+WAITING = 1000
+"""Up to so many elements of pieces wait, and as many as there are in their sum."""
+
 Fix = tuple[Shape, np.dtype, bool] | Literal[False]
 
 
@@ -150,3 +167,85 @@ def pull(rule: Function, g: Value, saved: tuple, fix: tuple[Shape, np.dtype, boo
     """Apply a complex-linear vjp rule, conjugated around, and fit the result."""
     c = rule(np.conjugate(g), *saved)
     return c if c is None else fit(np.conjugate(c), fix[0], fix[1])
+
+
+class Pieces:
+    """The cotangent of an array of `shape`: a sum of pieces at some places.
+
+    There is `room` for so many more elements before it becomes an array, and `looks` tells where
+    the pieces of a large one move.
+    """
+
+    __slots__ = ("looks", "places", "room", "rule", "shape", "values")
+
+    rule: Function
+    shape: Shape
+    places: list[Index]
+    values: list[Value]
+    room: int
+    looks: list[tuple] | None
+
+    def sum(self) -> Value:
+        """Return the array, which nobody else has."""
+        if len(self.values) > 1:
+            return PIECES[self.rule](self.shape, tuple(self.places), *self.values)
+        (index,), (g,) = self.places, self.values
+        return g if index is ... else self.rule(g, self.shape, index)
+
+    def __add__(self, other: Value) -> Value:
+        return add(self.sum(), other)
+
+    def look(self, g: Value, index: Index, moves: Any) -> None:
+        """Note where a piece of a large array moves."""
+        moves = moves if depth_of(moves) < 2 else None  # each keeps what its rule has saved
+        self.looks.append((shape_of(g), dtype_of(g), index, moves))  # type: ignore[union-attr]
+
+    def find_moves(self) -> Moves:
+        """Return where the array moves."""
+        places, forms = [], []
+        for shape, dtype, index, moves in self.looks or ():
+            places.append(index)
+            forms.append(probe(np.broadcast_to(np.zeros((), dtype), shape), now(moves)))
+        return np.not_equal(PIECES[self.rule](self.shape, tuple(places), *forms), 0)
+
+
+def take_piece(
+    grads: dict[int, Any], key: int, rule: Function, g: Value, saved: tuple,
+    noted: dict[int, Any], here: int, roots: list,
+) -> Value | None:  # fmt: skip
+    """Take `g` as a piece of the cotangent `key`; return what is to be added to that, if anything.
+
+    This is the cotangent itself where `g` is the first part of it, and the array of the piece where
+    that is small.
+    """
+    found = grads.get(key)
+    shape, index = saved
+    if type(found) is Pieces:
+        found.places.append(index)
+        found.values.append(g)
+        found.room -= 1 if type(g) in SCALARS else prod(shape_of(g))
+        if found.room < 0:
+            found.places, found.values, found.room = [...], [found.sum()], prod(shape) + WAITING
+        if found.looks is not None:
+            found.look(g, index, noted.get(here))
+        return None
+    size = prod(shape)
+    if size <= SMALL:
+        return rule(g, shape, index)
+    made: Any = new(Pieces)
+    made.rule, made.shape, made.room, made.looks = rule, shape, size + WAITING, None
+    if found is None:
+        made.places, made.values = [index], [g]
+    else:
+        made.places, made.values = [..., index], [found, g]
+        grads[key] = made
+    if size > BIG:
+        roots.clear()  # see `note_large`
+        made.looks = []
+        made.look(g, index, noted.get(here))
+        moves: Any = question(Pieces.find_moves, (made,), 2)
+        if found is not None:
+            moves = either_later(noted.pop(key, None), moves)
+        if moves is not None:
+            noted[key] = moves
+    return made if found is None else None

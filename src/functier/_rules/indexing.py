@@ -9,7 +9,6 @@ NOTE [where NumPy puts advanced axes]
     they index if they stand together, and come first if anything separates them.
 """
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -21,7 +20,7 @@ from .._core.errors import DataDependentError
 from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, lies_in_row
 from .._core.op import Call
 from .._core.sharing import declare_memory
-from .._core.table import IN_MEMORY, PARTIALS, PIECES
+from .._core.table import PARTIALS
 from .._core.types import Function, Index, Shape, Value
 from .._core.zeros import declare_zeros
 from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
@@ -34,7 +33,7 @@ from .constructors import (
     primitive,
     reduction_vmap,
 )
-from .scatter import arrays_in, scatter, scatter_all
+from .scatter import scatter
 
 HOLE = object()
 FULL = slice(None)
@@ -100,13 +99,7 @@ def place(values: Value, shape: Shape, index: tuple) -> Value:
     return scatter(values, shape, index, ())
 
 
-@primitive
-def add_pieces(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
-    """Add each piece at its index to zeros of `shape`, in their order; no index has a tensor."""
-    return scatter_all(shape, places, *pieces)
-
-
-declare_memory("fresh", (add_at, place, add_pieces))
+declare_memory("fresh", (add_at, place))
 
 
 def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False) -> Value:
@@ -124,14 +117,13 @@ def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False)
 
 
 PARTIALS[operator.getitem] = (transpose_read, None, False)
-PIECES[transpose_read] = add_pieces
 declare_zeros("selection", [transpose_read])
 
 
 # ---- a batch: one NumPy call serves ----
 
 
-def _advanced_axes(k: int, ndim: int, indices: Sequence[Value], skeleton: tuple) -> tuple:
+def advanced_axes(k: int, ndim: int, indices: Sequence[Value], skeleton: tuple) -> tuple:
     """Return the rank of the advanced axes, and their place in one example's result (None: first).
 
     See NOTE [where NumPy puts advanced axes].
@@ -169,7 +161,7 @@ def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple)
                 "elements in each; write numpy.sum(x, where=mask) for a sum, and "
                 "numpy.where(mask, x, y) to keep all elements"
             )
-    rank, start = _advanced_axes(k, len(shape) - k, indices, skeleton)
+    rank, start = advanced_axes(k, len(shape) - k, indices, skeleton)
     one = (1,) * k
     if batch_shape(k, *indices) in ((), one):
         indices = [i.reshape(i.shape[k:])[()] for i in indices]  # at numbers NumPy has views
@@ -192,7 +184,7 @@ def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple)
     return shape, grids + indices, lead + skeleton, (rank, k, k + start)
 
 
-def _move_axes(x: Value, width: int, source: int, destination: int) -> Value:
+def move_axes(x: Value, width: int, source: int, destination: int) -> Value:
     """Move `width` neighbouring axes of `x` from `source` to `destination`."""
     if not width or source == destination:
         return x
@@ -211,7 +203,7 @@ def _getitem_vmap(k: int, x: Value, indices: Sequence[Value], skeleton: tuple) -
             if type(i) is type(x) is np.ndarray and i.dtype.kind == "i" and x.flags.c_contiguous:
                 return x.take(i, k)  # whose examples lie apart, and it takes less time
         y = read(x if shape == x.shape else np.reshape(x, shape), arrays, index)
-        return _move_axes(y, width, here, there)
+        return move_axes(y, width, here, there)
     except IndexError:
         _raise_for_one(k, x.shape[k:], indices, skeleton)
         raise
@@ -231,7 +223,7 @@ def _add_at_vmap(
     values = values if np.ndim(values) else np.reshape(values, (1,) * k)
     batch = batch_shape(k, values, *indices)
     full, arrays, index, (width, here, there) = _plan_batch(k, batch + shape, indices, skeleton)
-    return add_at(_move_axes(values, width, there, here), full, index, *arrays, **options)
+    return add_at(move_axes(values, width, there, here), full, index, *arrays, **options)
 
 
 def _getitem_x(g: Value, indices: Sequence[Value], skeleton: tuple, x_shape: Shape) -> Value:
@@ -294,53 +286,6 @@ linear(
     vmap=lambda k, v, shape, index: place(v, v.shape[:k] + shape, (FULL,) * k + index),
     vjp={"values": lambda g, index: g[index]},
 )
-
-
-
-def _add_pieces_vmap(
-    k: int, shape: Shape, places: Sequence[Index], pieces: Sequence[Value]
-) -> Value:
-    batch, found, moved = batch_shape(k, *pieces), [], []
-    for index, piece in zip(places, pieces):
-        parts = index if type(index) is tuple else (index,)
-        if arrays_in(index):
-            piece = np.broadcast_to(piece, batch + np.shape(piece)[k:])
-            skeleton, indices = split_index(index)
-            rank, start = _advanced_axes(0, len(shape), indices, skeleton)
-            if start is None:
-                piece = _move_axes(piece, rank, k, 0)
-        found.append((FULL,) * k + parts)
-        moved.append(piece)
-    return add_pieces(batch + shape, tuple(found), *moved)
-
-
-def _bind_pieces(shape: Shape, places: Sequence[Index], *pieces: Value) -> dict[str, Any]:
-    return {"shape": shape, "places": places, "pieces": pieces}
-
-
-def _add_recorded(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
-    """Add a few pieces as arrays, which machine code does in one loop, and many in a memory."""
-    size = math.prod(shape)
-    elements = sum([math.prod(np.shape(piece)) for piece in pieces])
-    if len(pieces) * size > 4 * (size + elements) or any(map(arrays_in, places)):
-        return IN_MEMORY[0](shape, places, *pieces)
-    total: Value = 0.0  # not -0.0, as in `scatter_all`
-    for index, piece in zip(places, pieces):
-        total = total + (piece if index is ... else transpose_read(piece, shape, index))
-    return total
-
-
-linear(
-    add_pieces,
-    "shape places pieces",
-    "pieces",
-    variadic="pieces",
-    bind=_bind_pieces,
-    kernel=lambda shape, places, pieces: add_pieces(shape, places, *pieces),
-    vmap=_add_pieces_vmap,
-    vjp={"pieces": lambda g, places_item: g[places_item]},
-)
-add_pieces.body = _add_recorded  # type: ignore[attr-defined]
 
 # ---- reading along an axis ----
 

@@ -1,0 +1,67 @@
+"""Adding pieces at indices: the transpose of many reads of one array."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.sharing import declare_memory
+from .._core.table import IN_MEMORY, PIECES
+from .._core.types import Index, Shape, Value
+from .axes import batch_shape
+from .constructors import linear, primitive
+from .indexing import FULL, advanced_axes, move_axes, split_index, transpose_read
+from .scatter import arrays_in, scatter_all
+
+
+@primitive
+def add_pieces(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
+    """Add each piece at its index to zeros of `shape`, in their order; no index has a tensor."""
+    return scatter_all(shape, places, *pieces)
+
+
+def _vmap(k: int, shape: Shape, places: Sequence[Index], pieces: Sequence[Value]) -> Value:
+    batch, found, moved = batch_shape(k, *pieces), [], []
+    for index, piece in zip(places, pieces):
+        parts = index if type(index) is tuple else (index,)
+        if arrays_in(index):
+            piece = np.broadcast_to(piece, batch + np.shape(piece)[k:])
+            skeleton, indices = split_index(index)
+            rank, start = advanced_axes(0, len(shape), indices, skeleton)
+            if start is None:
+                piece = move_axes(piece, rank, k, 0)
+        found.append((FULL,) * k + parts)
+        moved.append(piece)
+    return add_pieces(batch + shape, tuple(found), *moved)
+
+
+def _bind(shape: Shape, places: Sequence[Index], *pieces: Value) -> dict[str, Any]:
+    return {"shape": shape, "places": places, "pieces": pieces}
+
+
+def _add_recorded(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
+    """Add a few pieces as arrays, which machine code does in one loop, and many in a memory."""
+    size = math.prod(shape)
+    elements = sum([math.prod(np.shape(piece)) for piece in pieces])
+    if len(pieces) * size > 4 * (size + elements) or any(map(arrays_in, places)):
+        return IN_MEMORY[0](shape, places, *pieces)
+    total: Value = 0.0  # not -0.0, as in `scatter_all`
+    for index, piece in zip(places, pieces):
+        total = total + (piece if index is ... else transpose_read(piece, shape, index))
+    return total
+
+
+linear(
+    add_pieces,
+    "shape places pieces",
+    "pieces",
+    variadic="pieces",
+    bind=_bind,
+    kernel=lambda shape, places, pieces: add_pieces(shape, places, *pieces),
+    vmap=_vmap,
+    vjp={"pieces": lambda g, places_item: g[places_item]},
+)
+add_pieces.body = _add_recorded  # type: ignore[attr-defined]
+declare_memory("fresh", [add_pieces])
+PIECES[transpose_read] = add_pieces
