@@ -1,4 +1,4 @@
-"""Loops that a trace unrolls, by which its cost for a node is measured."""
+"""Loops that a trace records step by step, by which its cost for a node is measured."""
 
 import sys
 from collections.abc import Callable

@@ -21,7 +21,6 @@ from loop_programs import (
     listed,
     nested,
     shifted,
-    windows,
 )  # fmt: skip
 
 TALL = np.tile(LARGE, (2, 3))
@@ -92,11 +91,6 @@ def test_a_last_value_of_another_buffer(monkeypatch):
     right = Body.value_at
     monkeypatch.setattr(Body, "value_at", lambda own, made, step: right(own, made, step - 1))
     assert not misses(delayed, TALL)
-
-
-def test_sums_without_terms(monkeypatch):
-    monkeypatch.setattr(Body, "add_term", lambda own, node: None)
-    assert not misses(ft.grad(windows), np.linspace(0.1, 0.3, 40))
 
 
 def test_an_answer_that_nobody_compares(monkeypatch):

@@ -131,12 +131,16 @@ class Finder:
         for j in range(total - 1, -1, -1):
             following[j] = seen.get(kinds[j], total)
             seen[kinds[j]] = j
+        longest, until = total, 0  # steps are shorter up to a node: those of inner loops
         while i < total:
-            run = self.run_at(i, following, total)
+            run = self.run_at(i, following, longest if i < until else total)
             if run is None:
                 i += 1
                 continue
-            run = self.inner(run, following) or run
+            inner = self.inner(run, following)
+            while inner is not None:
+                longest, until = run.period // FEWEST, run.stop if i >= until else until
+                run, inner = inner, self.inner(inner, following)
             self.accept(run)
             i = run.stop
 
@@ -146,7 +150,7 @@ class Finder:
         for i in range(run.start, stop):
             found = self.run_at(i, following, run.period // FEWEST)
             if found is not None and found.stop <= stop + found.period:
-                return self.inner(found, following) or found
+                return found
         return None
 
     def run_at(self, i: int, following: list[int], longest: int) -> Run | None:
@@ -196,9 +200,20 @@ class Finder:
         return bool(before and now) and before[0] is now[0] and now[1] < before[1]
 
     def fit(self, i: int, period: int, count: int) -> Run | None:
-        """Return the run of as many of these steps as differ in the known ways, if any."""
-        if count < FEWEST or (count > FEWEST and self.fit(i, period, FEWEST) is None):
-            return None
+        """Return the run of as many of these steps as differ in the known ways, if any.
+
+        A few steps are looked at first, and then four times as many, as often they are all.
+        """
+        size = FEWEST
+        while size < count:
+            run = self.fit_of(i, period, size)
+            if run is None or run.count < size:
+                return run
+            size *= 4
+        return self.fit_of(i, period, count) if count >= FEWEST else None
+
+    def fit_of(self, i: int, period: int, count: int) -> Run | None:
+        """Return the run of as many of so many steps as differ in the known ways, if any."""
         for _ in range(8):
             columns, fits = [], count
             for q in range(period):

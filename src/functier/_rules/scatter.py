@@ -54,10 +54,22 @@ def scatter_all(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
         out = np.zeros(shape, dtype)
     for index, piece in zip(places, pieces):
         if type(index) is not int and _may_repeat(arrays_in(index)):
-            _add_flat(out, index, piece)
+            own, which = distinct(_positions(out.shape, index, piece.size))
+            sums = np.zeros(own.size, out.dtype)
+            np.add.at(sums, which, np.broadcast_to(piece, which.shape))
+            out.reshape(-1)[own] += sums
         else:
             out[index] += piece
     return out if shape else out[()]
+
+
+def distinct(positions: Value) -> tuple[Value, Value]:
+    """Return the places that occur among flat positions, and for each position which one it is.
+
+    A piece is summed by itself before it is added, as a piece that is an array of zeros is.
+    """
+    places, which = np.unique(positions, return_inverse=True)
+    return places, which.reshape(positions.shape)
 
 
 def _positions(shape: Shape, index: Index, count: Value) -> Value:

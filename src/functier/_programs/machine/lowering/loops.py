@@ -24,7 +24,6 @@ from ...graph import Form, Node
 from ...loops import Count, Loop, Table
 from ...stores import add, get, memory_of, put
 from .effects import Memory, memory_at
-from .gathering import part_of, sums_of
 from .moving import LARGEST, Growing, changed, growing_in
 from .nodes import DTYPES, INT, Lowering, array_of, dtype_of, is_whole, rule
 from .steps import Buffer, Literal, Place, Ref, Unknown, lies_so, strides_out
@@ -85,8 +84,6 @@ class Body(Lowering):
         Whole numbers that steps take as values.
     memories : list of tuple
         Memories outside, and what they are in the body.
-    sums : dict of int to Ref
-        Carried values that steps add to in their memory: see `gathering`.
     """
 
     def __init__(self, outer: Lowering, loop: Loop):
@@ -98,8 +95,6 @@ class Body(Lowering):
         self.given_as: dict[Any, Buffer] = {}
         self.slots: dict[Growing, Place] = {}
         self.carried: dict[int, Carried] = {}
-        self.sums: dict[int, Ref] = {}
-        self.terms: dict[Node, Ref | None] = {}
         self.made: dict[Node, Made] = {}
         self.memories: list[tuple[Memory, Memory]] = []
         self.writers: list[Any] = []
@@ -146,12 +141,9 @@ class Body(Lowering):
         """Give the inputs of the body their values."""
         outer, loop = self.outer, self.loop
         carried, elements, rest = loop.parts()
-        sums = sums_of(loop)
         for i, (x, arg) in enumerate(zip(carried, args)):
             if is_whole(x):
                 raise Unknown("it carries a whole number of Python's")
-            if i in sums and self.sum_in_place(i, sums[i], arg):
-                continue
             form, value = array_of(x.form), outer.value(arg)
             shape, strides = form.shape, strides_out(form)
             if type(value) is Literal or not lies_so(value, strides):
@@ -171,45 +163,6 @@ class Body(Lowering):
                 continue
             value = outer.operand(arg, INT) if is_whole(arg) else outer.value(arg)
             self.values[x] = value if type(value) is Literal else self.given(value)
-
-    def sum_in_place(self, i: int, pairs: list[tuple[Node, Node]], arg: Any) -> bool:
-        """Let steps add to the memory of a carried value, if they may: see `gathering`."""
-        form, outer = pairs[0][0].form, self.outer
-        dtype = dtype_of(form)
-        whole = Ref(form.shape, dtype, self.new(form.shape, dtype, form.strides), ())
-        parts = []
-        for _, term in pairs:
-            value, _, index = term.args
-            index = changed(index, Count, self.growing)
-            parts.append(part_of(whole, value, index, self.loop.count))
-        if None in parts:
-            return False
-        values = [outer.value(arg), Literal(0.0, dtype)]
-        first = outer.element(np.add, values, form.shape, dtype, (dtype, dtype), place=whole.place)
-        self.sums[i] = first
-        own = self.given(first).place.buffer
-        for (node, term), part in zip(pairs, parts):
-            assert part is not None
-            self.terms[term] = None
-            self.terms[node] = part._replace(place=part.place._replace(buffer=own))
-        return True
-
-    def add_term(self, node: Node) -> None:
-        """Add to a sum in its memory, after what has been added to it in this step."""
-        target = self.terms[node]
-        if target is None:
-            return
-        (term,) = [x for x in node.args if x in self.terms and self.terms[x] is None]
-        given, wants = [target, self.value(term.args[0])], (target.dtype, target.dtype)
-        total = self.element(
-            np.add, given, target.shape, target.dtype, wants, place=target.place
-        )  # fmt: skip
-        (step,) = total.steps
-        step.effect = True
-        for other in self.writers:
-            if other.place.buffer is step.place.buffer:
-                step.after[other] = False
-        self.writers.append(step)
 
     def sequence(self, arg: Any, form: Any) -> Ref:
         """Return a sequence, with elements of a form, as an array with the steps as first axis."""
@@ -237,9 +190,6 @@ class Body(Lowering):
     def lower(self, node: Node) -> None:
         """Add the steps of a node of the body."""
         if node.func is memory_of:
-            return
-        if node in self.terms:
-            self.add_term(node)
             return
         args, kwargs = changed((node.args, node.kwargs), Count, self.growing)
         if not growing_in((args, kwargs)):
@@ -298,9 +248,6 @@ class Body(Lowering):
                 made.last = self.result(made)
         found = []
         for i in range(loop.carried):
-            if i in self.sums:
-                found.append(self.sums[i]._replace(steps=(), straight=False))
-                continue
             made, far = self.carried[i].root()
             found.append(self.value_at(self.carried[i] if made.small else made, loop.count - far))
         found += [self.value_at(x, loop.count - 1) for x in others[: len(others) - len(lists)]]
