@@ -190,3 +190,28 @@ def test_a_loop_keeps_what_a_tape_keeps():
         tracemalloc.stop()
 
     assert peaks[0] <= 1.02 * peaks[1]
+
+
+def test_a_memory_of_a_step_is_no_value_to_carry():
+    def f(x):
+        y = fnp.zeros(3)
+        for _ in range(6):
+            z = fnp.zeros(3)
+            z[...] = np.sin(y) + x
+            y = z
+        return y * 2.0
+
+    x = np.array([1.0, 2.0, 3.0])
+
+    np.testing.assert_array_equal(ft.trace(f)(x)(x), f(x))
+
+
+def test_a_window_that_grows_is_none_of_a_loop():
+    def f(x):
+        y = fnp.zeros(8)
+        for i in range(8):
+            y[i:] += np.sin(x) * 0.1
+            x = x * 0.5
+        return y * 1.0
+
+    np.testing.assert_array_equal(ft.trace(f)(0.5)(0.5), f(0.5))

@@ -23,7 +23,7 @@ from .dead import live_in
 from .graph import Graph, Guard, Node, nodes_in, replace
 from .kinds import facts_of_node, flatten, kind_of_loop
 from .loops import Loop, every_graph, is_loop
-from .steps import Always, Carried, Made, Place, Run, relation, same_bits
+from .steps import Always, Carried, Made, Place, Run, is_memory, relation, same_bits
 
 FEWEST = 3
 """So many steps at least are a loop."""
@@ -271,7 +271,8 @@ class Finder:
         delays = run.delays()
         for q in range(run.period):
             own = nodes[run.start + q : run.stop : run.period]
-            if type(own[0].func) is Loop:  # whose results have nodes, all of them in the step
+            if is_loop(own[0]) or is_memory(own[0]):
+                # The results of a loop have nodes, and a memory is no value: all is in the step.
                 late = [k for k in range(count) if uses.get(own[k], -1) >= run.stop]
                 if late:
                     return late[0]

@@ -8,6 +8,7 @@ import numpy as np
 from .graph import Node, form_of
 from .literals import is_weak
 from .loops import Count, is_loop, parts_of_count
+from .stores import memory_of
 
 ndarray = np.ndarray
 
@@ -155,6 +156,10 @@ def relation(column: tuple, place: Place) -> tuple[Any, int]:
     return Listed(list(column[:length])), length
 
 
+def is_memory(x: Any) -> bool:
+    return type(x) is Node and x.func is memory_of
+
+
 def relation_of_nodes(column: tuple, own: Place) -> tuple[Any, int]:
     """Return how a value that other nodes compute differs from step to step."""
     q, i, period, nodes, homes = own
@@ -162,6 +167,8 @@ def relation_of_nodes(column: tuple, own: Place) -> tuple[Any, int]:
     first, second = column[:2]
     if is_loop(second) and not inside(second, i + period):
         return "a step takes the results of another loop as a whole", 1
+    if is_memory(second) and second is not first and not inside(second, i + period):
+        return "a step takes the memory that another one has made", 1
     if second is column[2]:
         if first is not second or second.number >= i:
             return "the first step takes another value", 1
