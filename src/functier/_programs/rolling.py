@@ -59,6 +59,8 @@ class Finder:
         self.last_use = self.last_uses()
         self.banned: set[tuple[int, int]] = set()  # starts and periods of loops that do not pay
         while True:
+            self.waits: dict[int, int] = {}  # up to which node a length is not tried
+            self.failures: dict[int, int] = {}
             self.runs: list[Run] = []
             self.homes: dict[Node, tuple[Run, int, int]] = {}  # run, place and step of a node
             self.find()
@@ -160,6 +162,9 @@ class Finder:
             period = j - i
             if j >= len(self.kinds) or period > longest:
                 return None
+            if i < self.waits.get(period, 0):
+                j = following[j]
+                continue
             count = self.steps(i, period)
             for peeled in range(min(count - FEWEST + 1, PEELED)):
                 start = i + peeled * period
@@ -167,9 +172,20 @@ class Finder:
                     continue
                 run = self.fit(start, period, count - peeled)
                 if run is not None:
+                    self.failures[period] = 0
                     return self.turned(run)
+            if count >= FEWEST:
+                self.wait(i, period)
             j = following[j]
         return None
+
+    def wait(self, i: int, period: int) -> None:
+        """Try a length again after some steps: twice as many each time, while kinds go on so."""
+        failures = self.failures[period] = self.failures.get(period, 0) + 1
+        end = self.ends[period][1] + 1
+        self.waits[period] = min(i + (period << min(failures, 20)), end)
+        if self.waits[period] == end:
+            self.failures[period] = 0
 
     def steps(self, i: int, period: int) -> int:
         """Return how many steps of this length are of the same kinds from a node on."""
