@@ -180,10 +180,13 @@ class Finder:
         return None
 
     def wait(self, i: int, period: int) -> None:
-        """Try a length again after some steps: twice as many each time, while kinds go on so."""
+        """Try a length again after some steps: twice as many each time, while kinds go on so.
+
+        In the first two steps it is tried at each node.
+        """
         failures = self.failures[period] = self.failures.get(period, 0) + 1
-        end = self.ends[period][1] + 1
-        self.waits[period] = min(i + (period << min(failures, 20)), end)
+        end, late = self.ends[period][1] + 1, failures - 2 * period
+        self.waits[period] = min(i + (period << min(late, 20)) if late > 0 else i, end)
         if self.waits[period] == end:
             self.failures[period] = 0
 
