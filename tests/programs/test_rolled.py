@@ -215,3 +215,37 @@ def test_a_window_that_grows_is_none_of_a_loop():
         return y * 1.0
 
     np.testing.assert_array_equal(ft.trace(f)(0.5)(0.5), f(0.5))
+
+
+def test_a_list_is_read_to_its_end_before_a_loop_that_begins_in_it():
+    def f(x):
+        out = []
+        for _ in range(30):
+            x = np.sin(x) * 1.1
+            out.append(x)
+        for i in range(29, 20, -1):
+            x = x + np.cos(out[i])
+        x = x * out[20] + out[19]
+        for i in range(10, -1, -1):
+            x = x * out[i]
+        return x
+
+    x = np.linspace(0, 1, 2000)
+
+    np.testing.assert_array_equal(ft.trace(f)(x)(x), f(x))
+
+
+def test_a_list_in_a_list_is_left_as_it_is():
+    def f(x, xs):
+        y = x
+        for _ in range(4):
+            for i in range(4):
+                y = np.sin(x * 0.5) + 0.2 * (x * 0.5) - xs[i + 1]
+                x = np.sort(y)
+            x = np.sin(x) - y / 3
+        return np.sum(x * y)
+
+    gradient = ft.grad(f, argnums=(0, 1))
+    xs = np.random.default_rng(0).normal(size=(6, 1000))
+    for found, expected in zip(ft.trace(gradient)(xs[5], xs)(xs[5], xs), gradient(xs[5], xs)):
+        np.testing.assert_array_equal(found, expected)

@@ -142,11 +142,16 @@ def cut_early(source: Any, values: Node) -> list[str]:
 
 
 def is_last(source: Any, values: Any, loop: Node, read: Count) -> bool:
-    """Tell if nobody reads a list after a loop, which takes its elements from the end on."""
+    """Tell if nobody reads a list after a loop, which takes its elements from the end on.
+
+    Where the loop does not begin with the last one, nobody else may read the list before it. A list
+    in a list is left alone: others may have it, too.
+    """
     return (
-        type(values) is Node and values in source.owned and type(read.start) is int
+        type(values) is Node and is_result(values) and type(read.start) is int
         and read.step == -1 and source.latest[values] == loop.number
         and sum([x is values for x in loop.args]) == 1
+        and (read.start == values.form.count - 1 or source.uses[values] == 1)
     )  # fmt: skip
 
 
