@@ -101,7 +101,8 @@ for func in (softmax, log_softmax):
 
 def _kept(g: Value, shape: Shape, axis: Axis, keepdims: bool) -> Value:
     """Return the result of a sum with the axes that are summed, of length 1."""
-    return g if keepdims else np.expand_dims(g, tuple(range(len(shape))) if axis is None else axis)
+    whole = keepdims or not shape  # a number has no axis
+    return g if whole else np.expand_dims(g, tuple(range(len(shape))) if axis is None else axis)
 
 
 def _logsumexp_vjp(

@@ -68,6 +68,8 @@ def _wiener(im: Value, mysize: Any = None, noise: Value = None) -> Value:
     mean = run(im, window, "same") / count
     variance = run(im**2, window, "same") / count - mean**2
     noise = np.mean(variance) if noise is None else noise
+    # SciPy multiplies in place.
+    np.multiply(np.ones(0, mean.dtype), np.ones(0, np.result_type(noise)), np.ones(0, mean.dtype))
     flat = variance < noise
     kept = 1 - noise / np.where(flat, 1.0, variance)
     return np.where(flat, mean, (im - mean) * kept + mean)
