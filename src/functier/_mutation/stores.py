@@ -22,8 +22,6 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.table import IN_MEMORY
 from .._core.tensor import Tensor
 from .._core.types import Index, Shape, Value
-from .._rules.indexing import transpose_read
-from .._rules.scatter import distinct
 from .layouts import Layout, contiguous, parts_of, window_of
 
 ndarray = np.ndarray
@@ -154,9 +152,12 @@ def _add_in_memory(shape: Shape, places: Sequence[Index], *pieces: Value) -> Val
     for index, piece in zip(places, pieces):
         parts = parts_of(index)
         if parts is None:
-            found, which = distinct(np.arange(flat.size).reshape(shape)[index])
-            spread = np.broadcast_to(piece, which.shape)
-            store.add_at(found, transpose_read(spread, found.shape, which))
+            found = np.arange(flat.size).reshape(shape)[index]
+            own, which = np.unique(found, return_inverse=True)  # as `_rules.scatter` sums them
+            sums = deepen(PlainStore(np.zeros(own.size, flat.dtype)), piece)
+            spread = np.reshape(np.broadcast_to(piece, found.shape), -1)
+            sums.add_at(which.reshape(-1), spread)
+            store.add_at(own, sums.get(contiguous(own.shape), None))
         else:
             store.add(layout, parts, piece)
     return store.get(layout, None)

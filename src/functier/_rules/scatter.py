@@ -57,7 +57,7 @@ def scatter_all(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
             own, which = distinct(_positions(out.shape, index, piece.size))
             sums = np.zeros(own.size, out.dtype)
             np.add.at(sums, which, np.broadcast_to(piece, which.shape))
-            out.reshape(-1)[own] += sums
+            np.add.at(out.reshape(-1), own, sums)
         else:
             out[index] += piece
     return out if shape else out[()]
