@@ -154,5 +154,6 @@ ROWS = [
     row(np.delete, normal(2, 3), []),
     # last, as the data of rows depends on those before
     row(add_pieces, (2, 3), ((0,), slice(1, None), (1, 2)), normal(3), normal(1, 3), normal()),
+    row(_pieces((3, 2), ..., FAR[:2] % 3, (0, 0)), normal(3, 2), normal(2, 2), normal()),
     row(_pieces((2, 3, 2), (0, FULL, np.array([1, 1])), (NEW, 1)), normal(2, 3), normal(1, 3, 2)),
 ]
