@@ -153,7 +153,7 @@ def _add_in_memory(shape: Shape, places: Sequence[Index], *pieces: Value) -> Val
         parts = parts_of(index)
         if parts is None:
             found = np.arange(flat.size).reshape(shape)[index]
-            store.add_at(found.ravel(), np.reshape(np.broadcast_to(piece, found.shape), -1))
+            store.add_at(found, np.broadcast_to(piece, found.shape))
         else:
             store.add(layout, parts, piece)
     return store.get(layout, None)

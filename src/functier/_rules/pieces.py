@@ -12,7 +12,7 @@ from .._core.types import Index, Shape, Value
 from .axes import batch_shape
 from .constructors import linear, primitive
 from .indexing import FULL, advanced_axes, move_axes, split_index, transpose_read
-from .scatter import arrays_in, scatter_all
+from .scatter import arrays_in, distinct_places, may_repeat, scatter_all
 
 
 @primitive
@@ -40,8 +40,13 @@ def _bind(shape: Shape, places: Sequence[Index], *pieces: Value) -> dict[str, An
     return {"shape": shape, "places": places, "pieces": pieces}
 
 
-def _add_recorded(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
+def _add_recorded(shape: Shape, places: Any, *pieces: Any) -> Value:
     """Add a few pieces as arrays, which machine code does in one loop, and many in a memory."""
+    places, pieces = [*places], [*pieces]
+    for i, index in enumerate(places):
+        if may_repeat(arrays_in(index)):  # summed before, as in `scatter_all`
+            places[i], there = distinct_places(shape, index, pieces[i])
+            pieces[i] = transpose_read(np.reshape(pieces[i], -1), places[i][0].shape, there)
     size = math.prod(shape)
     elements = sum([math.prod(np.shape(piece)) for piece in pieces])
     if len(pieces) * size > 4 * (size + elements) or any(map(arrays_in, places)):
