@@ -34,11 +34,14 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from sources import Package, count, is_document, parsed, room, statements, tree_of
+from sources import Package, count, is_document, is_in, parsed, statements, tree_of
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = {"_programs", "_machine", "_sparse", "numpy", "_adopt", "scipy", "optim", "nn"}
+ROOMS = {"_programs", "_transforms.sparse", "numpy", "_adopt", "scipy", "optim", "nn"}
 """The rooms outside of the kernel: they use it by what is public, and by the kit of `kit`."""
+
+OTHERS = {*ROOMS, "_cpython"}
+"""The rooms whose names are none of the kernel."""
 
 PARTS = {"_value": {"._value"}, "_extra": {"._extra"}}
 """The two parts of a tensor, which belong to the levels."""
@@ -149,7 +152,9 @@ def sizes(folder: Path, parse: Callable = ast.parse, loose: str = "") -> tuple[T
         text, name = path.read_text(encoding="utf-8"), path.relative_to(folder)
         lengths[name.as_posix()] = len(text.splitlines())
         own = {"files": 1, "lines": lengths[name.as_posix()], **count(text, parse(text))._asdict()}
-        room_of = name.parts[0] if len(name.parts) > 1 else loose or name.stem
+        inner = ".".join(name.parts[:2])
+        outer = name.parts[0] if len(name.parts) > 1 else loose or name.stem
+        room_of = inner if inner in ROOMS else outer
         row = rooms.setdefault(room_of, dict.fromkeys(own, 0))
         row |= {key: row[key] + n for key, n in own.items()}
     return rooms, lengths
@@ -160,7 +165,7 @@ def kernel_names(package: Package) -> dict[str, set[str]]:
     modules = {f"functier.{package.name_of(p)}".removesuffix(".__init__") for p in package.files}
     return {
         name: {n for path in package.files_of(name) for n in _kernel_names(package, path, modules)}
-        for name in sorted({room(module) for module in modules} & ROOMS)
+        for name in sorted(filter(package.files_of, ROOMS))
     }
 
 
@@ -171,7 +176,7 @@ def _kernel_names(package: Package, path: Path, modules: set[str]) -> Iterator[s
             origin = ".".join(package.origin(path, node))
             for a in node.names:
                 name = f"{origin}.{a.name}"
-                if not origin.startswith("functier") or room(name) in {*ROOMS, "_cpython"}:
+                if not origin.startswith("functier") or any(is_in(name, r) for r in OTHERS):
                     continue
                 if name in modules:
                     whole[a.asname or a.name] = name

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from functier._machine.calls.builtin import Signature, make_builtin
 from functier._programs.graph import form_of
+from functier._programs.machine.calls.builtin import Signature, make_builtin
 
 ADD = """
 define i32 @part(ptr %a, ptr %b, ptr %out, ptr %arena) nounwind {

@@ -4,8 +4,8 @@ import ctypes
 
 import numpy as np
 
-from functier._machine.compiler import engine
-from functier._machine.text.emitter import ATTRIBUTES, INT64, Declarations, Emitter
+from functier._programs.machine.compiler import engine
+from functier._programs.machine.text.emitter import ATTRIBUTES, INT64, Declarations, Emitter
 
 SLACK = 0.0 if np.finfo(np.longdouble).nmant >= 63 else 0.75
 """A bound for platforms whose long doubles are doubles: the reference errs as well."""

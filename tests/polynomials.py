@@ -2,7 +2,7 @@
 
 Each agrees with its function at Chebyshev's nodes, which is near the best there is (Trefethen,
 "Approximation Theory and Approximation Practice", 2013, chapter 16). Run as a program, it
-prints the tuples of `functier._machine.elementary.coefficients`.
+prints the tuples of `functier._programs.machine.elementary.coefficients`.
 """
 
 import math

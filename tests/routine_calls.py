@@ -4,9 +4,9 @@ import ctypes
 
 import numpy as np
 
-from functier._machine.compiler import engine
-from functier._machine.linalg import blas
-from functier._machine.text.operands import Operand
+from functier._programs.machine.compiler import engine
+from functier._programs.machine.linalg import blas
+from functier._programs.machine.text.operands import Operand
 
 
 def operand(x):

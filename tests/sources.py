@@ -25,6 +25,11 @@ def room(module: str) -> str:
     return module.removeprefix("functier").removeprefix(".").partition(".")[0] or "__init__"
 
 
+def is_in(module: str, name: str) -> bool:
+    """Tell if a module is in a room, or is that room; a room may be in another: ``"a.b"``."""
+    return f"{module}.".startswith(f"functier.{name}.")
+
+
 def statements(tree: ast.AST) -> Iterator[ast.stmt]:
     """All statements in a tree, without a look at their expressions."""
     for field in ("body", "handlers", "cases", "orelse", "finalbody"):
@@ -53,7 +58,7 @@ class Package:
 
     def files_of(self, name: str) -> list[Path]:
         """The files of a room."""
-        return [path for path in self.files if room(f"functier.{self.name_of(path)}") == name]
+        return [path for path in self.files if is_in(f"functier.{self.name_of(path)}", name)]
 
     def origin(self, path: Path, node: ast.ImportFrom) -> list[str]:
         """The parts of the name before ``import`` in a statement of a file."""

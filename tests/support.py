@@ -15,12 +15,16 @@ import pytest
 
 import functier as ft
 from functier._core.table import PENDING, load
+from functier._cpython import facts
 from functier._levels import level as _level
 
 LEVEL_ERRORS = (ft.LevelError, ft.EscapedTensorError)
 
 HANG = 300
 """Seconds after which a wait gives up, so that a hang ends; a busy machine is not so slow."""
+
+HAS_PROGRAMS = pytest.mark.skipif(not facts.bytecode.holds, reason=facts.bytecode.without)
+"""The mark of tests that want `compile` to run a program."""
 
 
 def model(x, *rest):

@@ -27,9 +27,6 @@ from ._transforms.grad import grad as grad
 from ._transforms.grad import grad_and_value as grad_and_value
 from ._transforms.grad import value_and_grad as value_and_grad
 from ._transforms.grad import vjp as vjp
-from ._transforms.jacobian import hessian as hessian
-from ._transforms.jacobian import jacfwd as jacfwd
-from ._transforms.jacobian import jacrev as jacrev
 from ._transforms.jvp import jvp as jvp
 from ._levels.values import depth_of as depth_of
 from ._levels.values import unwrap as unwrap
@@ -86,11 +83,14 @@ if _typing.TYPE_CHECKING:
     from ._core.vectors import ravel_pytree as ravel_pytree
     from ._control.solves import custom_linear_solve as custom_linear_solve
     from ._control.solves import custom_root as custom_root
-    from ._tracing.linearize import linear_transpose as linear_transpose
-    from ._tracing.linearize import linearize as linearize
+    from ._transforms.tracing.linearize import linear_transpose as linear_transpose
+    from ._transforms.tracing.linearize import linearize as linearize
     from ._custom.custom_op import custom_op as custom_op
     from ._transforms.functional_call import functional_call as functional_call
     from ._transforms.functional_call import stack_module_state as stack_module_state
+    from ._transforms.jacobian import hessian as hessian
+    from ._transforms.jacobian import jacfwd as jacfwd
+    from ._transforms.jacobian import jacrev as jacrev
     from ._transforms.products import elementwise_grad as elementwise_grad
     from ._transforms.products import ggnvp as ggnvp
     from ._transforms.products import hvp as hvp
@@ -98,9 +98,9 @@ if _typing.TYPE_CHECKING:
     from ._control.scan import associative_scan as associative_scan
     from ._control.scan import map as map
     from ._control.scan import scan as scan
-    from ._sparse.jacobian import jacobian_pattern as jacobian_pattern
-    from ._sparse.jacobian import sparse_hessian as sparse_hessian
-    from ._sparse.jacobian import sparse_jacobian as sparse_jacobian
+    from ._transforms.sparse.jacobian import jacobian_pattern as jacobian_pattern
+    from ._transforms.sparse.jacobian import sparse_hessian as sparse_hessian
+    from ._transforms.sparse.jacobian import sparse_jacobian as sparse_jacobian
 
 _MODULES = (
     "debug", "errors", "modes", "nn", "numpy", "ops", "optim", "overrides",
@@ -122,10 +122,11 @@ _NAMES = {
     "_programs.program": "Program",
     "_programs.trace": "trace",
     "_custom.registry": "registry",
-    "_sparse.jacobian": "jacobian_pattern sparse_hessian sparse_jacobian",
-    "_tracing.linearize": "linear_transpose linearize",
+    "_transforms.sparse.jacobian": "jacobian_pattern sparse_hessian sparse_jacobian",
+    "_transforms.tracing.linearize": "linear_transpose linearize",
     "_transforms.functional_call": "functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",
+    "_transforms.jacobian": "hessian jacfwd jacrev",
     "_transforms.products": "elementwise_grad ggnvp hvp",
 }
 """The names that are imported on first access, by their private modules."""

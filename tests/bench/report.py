@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from .first_calls import COLUMNS
 from .libraries import COMPILING, EAGER, LIBRARIES
 from .scaling import CURVES
 from .timing import ratio, spread
@@ -151,6 +152,19 @@ def notes(workloads: dict[str, dict]) -> list[str]:
     return found
 
 
+def loops_table(programs: dict[str, dict[str, dict[str, float]]]) -> str:
+    """The first calls of functier, part by part, and those of JAX."""
+    last = COLUMNS[-2:]
+    with_jax = any(["jax_jit" in found for found in programs.values()])
+    rows = []
+    for name, found in programs.items():
+        cells = [(found.get("functier", {}), k) for k in COLUMNS]
+        cells += [(found.get("jax_jit", {}), k) for k in last] if with_jax else []
+        rows.append([name, *[duration(times[k]) if k in times else NOTHING for times, k in cells]])
+    head = [*COLUMNS, *([f"jax_jit, {k}" for k in last] if with_jax else [])]
+    return table(["program", *head], rows)
+
+
 # ---- memory, imports, scaling ----
 
 
@@ -216,6 +230,8 @@ def markdown(data: dict[str, Any]) -> str:
     if imports := data.get("imports"):
         rows = [[name, f"{ms:.1f}"] for name, ms in imports.items()]
         parts += ["### Import, CPU time", table(["", "ms"], rows)]
+    if found := data.get("first_calls"):
+        parts += ["### First calls of compiled gradients with loops, CPU time", loops_table(found)]
     if threads := data.get("threads"):
         head = ["workload", "one thread", "two", "ratio"]
         cells = [

@@ -30,7 +30,7 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
         "--only",
         default="",
         help="rows whose names contain one of these parts, comma separated; memory, imports, "
-        "threads and scaling are names too",
+        "first calls, threads and scaling are names too",
     )
     parser.add_argument("--libs", default=LIBRARIES, help=f"comma separated, of {LIBRARIES}")
     parser.add_argument(

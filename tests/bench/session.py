@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from . import libraries, memory, picture, report, scaling, threads
+from . import first_calls, libraries, memory, picture, report, scaling, threads
 from .libraries import Library, Missing
 from .timing import Clock, OtherLoad, choose_clock, interleave, settle, timed
 from .trees import disagreement
 from .workloads import WORKLOADS, Workload
 
-SECTIONS = ("memory", "imports", "threads", "scaling")
+SECTIONS = ("memory", "imports", "first calls", "threads", "scaling")
 
 
 def run_workload(
@@ -123,6 +123,10 @@ def run(args: argparse.Namespace) -> None:
     if "imports" in sections:
         say("imports")
         data["imports"] = memory.import_times(names, max(args.rounds, 7))
+        save()
+    if "first calls" in sections:
+        say("first calls")
+        data["first_calls"] = first_calls.measure(names)
         save()
     if "threads" in sections and "functier_c" in names:
         say("threads")

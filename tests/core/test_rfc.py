@@ -210,7 +210,7 @@ EXEMPT = {
     "as_integer_ratio", "__getnewargs__", "__format__", "__repr__", "__str__",
     "_repr_html_", "__hash__",
     "__class__",  # which only adopted code is shown in another way
-    "__dir__",
+    "__dir__", "__annotate_func__",  # the latter since Python 3.14
     "__contains__", "__copy__", "__deepcopy__",  # made of operations that are seen
     "fill", "put", "view",  # item assignments, and a slice
     *MEMORY,  # these raise

@@ -21,6 +21,7 @@ OF_NUMPY = [r for r in RECORDS if r.name.startswith(("numpy.", "_operator.", "sc
 LATER = {
     "numpy.trim_zeros": {"axis"},
     "scipy.stats.kendalltau": {"axis", "keepdims"},
+    "numpy.lib.stride_tricks.as_strided": {"check_bounds"},
 }
 """Parameters that came with a NumPy after 2.1, or a SciPy after 1.14."""
 

@@ -9,6 +9,12 @@ from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 
+INNER = {
+    "scipy._rules", "_transforms.chunks", "_transforms.tracing", "_transforms.sparse",
+    "_programs.machine",
+}  # fmt: skip
+"""Folders inside a room that are rooms themselves."""
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -34,11 +40,10 @@ class Statement:
 
     @property
     def room(self) -> str:
-        """The folder or file right in the package; SciPy's rules and parts of batches are rooms."""
-        parts = self.module.split(".")
-        if parts[1:3] in (["scipy", "_rules"], ["_transforms", "chunks"]):
-            return ".".join(parts[1:3])
-        return parts[1] if len(parts) > 1 else "__init__"
+        """The folder or file right in the package, or one of the rooms inside another."""
+        parts = self.module.split(".")[1:]
+        inside = ".".join(parts[:2])
+        return inside if inside in INNER else parts[0] if parts else "__init__"
 
 
 def path_of(module: str) -> Path:

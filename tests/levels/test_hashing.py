@@ -13,7 +13,7 @@ import functier as ft
 from functier._core.agreement import examples_of
 from functier._levels import conversions
 from rows import run_each
-from support import ours
+from support import HAS_PROGRAMS, ours
 
 
 class Kind(Enum):
@@ -224,6 +224,7 @@ def test_hashes_by_value_that_forget_derivatives_are_found(monkeypatch):
     assert refuses(check_slopes) >= {"a memo", "a cached function"}
 
 
+@HAS_PROGRAMS
 def test_hashes_that_a_program_does_not_check_are_found(monkeypatch):
     def unguarded(level, x):
         return hash(x._value)
@@ -387,6 +388,7 @@ def test_a_cache_that_is_kept_is_right_or_refused(make, transform):
         ft.grad(f)(SAME[0])
 
 
+@HAS_PROGRAMS
 @pytest.mark.parametrize("make", [kept_memo, kept_cache])
 def test_a_compiled_function_leaves_a_cache_that_is_kept_to_the_function_itself(make):
     f = make()

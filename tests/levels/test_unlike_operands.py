@@ -23,7 +23,8 @@ OTHERS = [
     "a", b"a", np.str_("a"), None, Thing(), Point(2.0), int, np.sum, ..., slice(1), {}, {"a": 1},
     {1}, frozenset(), [], (), ["a"], ["a", "b"], ("a", "b"), [["a", "b"]], ["a", 1.0], [[1], 2],
     [2.0, 1.0], range(2), range(1, 3), Fraction(2), Fraction(1, 3), Fraction(10**400), Decimal(2),
-    Decimal("0.1"), np.array(["a", "b"]), np.array("a"), np.datetime64("2020"), np.timedelta64(2),
+    Decimal("0.1"), np.array(["a", "b"]), np.array("a"), np.datetime64("2020"),
+    np.timedelta64(2, "D"),
 ]  # fmt: skip
 VALUES = [2.0, np.array([2.0, 1.0]), np.array([[2.0, 1.0], [3.0, 0.1]]), np.array([2, 1])]
 FORMS = {

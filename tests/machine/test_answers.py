@@ -6,10 +6,10 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier as ft
-from functier._machine.elementary import ROUNDED
-from functier._machine.linalg import inner
-from functier._machine.lowering.nodes import Lowering
-from functier._machine.parts import division, exactness
+from functier._programs.machine.elementary import ROUNDED
+from functier._programs.machine.linalg import inner
+from functier._programs.machine.lowering.nodes import Lowering
+from functier._programs.machine.parts import division, exactness
 
 SHAPE = 6, 8
 

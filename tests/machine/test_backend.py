@@ -11,8 +11,8 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 import functier.numpy as fnp
-from functier._machine import backend
-from functier._machine.backend import MachineProgram
+from functier._programs.machine import backend
+from functier._programs.machine.backend import MachineProgram
 from functier._programs.trace import trace
 
 X, Y = np.random.default_rng(0).normal(size=(2, 50))
@@ -52,6 +52,7 @@ def test_a_gradient_is_one_part():
         lambda x, y: x[np.argsort(X)] + np.take(y, [3, -1, 3])[:1],
         lambda x, y: np.linalg.solve(x[:9].reshape(3, 3) + 5 * np.eye(3), y[:3]),
         lambda x, y: np.argmax(x.reshape(5, 10), 1) + np.any(y > 0),
+        lambda x, y: np.roll(x.reshape(5, 10), (1, -3), (0, 1)) + np.roll(y, 7).reshape(5, 10),
     ],
 )  # fmt: skip
 def test_parts(f):
@@ -132,7 +133,7 @@ def test_a_write_that_nobody_reads_keeps_the_order_of_others():
 
 
 def test_an_order_that_ends_at_a_write_that_nobody_reads_is_found(monkeypatch):
-    monkeypatch.setattr("functier._machine.parts.fusion.reorder", lambda steps, live: None)
+    monkeypatch.setattr("functier._programs.machine.parts.fusion.reorder", lambda steps, live: None)
     with pytest.raises(AssertionError):
         test_a_write_that_nobody_reads_keeps_the_order_of_others()
 

@@ -8,9 +8,9 @@ pytest.importorskip("llvmlite")
 from test_answers import VALUES, choosing
 
 import functier as ft
-from functier._machine.parts import bounds
-from functier._machine.parts.exactness import is_exact
 from functier._programs.graph import replace
+from functier._programs.machine.parts import bounds
+from functier._programs.machine.parts.exactness import is_exact
 from functier._programs.trace import trace
 
 EPS = np.finfo(float).eps

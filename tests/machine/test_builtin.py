@@ -12,11 +12,11 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._cpython import addresses
-from functier._machine.calls import abi, builtin, wrapper
-from functier._machine.calls.builtin import Signature, make_builtin
-from functier._machine.compiler import engine
 from functier._programs.entries import Mismatch
 from functier._programs.graph import form_of
+from functier._programs.machine.calls import abi, builtin, wrapper
+from functier._programs.machine.calls.builtin import Signature, make_builtin
+from functier._programs.machine.compiler import engine
 from hand_parts import ADD, NUMBER, ONE, TWO, adder, make, refuse
 
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine.compiler import cache, engine
+from functier._programs.machine.compiler import cache, engine
 
 TEXT = "define i64 @f(i64 %x) nounwind { %y = mul i64 %x, NUMBER\n ret i64 %y }"
 HOST = engine.host()

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import polynomials
-from functier._machine import elementary
-from functier._machine.elementary import ELEMENTWISE, coefficients, rule_of
+from functier._programs.machine import elementary
+from functier._programs.machine.elementary import ELEMENTWISE, coefficients, rule_of
 from kernels import SLACK, kernel, kernels, ulps
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -267,7 +267,7 @@ def test_functions_of_scipy_to_two_units():
 
 def test_scipy_is_not_imported_for_its_rules():
     code = (
-        "import sys, numpy as np, functier._machine.elementary as e\n"
+        "import sys, numpy as np, functier._programs.machine.elementary as e\n"
         "assert e.rule_of(np.matmul) is None and 'scipy' not in sys.modules\n"
         "assert 'llvmlite' not in sys.modules\n"
     )

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine.elementary import ELEMENTWISE, ROUNDED, rule_of
+from functier._programs.machine.elementary import ELEMENTWISE, ROUNDED, rule_of
 from kernels import kernels
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine.compiler import engine
-from functier._machine.text.emitter import FLOAT64, Declarations, Emitter, Value
+from functier._programs.machine.compiler import engine
+from functier._programs.machine.text.emitter import FLOAT64, Declarations, Emitter, Value
 from kernels import kernel, kernels
 
 DTYPES = "?bBhHiIlLfd"

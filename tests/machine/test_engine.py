@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine.compiler import engine
+from functier._programs.machine.compiler import engine
 
 ADD = """
 declare i64 @outside(i64)

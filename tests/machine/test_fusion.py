@@ -7,18 +7,19 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 import functier.numpy as fnp
-from functier._machine import backend
-from functier._machine.loops import kernels, nests, sums
-from functier._machine.loops.kernels import kernel_of
-from functier._machine.parts import fusion
-from functier._machine.parts.division import Division
+from functier._programs.loops import unrolled
+from functier._programs.machine import backend
+from functier._programs.machine.loops import kernels, nests, sums
+from functier._programs.machine.loops.kernels import kernel_of
+from functier._programs.machine.parts import fusion
+from functier._programs.machine.parts.division import Division
 from functier._programs.trace import trace
 
 X = np.random.default_rng(0).normal(size=1000)
 
 
 def calls_of(f, *args):
-    graph = trace(f)(*args)._graph
+    graph = unrolled(trace(f)(*args)._graph)
     part = Division(graph).direct()
     part.taken = list(graph.inputs)
     return backend.Text(part, graph.inputs, False)

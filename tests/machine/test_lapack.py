@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine.linalg import factors, lapack, substitution
+from functier._programs.machine.linalg import factors, lapack, substitution
 from routine_calls import block, load, operand
 
 SIZES = 1, 2, 3, 8, 33

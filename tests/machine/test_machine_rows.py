@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import samples
-from functier._machine.elementary import ELEMENTWISE
-from functier._machine.loops import bodies, sums
-from functier._machine.text import routines
+from functier._programs.machine.elementary import ELEMENTWISE
+from functier._programs.machine.loops import bodies, sums
+from functier._programs.machine.text import routines
 from nets.machine_rows import Judge, drawn, long_doubles, net
 
 SEED = 2026
@@ -50,7 +50,7 @@ def test_rows_of_other_sizes(rows, record_property):
 def forget():
     """Forget the kernels that are kept."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("functier._machine"):
+        if name.startswith("functier._programs.machine"):
             for function in vars(module).values():
                 if hasattr(function, "cache_clear"):
                     function.cache_clear()

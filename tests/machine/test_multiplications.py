@@ -7,15 +7,15 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 import functier.numpy as fnp
-from functier._machine.linalg import blas, products, tiles
-from functier._machine.linalg.contractions import (
+from functier._programs.graph import Node
+from functier._programs.machine.linalg import blas, products, tiles
+from functier._programs.machine.linalg.contractions import (
     Axis,
     Labels,
     contraction_of,
     is_product,
     joined,
 )
-from functier._programs.graph import Node
 from routine_calls import load, operand
 
 

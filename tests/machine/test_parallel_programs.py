@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier as ft
-from functier._machine.backend import Division, MachineProgram, Text
-from functier._machine.calls import builtin
-from functier._machine.loops import blocks
+from functier._programs.machine.backend import Division, MachineProgram, Text
+from functier._programs.machine.calls import builtin
+from functier._programs.machine.loops import blocks
 from functier._programs.trace import trace
 
 X, Y = np.random.default_rng(0).normal(size=(2, 3000))

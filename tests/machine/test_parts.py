@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier.numpy as fnp
-from functier._machine.backend import Fallback
-from functier._machine.parts.division import Division
+from functier._programs.machine.backend import Fallback
+from functier._programs.machine.parts.division import Division
 from functier._programs.trace import trace
 
 X = np.random.default_rng(0).normal(size=12)

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine.calls import pool, threads
+from functier._programs.machine.calls import pool, threads
 from hand_parts import make, refuse
 
 
@@ -86,7 +86,8 @@ def blocks():
     return [block for block in pool.SLOTS if block]
 
 
-def test_blocks_are_used_again_and_large_ones_are_freed():
+def test_blocks_are_used_again_and_large_ones_are_freed(monkeypatch):
+    monkeypatch.setattr(pool, "TEXT", pool.pool_text(2**26))
     small, middle = filler(1000), filler(30_000)
     for _ in range(3):
         small(np.int64(2))
@@ -96,7 +97,7 @@ def test_blocks_are_used_again_and_large_ones_are_freed():
     small(np.int64(2))
     middle(np.int64(2))
     assert blocks() == kept
-    filler(pool.LARGEST // 8 + 1)(np.int64(2))
+    filler(2**23 + 1)(np.int64(2))
     assert blocks() == kept
     for count in (2**17, 2**14, 2**10, 2**16, 2**12, 2**18, 2**19):
         assert filler(count)(np.int64(2)) == 0

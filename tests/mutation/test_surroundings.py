@@ -182,6 +182,30 @@ def test_a_write_in_an_inner_level_is_not_lost_on_a_plain_array():
         ft.vmap(f, branches="split")(XS)
 
 
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_an_inner_level_knows_of_arrays_of_the_level_around(ended):
+    """A copy of a view in NumPy is tied to its source, also when the inner level has ended."""
+
+    def f(x):
+        arrays = []
+
+        def inside(s):
+            b = fnp.zeros_like(x)
+            b += x
+            arrays.extend((b, fnp.frombuffer(b)))
+            if not ended:
+                b *= 2.0
+            return s
+
+        ft.vjp(inside, 0.0)
+        b, r = arrays
+        b *= 2.0
+        return np.sum(r)
+
+    with pytest.raises(ft.MutationError, match=r"made by numpy\.frombuffer at"):
+        ft.trace(f)(XS)
+
+
 def test_a_write_to_a_plain_array_of_a_tensor_is_refused():
     """It is a copy; code in C does not ask whether it may be written to, or copies it."""
 

@@ -432,7 +432,7 @@ class Kernels:
         self.parts = self.mixed = self.nothing = 0
 
     def run(self, number: int) -> None:
-        from functier._machine.backend import MachineProgram
+        from functier._programs.machine.backend import MachineProgram
 
         drawn = Drawn(self.seed, number)
         if not drawn.steps:

@@ -30,7 +30,7 @@ import numpy as np
 
 import samples
 from bits import order_of
-from functier._machine import backend
+from functier._programs.machine import backend
 from functier._programs.program import Changed
 from functier._programs.trace import trace
 from nearness import outputs

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine.linalg import contractions
-from functier._machine.lowering import products, systems
+from functier._programs.machine.linalg import contractions
+from functier._programs.machine.lowering import products, systems
 from nets.contracted import net
 
 

@@ -5,10 +5,10 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine import backend
-from functier._machine.loops import bodies, kernels, sums
-from functier._machine.lowering import effects, reductions, views
-from functier._machine.parts import arena
+from functier._programs.machine import backend
+from functier._programs.machine.loops import bodies, kernels, sums
+from functier._programs.machine.lowering import effects, reductions, views
+from functier._programs.machine.parts import arena
 from nets.kernels import net
 
 

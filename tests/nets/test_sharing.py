@@ -15,7 +15,7 @@ import pytest
 import functier.numpy as fnp
 from functier._core.sharing import MEMORY
 from functier._levels import armed, lying, views
-from functier._mutation import array_level, copies
+from functier._mutation import array, array_level, copies
 from functier._programs import recorder
 from functier._programs.recorder import RecordLevel
 from nets.sharing.calls import GROUPS, NEVER
@@ -29,6 +29,7 @@ from surface import surface
 pytestmark = pytest.mark.usefixtures("quiet")
 
 VMAP = import_module("functier._transforms.vmap")  # not the function of this name
+ARRAY_OF = array.array_of
 PARTS = {
     "": fnp, "linalg.": fnp.linalg, "fft.": fnp.fft, "lib.scimath.": np.lib.scimath,
     "lib.stride_tricks.": np.lib.stride_tricks,
@@ -164,6 +165,14 @@ PLANTED = {
     "nobody notes the order of einsum": (
         lambda patch: patch.setattr(lying, "_pairs", lambda *given: []),
         "np.einsum('ij,jk->ki', a, np.eye(a.shape[-1]))", "C", "jvp",
+    ),
+    "an array of a level around lies in rows": (
+        lambda patch: patch.setattr(array, "array_of", lambda data: ARRAY_OF(data.copy("C"))),
+        "a.copy('F')", "made", "jvp(inside)",
+    ),
+    "a lost view of a level around is forgotten": (
+        lambda patch: patch.setattr(copies, "LOST", [lambda *given: True]),
+        "np.lib.stride_tricks.sliding_window_view(a, 2, 1)", "C", "jvp(inside)",
     ),
     "a program asks for no sizes": (
         lambda patch: patch.setattr(RecordLevel, "guard_sizes", lambda *given: None),

@@ -15,7 +15,6 @@ from types import FunctionType
 import numpy as np
 import pytest
 
-from functier._machine import backend
 from functier._programs import (
     compiled,
     dependencies,
@@ -28,6 +27,7 @@ from functier._programs import (
     recorder,
     trace,
 )
+from functier._programs.machine import backend
 from nets.stale.known import KNOWN, REASONS, fault_of
 from nets.stale.net import MODES, Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS

@@ -7,7 +7,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs import liveness, passes, sharing, source
+from functier._programs import dead, liveness, passes, sharing, source
 from functier._programs.graph import Form, Graph, Node, form_of
 from nets.programs import difference
 
@@ -292,7 +292,7 @@ def plant_identity(patch):
 
 
 def plant_shared(patch):
-    patch.setattr(passes, "_key", lambda value, numbers: type(value))
+    patch.setattr(passes, "_key", type)
 
 
 def plant_uniform(patch):
@@ -300,7 +300,7 @@ def plant_uniform(patch):
 
 
 def plant_dead(patch):
-    patch.setattr(passes, "READS", set())
+    patch.setattr(dead, "READS", set())
 
 
 def plant_fresh(patch):

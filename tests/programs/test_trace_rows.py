@@ -68,13 +68,13 @@ def test_a_wrong_spelling_is_found(some_rows, monkeypatch):
 
 
 def test_a_value_that_is_not_recorded_is_found(some_rows, monkeypatch):
-    record = recorder.RecordLevel.record
+    function = recorder.RecordLevel.function
 
     def without(self, func, args, kwargs):
-        found = record(self, func, args, kwargs)
+        found = function(self, func, args, kwargs)
         return self.lower(found) if func is np.sum and isinstance(found, ft.Tensor) else found
 
-    monkeypatch.setattr(recorder.RecordLevel, "record", without)
+    monkeypatch.setattr(recorder.RecordLevel, "function", without)
     rows = {n: r for n, r in samples.chosen().items() if n.startswith("reduction.sum-")}
     program = {}
     for name, row in rows.items():

@@ -18,6 +18,7 @@ import functier as ft
 import functier.numpy as fnp
 from bench import (
     budget,
+    first_calls,
     libraries,
     memory,
     namespace,
@@ -247,6 +248,21 @@ def test_two_threads_are_timed():
     assert not found or {n: len(x) for n, x in found["overhead_grad"].items()} == {"1": 2, "2": 2}
     text = report.markdown({"meta": {}, "threads": {"a": {"1": [2e-3, 1e-3], "2": [3e-3, 5e-4]}}})
     assert cells(text, "a") == [["a", "1 ms", "500 µs", "0.50 (bound 0.6)"]]
+
+
+def test_first_calls_are_timed_part_by_part(monkeypatch):
+    monkeypatch.setenv("FUNCTIER_CACHE", "0")
+    for name, (make, _) in first_calls.PROGRAMS.items():
+        monkeypatch.setitem(first_calls.PROGRAMS, name, (make, 6))
+        times = first_calls.measured(name, "functier")
+        assert 0 < times["recording"] + times["passes"] < times["first three calls"]
+        assert times["a later call"] > 0
+    found = {"a": {"functier": {"recording": 2e-3, "passes": 1e-3}}}
+    text = report.markdown({"meta": {}, "first_calls": found})
+    assert cells(text, "a") == [["a", "–", "2 ms", "1 ms", "–", "–", "–"]]  # noqa: RUF001
+    found["a"]["jax_jit"] = {"first three calls": 0.5, "a later call": 1e-5}
+    text = report.markdown({"meta": {}, "first_calls": found})
+    assert cells(text, "a")[0][-2:] == ["500 ms", "10 µs"]
 
 
 def test_the_whole_report():

@@ -20,7 +20,7 @@ from functier._levels.ended import EndedLevel
 from functier._levels.level import Level
 from functier._levels.states import resume
 from rows import each
-from sources import Package, count, room, tree_of
+from sources import Package, count, is_in, room, tree_of
 
 PACKAGE = Path(ft.__file__).parent
 SOURCES = Package(PACKAGE)
@@ -34,49 +34,39 @@ RULES.append(NETWORKS)
 
 ORDER = [
     "_cpython", "_core", "errors", "_rules", "_mutation", "_levels", "protocol",
-    "_transforms", "_tracing", "_programs", "_machine", "debug",
-    "_control", "_sparse", "modes", "overrides", "_custom", "random", "ops", "numpy",
+    "_transforms.chunks", "_transforms", "_transforms.tracing", "_transforms.sparse",
+    "_programs",
+    "_programs.machine.compiler", "_programs.machine.text", "_programs.machine.elementary",
+    "_programs.machine.loops", "_programs.machine.linalg", "_programs.machine.lowering",
+    "_programs.machine.parts", "_programs.machine.calls", "_programs.machine",
+    "debug", "_control", "modes", "overrides", "_custom", "random", "ops", "numpy",
     "_adopt", "scipy", "optim", "nn", "testing", "__init__",
 ]  # fmt: skip
-"""The rooms of the package: each imports from those before it."""
+"""The rooms of the package, those inside others too: each imports from those before it."""
 
-FOLDERS = sorted({path.parent for path in FILES if path.parent.parent == PACKAGE})
+ROOMS = [PACKAGE.joinpath(*name.split(".")) for name in ORDER]
+ROOMS = [folder for folder in ROOMS if folder.is_dir()]
+
+
+def room_of(module):
+    """The innermost room that a module is in."""
+    return max([name for name in ORDER if is_in(module, name)], key=len, default="__init__")
+
+
+def rooms_in(modules):
+    return {room_of(module) for module in modules if module.startswith("functier")}
+
+
+def below(folder):
+    return [path for path in FILES if folder in path.parents]
 
 
 @pytest.mark.parametrize("name", ORDER)
 def test_rooms_import_those_before(name):
-    assert SOURCES.imported_rooms(name) <= set(ORDER[: ORDER.index(name)])
+    own = [path for path in FILES if room_of(f"functier.{name_of(path)}") == name]
 
-
-SUBROOMS = {
-    "_machine": [
-        "compiler", "text", "elementary", "loops", "linalg", "lowering", "parts", "calls",
-    ],
-}  # fmt: skip
-"""The folders of a room, of which each imports from those before it."""
-
-
-def test_subrooms_are_all_folders():
-    for name, order in SUBROOMS.items():
-        found = {p.parent.name for p in FILES if p.parent.parent == PACKAGE / name}
-        assert found == set(order)
-
-
-@pytest.mark.parametrize(("name", "own"), [(k, x) for k, order in SUBROOMS.items() for x in order])
-def test_subrooms_import_those_before(name, own):
-    folder = PACKAGE / name / own
-    inside, found = f"functier.{name}.", set()
-    for module in [m for path in FILES if folder in path.parents for m in imports(path)]:
-        if module.startswith(inside):
-            found.add(module.removeprefix(inside).partition(".")[0])
-        elif module.startswith("functier."):
-            found.add(room(module))
-    found.discard(own)
-    order = SUBROOMS[name]
-    stated = re.search(r"^Imports (.*?)\.$", (folder / "__init__.py").read_text(), re.MULTILINE)
-
-    assert found <= {*ORDER[: ORDER.index(name)], *order[: order.index(own)]}
-    assert set(re.findall("`(.*?)`", stated[1])) == found
+    assert own
+    assert rooms_in(m for p in own for m in imports(p)) <= set(ORDER[: ORDER.index(name) + 1])
 
 
 @each("path", FILES, ids=name_of)
@@ -84,21 +74,28 @@ def test_every_file_is_in_a_room(path):
     assert room(f"functier.{name_of(path)}") in ORDER
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
-def test_folders_state_what_they_import(folder):
-    """A private folder does in its docstring, a public one in a comment below it."""
-    text = (folder / "__init__.py").read_text()
+@pytest.mark.parametrize("folder", ROOMS, ids=name_of)
+def test_rooms_state_what_they_import(folder):
+    """A private folder does in its docstring, a public one in a comment below it.
+
+    It names those that are in the same folder, or else in that of the package.
+    """
+    text, name = (folder / "__init__.py").read_text(), name_of(folder)
     stated = re.search(r"^(?:# )?Imports (.*?)\.$", text, re.M | re.S)
+    modules = {m for path in below(folder) for m in imports(path)}
+    found = rooms_in(m for m in modules if not is_in(m, name))
+    beside = f"{name.rpartition('.')[0]}."
 
-    assert set(re.findall("`(.*?)`", stated[1])) == SOURCES.imported_rooms(folder.name)
+    names = {other.removeprefix(beside).partition(".")[0] for other in found}
+    assert set(re.findall("`(.*?)`", stated[1])) == names
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
-def test_files_of_a_folder_import_each_other_one_way(folder):
+@pytest.mark.parametrize("folder", ROOMS, ids=name_of)
+def test_files_of_a_room_import_each_other_one_way(folder):
     graph = {}
-    for path in [path for path in FILES if folder in path.parents]:
+    for path in below(folder):
         name = f"functier.{name_of(path)}".removesuffix(".__init__")
-        graph[name] = {m for m in imports(path) if m.startswith(f"functier.{folder.name}.")}
+        graph[name] = {m for m in imports(path) if is_in(m, name_of(folder))}
 
     assert list(graphlib.TopologicalSorter(graph).static_order())  # raises at a circle
 
@@ -140,7 +137,10 @@ EXTRAS = {
         "a third of the import",
     ),
     ("_core.reached", "generators_of"): ("random", "where it matters who draws"),
-    ("_sparse.jacobian", "_scipy"): ("scipy.sparse", "who wants no sparse matrix needs no SciPy"),
+    ("_transforms.sparse.jacobian", "_scipy"): (
+        "scipy.sparse",
+        "who wants no sparse matrix needs no SciPy",
+    ),
     ("nn._activations", "_erf"): ("scipy.special", "gelu with approximate='tanh' needs no SciPy"),
 }
 """(file, function): what it imports when it is called, and why."""
@@ -179,7 +179,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
         ("_core.table", "later"),
         ("__init__", "__getattr__"),
         ("_programs.compiled", "machine_of"),
-        ("_machine.elementary.__init__", "rule_of"),
+        ("_programs.machine.elementary.__init__", "rule_of"),
         ("_adopt.adoption", "_module_of"),
         ("_adopt.twins", "load_module"),
         ("overrides.__init__", "get_function"),
@@ -394,7 +394,12 @@ LADDERS = {"_levels.states"}
 
 def classes_of_levels():
     """The names of all classes of level objects, those of mixins included."""
-    for name in ("debug._watching", "_tracing.level", "_programs.recorder", "modes._asking"):
+    for name in (
+        "debug._watching",
+        "_transforms.tracing.level",
+        "_programs.recorder",
+        "modes._asking",
+    ):
         importlib.import_module(f"functier.{name}")
     found, waiting = {"RootLevel"}, [Level]
     while waiting:
@@ -508,8 +513,8 @@ SAYS_MORE = {
     "numpy._records": "those that keep a class of records",
     "_levels.operands": "those that take lists in lists",
     "_programs.passes": "calls that give their argument",
-    "_programs.recorder": "those whose operands tell how many elements there are",
-    "_machine.lowering.views": "the views that machine code writes itself",
+    "_programs.uncommon": "those whose operands tell how many elements there are",
+    "_programs.machine.lowering.views": "the views that machine code writes itself",
     "_mutation.out": "those whose views cannot be written to",
 }
 """Files with a table of functions that give views, and what it says besides."""
@@ -574,7 +579,7 @@ PUBLIC = {
 
 
 def test_public_names():
-    modules = {p.stem for p in FILES if p.parent == PACKAGE} | {f.name for f in FOLDERS}
+    modules = {p.stem for p in FILES if p.parent == PACKAGE} | {f.name for f in ROOMS}
 
     assert {n for n in dir(ft) if not n.startswith("_")} - modules == PUBLIC
 

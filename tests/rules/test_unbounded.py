@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import equal
+from support import HAS_PROGRAMS, equal
 
 GUARDED = {
     "sqrt": (lambda x: np.where(x > 0, np.sqrt(x), 0.0), [0.0, -1.0]),
@@ -147,6 +147,7 @@ def test_distances_of_points_from_themselves():
         np.testing.assert_allclose(tangent, difference(direction), rtol=1e-6)
 
 
+@HAS_PROGRAMS
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("backend", ["numpy", "auto"])
 def test_a_program_that_was_traced_elsewhere_gives_the_same(backend):

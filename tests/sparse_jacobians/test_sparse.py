@@ -21,9 +21,9 @@ from sparse_support import (
 )  # fmt: skip
 
 import functier as ft
-from functier._sparse import probing as _probing
-from functier._sparse.colouring import Pattern
 from functier._transforms import points as _products
+from functier._transforms.sparse import probing as _probing
+from functier._transforms.sparse.colouring import Pattern
 from support import close, equal, loss, model, raises
 
 

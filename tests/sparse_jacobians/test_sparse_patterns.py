@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sparse_support import X, bands, masks, of_pattern, same_as_dense, tridiagonal
 
 import functier as ft
-from functier._sparse.colouring import Pattern, Plan, colour_rows
+from functier._transforms.sparse.colouring import Pattern, Plan, colour_rows
 from support import close, equal, has_all, loss, message, model, raises
 
 # ---- colours ----

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import functier as ft
 import samples
 from checks import directions, form_of, function_of, inner, precision, same
-from functier._tracing.level import TraceLevel
-from functier._tracing.program import LEFT
+from functier._transforms.tracing.level import TraceLevel
+from functier._transforms.tracing.program import LEFT
 from support import alike, close, equal, in_thread, raises, recorder
 from turns import families
 

@@ -23,8 +23,8 @@ import functier as ft
 import samples
 from functier._levels.life import run
 from functier._mutation.array import settle
-from functier._tracing.level import TraceLevel
-from functier._tracing.program import Program
+from functier._transforms.tracing.level import TraceLevel
+from functier._transforms.tracing.program import Program
 from nearness import outputs
 from nearness import same as agree
 from support import close, equal, raises

@@ -13,8 +13,8 @@ from test_recording import T, X, old_unwrap, with_rule
 import functier as ft
 from functier._levels import level as _level
 from functier._levels.lineage import levels_of
-from functier._tracing import level as _tracing
-from functier._tracing.level import TraceLevel
+from functier._transforms.tracing import level as _tracing
+from functier._transforms.tracing.level import TraceLevel
 from support import alike, close, equal, raises
 
 # ---- once the level has ended ----

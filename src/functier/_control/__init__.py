@@ -1,4 +1,4 @@
 """Control flow: branches, loops, scans, checkpoints, collectives and solvers.
 
-Imports `_cpython`, `_core`, `_mutation`, `_levels`, `_tracing` and `_transforms`.
+Imports `_cpython`, `_core`, `_mutation`, `_levels` and `_transforms`.
 """

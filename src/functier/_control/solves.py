@@ -42,9 +42,9 @@ from .._levels.kept import join_edges
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import resume, switch_off
-from .._tracing.linearize import linearize
 from .._transforms.grad import vjp
 from .._transforms.stop_gradient import without_derivatives
+from .._transforms.tracing.linearize import linearize
 from .._transforms.vmap import vmap
 
 Func = Callable[[PyTree], PyTree]

@@ -206,7 +206,7 @@ class RootLevel:
 
     depth, live, generator, in_generator = 0, True, None, False
     batches, differentiates, records, guards = False, None, False, False  # see `Level`
-    notes = None  # see `Level`
+    notes, quiet = None, None  # see `Level`
     forwards_methods = True  # a method is passed on itself, not the function that it means
 
     def __init__(self) -> None:

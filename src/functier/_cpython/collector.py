@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import getweakrefcount, getweakrefs
 
@@ -16,6 +17,15 @@ observers = gc.callbacks
 
 count_references: Any = getattr(sys, "getrefcount", None)
 count_weak_references, weak_references = getweakrefcount, getweakrefs
+
+
+def references_of_argument() -> int:
+    """Return how many references a function makes by its argument: none where it borrows it.
+
+    CPython does so since 3.14, where a variable of the caller holds the object.
+    """
+    x = object()
+    return (lambda y: count_references(y))(x) - count_references(x) if COUNTS else 1
 
 
 def instances_of(*classes: type) -> list[Any]:
@@ -54,6 +64,18 @@ def containers_among(values: Iterable[Any]) -> Iterable[Any]:
 def all_containers() -> Collection[Any] | None:
     """Return all objects that may refer to others, or None where some are hidden."""
     return None if gc.get_freeze_count() or not facts.objects.holds else gc.get_objects()
+
+
+@contextmanager
+def resting() -> Iterator[None]:
+    """Let the collector rest while many objects are made: it would look at them again and again."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 def known_containers() -> Collection[Any]:

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from opcode import opmap, opname
 from operator import attrgetter
-from pathlib import Path
 from types import (
     AsyncGeneratorType,
     CodeType,
@@ -325,7 +324,7 @@ def running_code() -> set[int] | None:
 # ---- tracebacks ----
 
 RAISE = opmap["RAISE_VARARGS"]
-FILES = str(Path(__file__).parent.parent) + os.sep, "<functier "
+FILES = os.path.dirname(os.path.dirname(__file__)) + os.sep, "<functier "
 """The beginnings of the names of files whose frames are functier's."""
 
 

@@ -16,9 +16,9 @@ NOTE [others in their place]
 
 import dis
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 from . import facts
 from .assembly import Instruction, Listing, opcodes, put_together, take_apart, unreadable
@@ -33,7 +33,18 @@ class Events:
 
     A method may raise, and then the code raises there. A name is as in the source, or mangled.
     Conditions that Python itself makes may be told as well, such as the truth of a bool.
+
+    Attributes
+    ----------
+    inert : collection of type, optional
+        The types of operands that tell nothing: neither an operator of such operands alone is told,
+        nor a call of one of the `known` functions with such arguments alone.
+    known : dict, optional
+        These functions, by their types, whose instances are hashed by their identity.
     """
+
+    inert: ClassVar[Collection[type]]
+    known: ClassVar[Mapping[type, Collection]]
 
     def attribute(self, owner: Any, name: str) -> None:
         """``owner.name``, ``from owner import name``, and the owner of a method."""
@@ -240,6 +251,8 @@ class _Calls:
 
     def __init__(self, events: Events):
         self.events = events
+        self.inert: Collection[type] = getattr(events, "inert", ())
+        self.known: Mapping[type, Collection] = getattr(events, "known", {})
 
     def super_attribute(self, callee: Any, kind: type, owner: Any, name: str) -> None:
         if callee is not super:
@@ -249,12 +262,23 @@ class _Calls:
     # These return what stands on the stack then, the top first.
 
     def operates(self, *values: Any) -> Any:
+        for x in values:
+            if type(x) not in self.inert:
+                break
+        else:
+            return values[::-1]
         return (self.events.operands(*values) or values)[::-1]
 
     def changes(self, owner: Any, value: Any) -> Any:
         return (self.events.operands(owner, value) or (owner, value))[1], owner
 
     def calls(self, callee: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if type(callee) in self.known and callee in self.known[type(callee)]:
+            for x in (*args, *kwargs.values()) if kwargs else args:
+                if type(x) not in self.inert:
+                    break
+            else:
+                return (*args, *kwargs.values())[::-1] if kwargs else args[::-1]
         args, kwargs = self.events.called(callee, args, kwargs) or (args, kwargs)
         return (*args, *kwargs.values())[::-1]
 

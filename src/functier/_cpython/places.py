@@ -9,7 +9,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from . import facts
-from .frames import Frame, current_frame
+from .frames import Frame
 
 
 class Position(NamedTuple):
@@ -34,14 +34,13 @@ def position_at(code: CodeType, instruction: int) -> Position | None:
 
 
 def finder_of_places(is_internal: Callable[[str], bool], ours: str, stop: str) -> Callable:
-    """Return a function that returns the place of the user's line that runs now, or None.
+    """Return a function that returns the place of the user's line that led to a frame, or None.
 
     That of the user's line that called its function follows, if there is one. The module `stop` is
     where the search ends; the names of `ours` begin with that text.
     """
 
-    def where_now() -> tuple | None:
-        frame: Frame | None = current_frame(2)
+    def place_of(frame: Frame | None) -> tuple | None:
         while frame is not None:
             module = frame.f_globals.get("__name__", "")
             if module == stop:
@@ -54,4 +53,4 @@ def finder_of_places(is_internal: Callable[[str], bool], ours: str, stop: str) -
             frame = frame.f_back
         return None
 
-    return where_now
+    return place_of

@@ -181,9 +181,8 @@ def _around(tree: ast.Module, line: int, last: int, start: int, stop: int) -> li
 def node_at(frame: Frame) -> ast.AST | None:
     """Return the expression, or the statement, that a frame is at."""
     found = nodes_at(frame)
-    if not found and not _lines_of(frame):  # as of a line that is typed after Python's prompt
-        stores = instruction_at(frame).startswith("STORE_SUBSCR")
-        return ast.parse("y[i]", mode="eval").body if stores else None
+    if not found and instruction_at(frame).startswith("STORE_SUBSCR"):
+        return ast.parse("y[i]", mode="eval").body  # no source is found, or that of other code
     return found[-1] if found else None
 
 

@@ -29,7 +29,7 @@ def arm(level: Any) -> None:
     notes = notes_of(level)
     if notes.taken is None:
         notes.taken = {}
-    for name, method in METHODS.items():
+    for name, method in (METHODS if level.quiet is None else level.quiet.methods(METHODS)).items():
         type.__setattr__(cls, name, method)
 
 

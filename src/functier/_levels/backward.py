@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
 from .._core.numpy_facts import BIG, has_form_of
 from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
@@ -40,42 +41,50 @@ def backward(
     for zeros that win: see `second_look`. `given`: the zeros of the outputs' were given.
     It empties `roots`: where the caller does not hold a node either, the tape is freed.
     """
+    quiet = AMBIENT.get().level.quiet
+    heard = None if quiet is None else quiet.begin(roots)
     grads: dict[int, Value] = {}
     ours: set[int] = set()  # of nodes whose cotangent the pass owns: see the NOTE
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
     moves: dict[int, Any] = {}  # where large cotangents move: see `note_large`
-    if len(roots) == 1:  # most passes: no queue is needed to begin with
-        grads[roots[0][0][0]] = roots[0][1]
-        if roots[0][0][1] is not None:
-            _along_chain(roots[0][0], grads, ours, waiting, queue, floor, roots, moves)
-    else:
-        for root, g in roots:
-            key = root[0]
-            if key in grads:
-                grads[key] = add(grads[key], g)
-                continue
-            grads[key] = g
-            if root[1] is not None:
-                waiting[key] = root
-                heappush(queue, -key)
-            del root
-    while queue:
-        _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, roots, moves)
-    found, finite = [], True
-    for leaf in inputs:
-        c = grads.get(leaf[0])
-        if type(c) is Pieces:
-            grads[leaf[0]] = c = c.sum()
-        found.append(c)
-        if c is not None and finite and roots:
-            finite = isfinite(c) if type(c) is float64 else is_trusted(c)
-    if not finite:
-        found = look_again(
-            roots, inputs, floor, given and not is_inside(backward, current_frame(1))
-        )
-    roots.clear()
-    return found
+    try:
+        if len(roots) == 1:  # most passes: no queue is needed to begin with
+            grads[roots[0][0][0]] = roots[0][1]
+            if roots[0][0][1] is not None:
+                _along_chain(roots[0][0], grads, ours, waiting, queue, floor, roots, moves)
+        else:
+            for root, g in roots:
+                key = root[0]
+                if key in grads:
+                    grads[key] = add(grads[key], g)
+                    continue
+                grads[key] = g
+                if root[1] is not None:
+                    waiting[key] = root
+                    heappush(queue, -key)
+                del root
+        while queue:
+            _along_chain(
+                waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, roots, moves
+            )
+        found, finite = [], True
+        for leaf in inputs:
+            c = grads.get(leaf[0])
+            if type(c) is Pieces:
+                grads[leaf[0]] = c = c.sum()
+            found.append(c)
+            if c is not None and finite and roots:
+                finite = isfinite(c) if type(c) is float64 else is_trusted(c)
+        if not finite:
+            found = look_again(
+                roots, inputs, floor, given and not is_inside(backward, current_frame(1))
+            )
+        roots.clear()
+        return found
+    finally:
+        if heard is not None:
+            quiet.end(heard)
 
 
 def _along_chain(

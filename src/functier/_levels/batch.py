@@ -73,6 +73,7 @@ class BatchLevel(Level):
     """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
 
     batches, differentiates, records, guards = True, None, False, False
+    quiet = True
     store = BatchStore
     settle_product = staticmethod(product_in_order)
 

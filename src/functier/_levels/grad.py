@@ -36,6 +36,7 @@ class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
 
     batches, differentiates, records, guards = False, "reverse", False, False
+    quiet = True
     store = GradStore
 
     holomorphic = False  # true where `gradient` is the complex derivative

@@ -66,6 +66,7 @@ class JvpLevel(Level):
     """
 
     batches, differentiates, records, guards = False, "forward", False, False
+    quiet = True
     store = JvpStore
 
     def track(self, leaves: list[Value], directions: list[Value]) -> list[Tensor]:

@@ -85,6 +85,7 @@ class Level:
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
+    quiet: Any = None  # of a kind: whether it calls no code of users; then that of the trace around
     generator: tuple[int, int] | None = None
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
@@ -111,7 +112,9 @@ class Level:
         self.key = key
         if kind.methods is None:
             kind.methods = {**methods_of(kind.fast_calls()), **kind.own_methods}
-        names = {"__slots__": (), "level": self, "__module__": "numpy", **kind.methods}
+        self.quiet = enclosing.level.quiet if kind.quiet else self.quiet
+        methods = kind.methods if self.quiet is None else self.quiet.methods(kind.methods)
+        names = {"__slots__": (), "level": self, "__module__": "numpy", **methods}
         self.cls: Any = LevelType(label, (enclosing,), names)
         if key is not None and key is not kind:
             if key[1] == "forwards":

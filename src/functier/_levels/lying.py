@@ -191,7 +191,7 @@ def in_order(order: tuple[str, int], func: Function, args: tuple, kwargs: dict, 
     """Return a new array, or several, as NumPy's lie in memory; see `_core.sharing.ORDERS`."""
     if type(result) in (tuple, list):
         return type(result)([in_order(order, func, args, kwargs, y) for y in result])
-    if not isinstance(result, Tensor) or result.ndim < 2 or is_hidden(result):
+    if not isinstance(result, (Tensor, ndarray)) or result.ndim < 2 or is_hidden(result):
         return result
     kind, place = order
     if kind in ("C", "R") and _is_in_rows(result):
@@ -297,7 +297,8 @@ def _lies_by(x: Any, axes: Axes) -> bool:
     """Tell if the elements of `x` lie in a row, with these axes from the outermost on."""
     written = was_written(x)
     form = view_of(x).window if written else example(x)
-    steps: Sequence[int] = (None if written else steps_in_numpy(x)) or form.strides
+    own = written or type(x) is ndarray
+    steps: Sequence[int] = (None if own else steps_in_numpy(x)) or form.strides
     step = form.itemsize
     for axis in reversed(axes):
         if form.shape[axis] != 1 and steps[axis] != step:

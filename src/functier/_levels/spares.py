@@ -42,6 +42,7 @@ from .._cpython.collector import (
     count_references,
     count_weak_references,
     namespace_of,
+    references_of_argument,
     weak_references,
 )
 
@@ -50,11 +51,11 @@ ALONE, ASKING = 3, 1
 its level. It is a fact of the kind, `Level.alone`. `ASKING` is the reference of the caller.
 """
 
-ORDER, REFERENCE, NAMES, LEVEL, WEAK = 3, 3, 3, 5, 1
+ORDER, REFERENCE, NAMES, LEVEL, WEAK = 3, 3, 3, 4 + references_of_argument(), 1
 """The numbers of references to the parts of a class that nobody holds, and of weak references to
 the class, for `is_alone`.
 
-They are facts of CPython 3.11 to 3.13. An interpreter with other facts uses no class again.
+They are facts of CPython 3.11 to 3.14. An interpreter with other facts uses no class again.
 """
 
 _fits: bool | None = None  # True where the facts hold in this interpreter; None: not known yet

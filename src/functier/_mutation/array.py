@@ -13,6 +13,7 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
+from .._core.errors import MutationError
 from .._core.numpy_facts import PLAIN, is_writable
 from .._core.pytree import SNAPSHOTS
 from .._core.root import tree_map
@@ -97,8 +98,12 @@ def close(x: Any) -> Any:
 
 
 def array_holding(value: Value) -> Array:
-    """Return an array made here, of the value of a level around."""
-    made = array_of(np.zeros(value.shape, value.dtype))
+    """Return an array made here, of a value of a level around: it lies in memory as that."""
+    try:
+        like = value.level.window(value)
+    except MutationError:  # of an array of this class, whose values lie in rows
+        like = np.empty(value.shape)
+    made = array_of(np.zeros_like(like, value.dtype))
     view_of(made).write(..., value)
     return made
 

@@ -163,6 +163,10 @@ class ArrayLevel(RootLevel):
         return tree_map(made, result)
 
     def getitem(self, x: Any, index: Index) -> Any:
+        quiet = AMBIENT.get().level.quiet
+        return self.read(x, index) if quiet is None else quiet.operate(self.read, x, index)
+
+    def read(self, x: Any, index: Index) -> Any:
         index = inside_index(index) if OVER_TENSORS else index
         view = view_of(x)
         level = view.memory.store.level
@@ -175,6 +179,10 @@ class ArrayLevel(RootLevel):
     def setitem(self, x: Any, index: Index, value: Value) -> None:
         if CALLS and CALLS[0](Tensor.__setitem__, (x, index, value), {}) is not NOBODY:
             return
+        quiet = AMBIENT.get().level.quiet
+        self.write(x, index, value) if quiet is None else quiet.operate(self.write, x, index, value)
+
+    def write(self, x: Any, index: Index, value: Value) -> None:
         write_item(x, view_of(x), index, value)
 
     def add_at(self, x: Any, index: Index, value: Value) -> None:

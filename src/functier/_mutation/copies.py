@@ -97,13 +97,12 @@ def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
 
 def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     """Note which of the results would share memory with which of the arguments."""
-    ambient = AMBIENT.get()
-    if ambient is Tensor:
+    if AMBIENT.get() is Tensor:
         return
     sources: list[tuple[Any, ndarray]] = []
 
     def model(value: Any) -> Any:
-        if type(value) is ambient or getattr(type(value), "takes_writes", False):
+        if isinstance(value, Tensor) and hasattr(value.level, "window"):
             try:
                 window = value.level.window(value).view(ndarray)
             except MutationError:  # of a class that cannot be written to
@@ -194,7 +193,9 @@ def tie(func: Function | str, a: Any, y: Any) -> None:
     b, line = y.level.place(y) if isinstance(y, Tensor) else y, asking_line()
     name = func if isinstance(func, str) else name_of(func)
     if a is not b:
-        level = AMBIENT.get().level
+        classes: Any = AMBIENT.get().__mro__
+        outermost = classes.index(Tensor) - 1  # whose tensors may outlive the levels inside
+        level = classes[outermost if isinstance(y, Tensor) else 0].level
         partners_of(a, level).append((ref(b), name, line))
         partners_of(b, level).append((ref(a), name, line))
 

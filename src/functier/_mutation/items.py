@@ -21,6 +21,7 @@ from .array import (
     array_holding,
     innermost,
     is_array,
+    made_here,
     make_writable,
     on_view,
     settle,
@@ -101,21 +102,24 @@ def view_function(func: Callable, args: tuple, kwargs: dict, compute: Callable[[
 
     with np.errstate(all="ignore"):
         result = func_on(func, args)(*tree_map(places, args), **tree_map(places, kwargs))
-    found: list[Any] = []  # the views, or the orders of new arrays; None for what stays
+    found: list[Any] = []  # views, or orders of new arrays; None for what is read-only
 
     def look(value: Any) -> None:
         for wrap, view in sources:
             if np.may_share_memory(value, view.memory.flat) or not np.size(value):
                 window = value.view(view.window.dtype)
                 return found.append(wrap(view.at(window)))
-        kept = isinstance(value, np.generic) or 0 in value.strides or not is_writable(value)
-        return found.append(None if kept else order_of(value))
+        kept = isinstance(value, np.generic) or 0 in value.strides
+        return found.append(not kept and (order_of(value) if is_writable(value) else None))
 
     def choose(value: Any) -> Any:
         view = next(each)
-        if isinstance(view, Tensor) or view is None:
-            return value if view is None else view
-        return np.copy(value, view)
+        if isinstance(view, Tensor):
+            return view
+        if view is None and type(value) is Array:
+            view_of(value).window.flags.writeable = False
+            return on_view(view_of(value).at(view_of(value).window))
+        return np.copy(value, view) if view else value
 
     tree_map(look, result)
     each = iter(found)
@@ -134,7 +138,7 @@ def keep_sources(func: Callable, args: tuple, result: Any) -> Any:
             if value is view.value or is_same(shown, innermost(view.value)):
                 return _wrapping(x)(view)
             if np.may_share_memory(shown, innermost(view.value)):
-                value = make_writable(np.copy(value))
+                value = made_here(np.copy(value))
                 tie(func, x.level.place(x), value)
         return value
 

@@ -1,4 +1,4 @@
-"""Methods: a function with its object, which is no argument of its programs."""
+"""Functions with an object: a method, whose object is no argument of its programs, and a module."""
 
 import functools
 import inspect
@@ -9,8 +9,11 @@ from typing import Any
 
 import optree
 
+from .._core.errors import MutationError
 from .._core.key_orders import NAMESPACE
-from .._core.pytree import is_value
+from .._core.pytree import flatten, is_value, name_of_function
+from .._core.tensor import Tensor
+from .._mutation.array import was_written
 
 
 class Bound:
@@ -60,3 +63,29 @@ def reference_to(x: Any, table: dict[int, tuple]) -> Callable:
         return weakref.ref(x, forget)
     except TypeError:  # it has slots alone
         return lambda: x
+
+
+def has_state(func: Callable) -> bool:
+    """Tell if a function is a pytree, such as a module: its arrays are arguments."""
+    leaves = flatten(func, "compile", "the function")[0]
+    return len(leaves) != 1 or leaves[0] is not func
+
+
+def calling(func: Callable) -> Callable:
+    """Return a function that takes `func`, and its arguments: it does not hold `func`."""
+    name = name_of_function(func)
+
+    def call(module: Callable, *args: Any, **kwargs: Any) -> Any:
+        result = module(*args, **kwargs)
+        for x in flatten(module, "compile", "the module")[0]:
+            if isinstance(x, Tensor) and was_written(x):
+                raise x.level.refusal(
+                    MutationError,
+                    f"{name} writes to an array of the module, which later "
+                    f"calls of the program would not do; return the new value, and set it after "
+                    f"the call",
+                )
+        return result
+
+    call.__name__ = call.__qualname__ = name
+    return call

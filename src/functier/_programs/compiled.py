@@ -6,15 +6,16 @@ import importlib.util
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
+from itertools import zip_longest
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.errors import MutationError
 from .._core.keywords import checks_keywords
 from .._core.numpy_private import SETTINGS
 from .._core.observers import EVENTS
@@ -22,9 +23,8 @@ from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
-from .._mutation.array import was_written
 from .arguments import opened
-from .bound import Bound, has_method, is_tree, reference_to
+from .bound import Bound, calling, has_method, has_state, is_tree, reference_to
 from .entries import Mismatch, entry_of
 from .guards import Guards, is_strict
 from .integers import WholeNumbers, asks_for_type
@@ -32,6 +32,7 @@ from .misses import LIMIT, Misses
 from .objects import reached_from
 from .outside import Unwatched
 from .program import Program
+from .slow import tell_if_slow
 from .trace import record
 
 LEVELS = EVENTS["level"]
@@ -117,11 +118,13 @@ class Compiled:
         self._forget()
         # No lock is held here: the function may wait for a thread that calls this one.
         numbers = self._numbers.inputs(leaves, structure)
+        begin = time.perf_counter()
         try:
             found = self._record(func, args, kwargs, frame, numbers)
         except Unwatched as error:
             self._rest(str(error))
             return func(*args, **kwargs)
+        tell_if_slow(begin, label, "recording", found.program._graph, 4)
         self._numbers.note(numbers, structure, found.program)
         reads = found.watch.reads
         facts = [*reads.found.values()]
@@ -142,7 +145,7 @@ class Compiled:
         cold = machine and not self.warm
         entry = entry_of(found.program, args, kwargs, guards, found.program._checks, cold)
         if cold:
-            entry = self._cold(found.program, entry, guards, notes)
+            entry = self._cold(found.program, entry, guards, notes, label)
         with LOCK:
             strides = [getattr(x, "strides", None) for x in leaves]
             others = [
@@ -174,13 +177,16 @@ class Compiled:
             self._misses.add(LIMIT)
             self._odd = True
 
-    def _cold(self, program: Program, numpys: Callable, guards: Guards, notes: list) -> Callable:
+    def _cold(
+        self, program: Program, numpys: Callable, guards: Guards, notes: list, label: str
+    ) -> Callable:
         """Return an entry that makes machine code at the first call that the program is for."""
         graph: Any = program._graph
 
         def entry(*args: Any, **kwargs: Any) -> Any:
-            result = numpys(*args, **kwargs)
+            result, begin = numpys(*args, **kwargs), time.perf_counter()
             notes[:] = machine_of(program, graph, self.fastmath, self.threads)
+            tell_if_slow(begin, label, "machine code", graph, 4)
             warm = entry_of(program, args, kwargs, guards, program._checks)
             with LOCK:
                 self._variants = tuple([
@@ -230,7 +236,8 @@ class Compiled:
         latest, before = [variant.program for variant in self._variants[:2]]
         if latest._forms != before._forms or latest._structure != before._structure:
             return "the arguments have other structures, shapes or dtypes each time"
-        for text, now, then in zip(latest._guards, latest._given, before._given):
+        longer = max(latest, before, key=lambda program: len(program._guards))
+        for text, now, then in zip_longest(longer._guards, latest._given, before._given):
             if now != then:
                 return f"Python code gets another answer each time, {text}"
         return "static arguments, which are neither arrays nor numbers, have other values each time"
@@ -243,13 +250,15 @@ class Compiled:
     def explain(self) -> str:
         """Return what each program takes as given: its guards, dependencies and constants.
 
-        With machine code it says as well which calls stay NumPy's, and why.
+        It says as well which lines run again and again and are no loop of the program, and why; and
+        with machine code which calls stay NumPy's.
         """
         lines = [f"not watched: {self._unwatched}"] if self._unwatched else []
         for variant in self._variants:
             program = variant.program
             lines.append(repr(program))
             lines += [f"    {text}" for text in map(str, variant.notes) if text]
+            lines += [f"    no loop: {text}" for text in program._written_out]
             lines += [f"    checks: {text}" for text in program._guards]
             lines += sorted([f"    depends on: {text}" for text in variant.guards.words])
             lines += [
@@ -302,32 +311,6 @@ class Compiled:
         return not self._state and has_method(x, self.__wrapped__, self)
 
 
-def has_state(func: Callable) -> bool:
-    """Tell if a function is a pytree, such as a module: its arrays are arguments."""
-    leaves = flatten(func, "compile", "the function")[0]
-    return len(leaves) != 1 or leaves[0] is not func
-
-
-def calling(func: Callable) -> Callable:
-    """Return a function that takes `func`, and its arguments: it does not hold `func`."""
-    name = name_of_function(func)
-
-    def call(module: Callable, *args: Any, **kwargs: Any) -> Any:
-        result = module(*args, **kwargs)
-        for x in flatten(module, "compile", "the module")[0]:
-            if isinstance(x, Tensor) and was_written(x):
-                raise x.level.refusal(
-                    MutationError,
-                    f"{name} writes to an array of the module, which later "
-                    f"calls of the program would not do; return the new value, and set it after "
-                    f"the call",
-                )
-        return result
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
 def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
     """Return what later calls give, which may differ from the trace by rounding."""
     if not found.program._replay.sources:  # draws are made once
@@ -341,10 +324,10 @@ def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
 def machine_of(program: Program, graph: Any, fastmath: bool, threads: int) -> list[Any]:
     """Let a program with this graph run as machine code; return what is to say about it.
 
-    The room of that imports this one.
+    The files of that import this one.
     """
     try:
-        backend: Any = importlib.import_module("functier._machine.backend")
+        backend: Any = importlib.import_module("functier._programs.machine.backend")
     except Exception as error:  # llvmlite is found, and cannot be loaded
         return [f"no machine code: {type(error).__name__}: {error}"]
     return backend.use_machine(program, graph, fastmath, threads)

@@ -8,22 +8,29 @@ import numpy as np
 
 from .._core.numpy_facts import name_of
 from .graph import Form, Graph, Node, nodes_in
+from .loops import Series, is_loop
 from .sharing import gives_view
 
 
 class Cost(NamedTuple):
-    """The cost of a step: estimates of its operations and bytes, and of all that is alive then."""
+    """The cost of a step: estimates of its operations and bytes, and of all that is alive then.
+
+    A step of a loop stands for all that it is: `times` of them.
+    """
 
     name: str
     flops: int
     bytes: int
     alive: int
+    times: int = 1
 
 
 def size_of(form: Any) -> int:
     """Return the number of elements of a form."""
     if type(form) is Form:
         return math.prod(form.shape)
+    if type(form) is Series:
+        return form.count * size_of(form.form)
     return sum(map(size_of, form)) if isinstance(form, tuple) else 0
 
 
@@ -31,6 +38,8 @@ def bytes_of(form: Any) -> int:
     """Return the bytes of a form; a view of it has none."""
     if type(form) is Form:
         return math.prod(form.shape) * form.dtype.itemsize if form.kind is np.ndarray else 0
+    if type(form) is Series:
+        return form.count * bytes_of(form.form)
     return sum(map(bytes_of, form)) if isinstance(form, tuple) else 0
 
 
@@ -51,8 +60,8 @@ def flops_of(node: Node) -> int:
     return size_of(node.form)
 
 
-def costs_of(graph: Graph) -> list[Cost]:
-    """Return the cost of each step."""
+def costs_of(graph: Graph, times: int = 1, around: int = 0) -> list[Cost]:
+    """Return the cost of each step; with those of the loops, `around` which so much is alive."""
     last = {}
     for node in graph.nodes:
         for parent in node.parents():
@@ -60,18 +69,24 @@ def costs_of(graph: Graph) -> list[Cost]:
     for node in graph.roots():
         last[node] = len(graph.nodes)
     ends: dict[int, int] = {}
-    alive, found = 0, []
+    alive, found = around, []
     for node in graph.nodes:
         if node.func is None:
             continue
         is_view = gives_view(node.func) and node.func is not operator.getitem
+        is_view = is_view or (node.func is operator.getitem and is_loop(node.args[0]))
         own = 0 if is_view else bytes_of(node.form)
         alive += own
         end = last.get(node, node.number)
         ends[end] = ends.get(end, 0) + own
+        if is_loop(node):
+            loop: Any = node.func
+            found += costs_of(loop.body, times * loop.count, alive)
+            alive -= ends.pop(node.number, 0)
+            continue
         name = name_of(node.func)
         if name.startswith(("_operator.", "functier.")):
             name = name.rpartition(".")[2]
-        found.append(Cost(name, flops_of(node), own, alive))
+        found.append(Cost(name, flops_of(node) * times, own * times, alive, times))
         alive -= ends.pop(node.number, 0)
     return found

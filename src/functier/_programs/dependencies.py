@@ -8,7 +8,6 @@ NOTE [code that nobody has prepared]
 
 import random
 from collections.abc import Iterator
-from threading import get_ident
 from types import FunctionType
 from typing import Any
 
@@ -22,12 +21,12 @@ from .._cpython.frames import caller_of
 from .._cpython.functions import EMPTY, contents, read_code
 from .._cpython.lookups import loaded_globals
 from .._cpython.profiling import Hearing, hook_of_calls
-from .._cpython.swaps import LIVE, Swaps, is_in_import, is_told, tells
+from .._cpython.swaps import Swaps, is_in_import, is_told, tells
 from .homes import HOME, home_of_code
 from .objects import reached_from
 from .outside import Unwatched
 from .reads import Reads
-from .rewritten import rewritten
+from .rewritten import listen, rewritten, turn_away
 
 REFUSALS = LevelError, NoRuleError, UnsupportedError
 """Errors of a trace, which are none of the function's."""
@@ -120,7 +119,7 @@ class Watch:
                 reads.bring(x)
                 reads.call_later(x)
         reads.open_tree(self.given)
-        LIVE[get_ident()] = reads
+        listen(reads)
 
     def __enter__(self) -> "Watch":
         # A collection may begin at any time, and its observers do not belong to the function.
@@ -137,7 +136,7 @@ class Watch:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        LIVE.pop(get_ident(), None)
+        turn_away()
         self.swaps.restore()
         self.hearing.__exit__()
         reads = self.reads

@@ -7,7 +7,7 @@ NOTE [three kinds of node]
 """
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,17 +61,20 @@ class Node:
         self.number = -1
         self.first = False
 
+    def itself(self) -> "Node":
+        return self
+
     def parents(self) -> list["Node"]:
         """Return the nodes among the arguments."""
-        found = []
+        found: list[Node] = []
         for x in self.args:
             kind = type(x)
             if kind is Node:
                 found.append(x)
             elif kind in CONTAINERS:
-                found += nodes_in(x)
+                _collect((x,), found)
         if self.kwargs:
-            found += nodes_in(self.kwargs)
+            _collect(self.kwargs.values(), found)
         return found
 
     @property
@@ -91,34 +94,49 @@ CONTAINERS = frozenset({tuple, list, slice, dict})
 """Types of arguments that nodes may be in."""
 
 
-def nodes_in(value: Any) -> Iterator[Node]:
+def nodes_in(value: Any) -> list[Node]:
     """Return the nodes in an argument, in tuples, lists, dicts and slices."""
-    kind = type(value)
-    if kind is Node:
-        yield value
-    elif kind is tuple or kind is list:
-        for part in value:
-            yield from nodes_in(part)
-    elif kind is slice:
-        yield from nodes_in((value.start, value.stop, value.step))
-    elif kind is dict:
-        yield from nodes_in(tuple(value.values()))
+    found: list[Node] = []
+    _collect((value,), found)
+    return found
 
 
-def replace(value: Any, new: Callable[[Node], Any]) -> Any:
-    """Return an argument with ``new(node)`` for each node in it."""
+def _collect(values: Iterable, found: list[Node]) -> None:
+    for x in values:
+        kind = type(x)
+        if kind is Node:
+            found.append(x)
+        elif kind is tuple or kind is list:
+            _collect(x, found)
+        elif kind is slice:
+            _collect((x.start, x.stop, x.step), found)
+        elif kind is dict:
+            _collect(x.values(), found)
+
+
+def replace(
+    value: Any, new: Callable[[Node], Any], whole: Callable[[list], Any] | None = None
+) -> Any:
+    """Return an argument with ``new(node)`` for each node in it.
+
+    ``whole(values)`` may return what stands for a list; None is for its parts.
+    """
     kind = type(value)
     if kind is Node:
         return new(value)
+    if whole is not None and kind is list:
+        found = whole(value)
+        if found is not None:
+            return found
     if kind is tuple or kind is list:
         return kind([
-            new(x) if type(x) is Node else replace(x, new) if type(x) in CONTAINERS else x
+            new(x) if type(x) is Node else replace(x, new, whole) if type(x) in CONTAINERS else x
             for x in value
         ])  # fmt: skip
     if kind is slice:
-        return slice(*[replace(part, new) for part in (value.start, value.stop, value.step)])
+        return slice(*[replace(part, new, whole) for part in (value.start, value.stop, value.step)])
     if kind is dict:
-        return {name: replace(part, new) for name, part in value.items()}
+        return {name: replace(part, new, whole) for name, part in value.items()}
     return value
 
 
@@ -132,7 +150,10 @@ class Guard(NamedTuple):
 
 
 class Graph:
-    """The nodes of a program in order, its inputs, what it returns, and its guards."""
+    """The nodes of a program in order, its inputs, what it returns, and its guards.
+
+    `reasons` says for places of the user's code why steps there are no loop.
+    """
 
     def __init__(
         self, nodes: Sequence[Node], inputs: Sequence[Node], outputs: Sequence[Any],
@@ -140,6 +161,7 @@ class Graph:
     ):  # fmt: skip
         self.nodes, self.inputs = list(nodes), list(inputs)
         self.outputs, self.guards = list(outputs), list(guards)
+        self.reasons: dict[Any, str] = {}
         self.renumber()
 
     def renumber(self) -> None:
@@ -148,13 +170,27 @@ class Graph:
 
     def roots(self) -> list[Node]:
         """Return the nodes that have to be computed: those of outputs, guards and effects."""
-        effects = [node for node in self.nodes if node.kept or node.may_raise]
+        effects = [node for node in self.nodes if node.kept or (node.errors and node.may_raise)]
         return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *effects]
+
+
+SCALARS: frozenset[Any] = frozenset(
+    {bool, int, float, complex, *np.sctypeDict.values()} - {np.object_}
+)
+"""The types of numbers, and of what else NumPy has scalars for."""
+
+NUMBERS = {kind: Form((), None, None, kind) for kind in (bool, int, float, complex)} | {
+    kind: Form((), np.dtype(kind), None, kind) for kind in (np.bool_, np.float64, np.complex128)
+}
+"""The forms of numbers of the commonest types."""
 
 
 def form_of(value: Any) -> Any:
     """Return the form of a value; of a tuple or list that of each part."""
     kind = type(value)
+    form = NUMBERS.get(kind)
+    if form is not None:
+        return form
     if kind is ndarray:
         return Form(value.shape, value.dtype, value.strides, ndarray)
     if kind is tuple or kind is list or hasattr(kind, "_fields"):

@@ -4,6 +4,7 @@ import ast
 import builtins
 import inspect
 import math
+import sys
 import textwrap
 from collections.abc import Callable
 from functools import lru_cache
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import name_of
+from .._core.numpy_private import SPECIAL, UMATH
 from .._cpython.functions import cells_of, variables_of
 from .graph import Form, Node
 from .spelling import operator_of
@@ -116,7 +119,32 @@ def copy_of(x: ndarray) -> ndarray:
     return copied
 
 
-# ---- functions of functier, as text ----
+# ---- functions ----
+
+
+PRIVATE = {"": UMATH, "scipy.special": SPECIAL}
+"""Modules whose private functions are in another one."""
+
+
+@lru_cache(4096)
+def path_of(func: Callable) -> tuple[str, str] | None:
+    """Return the module that a function can be imported from, and its name there."""
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        path = path_of(owner)
+        return None if path is None else (path[0], f"{path[1]}.{func.__name__}")
+    module, _, name = name_of(func).rpartition(".")
+    module = "operator" if module == "_operator" else module
+    inner = getattr(func, "__wrapped__", None)  # of a custom operation, whose module has no file
+    homes = [getattr(x, "__module__", None) or "" for x in (func, inner)]
+    for place in (module, PRIVATE.get(module, ""), *homes):
+        if getattr(sys.modules.get(place), name, None) is func:
+            return place, name
+    home = getattr(func, "__module__", None) or ""
+    for name, value in vars(sys.modules[home]).items() if home in sys.modules else ():
+        if value is func:
+            return home, name
+    return None
 
 
 @lru_cache(256)

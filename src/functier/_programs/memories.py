@@ -1,10 +1,14 @@
 """Memories in the source of a program: arrays with a shape, and effects as plain statements."""
 
+import itertools
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .graph import Form, Graph, Node, nodes_in
+from .loops import Count, at, is_loop, memories_of
 from .sharing import gives_view, is_fresh
 from .stores import READS, add, get, memory_of, put
 
@@ -16,8 +20,23 @@ ROUNDED = {
 """Functions whose bits do not depend on the strides of an operand."""
 
 
+def inside(node: Node, memory: Node) -> list[Node]:
+    """Return an effect, or those of a loop on a memory."""
+    if not is_loop(node):
+        return [node]
+    loop: Any = node.func
+    own = [x for x, arg in zip(loop.body.inputs, node.args) if arg is memory]
+    found = []
+    for x in loop.body.nodes:
+        if is_loop(x):
+            found += [y for z in own for y in inside(x, z)]
+        elif x.memory and x.args and x.args[0] in own:
+            found.append(x)
+    return found
+
+
 class Memories:
-    """The memories of a graph as a person sees them.
+    """The memories of a graph as a person sees them; `inputs` are those of the graph around.
 
     Attributes
     ----------
@@ -31,17 +50,20 @@ class Memories:
         Reads that need no copy, as the memory is not written to before their last use.
     """
 
-    def __init__(self, graph: Graph):
-        self.shapes: dict[Node, tuple[int, ...]] = {}
+    def __init__(self, graph: Graph, inputs: dict[Node, tuple[int, ...]]):
+        self.shapes: dict[Node, tuple[int, ...]] = {**inputs}
         self.starts: dict[Node, Node] = {}
         self.skipped: set[Node] = set()
         self.views: set[Node] = set()
-        effects: dict[Node, list[Node]] = {}
+        effects: dict[Node, list[Node]] = {node: [] for node in inputs}
         for node in graph.nodes:
             if node.memory and node.func is memory_of:
                 effects[node] = []
             elif node.memory and node.args and node.args[0] in effects:
                 effects[node.args[0]].append(node)
+            elif is_loop(node):
+                for memory in memories_of(node) & effects.keys():
+                    effects[memory].append(node)
         if not effects:
             return
         users: dict[Node, list[Node]] = {}
@@ -51,14 +73,16 @@ class Memories:
         self.users = users
         self.kept = {*nodes_in(graph.outputs), *[guard.node for guard in graph.guards]}
         for memory, own in effects.items():
-            self.shapes[memory] = shape_of(memory, own)
+            self.find_views(own)
+            if memory in inputs:
+                continue
+            self.shapes[memory] = shape_of(memory, [x for y in own for x in inside(y, memory)])
             whole = 0
             while whole < len(own) and own[whole].func is put and is_whole(own[whole]):
                 whole += 1
             if whole:
                 self.starts[memory] = own[whole - 1]
                 self.skipped |= {memory, *own[: whole - 1]}
-            self.find_views(own)
 
     def find_views(self, effects: list[Node]) -> None:
         """Note the reads of a memory that may be views of it."""
@@ -159,6 +183,55 @@ def index_of(shape: tuple[int, ...], layout: Any) -> tuple | None:
     while index and index[-1] == slice(None):
         index.pop()
     return tuple(index) if shows(shape, tuple(index), layout) else None
+
+
+def index_of_steps(shape: tuple[int, ...], layout: Any, counts: Sequence[int]) -> tuple | None:
+    """Return the index for a place that moves with the steps of loops, if there is one.
+
+    `counts` are the numbers of their steps, that of the innermost loop last.
+    """
+    counts = counts[len(counts) - depth_of(layout[0]) :]
+    corners = [*itertools.product(*[(0, n - 1) for n in counts])]
+    units = [tuple([int(k == n) for k in range(len(counts))]) for n in range(len(counts))]
+    known = {now: ends_of(shape, layout, now) for now in {*corners, *units}}
+    if any([ends is None for ends in known.values()]):
+        return None
+    first: Any = known[corners[0]]
+    found = []
+    for k, axis in enumerate(first):
+        ends = []
+        for j, x in enumerate(axis):
+            steps = [known[unit][k][j] - x for unit in units]  # type: ignore[index]
+            for now, other in known.items():
+                if other[k][j] != x + sum(map(operator.mul, steps, now)):  # type: ignore[index]
+                    return None
+            ends.append(nested(x, steps))
+        found.append(ends[0] if len(ends) == 1 else slice(*ends))
+    return tuple(found)
+
+
+def depth_of(count: Any) -> int:
+    return 1 + depth_of(count.start) if type(count) is Count else 0
+
+
+def nested(start: int, steps: Sequence[int]) -> Any:
+    """Return a whole number that grows with some loops, if it does."""
+    found: Any = start
+    for step in steps:
+        found = Count(found, step)
+    return found if any(steps) else start
+
+
+def ends_of(shape: tuple[int, ...], layout: Any, now: tuple[int, ...]) -> list | None:
+    """Return the numbers in the index of a place at some steps, for each axis of an array."""
+    index = index_of(shape, (at(layout[0], now), *layout[1:]))
+    if index is None or any([type(x) is slice and x.step is not None for x in index]):
+        return None
+    whole = [*index, *[slice(None)] * (len(shape) - len(index))]
+    return [
+        (x.start or 0, n if x.stop is None else x.stop) if type(x) is slice else (x,)
+        for x, n in zip(whole, shape)
+    ]  # fmt: skip
 
 
 def shows(shape: tuple[int, ...], index: tuple, layout: Any) -> bool:

@@ -71,6 +71,8 @@ class Outside:
         self.prepare, self.keep = prepare, keep
         self.outer: dict[int, Any] = {}
         self.found: dict[tuple, Fact] = {}
+        self.known: set = set()  # what need not be told again: see `rewritten`
+        self.classes: set[type] = set()
         self.open: dict[int, Any] = {}
         self.written: dict[tuple[int, str], tuple[dict, str, Any, str]] = {}
         self.reason: str | None = None
@@ -83,6 +85,8 @@ class Outside:
         """Let go of the objects: guards hold what they need."""
         self.outer.clear()
         self.found.clear()
+        self.known.clear()
+        self.classes.clear()
         self.open.clear()
         self.memories.clear()
         self.level = None
@@ -191,14 +195,14 @@ class Outside:
         if type(func) is not FunctionType or file_of_code(original(func)).startswith(HOME):
             return
         if id(func) in self.outer:
-            code = original(func)
-            facts = function_facts(func, code)
             key = "called" if key == "" and id(func) in self.roots else key
-            known = ("function", id(func), (str, key)) in self.found
-            self.fact("function", func, key, facts, f"the function {func.__qualname__}")
-            if not known and is_followed(code):
-                for x in (*(func.__closure__ or ()), *facts[1], *facts[3]):
-                    self.bring(x)
+            if ("function", id(func), (str, key)) not in self.found:
+                code = original(func)
+                facts = function_facts(func, code)
+                self.fact("function", func, key, facts, f"the function {func.__qualname__}")
+                if is_followed(code):
+                    for x in (*(func.__closure__ or ()), *facts[1], *facts[3]):
+                        self.bring(x)
         if is_followed(read_code(func)):
             self.prepare(func)
 

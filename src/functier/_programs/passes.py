@@ -6,110 +6,88 @@ NOTE [to the last bit]
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
 
-from .graph import Form, Graph, Guard, Node, replace
+from .._cpython.collector import resting
+from .bodies import rolled
+from .dead import drop_dead
+from .graph import CONTAINERS, Form, Graph, Guard, Node, nodes_in, replace
+from .loops import is_loop
 from .sharing import Sharing
-from .stores import READS, memory_of
+from .statements import ITEMS
 
 ndarray = np.ndarray
 
 
-def rebuilt(graph: Graph, new: dict[Node, Any], kept: Callable[[Node], bool]) -> Graph:
-    """Return a graph whose nodes take ``new[node]`` for a node, with the nodes that are `kept`."""
-
-    def resolve(node: Node) -> Any:
-        while node in new:
-            found = new[node]
-            if type(found) is not Node:
-                return found
-            node = found
-        return node
-
-    nodes = []
-    for node in graph.nodes:
-        if kept(node):
-            if new and not new.keys().isdisjoint(node.parents()):
-                node.args = replace(node.args, resolve)
-                node.kwargs = replace(node.kwargs, resolve)
-            nodes.append(node)
-    guards = []
-    for guard in graph.guards:
-        target = resolve(guard.node)
-        if type(target) is Node:
-            guards.append(Guard(target, *guard[1:]))
-    return Graph(nodes, graph.inputs, replace(graph.outputs, resolve), guards)
+def rebuilt(graph: Graph, new: dict[Node, Node]) -> Graph:
+    """Return a graph without the nodes in `new`, of which its nodes have taken the others."""
+    if not new:
+        return graph
+    nodes = [node for node in graph.nodes if node not in new]
+    guards = [Guard(new.get(guard.node, guard.node), *guard[1:]) for guard in graph.guards]
+    outputs = replace(graph.outputs, lambda node: new.get(node, node))
+    return Graph(nodes, graph.inputs, outputs, guards)
 
 
-def drop_dead(graph: Graph) -> Graph:
-    """Drop the nodes that no result, no guard and no effect needs.
-
-    A write is needed where the memory is read later.
-    """
-    effects: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        if node.memory and not node.kept and node.func is not memory_of:
-            effects.setdefault(node.args[0], []).append(node)
-    live: set[Node] = set()
-    waiting = graph.roots()
-    while waiting:
-        node = waiting.pop()
-        if node in live:
-            continue
-        live.add(node)
-        waiting += node.parents()
-        if node.func in READS:
-            waiting += [
-                other for other in effects[node.args[0]]
-                if other.func not in READS and other.number < node.number
-            ]  # fmt: skip
-    inputs = set(graph.inputs)
-    return rebuilt(graph, {}, lambda node: node in live or node in inputs)
+def take(node: Node, new: dict[Node, Node]) -> None:
+    """Give a node ``new[other]`` for each other node among its arguments."""
+    taken = new.keys()
+    for x in node.args:
+        kind = type(x)
+        if x in new if kind is Node else kind in CONTAINERS and not taken.isdisjoint(nodes_in(x)):
+            node.args = replace(node.args, lambda other: new.get(other, other))
+            break
+    if node.kwargs:
+        node.kwargs = replace(node.kwargs, lambda other: new.get(other, other))
 
 
-def share(graph: Graph) -> Graph:
-    """Compute once what several nodes compute alike.
+def share(graph: Graph, apart: Container[Any] = ()) -> Graph:
+    """Compute once what several nodes compute alike, but for functions that are kept `apart`.
 
     Results keep separate memory: of two that are returned neither stands for the other.
     """
-    sharing = Sharing(graph)
-    groups = sharing.returned(graph)
-    returned = {node for node in graph.nodes if sharing.of(node) in groups}
+    returned = Sharing(graph).returned(graph)
     seen: dict[Any, Node] = {}
-    new: dict[Node, Any] = {}
-    numbers: dict[Node, Node] = {}
+    new: dict[Node, Node] = {}
     for node in graph.nodes:
-        if node.func is None or node.memory:
+        if new:
+            take(node, new)
+        if node.func is None or node.memory or node.func in apart:
             continue
-        key = (
-            node.func,
-            node.errors,
-            _key(node.args, numbers),
-            _key(tuple(node.kwargs.items()), numbers) if node.kwargs else None,
-        )
+        named = _key(tuple(node.kwargs.items())) if node.kwargs else None
+        key = node.func, node.errors, _key(node.args), named
         found = seen.setdefault(key, node)
-        if found is not node and not (node in returned and found in returned):
+        if found is not node and not (returned(node) and returned(found)):
             new[node] = found
-            numbers[node] = numbers.get(found, found)
-    return rebuilt(graph, new, lambda node: node not in new)
+    return rebuilt(graph, new)
 
 
-def _key(value: Any, numbers: dict[Node, Node]) -> Any:
+def share_in_loops(graph: Graph) -> Graph:
+    """Compute once what several nodes compute alike, before loops are found.
+
+    Elements that several steps read stay apart: they are read at the steps' own places.
+    """
+    return share(graph, ITEMS)
+
+
+def _key(value: Any) -> Any:
     """Return something hashable that is equal for arguments of the same values."""
     kind = type(value)
-    if kind is Node:
-        return Node, numbers.get(value, value)
+    if kind is tuple or kind is list:
+        return (kind, *[part if type(part) is Node else _key(part) for part in value])
     if kind is int or kind is str or value is None:
         return kind, value
-    if kind is tuple or kind is list:
-        return (kind, *[_key(part, numbers) for part in value])
+    if kind is Node:
+        return value
     if kind is slice:
-        return (slice, *[_key(part, numbers) for part in (value.start, value.stop, value.step)])
+        return slice, _key(value.start), _key(value.stop), _key(value.step)
+    if kind is float and value:
+        return kind, value
     if kind is float or kind is complex:
-        return kind, repr(value)
+        return kind, repr(value)  # zeros have signs
     if isinstance(value, np.generic):
         return kind, value.dtype, value.tobytes()
     if kind is ndarray:
@@ -128,32 +106,26 @@ def simplify(graph: Graph) -> Graph:
 
     What a result may share memory with stays, as eager mode has made a new array there.
     """
-    new: dict[Node, Any] = {}
-    sharing = Sharing(graph)
-    groups = sharing.returned(graph)
-    returned = {node for node in graph.nodes if sharing.of(node) in groups}
-
-    def resolved(x: Any) -> Any:
-        while type(x) is Node and x in new:
-            x = new[x]
-        return x
-
+    new: dict[Node, Node] = {}
+    returned = Sharing(graph).returned(graph)
     for node in graph.nodes:
-        if node.func is None or node.memory or node in returned:
+        if new:
+            take(node, new)
+        rule = IDENTITIES.get(node.func)
+        if rule is None or node.memory or returned(node):
             continue
         if node.func is np.reshape:
-            _join_reshapes(node, resolved)
-        rule = IDENTITIES.get(node.func)
-        found = None if rule is None else rule(node, [resolved(x) for x in node.args])
+            _join_reshapes(node)
+        found = rule(node, node.args)
         if type(found) is Node and found.form == node.form:
             new[node] = found
-    return rebuilt(graph, new, lambda node: node not in new)
+    return rebuilt(graph, new)
 
 
-def _join_reshapes(node: Node, resolved: Callable[[Any], Any]) -> None:
+def _join_reshapes(node: Node) -> None:
     """Reshape what a reshape has reshaped, where both are in C order."""
     while not node.kwargs:
-        x = resolved(node.args[0])
+        x = node.args[0]
         if type(x) is not Node or x.func is not np.reshape or x.kwargs or len(x.args) != 2:
             return
         if type(x.args[0]) is not Node or len(node.args) != 2:
@@ -175,17 +147,17 @@ def uniform(value: Any) -> Any:
     return value if isinstance(value, (int, float, np.floating)) else None
 
 
-def _times(node: Node, args: list) -> Any:
-    if len(args) == 2 and not node.kwargs and is_real(node):
+def _times(node: Node, args: Sequence) -> Any:
+    if len(args) == 2:
         for x, y in (args, args[::-1]):
-            if type(x) is Node and type(y) is not Node and uniform(y) == 1:
-                return x
+            if type(y) is not Node and type(x) is Node and uniform(y) == 1:
+                return x if is_real(node) and not node.kwargs else None
     return None
 
 
-def _over(node: Node, args: list) -> Any:
-    if len(args) == 2 and not node.kwargs and is_real(node):
-        return args[0] if type(args[1]) is not Node and uniform(args[1]) == 1 else None
+def _over(node: Node, args: Sequence) -> Any:
+    if len(args) == 2 and type(args[1]) is not Node and uniform(args[1]) == 1:
+        return args[0] if is_real(node) and not node.kwargs else None
     return None
 
 
@@ -197,26 +169,26 @@ def is_real(node: Node) -> bool:
     return form.kind is not complex if form.dtype is None else form.dtype.kind != "c"
 
 
-def _negative(node: Node, args: list) -> Any:
+def _negative(node: Node, args: Sequence) -> Any:
     x = args[0]
     if type(x) is Node and x.func is node.func and not node.kwargs and not x.kwargs:
         return x.args[0]
     return None
 
 
-def _same(node: Node, args: list) -> Any:
+def _same(node: Node, args: Sequence) -> Any:
     """A function of shapes and dtypes, whose result has the form of its argument."""
     return args[0] if type(args[0]) is Node else None
 
 
-def _transposed(node: Node, args: list) -> Any:
+def _transposed(node: Node, args: Sequence) -> Any:
     x = args[0]
     if type(x) is Node and x.func is np.transpose and len(args) == 1 == len(x.args):
         return x.args[0] if not node.kwargs and not x.kwargs else None
     return None
 
 
-IDENTITIES: dict[Any, Callable[[Node, list], Any]] = {
+IDENTITIES: dict[Any, Callable[[Node, Sequence], Any]] = {
     np.multiply: _times, np.divide: _over, np.negative: _negative, np.positive: _same,
     operator.mul: _times, operator.truediv: _over, operator.neg: _negative,
     np.reshape: _same, np.astype: _same, np.broadcast_to: _same, np.transpose: _transposed,
@@ -230,8 +202,10 @@ def spread_once(graph: Graph) -> Graph:
     That is a constant, such as the ones that a sum's derivative begins with.
     """
     for node in graph.nodes:
+        if len(node.args) != 2 or ndarray not in map(type, node.args) or node.kwargs:
+            continue
         func = node.func
-        if not isinstance(func, np.ufunc) or func.signature or node.kwargs or len(node.args) != 2:
+        if not isinstance(func, np.ufunc) or func.signature:
             continue
         for i in (0, 1):
             other, constant = node.args[1 - i], node.args[i]
@@ -253,15 +227,37 @@ def spread_once(graph: Graph) -> Graph:
     return graph
 
 
+def everywhere(run: Callable[[Graph], Graph]) -> Callable[[Graph], Graph]:
+    """Return a pass that changes the bodies of loops, too."""
+
+    def whole(graph: Graph) -> Graph:
+        graph = run(graph)
+        for node in graph.nodes:
+            if is_loop(node):
+                loop: Any = node.func
+                loop.body = whole(loop.body)
+        return graph
+
+    return whole
+
+
 PASSES: dict[str, Callable[[Graph], Graph]] = {
-    "drop_dead": drop_dead, "spread_once": spread_once, "simplify": simplify, "share": share,
-    "drop_dead again": drop_dead,
+    "share": share_in_loops, "roll": rolled, "drop_dead": drop_dead,
+    "spread_once": everywhere(spread_once), "simplify": everywhere(simplify),
+    "share again": everywhere(share), "drop_dead again": drop_dead,
 }  # fmt: skip
-"""The passes in their order."""
+"""The passes in their order.
+
+Loops are found before the identities are used, which drop nodes of single steps.
+"""
 
 
 def optimized(graph: Graph) -> Graph:
     """Return a graph after all passes."""
-    for run in PASSES.values():
-        graph = run(graph)
+    reasons: dict[Any, str] = {}
+    with resting():
+        for run in PASSES.values():
+            graph = run(graph)
+            reasons |= graph.reasons
+    graph.reasons = reasons
     return graph

@@ -26,7 +26,7 @@ class Table(list):
         found: dict[str, list[int]] = {}
         for cost in costs:
             row = found.setdefault(cost.name, [0, 0, 0])
-            row[0] += 1
+            row[0] += cost.times
             row[1] += cost.flops
             row[2] += cost.bytes
         rows: list[Any] = [(name, *row) for name, row in found.items()]

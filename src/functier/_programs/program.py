@@ -12,8 +12,10 @@ from .._core.tensor import Tensor
 from .arguments import facts_of, is_same, opened
 from .costs import Cost, costs_of
 from .graph import Form, Graph
+from .loops import every_answer, every_guard
 from .pictures import Table, picture
 from .replays import Changed, Replay
+from .rolling import written_out
 from .shown import Shown
 
 ndarray = np.ndarray
@@ -83,10 +85,11 @@ class Program:
         )  # fmt: skip
         self._text = shown.text
         self._arrays = {k: v for k, v in shown.constants.items() if k not in shown.written}
-        pairs = [(shown.asked(g).rstrip(","), shown.line_of(g)) for g in graph.guards]
+        pairs = [(shown.asked(g).rstrip(","), shown.line_of(g)) for g in every_guard(graph)]
         self._answers = [f"{asked}{line}" for asked, line in pairs]
-        self._replies = [repr(g.answer) for g in graph.guards]
+        self._replies = [*map(repr, every_answer(graph))]
         self._steps = costs_of(graph)
+        self._lines = written_out(graph)
         self._graph = None
 
     def _shown(self, name: str) -> Any:
@@ -110,6 +113,11 @@ class Program:
     def _given(self) -> list[str]:
         """The texts of the answers to the guards."""
         return self._shown("_replies")
+
+    @property
+    def _written_out(self) -> list[str]:
+        """The lines whose steps are no loop, and why."""
+        return self._shown("_lines")
 
     @property
     def _costs(self) -> list[Cost]:
@@ -187,9 +195,11 @@ class Program:
         try:
             results = self._run(*inputs, *again)
         except Changed as changed:
+            steps = ", ".join(map(str, changed.args[1:]))
+            step = f" in step {steps}," if steps else ""
             raise ValueError(
-                f"{label}: {self._guards[changed.args[0]]}, differs from the trace, where Python "
-                f"code has chosen by it; trace the function again, or use functier.compile"
+                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, where "
+                f"Python code has chosen by it; trace the function again, or use functier.compile"
             ) from None
         return self._out.unflatten(list(results))
 

@@ -90,6 +90,8 @@ class Reads(Outside):
                 if name not in vars(owner) and home_of(file_of(owner)) == "library":
                     getattr(owner, name, None)  # which may load it
                 self.entry(vars(owner), name, f"{owner.__name__}.{name}")
+                if kind is ModuleType:  # else it may hash in a way of its own
+                    self.known.add((owner, name))
             return
         if kind is ndarray:
             if name in ("base", "flags"):
@@ -178,6 +180,7 @@ class Reads(Outside):
     def cell(self, cell: CellType) -> None:
         if id(cell) in self.outer:
             self.fact("cell", cell, "", contents(cell), "a variable that the function closes over")
+            self.known.add(id(cell))
 
     def item(self, owner: Any, key: Any) -> None:
         kind = type(owner)

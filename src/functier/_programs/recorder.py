@@ -22,48 +22,51 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import LevelError, MutationError, RandomnessError
+from .._core.errors import LevelError, MutationError
 from .._core.numpy_facts import UFUNC_OF
+from .._core.numpy_private import SETTINGS
 from .._core.op import Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import classes_in, dispatch_lists
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.frames import Frame, current_frame
 from .._cpython.places import finder_of_places
 from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
 from ..protocol import Level
 from .captured import way_to
-from .draws import copy_of_stream, draw_from
-from .graph import Graph, Guard, Node, form_of, mark_first
+from .draws import draw, has_made, note_made
+from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
+from .quick import fast_calls, public_call
+from .quiet import Quiet, is_quiet
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .watching import enters_nothing, is_followed, is_object, is_public, unwatched, watched
+from .uncommon import FACTS, LENGTHS, SPELLED
+from .watching import (
+    ANYWHERE,
+    is_followed,
+    is_of_rooms,
+    is_public,
+    runs_alone,
+    unwatched,
+    watched,
+)  # fmt: skip
 from .wholes import follow, whole
 
 ndarray = np.ndarray
+place_of = finder_of_places(is_internal, HERE, f"{HERE}._programs.trace")
+
+NOTHING: dict = {}
+"""The arguments by name of calls that have none."""
 
 OPERATORS = frozenset(UFUNC_OF)
-SPELLED = {ufunc: func for func, ufunc in UFUNC_OF.items()}
 PYTHONS = {bool, int, float, complex}
-
-FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj}
-"""Functions that ask for the form of a value, which is that of every run."""
-
-
-FIRST, SECOND, ALL = slice(0, 1), slice(1, 2), slice(None)
-LENGTHS: dict[Callable, slice] = {
-    np.compress: FIRST, np.extract: FIRST, np.trim_zeros: FIRST, np.roots: FIRST,
-    np.delete: SECOND, np.insert: SECOND, np.split: SECOND, np.array_split: SECOND,
-    np.hsplit: SECOND, np.vsplit: SECOND, np.dsplit: SECOND, np.ix_: ALL, np.polymul: ALL,
-    np.polydiv: ALL, np.union1d: ALL, np.intersect1d: ALL, np.setdiff1d: ALL, np.setxor1d: ALL,
-}  # fmt: skip
-"""The operands whose values tell how many elements a function has that is made of others."""
 
 
 class RecordLevel(Level):
@@ -76,11 +79,17 @@ class RecordLevel(Level):
     follow, whole = follow, whole
     own_methods = ANSWERS
     text, is_writeable = text, is_writeable
+    note_made, has_made, draw = note_made, has_made, draw
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
     note: Any = None  # the watch of the trace, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
-    where_now = staticmethod(finder_of_places(is_internal, HERE, f"{HERE}._programs.trace"))
+    here: Any = ANYWHERE  # where the watch went off: the frame, then the place that this is
+    fast_calls: Any = classmethod(fast_calls)
+
+    def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
+        self.quiet = Quiet(self)
+        super().__init__(enclosing, label, key)
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -88,21 +97,37 @@ class RecordLevel(Level):
         self.answers: list[Guard] = []
         self.asked: set[str] = set()
         self.arrays: dict[int, tuple] = {}
+        self.form = form_of(np.empty(()))  # of the last array
         self.movable: dict[Node, list[Tensor]] = {}
         self.settings = np.geterr()
+        self.known = object() if SETTINGS(None) is True else SETTINGS(None)
         self.sources: dict[int, Any] = {}
         self.streams: dict[int, Node] = {}
         self.captured: dict[int, tuple[ndarray, Tensor]] = {}
+        self.lifted: dict[tuple, Tensor] = {}  # for arrays from outside, and views of them
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
     def add(self, node: Node) -> Node:
-        if node.func is not None:
+        if node.func is not None and self.known is not SETTINGS(None):
             now = np.geterr()
             if now != self.settings:
                 node.errors = tuple(sorted(set(now.items()) - set(self.settings.items())))
         self.nodes.append(node)
         return node
+
+    def noted(
+        self, func: Callable, args: tuple, value: Any, kwargs: dict[str, Any] = NOTHING
+    ) -> Node:
+        """Return the node of a call."""
+        if type(value) is ndarray:
+            form = self.form  # most are like the one before, and one object saves memory
+            shape, dtype, strides = value.shape, value.dtype, value.strides
+            if form.dtype is not dtype or form.shape != shape or form.strides != strides:
+                self.form = form = Form(shape, dtype, strides, ndarray)
+        else:
+            form = form_of(value)
+        return self.add(Node(func, args, kwargs, form, self.where_now()))
 
     def tensor(self, value: Value, node: Node) -> Any:
         return self.cls.join(value, node)
@@ -166,6 +191,9 @@ class RecordLevel(Level):
         if x.dtype.kind not in "fc":
             return None
         for base in self.reads.those_of(x):
+            place = id(base), x.__array_interface__["data"][0], x.shape, x.strides, x.dtype
+            if place in self.lifted:
+                return self.lifted[place]
             way = [] if x is base else way_to(x, base)
             if way is None:
                 continue
@@ -175,6 +203,7 @@ class RecordLevel(Level):
             tensor: Any = self.captured[id(base)][1]
             for func, part in way:
                 tensor = self.record(func, (tensor, part), {})
+            self.lifted[place] = tensor
             return tensor
         return None
 
@@ -208,18 +237,19 @@ class RecordLevel(Level):
         args, kwargs = settled(self, func, args, kwargs)
         given = self.concrete(args)
         try:
-            if enters_nothing(func) and not kwargs and not any(map(is_object, given)):
-                value = func(*given)
+            named = self.concrete(kwargs) if kwargs else kwargs
+            if runs_alone(func, given, named):
+                value = func(*given, **named)
             else:
-                value = watched(self, func, given, self.concrete(kwargs))
+                value = watched(self, func, given, named)
         except Exception as error:
             self.note_error(error, func, args, kwargs)
             raise
-        node = Node(func, self.symbol(args), self.symbol(kwargs), form_of(value), self.where_now())
+        node = self.noted(func, self.symbol(args), value, self.symbol(kwargs))
         if func is operator.getitem and type(value) is ndarray:
             index = args[1] if type(args[1]) is tuple else (args[1],)
             self.movable[node] = [part for part in index if type(part) is self.cls]
-        return self.result(value, self.add(node))
+        return self.result(value, node)
 
     def note_error(self, error: Exception, func: Callable, args: tuple, kwargs: dict) -> None:
         """Note that a call has raised, which is an answer: Python code may catch the error."""
@@ -257,6 +287,9 @@ class RecordLevel(Level):
 
     @unwatched
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        made = public_call(self, func, args, kwargs)
+        if made is not NotImplemented:
+            return made
         inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
         if inner is not self.cls and issubclass(inner, self.cls):
             return watched(self, inner.level.function, (func, args, kwargs), {})
@@ -275,7 +308,7 @@ class RecordLevel(Level):
         args, kwargs = settle(args), settle(kwargs)
         body = getattr(func, "body", None)
         if body is not None:
-            return watched(self, body, args, kwargs)
+            return self.parts_of(body, args, kwargs)
         if func in SPELLED and not kwargs and len(args) == 2 and isinstance(args[0], np.generic):
             if type(self.concrete(args[1])) in SCALARS:  # its operator, which has called the ufunc
                 return self.record(SPELLED[func], args, kwargs)
@@ -288,7 +321,13 @@ class RecordLevel(Level):
             if func in LENGTHS and classes_in(*args[LENGTHS[func]], *kwargs.values()):
                 self.guard_sizes(made)
             return made
-        return watched(self, op.body, args, kwargs)
+        return self.parts_of(op.body, args, kwargs)
+
+    def parts_of(self, body: Callable, args: tuple, kwargs: dict) -> Any:
+        """Return the result of a function that is made of others, which are recorded."""
+        if is_of_rooms(body) and is_quiet(args) and is_quiet([*kwargs.values()]):
+            return body(*args, **kwargs)
+        return watched(self, body, args, kwargs)
 
     def apply(self, op: Op, call: Call) -> Value:
         raise LevelError(f"{op.name} has no call to record; call it before, and pass the result in")
@@ -392,43 +431,16 @@ class RecordLevel(Level):
             LevelError, "unwrap would take a value out of the program; return x from the function"
         )
 
-    # ---- draws ----
-
-    def note_made(self, source: Any) -> None:
-        """Note a generator that the function makes: it draws the same numbers in each call."""
-        self.sources[id(source)] = source
-
-    def has_made(self, source: Any) -> bool:
-        return id(source) in self.sources
-
-    def draw(self, source: Any, stream: Any, func: Callable, args: tuple) -> Any:
-        """Note a draw from a source, which each call makes anew.
-
-        That of a generator which the function has made is a constant, until a parameter of a
-        draw is not: from there on each call has a copy of the generator.
-        """
-        owner: Any = source
-        if self.has_made(source):
-            owner = self.streams.get(id(source))
-            if owner is None and not classes_in(*args):
-                return func(stream, *args)
-            if owner is None:
-                owner = Node(
-                    copy_of_stream, (copy_of_stream(stream),), {}, form_of(None), memory=True
-                )
-                self.streams[id(source)] = self.add(owner)
-        elif stream is not source._own:
-            raise self.refusal(
-                RandomnessError,
-                "a draw inside a chunk, or in functier.checkpoint, would be the same in each call "
-                "of the program; draw outside of it, and pass the numbers in",
-            )
-        value = func(stream, *self.concrete(args))
-        given = owner, func, *self.symbol(args)
-        node = Node(draw_from, given, {}, form_of(value), self.where_now(), memory=True, kept=True)
-        return self.result(value, self.add(node))
-
     # ---- where it happened ----
+
+    def where_now(self) -> Any:
+        """Return the place of the user's line that runs; it is one as long as the watch is off."""
+        here = self.here
+        if here is ANYWHERE:
+            return place_of(current_frame(1))
+        if type(here) is Frame:
+            self.here = here = place_of(here)
+        return here
 
     def graph(self, outputs: list) -> Graph:
         """Return what was recorded, with these outputs."""
@@ -454,8 +466,6 @@ PYTHON: dict[Any, Callable] = {
     _methods.__round__: round, _methods.__divmod__: divmod, REFLECTED: divmod,
 }  # fmt: skip
 """Methods by which Python calls functions of numbers."""
-
-SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()} - {np.object_})
 
 
 def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:

@@ -98,4 +98,6 @@ def is_same(a: Any, b: Any) -> bool:
     """Tell if two constants are the same, or arrays of the same contents."""
     if type(a) is ndarray and type(b) is ndarray and a.dtype == b.dtype:
         return a.shape == b.shape and a.tobytes() == b.tobytes()
+    if type(a) is list and type(b) is list:
+        return len(a) == len(b) and all(map(is_same, a, b))
     return a is b or type(a) is not ndarray

@@ -7,14 +7,18 @@ NOTE [may share]
 """
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._core.sharing import sharing_of
-from .graph import Graph, Node, nodes_in
+from .graph import SCALARS, Form, Graph, Node, nodes_in
+from .loops import Table, every_node, is_loop
 
 ndarray = np.ndarray
+NUMBERS = SCALARS - {np.void}
+"""Types whose values share no memory."""
 
 
 def gives_view(func: Any) -> bool:
@@ -49,6 +53,15 @@ def arrays_in(value: Any) -> bool:
     return isinstance(value, ndarray)
 
 
+def arrays_in_loop(node: Node) -> bool:
+    """Tell if the results of a loop may share memory with a constant."""
+    tables = [x.values for x in node.args if type(x) is Table]
+    loop: Any = node.func
+    return arrays_in(tables) or any([
+        arrays_in((x.args, x.kwargs)) for x in every_node(loop.body) if not is_fresh(x)
+    ])  # fmt: skip
+
+
 class Sharing:
     """The groups of nodes whose values may share memory; each is named by one node of it.
 
@@ -64,11 +77,13 @@ class Sharing:
         self._up: dict[Node, Node] = {}
         tied = []
         for node in graph.nodes:
-            if node.func is None or is_fresh(node):
+            if node.func is None or isinstance(node.func, np.ufunc) or is_fresh(node):
+                continue
+            if type(node.form) is Form and node.form.kind in NUMBERS:
                 continue
             for parent in node.parents():
                 self._join(node, parent)
-            if arrays_in((node.args, node.kwargs)):
+            if arrays_in((node.args, node.kwargs)) or (is_loop(node) and arrays_in_loop(node)):
                 tied.append(node)
         self.constant = {self.of(node) for node in tied}
         self.inputs = {self.of(node) for node in graph.inputs}
@@ -76,8 +91,9 @@ class Sharing:
     def of(self, node: Node) -> Node:
         """Return the node that names the group of a node."""
         up = self._up
-        while node in up:
-            node = up[node]
+        while (above := up.get(node)) is not None:
+            up[node] = up.get(above, above)  # so that later ways are shorter
+            node = above
         return node
 
     def _join(self, a: Node, b: Node) -> None:
@@ -85,6 +101,7 @@ class Sharing:
         if a is not b:
             self._up[a] = b
 
-    def returned(self, graph: Graph) -> set[Node]:
-        """Return the groups of the outputs."""
-        return {self.of(node) for node in nodes_in(graph.outputs)}
+    def returned(self, graph: Graph) -> Callable[[Node], bool]:
+        """Return a function that tells if a node may share memory with an output."""
+        groups = {self.of(node) for node in nodes_in(graph.outputs)}
+        return lambda node: self.of(node) in groups

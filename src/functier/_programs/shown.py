@@ -9,12 +9,22 @@ import numpy as np
 
 from .._mutation.layouts import window_of
 from . import stores as _stores
-from .graph import Form, Graph, Node
-from .literals import array_text, dtype_text, helper_text, number_text, shape_text, weak_text
-from .memories import Memories, index_of
+from .graph import Form, Graph, Node, nodes_in
+from .literals import (
+    array_text,
+    dtype_text,
+    helper_text,
+    number_text,
+    path_of,
+    shape_text,
+    weak_text,
+)
+from .looping import counts_in
+from .loops import Count, Loop, Table, is_loop, times
+from .memories import Memories, index_of, index_of_steps
 from .signature import Slot, arguments_of, parameters_of, short_names, slots, write_tree
-from .source import Source, path_of
-from .statements import names_of_nodes, user_statements
+from .source import Source
+from .statements import name_of_target, names_of_nodes, statement_of_loop, user_statements
 
 ndarray = np.ndarray
 EPILOGUE = "derivatives"
@@ -48,17 +58,14 @@ class Shown(Source):
 
     def prepare(self) -> None:
         graph = self.graph
+        self.stacked: dict[int, ndarray] = {}
         numbers = [i for i, on in enumerate(self.dynamic) if on]
         self.inputs = dict(zip(numbers, graph.inputs))
         pairs = zip(self.roots, self.trees)
         self.roots = [root if type(tree) is Slot else self.fresh(root) for root, tree in pairs]
         self.statements = user_statements(graph)
         self.named = names_of_nodes(graph, self.statements)
-        self.memories = Memories(graph)
-        self.uses: dict[Node, int] = {}
-        for node in graph.nodes:
-            for parent in node.parents():
-                self.uses[parent] = self.uses.get(parent, 0) + 1
+        self.memories: Any = None
         self.current: Any = None
         self.last: Any = None
 
@@ -73,12 +80,53 @@ class Shown(Source):
         found = write_tree(slots(self.out, len(outputs)), lambda i: outputs[i])
         return found if found is not None else super().returned(outputs)
 
+    def begin(self, graph: Graph) -> Any:
+        outer, inputs = self.memories, {}
+        if outer is not None:
+            pairs = [(x, self.outside.get(x)) for x in graph.inputs]
+            inputs = {x: outer.shapes[arg] for x, arg in pairs if arg in outer.shapes}
+        self.memories = Memories(graph, inputs)
+        return outer
+
+    def end(self, outer: Any) -> None:
+        if outer is not None:
+            outer.shapes |= self.memories.shapes
+            self.memories = outer
+
     def ends(self, node: Node) -> list[str]:
         return []
 
+    def name_of_counter(self, loop: Loop) -> str:
+        tree = statement_of_loop(loop)
+        name = name_of_target(tree) if tree is not None else ""
+        return name or super().name_of_counter(loop)
+
+    def name_of_carried(self, x: Node, after: Node) -> str:
+        return self.fresh(self.named[after]) if after in self.named else self.numbered()
+
+    def takes_out(self, x: Node) -> bool:
+        return False
+
+    def element(self, x: Node, text: str, values: Any) -> list[str]:
+        plain = type(values) is Table and type(values.values[0]) in (float, complex)
+        self.names[x] = f"{text}.item()" if plain else text
+        return []
+
+    def sequence(self, values: Any) -> str:
+        if type(values) is not Table:
+            return self.expr(values)
+        if any(
+            [type(x) is ndarray and not (x.ndim and x.flags.c_contiguous) for x in values.values]
+        ):
+            return self.constant(values.values)
+        found = self.stacked.get(id(values.values))
+        if found is None:
+            found = self.stacked[id(values.values)] = np.array(values.values)
+        return self.constant(found)
+
     def remarks(self, node: Node, lines: list[str]) -> list[str]:
         statement = self.statements.get(node)
-        if statement == self.last or not (statement or lines):
+        if statement == self.last or not (statement or lines) or is_loop(node):
             return []
         self.last = statement
         return [f"# {statement.text if statement else EPILOGUE}"]
@@ -107,11 +155,10 @@ class Shown(Source):
         return self.statement(node)
 
     def name(self, node: Node) -> None:
-        wanted = self.named.get(node)
-        if wanted is None:
-            self.count += 1
-            wanted = f"t{self.count}"
-        self.names[node] = self.fresh(wanted)
+        own = self.wanted.get(node)
+        if own is None:
+            own = self.fresh(self.named[node]) if node in self.named else self.numbered()
+        self.names[node] = own
 
     def inline(self, node: Node) -> str:
         """Return the expression of a value that has no line, or ""."""
@@ -209,7 +256,7 @@ class Shown(Source):
         """Return the expression of a part of a memory as a view; "" where it is not simple."""
         name, shape = self.names[memory], self.memories.shapes[memory]
         if parts is not None:
-            if any([type(part) is Node for part in parts]):
+            if type(layout[0]) is Count or counts_in(parts) or any(nodes_in(parts)):
                 return ""
             flat = np.empty(memory.form.shape, np.int8)
             view = window_of(flat, layout)[_stores.whole(parts)]
@@ -217,7 +264,11 @@ class Shown(Source):
             layout = (start, view.shape, view.strides)
             if not view.size:
                 layout = 0, view.shape, (0,) * view.ndim
-        index = index_of(shape, layout)
+        if type(layout[0]) is Count:
+            counts = [counter.count for counter in self.counters]
+            index = index_of_steps(shape, layout, counts)
+        else:
+            index = index_of(shape, layout)
         if index is None:
             return ""
         return f"{name}[{self.index(index)}]" if index else name
@@ -286,7 +337,7 @@ def _window(source: Shown, node: Node) -> str:
     name, size = source.names[memory], memory.form.dtype.itemsize
     steps = tuple([n * size for n in strides])
     kind = source.expr(memory.form.dtype)
-    return f"np.ndarray({shape}, {kind}, {name}, {offset * size}, {steps})"
+    return f"np.ndarray({shape}, {kind}, {name}, {source.expr(times(offset, size))}, {steps})"
 
 
 def _target(source: Shown, node: Node) -> tuple[str, bool]:

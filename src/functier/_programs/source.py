@@ -1,23 +1,25 @@
 """The source of a program: plain NumPy, one call a line."""
 
 import keyword
-import sys
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import name_of
-from .._core.numpy_private import SPECIAL, UMATH
 from .._cpython.code import line_of, name_of_code
-from .graph import Form, Graph, Node
-from .liveness import Liveness
+from .graph import Form, Graph, Node, nodes_in
+from .literals import path_of
+from .liveness import Liveness, is_large
+from .looping import Counting, cut_early, is_result, lines_of_loop, result_of_loop, text_of_count
+from .loops import Count, Loop, Series, Table, every_guard, is_loop
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
 
 ndarray = np.ndarray
 
+
+COUNTERS = "ijklmnuvw"
+"""The names of counters, from the outermost loop on."""
 
 CALLS = {
     "bool": "bool", "int": "int", "round": "round", "__index__": "int", "size": "np.size",
@@ -60,28 +62,25 @@ class Source:
             self.names[node] = self.fresh(own)
         self.count = 0
         self.guards: dict[Node, list] = {}
-        for number, guard in enumerate(graph.guards):
+        for number, guard in enumerate(every_guard(graph)):
             self.guards.setdefault(guard.node, []).append((number, guard))
+        self.live: Any = None
+        self.counters: list[Counting] = []
+        self.known_counters: dict[str, str] = {}
+        self.results: dict[Node, list[str]] = {}
+        self.lists: dict[Node, str] = {}
+        self.wanted: dict[Node, str] = {}
+        self.outside: dict[Node, Any] = {}
+        self.owned: set[Node] = set()
+        self.holders: dict[str, list[tuple[Node, Graph]]] = {}
+        self.graphs: list[Graph] = []
+        self.taken_out: set[Node] = set()
+        self.pending: list[str] = []
+        self.finals: dict[tuple[Graph, int], list[str]] = {}
+        self.latest: dict[Node, int] = {}
+        self.uses: dict[Node, int] = {}
         self.prepare()
-        lines: list[str] = []
-        settings: tuple = ()
-        for node in graph.nodes:
-            if node.func is None:
-                lines += self.checks(node)
-                continue
-            found = self.lines_of(node)
-            if node.errors and found:
-                found = self.with_errors(node.errors, found, settings)
-            if found:
-                lines += [*self.remarks(node, lines), *found]
-                settings = node.errors
-            if node in self.guards:
-                lines += self.checks(node)
-                settings = ()
-            ends = self.ends(node)
-            if ends:
-                lines.append(f"del {', '.join(ends)}")
-                settings = ()
+        lines = self.block(graph, graph.inputs)
         shared = Sharing(graph)
         returned = [self.output(y, shared) for y in graph.outputs]
         parameters, first = self.parameters()
@@ -95,16 +94,156 @@ class Source:
         text = "\n".join(head).rstrip("\n")
         self.text = f"{text}\n\n\ndef {name}({', '.join(parameters)}):\n{body}\n"
 
+    def block(self, graph: Graph, changing: Sequence[Node]) -> list[str]:
+        """Return the lines of a graph: the program, or a step of a loop.
+
+        Those of its inputs that are `changing` are variables, which may get other values.
+        """
+        outer = self.begin(graph)
+        self.look_at(graph)
+        self.graphs.append(graph)
+        for node in changing:
+            self.bind(node, self.names[node])
+        for node in graph.inputs:
+            if node in self.taken_out:
+                self.drop_late(node)
+        lines: list[str] = []
+        settings: tuple = ()
+        for node in graph.nodes:
+            if node.func is None:
+                lines += self.checks(node)
+                continue
+            if self.pending and type(node.parents()[0].form if node.args else None) is not Series:
+                lines, self.pending = [*lines, *self.pending], []
+            found = self.lines_of_node(node)
+            if node.errors and found:
+                found = self.with_errors(node.errors, found, settings)
+            if found:
+                lines += [*self.remarks(node, lines), *found]
+                settings = node.errors
+            if node in self.guards:
+                lines += self.checks(node)
+                settings = ()
+            if node in self.lists:
+                lines.append(self.appended(node))
+                settings = ()
+            ends = [*self.ends(node), *self.last_names(node)]
+            if ends:
+                lines.append(f"del {', '.join(ends)}")
+                settings = ()
+        self.graphs.pop()
+        self.end(outer)
+        return lines
+
+    def look_at(self, graph: Graph) -> None:
+        """Note how often values are used, and where last."""
+        for node in graph.nodes:
+            for parent in node.parents():
+                self.uses[parent] = self.uses.get(parent, 0) + 1
+                # The text of a view may stand further below.
+                late = node.func is np.transpose
+                self.latest[parent] = len(graph.nodes) if late else node.number
+        outputs = [*nodes_in(graph.outputs)]
+        for node in outputs:
+            self.uses[node] = self.uses.get(node, 0) + 2
+            first = node.func is None and node in self.lists and outputs.count(node) == 1
+            if not first:  # else a step lists it at its beginning
+                self.latest[node] = len(graph.nodes)
+
+    def lines_of_node(self, node: Node) -> list[str]:
+        """Give a node its name, and return its lines."""
+        if is_loop(node):
+            return lines_of_loop(self, node)
+        result = result_of_loop(self, node)
+        if result:
+            self.bind(node, result)
+            self.drop_late(node)
+            self.pending += cut_early(self, node)
+            return []
+        if self.is_needed(self.wanted.get(node, ""), node):
+            del self.wanted[node]
+        found = self.lines_of(node)
+        if len(found) > 1 and node in self.wanted:  # they may need the value whose name it takes
+            del self.wanted[node]
+            found = self.lines_of(node)
+        if found and node in self.names:
+            self.bind(node, self.names[node])
+        return found
+
+    def appended(self, node: Node) -> str:
+        """Return the line that adds a value of a step to the list of all."""
+        own = self.names[node]
+        name = self.lists[node] = self.fresh(f"{own}s" if own.isidentifier() else "values")
+        return f"{name}.append({own})"
+
+    def bind(self, node: Node, name: str) -> None:
+        """Note that a variable has the value of a node."""
+        self.names[node] = name
+        self.owned.add(node)
+        self.holders.setdefault(name, []).append((node, self.graphs[-1]))
+
+    def last_names(self, node: Node) -> list[str]:
+        """Return the names of large results of loops, and elements, that nobody takes later."""
+        found = self.finals.pop((self.graphs[-1], node.number), ())
+        taken = self.results.get(node, ())  # of a loop, which may go on with their variables
+        return [
+            name for name in dict.fromkeys(found)
+            if name not in taken and not self.is_needed(name, node)
+        ]  # fmt: skip
+
+    def drop_late(self, node: Node) -> None:
+        """Let the name of a value go after its last use, if it is large."""
+        if self.takes_out(node):
+            where = self.graphs[-1], self.latest.get(node, -1)
+            self.finals.setdefault(where, []).append(self.names[node])
+
+    def is_needed(self, name: str, node: Node) -> bool:
+        """Tell if a value that a variable has is taken after a node of the same graph."""
+        here = self.graphs[-1]
+        return any([
+            graph is here and self.latest.get(x, -1) > node.number
+            for x, graph in self.holders.get(name, ())
+        ])  # fmt: skip
+
     # ---- what `Shown` has in another way ----
 
     def prepare(self) -> None:
         """Look at the graph before the first line."""
-        self.live = Liveness(self.graph)
+
+    def begin(self, graph: Graph) -> Any:
+        """Look at a graph before its first line, and return what `end` takes."""
+        outer = self.live
+        self.live = Liveness(graph)
+        return outer
+
+    def end(self, outer: Any) -> None:
+        """Go back to the graph around."""
+        self.live = outer
+
+    def name_of_carried(self, x: Node, after: Node) -> str:
+        """Return a name for a value that a loop carries."""
+        return self.numbered()
+
+    def numbered(self) -> str:
+        self.count += 1
+        return self.fresh(f"t{self.count}")
+
+    def takes_out(self, x: Node) -> bool:
+        """Tell if elements are taken out of a list that nobody reads again."""
+        return is_large(x.form)
+
+    def element(self, x: Node, text: str, values: Any) -> list[str]:
+        """Give the element of a sequence its name, and return its line."""
+        self.names[x] = self.numbered()
+        return [f"{self.names[x]} = {text}"]
+
+    def sequence(self, values: Any) -> str:
+        """Return the source of a sequence of which steps take elements."""
+        return self.constant(values.values) if type(values) is Table else self.expr(values)
 
     def lines_of(self, node: Node) -> list[str]:
         """Give a node its name, and return its lines."""
-        self.count += 1
-        own = self.names[node] = self.fresh(f"t{self.count}")
+        own = self.names[node] = self.wanted.get(node) or self.numbered()
         target = self.live.targets.get(node)
         if target is None:
             return self.statement(node)
@@ -114,8 +253,10 @@ class Source:
         return [f"{own} = {self.function(node.func)}({', '.join(parts)})"]  # type: ignore[arg-type]
 
     def ends(self, node: Node) -> list[str]:
-        """Return the names to drop after a node."""
-        return [self.names[x] for x in self.live.ends.get(node, ())]
+        """Return the names to drop after a node; `last_names` has those that loops change."""
+        own = [self.names[x] for x in self.live.ends.get(node, ())
+               if type(x.form) is Series or not is_result(x)]  # fmt: skip
+        return [name for name in own if len(self.holders.get(name, ())) < 2]
 
     def remarks(self, node: Node, lines: list[str]) -> list[str]:
         """Return the comment before the lines of a node."""
@@ -133,6 +274,19 @@ class Source:
     def zeros(self, shape: tuple, dtype: np.dtype) -> str:
         """Return the source of an array of zeros."""
         return f"np.zeros({shape}, {self.expr(dtype)})"
+
+    def name_of_counter(self, loop: Loop) -> str:
+        """Return the name that a counter should have."""
+        return COUNTERS[len(self.counters)]
+
+    def counter(self, loop: Loop) -> str:
+        """Return a name for the counter of a loop: loops that stand side by side have one."""
+        wanted = self.name_of_counter(loop)
+        name = self.known_counters.get(wanted)
+        if name is None or name in [counter.name for counter in self.counters]:
+            name = self.fresh(wanted)
+            self.known_counters[wanted] = name
+        return name
 
     def fresh(self, wanted: str) -> str:
         """Return a name that nothing has yet."""
@@ -172,9 +326,12 @@ class Source:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
             if self.fast:
-                line = f"if {test}: raise Changed({number})"
+                found = "".join([f", {counter.name}" for counter in self.counters])
+                line = f"if {test}: raise Changed({number}{found})"
             else:
-                line = f"if {test}: raise ValueError({self.reason(guard)!r})"
+                steps = [f"{{{counter.name}}}" for counter in self.counters]
+                where = f"f'in step {', '.join(steps)}: ' + " if steps else ""
+                line = f"if {test}: raise ValueError({where}{self.reason(guard)!r})"
             if not any([line.startswith(f"if {test}:") for line in lines]):
                 lines.append(line)
         return lines
@@ -205,6 +362,8 @@ class Source:
             return self.names[value]
         if kind in (bool, int, str, type(None), bytes):
             return repr(value)
+        if kind is Count:
+            return text_of_count(value, self.counters)
         if value is Ellipsis:
             return "..."
         if kind is float or kind is complex:
@@ -305,7 +464,8 @@ class Source:
 
     def operand(self, value: Any) -> str:
         text = self.expr(value)
-        return f"({text})" if text[0] == "-" else text
+        term = type(value) is Count and not text.isidentifier()
+        return f"({text})" if text[0] == "-" or term else text
 
     def call(self, node: Node) -> str:
         parts = [self.expr(x) for x in node.args]
@@ -318,28 +478,3 @@ def kind_is_odd(value: Any) -> bool:
     if type(value) is not complex:
         return False
     return not np.isfinite(value) or 0.0 in (value.real, value.imag)
-
-
-PRIVATE = {"": UMATH, "scipy.special": SPECIAL}
-"""Modules whose private functions are in another one."""
-
-
-@lru_cache(4096)
-def path_of(func: Callable) -> tuple[str, str] | None:
-    """Return the module that a function can be imported from, and its name there."""
-    owner = getattr(func, "__self__", None)
-    if isinstance(owner, np.ufunc):
-        path = path_of(owner)
-        return None if path is None else (path[0], f"{path[1]}.{func.__name__}")
-    module, _, name = name_of(func).rpartition(".")
-    module = "operator" if module == "_operator" else module
-    inner = getattr(func, "__wrapped__", None)  # of a custom operation, whose module has no file
-    homes = [getattr(x, "__module__", None) or "" for x in (func, inner)]
-    for place in (module, PRIVATE.get(module, ""), *homes):
-        if getattr(sys.modules.get(place), name, None) is func:
-            return place, name
-    home = getattr(func, "__module__", None) or ""
-    for name, value in vars(sys.modules[home]).items() if home in sys.modules else ():
-        if value is func:
-            return home, name
-    return None

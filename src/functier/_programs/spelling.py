@@ -15,6 +15,7 @@ from .._core.numpy_facts import UFUNC_OF
 from .._rules import indexing as _indexing
 from . import stores as _stores
 from .graph import Form, Node
+from .loops import plus, times
 
 OPERATORS: dict[Any, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.power: "**",
@@ -252,11 +253,13 @@ def _window(source: Any, memory: Any, layout: Any) -> str:
         size *= n
     if strides == tuple(reversed(step)):
         whole = offset == 0 and size == memory.form.shape[0]
-        part = name if whole else f"{name}[{offset}:{offset + size}]"
+        ends = source.expr(offset), source.expr(plus(offset, size))
+        part = name if whole else f"{name}[{ends[0]}:{ends[1]}]"
         return part if len(shape) == 1 else f"{part}.reshape({shape})"
     item = memory.form.dtype.itemsize
     steps = tuple([s * item for s in strides])
-    return f"np.ndarray({shape}, {name}.dtype, {name}, {offset * item}, {steps})"
+    start = source.expr(times(offset, item))
+    return f"np.ndarray({shape}, {name}.dtype, {name}, {start}, {steps})"
 
 
 @spelling(_stores.get)

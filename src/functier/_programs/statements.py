@@ -19,6 +19,7 @@ from .._cpython.code import Code, file_of_code, line_of, name_of_code
 from .._cpython.places import Position, position_at
 from .._rules import indexing as _indexing
 from .graph import Graph, Node
+from .loops import Count, Loop, every_node, is_loop
 from .spelling import operator_of
 from .stores import get, get_at, memory_of
 
@@ -35,7 +36,7 @@ class Statement(NamedTuple):
 def user_statements(graph: Graph) -> dict[Node, Statement]:
     """Return the statement that computed each node, for those of the user's code."""
     result = {}
-    for node in graph.nodes:
+    for node in every_node(graph):
         if node.place is not None:
             statement = statement_of(*node.place[:2])
             if statement is not None:
@@ -74,6 +75,31 @@ def _statements(text: str) -> list[ast.stmt]:
         return []
 
 
+def statement_of_loop(loop: Loop) -> ast.For | None:
+    """Return the statement of the user's code that is a loop of the program, if it is known."""
+    places = {node.place[:2] for node in every_node(loop.body) if node.place is not None}
+    codes = {code for code, _ in places}
+    if len(codes) != 1:
+        return None
+    (code,) = codes
+    lines = [line_of(code, instruction, 0) for _, instruction in places]
+    inner = [statement_of_loop(node.func) for node in loop.body.nodes if is_loop(node)]  # type: ignore[arg-type]
+    best: Any = None
+    for tree in _statements("".join(linecache.getlines(file_of_code(code)))):
+        if isinstance(tree, ast.For) and tree not in inner:
+            first, last = tree.body[0].lineno, tree.end_lineno or 0
+            if all([first <= line <= last for line in lines]):
+                best = tree if best is None or tree.lineno > best.lineno else best
+    return best
+
+
+def name_of_target(tree: ast.For) -> str:
+    """Return the name of a counter, or "" where a loop has another one."""
+    called = getattr(getattr(tree.iter, "func", None), "id", "")
+    plain = called in ("range", "reversed") and isinstance(tree.target, ast.Name)
+    return tree.target.id if plain and tree.target.id.strip("_") else ""  # type: ignore[attr-defined]
+
+
 def contains(tree: Any, position: Position) -> bool:
     """Tell if a position is inside an expression."""
     start, stop = (tree.lineno, tree.col_offset), (tree.end_lineno, tree.end_col_offset)
@@ -91,7 +117,7 @@ def is_at(tree: Any, position: Position) -> bool:
 def names_of_nodes(graph: Graph, statements: dict[Node, Statement]) -> dict[Node, str]:
     """Return the user's names of values."""
     found = {}
-    for node in graph.nodes:
+    for node in every_node(graph):
         if node.place is None or node not in statements or not (node.first or node.memory):
             continue
         name = _name(node, statements[node], node.place)
@@ -117,7 +143,7 @@ def _name(node: Node, statement: Statement, place: tuple) -> str:
                 part = target.elts[index]
                 return part.id if isinstance(part, ast.Name) else ""
     if isinstance(statement.tree, ast.For) and isinstance(statement.tree.target, ast.Name):
-        item = node.func is operator.getitem and type(node.args[1]) is int
+        item = node.func is operator.getitem and type(node.args[1]) in (int, Count)
         start = statement.tree.lineno, statement.tree.col_offset
         return statement.tree.target.id if item and position[:2] == start else ""
     returns = isinstance(statement.tree, (ast.Return, ast.expr))

@@ -38,6 +38,7 @@ from .._mutation.array import settle, was_written
 from .arguments import check_static, closed, facts_of, is_same, opened
 from .dependencies import Watch
 from .graph import Node
+from .loops import Loop, every_node
 from .outside import Unwatched
 from .passes import optimized
 from .program import Program
@@ -205,7 +206,7 @@ def record(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), facts_of(structure), captured,
     )  # fmt: skip
-    program.trusts = trusts and not has_nan(values) and not all(map(is_mild, graph.nodes))
+    program.trusts = trusts and not has_nan(values) and not all(map(is_mild, every_node(graph)))
     program.writes, program.same = written, same
     program.twins, program.asked = twins, asked
     program.outside = [ref(x) for x in outside] if written else []
@@ -215,7 +216,7 @@ def record(
 def is_mild(node: Node) -> bool:
     """Tell if a node makes finite numbers of finite ones, as far as they do not overflow."""
     func: Any = node.func
-    if func is None or node.memory or func in MILD:
+    if func is None or node.memory or type(func) is Loop or func in MILD:
         return True
     if func in (np.power, operator.pow, np.divide, operator.truediv):
         return type(node.args[1]) in (int, float) and node.args[1] >= 1

@@ -37,6 +37,8 @@ def _as_strided(
     strides: Shape | None = None,
     subok: bool = False,
     writeable: bool = True,
+    *,
+    check_bounds: bool | None = None,  # which a tensor has in any case
 ) -> Value:
     own = _offsets(np.shape(x), x.strides).reshape(-1)  # type: ignore[union-attr]
     wanted = _offsets(

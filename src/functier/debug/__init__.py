@@ -4,7 +4,7 @@ Each is a context manager and a decorator. Code outside such a block runs at ful
 `show_levels` draws the levels of a call, and `full_tracebacks` shows functier's own frames.
 """
 
-# Imports `_cpython`, `_core`, `_levels`, `_transforms` and `_tracing`.
+# Imports `_cpython`, `_core`, `_levels` and `_transforms`.
 
 from typing import TYPE_CHECKING, NoReturn
 

@@ -33,7 +33,7 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, chain, levels_of
 from .._levels.states import Layer, next_layer
 from .._levels.tape import node_numbers
-from .._tracing.program import MANY, Step
+from .._transforms.tracing.program import MANY, Step
 from ._calls import (
     RUNNING,
     WATCH,

@@ -47,7 +47,8 @@ def make_twin(
     """
     outside = outside or func
     make = _twin_inside(func, copy_of)
-    direct = func not in INSIDE and _dispatches(func)
+    makes = path.endswith("_like")  # arrays to write to, also for a value of a level around
+    direct = func not in INSIDE and not makes and _dispatches(func)
     several = SEQUENCES if func in SEQUENCES else func in OPERANDS
 
     @functools.wraps(func, updated=())

@@ -99,6 +99,11 @@ def compiled(transform, results):
     return start
 
 
+def inside(f):
+    """Return the function as an inner level runs it, of a value of the level around that."""
+    return named(f, lambda x: ft.vjp(named(f, lambda _: tuple(f(x))), 0.0)[0])
+
+
 def of_batch(transform):
     """The gradient of a batch."""
     return lambda f, layout: (
@@ -146,6 +151,7 @@ MODES = {
         lambda f, layout: lambda n: ft.map(f, batch(X[:2], layout, 0)),
         lambda plain, n: stacked([plain.at(0), plain.at(1)]),
     ),
+    "jvp(inside)": Mode(lambda f, layout: jvp(inside(f), layout), tangents),
     "trace": Mode(  # recorded anew each time
         lambda f, layout: lambda n: ft.trace(f)(lay(X[0], layout))(lay(X[n // 2], layout)),
         lambda plain, n: plain.at(n // 2),
@@ -165,10 +171,10 @@ MODES = {
     ),
     "jvp(scan)": Mode(jvp_of_scan, lambda plain, n: [np.stack([y] * 2) for y in tangents(plain)]),
 }  # fmt: skip
-NESTED = list(MODES)[8:]
+NESTED = list(MODES)[9:]
 """Those that have the calls alone that may give views, as others have tried the rest."""
 TURNS = [
-    *((mode, "np") for mode in [*MODES][:9]), *((mode, "fnp") for mode in MODES),
+    *((mode, "np") for mode in [*MODES][:10]), *((mode, "fnp") for mode in MODES),
     *((mode, "adopted") for mode in ("vmap", "split", "vjp", "compile")),
 ]  # fmt: skip
 """The modes, each with where the code has its names from."""

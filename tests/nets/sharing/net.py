@@ -52,7 +52,8 @@ def takes(turn: tuple[str, str], group: str, program: Program) -> bool:
 def cases(full: bool) -> Iterator[tuple[tuple[str, str], Program]]:
     """All cases; of a slice each other program, in one mode after the other."""
     for n, (group, program) in enumerate(programs()):
-        turns = TURNS if full else [TURNS[(n // 2) % len(TURNS)]] * (n % 2)
+        place = n // 2 + n // 100  # which moves on, so that a mode meets all writes
+        turns = TURNS if full else [TURNS[place % len(TURNS)]] * (n % 2)
         for turn in turns:
             if takes(turn, group, program):
                 yield turn, program

@@ -46,14 +46,19 @@ def _cholesky(
     return cholesky(a, not lower)
 
 
+KEEPS_TRIANGLE = bool(sl.cho_factor(np.array([[2.0, 1.0], [1.0, 2.0]]))[0][1, 0])
+"""Tell if `cho_factor` leaves the triangle without the factor as it was, as before SciPy 1.18."""
+
+
 @declare_composite(sl, "cho_factor")
 def _cho_factor(
     a: Value, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple:
-    """Return the factor in its triangle, and in the other one what was there."""
+    """Return the factor in its triangle, and in the other one zeros, or what was there."""
     (a,) = matrices(check_finite, a)
     require_square(sl.cho_factor, a)
-    return cholesky(a, not lower) + triangle(a, not lower, 1), lower
+    factor = cholesky(a, not lower)
+    return factor + triangle(a, not lower, 1) if KEEPS_TRIANGLE else factor, lower
 
 
 @declare_composite(sl, "cho_solve")

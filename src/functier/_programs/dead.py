@@ -1,0 +1,113 @@
+"""Nodes that nobody needs: those of a program, and in each step of its loops."""
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from .graph import Graph, Node
+from .loops import Loop, is_loop, memories_of
+from .stores import READS, memory_of
+
+UNWRITING = {*READS, memory_of}
+"""The functions of a memory that write nothing to it."""
+
+
+def live_in(graph: Graph, read: Iterable[Node] = ()) -> set[Node]:
+    """Return the nodes that some result, guard or effect needs.
+
+    A write is needed where the memory is read later; those of `read` are, after the program.
+    """
+    live = {*graph.roots(), *graph.inputs}
+    return _live(graph, live, {*read})
+
+
+def _live(graph: Graph, live: set[Node], read: set[Node], used: Any = None) -> set[Node]:
+    """Add to the live nodes. `used` gets the results of each loop that somebody takes."""
+    for node in reversed(graph.nodes):
+        loop = is_loop(node)
+        memories = memories_of(node) if loop else ()
+        if node not in live:
+            writes = node.memory and node.func not in UNWRITING and node.args[0] in read
+            if not writes and read.isdisjoint(memories):
+                continue
+            live.add(node)
+        if used is not None:
+            if loop:
+                _prune(node, used.get(node, set()), read)
+            elif node.func is operator.getitem and is_loop(node.args[0]):
+                used.setdefault(node.args[0], set()).add(node.args[1])
+        live.update(node.parents())
+        if node.func in READS:
+            read.add(node.args[0])
+        read.update(memories)
+    return live
+
+
+def drop_dead(graph: Graph) -> Graph:
+    """Drop the nodes that no result, no guard and no effect needs; also from the bodies of loops.
+
+    A write is needed where the memory is read later.
+    """
+    used: dict[Node, set[int]] = {}
+    live = _live(graph, {*graph.roots(), *graph.inputs}, set(), used)
+    renumber(graph.nodes)
+    nodes = [node for node in graph.nodes if node in live]
+    return Graph(nodes, graph.inputs, graph.outputs, graph.guards)
+
+
+def renumber(nodes: list[Node]) -> None:
+    """Let the results of loops be those that are left, after `_prune`."""
+    for node in nodes:
+        if node.func is operator.getitem and is_loop(node.args[0]):
+            loop: Any = node.args[0].func
+            node.args = node.args[0], loop.places.get(node.args[1])
+
+
+def _prune(node: Node, used: set[int], read: set[Node]) -> None:
+    """Drop what nobody needs from a loop, of whose results these are used."""
+    loop: Any = node.func
+    body, first, second = loop.body, loop.carried, loop.carried + len(loop.reads)
+    places = dict(zip(body.inputs, node.args))
+    inside = [x for x, arg in places.items() if type(arg) is Node and arg in read]
+    inside += memories_in(body)
+    wanted = set(used)
+    while True:
+        outputs = [body.outputs[i] for i in sorted(wanted)]
+        part = Graph(body.nodes, body.inputs, outputs, body.guards)
+        live = _live(part, {*part.roots()}, {*inside})
+        more = {j for j, x in enumerate(body.inputs[:first]) if x in live} - wanted
+        if not more:
+            break
+        wanted |= more
+    inner: dict[Node, set[int]] = {}
+    _live(part, {*part.roots()}, {*inside}, inner)
+    renumber(body.nodes)
+    carried = [j for j in range(first) if body.inputs[j] in live]
+    lasts = [j for j in sorted(used) if j < loop.lasts and j not in carried]
+    lists = [j for j in sorted(used) if j >= loop.lasts]
+    reads = [j for j in range(first, second) if body.inputs[j] in live]
+    rest = [j for j in range(second, len(body.inputs)) if body.inputs[j] in live]
+    order = [*carried, *lasts, *lists]
+    inputs = [body.inputs[j] for j in (*carried, *reads, *rest)]
+    kept = {*inputs}
+    nodes = [x for x in body.nodes if (x in kept if x.func is None else x in live)]
+    nodes = [*inputs, *[x for x in nodes if x.func is not None]]
+    new = Graph(nodes, inputs, [body.outputs[j] for j in order], body.guards)
+    node.func = Loop(
+        new, loop.count, len(carried), tuple([loop.reads[j - first] for j in reads]),
+        len(carried) + len(lasts),
+    )  # fmt: skip
+    node.func.places = {j: k for k, j in enumerate(order)}
+    node.args = tuple([node.args[j] for j in (*carried, *reads, *rest)])
+    node.form = node.func.form()
+
+
+def memories_in(body: Graph) -> set[Node]:
+    """Return the memories from outside that steps read, which what they write may be for."""
+    found = set()
+    for x in body.nodes:
+        if x.func in READS:
+            found.add(x.args[0])
+        elif is_loop(x):
+            found |= memories_of(x)
+    return found & {*body.inputs}

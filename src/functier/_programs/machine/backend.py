@@ -1,0 +1,345 @@
+"""The backend of machine code: a program whose known parts are builtins of compiled code."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..entries import Mismatch
+from ..graph import Form, Graph
+from ..loops import every_guard, is_loop, unrolled
+from ..program import Program
+from ..replays import Changed, Replay
+from .calls import builtin
+from .compiler import engine
+from .linalg import blas, inner
+from .lowering import effects, loops, places, products, reductions, systems, views
+from .lowering.steps import Buffer, strides_out
+from .parts.arena import laid_out
+from .parts.bounds import doubted
+from .parts.calling import Caller, texts_of
+from .parts.division import Division, Stage, input_form
+from .parts.exactness import chooses
+from .parts.flags import flagged
+from .parts.fusion import Call
+from .parts.loops import routines_of
+from .text.emitter import ATTRIBUTES
+
+__all__ = ["MachineProgram", "use_machine"]
+
+REGISTERED = effects, loops, products, places, reductions, systems, views
+"""The modules whose import fills the table of rules."""
+
+MANY = 128
+"""A part of more calls than these is several functions."""
+
+FEW = 1000
+"""A loop of so many nodes is written out where answers depend on values that are rounded."""
+
+SHORT = 8
+"""Also a loop of so many steps where the machine does not know a function."""
+
+ROW = 3
+"""After so many doubts in a row answers are NumPy's."""
+
+LONG = 1 << 15
+"""From so many elements on other threads of Python run meanwhile."""
+
+
+class Text:
+    """The text of a part.
+
+    Attributes
+    ----------
+    text : str
+    arena : int
+        The bytes of memory that it needs.
+    symbols : dict of str to int
+        The addresses of the constants.
+    """
+
+    def __init__(self, part: Stage, inputs: list, contract: bool, threads: int = 1):
+        self.part = part
+        options = engine.vector_bytes(), contract, threads
+        self.calls = routines_of(part, part.writers, options)
+        self.arena = laid_out(self.calls)
+        numbers = {node: i for i, node in enumerate(inputs)}
+        self.inputs = {i: numbers.get(node) for i, node in enumerate(part.inputs)}
+        self.symbols = {
+            f"constant{i}": array.__array_interface__["data"][0]
+            for i, array in enumerate(part.constants)
+        }
+        self.text = self.written(len(inputs))
+
+    def base(self, buffer: Buffer) -> str:
+        """Return the name of the pointer to a buffer."""
+        if buffer.kind == "constant":
+            return f"@constant{buffer.index}"
+        if buffer.kind == "input":
+            return f"%in{self.inputs[buffer.index]}"
+        return f"%out{buffer.index}"
+
+    def written(self, count: int) -> str:
+        """Return the module: the routines, and the functions that call them in order."""
+        texts = texts_of(self.calls)
+        given = [f"ptr %in{i}" for i in range(count)]
+        given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
+        parameters = ", ".join(given)
+        head = [f"@{name} = external global i8" for name in self.symbols]
+        if len(self.calls) <= MANY:
+            main = f"define i32 @part({parameters}) {self.body(self.calls)}"
+            return "\n".join([*head, *texts.values(), main])
+        # The time for one function of many calls grows faster than their number.
+        pieces, lines = [], []
+        for n, start in enumerate(range(0, len(self.calls), MANY)):
+            body = self.body(self.calls[start : start + MANY])
+            pieces.append(f"define internal i32 @piece{n}({parameters}) noinline {body}")
+            lines.append(f"  %s{n} = call i32 @piece{n}({parameters})")
+            lines.append(f"  %bad{n} = icmp ne i32 %s{n}, 0")
+            lines.append(f"  br i1 %bad{n}, label %refused, label %next{n}")
+            lines.append(f"next{n}:")
+        lines += ["  ret i32 0", "refused:", "  ret i32 1"]
+        main = "\n".join([f"define i32 @part({parameters}) {ATTRIBUTES} {{", *lines, "}"])
+        return "\n".join([*head, *texts.values(), *pieces, main])
+
+    def body(self, calls: list[Call]) -> str:
+        """Return the body of a function that makes some calls."""
+        caller = Caller(self.base)
+        caller.call(calls)
+        return "\n".join([f"{ATTRIBUTES} {{", *caller.lines, *caller.ends(), "}"])
+
+    def is_long(self) -> bool:
+        sizes = [place.buffer.size for call in self.calls for place in call.places]
+        return max(sizes, default=0) >= 8 * LONG
+
+
+class Fallback:
+    """A part as NumPy calls, for calls that the machine does not serve."""
+
+    def __init__(self, part: Stage):
+        self.part = part
+        self.run: Callable | None = None
+        self.calls = 0
+
+    def __call__(self, *args: Any) -> Any:
+        self.calls += 1
+        if self.run is None:
+            own = [f"x{i}" for i in range(len(args))]
+            self.run = Replay(self.part.program(), "part", own).function
+        with np.errstate(all="ignore"):
+            return self.run(*args)
+
+    def __str__(self) -> str:
+        """Return what `explain` says of the part, if there is something."""
+        return f"a part has run as NumPy calls in {self.calls} calls" if self.calls else ""
+
+
+def function_of(
+    part: Stage, inputs: list, direct: bool, contract: bool, threads: int
+) -> tuple[Any, Fallback]:
+    """Return the builtin of a part, and what runs instead."""
+    text = Text(part, inputs, contract, threads)
+    forms = [form_in(part, node) for node in inputs]
+    signature = builtin.Signature(
+        tuple(forms), tuple([output.form for output in part.outputs]), text.arena, text.is_long()
+    )
+    fallback = Fallback(part)
+    symbols = {**blas.addresses(), **inner.addresses(), **text.symbols}
+    found = builtin.make_builtin(text.text, signature, fallback, symbols)
+    if direct:
+        return found, fallback
+
+    def guarded(*args: Any) -> Any:
+        try:
+            return found(*args)
+        except Mismatch:  # NumPy has given another layout
+            return fallback(*args)
+
+    return guarded, fallback
+
+
+def form_in(part: Stage, node: Any) -> Form:
+    """Return the form of an input of a part."""
+    form = input_form(node.form)
+    if part.division.is_inside(node) and form.kind is np.ndarray:
+        return form._replace(strides=strides_out(form))
+    return form
+
+
+def divided(graph: Graph, contract: bool) -> tuple[Graph, Division]:
+    """Return a program, and what of it the machine computes.
+
+    A loop that the machine does not know is written out if it is small, else it is NumPy's.
+    """
+    numpys: set[Any] = set()
+    while True:
+        flags = flagged(graph, numpys)
+        division = Division(flags, contract)
+        pairs = zip(filter(is_loop, graph.nodes), filter(is_loop, flags.nodes))
+        lost: set[Any] = {own.func for own, new in pairs if new not in division.known} - numpys
+        if not lost:
+            return flags, division
+        answers = {loop for loop in lost if every_guard(loop.body)}
+        answers |= {node.func for node in filter(is_loop, division.rounded)}
+        few = {x for x in lost if length_of(x) <= FEW and (x in answers or x.count <= SHORT)}
+        if few:
+            graph = unrolled(graph, few)
+        else:
+            numpys |= lost
+
+
+def length_of(loop: Any) -> int:
+    """Return the number of nodes of a loop that is written out."""
+    own = [length_of(x.func) if is_loop(x) else x.func is not None for x in loop.body.nodes]
+    return loop.count * sum(own)
+
+
+class MachineProgram:
+    """A program with compiled parts: `run` is a function of its inputs.
+
+    Attributes
+    ----------
+    parts : int
+        The number of compiled parts.
+    loops : int
+        The number of loops of the program that are in parts.
+    direct : bool
+        Tell if the program is one builtin.
+    bounded : bool
+        Tell if it ends where an answer is in doubt.
+    reasons : list of str
+        The calls that stay NumPy's, and why.
+    fallbacks : list of Fallback
+        For each part.
+    """
+
+    def __init__(
+        self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
+    ):
+        graph, division = divided(graph, contract)
+        bounded = doubted(graph, contract) if division.rounded and trusts else None
+        self.bounded = bounded is not None
+        if bounded is not None:
+            graph, division = bounded, Division(bounded, contract, True)
+        self.reasons = [
+            f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
+            for node in graph.nodes
+            if node in division.outside
+            and node in division.reasons
+            and node.func is not operator.getitem
+        ]
+        parts = [part for part in division.stages.values() if part.outputs]
+        self.parts = len(parts)
+        self.loops = sum([is_loop(node) for part in parts for node in part.inside])
+        self.run: Callable | None = None
+        self.fallbacks: list[Fallback] = []
+        direct = division.direct()
+        self.direct = direct is not None
+        if direct is not None:
+            direct.taken = list(graph.inputs)
+            self.run, fallback = function_of(direct, graph.inputs, True, contract, threads)
+            self.fallbacks = [fallback]
+        elif parts:
+            made = {}
+            for part in parts:
+                made[part], fallback = function_of(part, part.taken, False, contract, threads)
+                self.fallbacks.append(fallback)
+            rest = division.rest()
+            for node in rest.nodes:
+                if type(node.func) is Stage:
+                    node.func = made[node.func]
+            own = [f"x{i}" for i in range(len(rest.inputs))]
+            self.run = Replay(rest, "program", own).function
+
+
+def unsuitable() -> str:
+    """Return why this process or processor has no machine code that pays; else nothing."""
+    triple, _, features = engine.host()
+    if triple.startswith(("x86_64", "i686")) and "+fma" not in features:
+        return "the processor has no fused multiply-add"
+    return builtin.supported()
+
+
+def use_machine(
+    program: Program, graph: Graph, contract: bool = False, threads: int = 1
+) -> list[Any]:
+    """Let a program with this graph run its known parts as machine code.
+
+    Return texts, or what has one: how many there are, why the other parts are NumPy calls, and
+    how often a part did not serve.
+    """
+    missing = unsuitable()
+    if missing:
+        return [f"no machine code: {missing}"]
+    try:
+        machine = MachineProgram(graph, program.name, contract, threads)
+    except Exception as error:  # NumPy's program is there
+        return [f"no machine code: {type(error).__name__}: {error}"]
+    doubts = Doubts()
+    if machine.run is not None:
+        run: Any = machine.run
+        if machine.bounded:
+            run = doubts.answering(
+                run, program._run,
+                lambda: MachineProgram(graph, program.name, contract, threads, False).run,
+            )  # fmt: skip
+        program._run = asked_again(run, program._run) if any(map(chooses, graph.nodes)) else run
+        program._checks = not machine.direct
+    whole = ", the whole program" if machine.direct else ""
+    return [
+        f"compiled parts: {machine.parts}{whole}",
+        *[f"NumPy's: {text}" for text in machine.reasons],
+        *machine.fallbacks,
+        doubts,
+    ]
+
+
+def asked_again(run: Callable, other: Callable) -> Callable:
+    """Return a function that runs `other` where an answer has changed, which tells which one.
+
+    Guards in loops have other numbers in the machine's program.
+    """
+
+    def both(*args: Any) -> Any:
+        try:
+            return run(*args)
+        except Changed:
+            return other(*args)
+
+    return both
+
+
+class Doubts:
+    """The calls of a program whose answers were in doubt, which NumPy's program has served.
+
+    After `ROW` of them in a row it is compiled again: NumPy computes then what answers depend on.
+    """
+
+    def __init__(self) -> None:
+        self.calls = self.row = 0
+
+    def answering(self, run: Callable, other: Callable, remake: Callable) -> Callable:
+        """Return a function that runs `other` where `run` ends, and later what `remake` gives."""
+
+        def both(*args: Any) -> Any:
+            nonlocal run
+            try:
+                found = run(*args)
+            except Changed:
+                if self.row == ROW:
+                    raise
+                found = other(*args)
+                self.calls, self.row = self.calls + 1, self.row + 1
+                if self.row == ROW:
+                    run = remake() or other
+                return found
+            if self.row != ROW:
+                self.row = 0
+            return found
+
+        return both
+
+    def __str__(self) -> str:
+        """Return what `explain` says, if there is something."""
+        return f"answers were in doubt by rounding in {self.calls} calls" if self.calls else ""

@@ -1,0 +1,122 @@
+"""NumPy's own inner loops, called from machine code. Imports routines.
+
+NOTE [to the last bit]
+    A ufunc of NumPy's has a function in C for each dtype: it gets the addresses of operands, how
+    many elements there are, and the steps between them. It sums as NumPy does, since it is what
+    NumPy calls. Where the object of a ufunc looks another way in memory, or its loop gives other
+    bits than the ufunc, nothing is known here, and the calls stay with NumPy.
+"""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...._cpython.addresses import at, text_at, why_not
+from ..text.routines import Kernel, Routine
+
+FLOAT = np.dtype(float)
+COUNTS, FUNCTIONS, DATA, KINDS, NAME, TYPES = 16, 32, 40, 48, 56, 64
+"""Offsets of the parts of the object of a ufunc, in bytes."""
+
+MOST = 1 << 12
+"""Sums of more numbers than these stay with NumPy, which may divide them."""
+
+SYMBOLS = {np.matmul: "functier.numpy.matmul", np.add: "functier.numpy.add"}
+Loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+
+
+def loop_of(func: np.ufunc) -> int:
+    """Return the address of the loop of a ufunc for floats; 0 where the object is another one."""
+    if why_not():
+        return 0
+    here = id(func)
+    if tuple(at(ctypes.c_int * 3, here + COUNTS)) != (func.nin, func.nout, func.nargs):
+        return 0
+    if at(ctypes.c_int, here + KINDS).value != func.ntypes:
+        return 0
+    functions, data, name, types = [
+        at(ctypes.c_void_p, here + place).value or 0 for place in (FUNCTIONS, DATA, NAME, TYPES)
+    ]
+    if not (functions and name and types):
+        return 0
+    if text_at(name) != func.__name__.encode():
+        return 0
+    kinds = text_at(types, func.ntypes * func.nargs)
+    for i in range(func.ntypes):
+        if kinds[i * func.nargs : (i + 1) * func.nargs] == bytes([FLOAT.num] * func.nargs):
+            size = ctypes.sizeof(ctypes.c_void_p)
+            if data and at(ctypes.c_void_p, data + i * size).value:
+                return 0  # it takes more than operands
+            return at(ctypes.c_void_p, functions + i * size).value or 0
+    return 0
+
+
+@lru_cache(1)
+def addresses() -> Mapping[str, int]:
+    """Return the addresses of the loops that are known, by name."""
+    found = {SYMBOLS[func]: loop_of(func) for func in SYMBOLS}
+    return {name: place for name, place in found.items() if place} if agree(found) else {}
+
+
+def agree(found: Mapping[str, int]) -> bool:
+    """Tell if the loops give the bits of the ufuncs, for some operands."""
+    if not all(found.values()):
+        return False
+    x = np.sin(np.arange(1.0, 400.0))
+    total = np.array(np.add.reduce(np.full(2, -0.0)))
+    run(found[SYMBOLS[np.add]], [total, x, total], (x.size,), (0, 8, 0))
+    fine = total == np.add.reduce(x)
+    for a, b in ((x, x), (x[:357].reshape(21, 17), x[:17]), (x[:40].reshape(5, 8).T, x[:5])):
+        out = np.empty(a.shape[:-1])
+        run(found[SYMBOLS[np.matmul]], [a, b, out], *layout(a, b, out))
+        fine = fine and np.array_equal(out, np.matmul(a, b))
+    return bool(fine)
+
+
+def run(place: int, arrays: Sequence[np.ndarray], sizes: Sequence[int], steps: Sequence) -> None:
+    """Call a loop."""
+    pointers = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
+    counts, strides = [(ctypes.c_ssize_t * len(x))(*x) for x in (sizes, steps)]
+    Loop(place)(ctypes.addressof(pointers), ctypes.addressof(counts), ctypes.addressof(strides), 0)
+
+
+def layout(a: Any, b: Any, out: Any) -> tuple[tuple, tuple]:
+    """Return sizes and steps of a product of arrays, or of what has such a form."""
+    (rows, down), (columns, across) = (1, 0), (1, 0)
+    if len(a.shape) == 2:
+        rows, down = a.shape[0], a.strides[0]
+    if len(b.shape) == 2:
+        columns, across = b.shape[1], b.strides[1]
+    steps = iter(out.strides)
+    by_row = next(steps) if len(a.shape) == 2 else 0
+    by_column = next(steps) if len(b.shape) == 2 else 0
+    inside = down, a.strides[-1], b.strides[0], across, by_row, by_column
+    return (1, rows, a.shape[-1], columns), (0, 0, 0, *inside)
+
+
+def call(
+    func: np.ufunc, pointers: Sequence[str], sizes: Sequence[int], steps: Sequence[int],
+    start: float | None = None,
+) -> Kernel | None:  # fmt: skip
+    """Return a routine of the parameters ``(a, b, out)`` that calls a loop with some of these.
+
+    `start` is what the result has before.
+    """
+    name = SYMBOLS[func]
+    if name not in addresses():
+        return None
+    code = Routine(("a", "b", "out"))
+    code.declare(name, f"declare void @{name}(ptr, ptr, ptr, ptr)")
+    if start is not None:
+        code.line(f"store double {start!r}, ptr %out, align 8")
+    places = []
+    for kind, values in (("ptr", pointers), ("i64", sizes), ("i64", steps)):
+        place = code.instruction(f"alloca [{len(values)} x {kind}], align 16")
+        for i, value in enumerate(values):
+            code.line(f"store {kind} {value}, ptr {code.address(place, [], 8 * i)}, align 8")
+        places.append(place)
+    code.line(f"call void @{name}({', '.join([f'ptr {place}' for place in places])}, ptr null)")
+    return code.kernel()

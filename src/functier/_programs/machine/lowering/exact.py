@@ -1,0 +1,101 @@
+"""Products and sums with the bits of NumPy's, for what answers depend on: see `linalg.inner`."""
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...graph import Form, Node
+from ..linalg import inner
+from ..loops.sums import NOTHING
+from .nodes import Lowering, rule
+from .steps import Literal, Ref, Unknown
+
+FLOAT = inner.FLOAT
+PRODUCTS = np.matmul, operator.matmul, np.dot
+SUMS = np.sum, np.mean
+
+
+def can_be_exact(node: Node) -> bool:
+    """Tell if the machine can compute a node as NumPy does."""
+    if not inner.addresses() or type(node.form) is not Form or node.form.dtype != FLOAT:
+        return False
+    given = [x for x in node.args[:2] if type(x) is Node]
+    if node.kwargs or not all([x.form.kind is np.ndarray and is_plain(x.form) for x in given]):
+        return False
+    shapes = [x.form.shape for x in given]
+    if node.func in SUMS or node.func is np.linalg.norm:
+        return len(node.args) == len(given) == 1 and fits(given[0].form)
+    if node.func not in PRODUCTS or len(shapes) != 2 or len(node.args) != 2:
+        return False
+    dims = [len(shape) for shape in shapes]
+    if node.func is np.dot and dims != [1, 1]:
+        return False
+    return {*dims} <= {1, 2} and min(*shapes[0], *shapes[1]) > 1
+
+
+def is_plain(form: Form) -> bool:
+    return form.dtype == FLOAT and form.dtype.isnative
+
+
+def fits(form: Form) -> bool:
+    """Tell if NumPy sums an array in one go: it lies without gaps, in whatever order."""
+    size = math.prod(form.shape)
+    pairs = sorted([(step, n) for step, n in zip(form.strides or (), form.shape) if n > 1])
+    steps = [8 * math.prod([n for _, n in pairs[:i]]) for i in range(len(pairs))]
+    return 1 < size <= inner.MOST and [step for step, _ in pairs] == steps
+
+
+def taken(low: Lowering, x: Any) -> Ref:
+    """Return an operand that lies in memory as NumPy's does."""
+    found = low.ref(x)
+    pairs = zip(found.shape, found.place.strides, x.form.strides)
+    if any([n > 1 and a != b for n, a, b in pairs]):
+        raise Unknown("it lies in memory in another order")
+    return found
+
+
+def called(low: Lowering, kernel: Any, operands: list[Ref], form: Form) -> Ref:
+    if kernel is None:
+        raise Unknown("NumPy's own loop is not known")
+    place = low.new(form.shape, FLOAT)
+    return Ref(form.shape, FLOAT, place, (low.routine(kernel, operands, [place]),))
+
+
+def product(low: Lowering, node: Node) -> Ref:
+    a, b = [taken(low, x) for x in node.args]
+    out = np.empty(node.form.shape)  # for its strides
+    layout = inner.layout(node.args[0].form, node.args[1].form, out)
+    kernel = inner.call(np.matmul, ("%a", "%b", "%out"), *layout)
+    return called(low, kernel, [a, b], node.form)
+
+
+def total(low: Lowering, node: Node) -> Any:
+    x = taken(low, node.args[0])
+    given = (x.size,), (0, 8, 0)
+    kernel = inner.call(np.add, ("%out", "%a", "%out"), *given, start=NOTHING)
+    found = called(low, kernel, [x, x], node.form)
+    if node.func is np.mean:
+        count = Literal(float(x.size), FLOAT)
+        return low.element(np.divide, [found, count], (), FLOAT, (FLOAT, FLOAT))
+    return found
+
+
+@rule(np.linalg.norm)
+def norm(low: Lowering, node: Node) -> Any:
+    """The norm of all numbers of an array is the root of a product with itself."""
+    if not can_be_exact(node):
+        raise Unknown("it has options, or takes no array of floats without gaps")
+    x = taken(low, node.args[0])
+    layout = (1, 1, x.size, 1), (0, 0, 0, 0, 8, 8, 0, 0, 0)
+    kernel = inner.call(np.matmul, ("%a", "%b", "%out"), *layout)
+    found = called(low, kernel, [x, x], node.form)
+    return low.element(np.sqrt, [found], (), FLOAT, (FLOAT,))
+
+
+def exact(low: Lowering, node: Node) -> Any:
+    """Return the value of a node with NumPy's bits."""
+    if node.func is np.linalg.norm:
+        return norm(low, node)
+    return total(low, node) if node.func in SUMS else product(low, node)

@@ -1,0 +1,198 @@
+"""Rules of nodes that are routines: contractions, copies into a whole."""
+
+import itertools
+import operator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...graph import Node, nodes_in
+from ...loops import Series
+from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
+from ..linalg.products import contract
+from ..loops.nests import Literal
+from ..text.operands import Operand
+from ..text.routines import Kernel
+from .nodes import Lowering, dtype_of, rule
+from .steps import Place, Ref, Unknown
+from .views import at, reshaped, viewed
+
+BY_NUMBERS = np.dot, np.inner, np.tensordot
+"""The functions that multiply by an array of one number in another way than by others."""
+
+
+def operand(value: Ref) -> Operand:
+    """Return a value as an operand of a routine."""
+    return Operand("", value.dtype, value.shape, value.place.strides)
+
+
+def as_dtype(low: Lowering, value: Any, shape: tuple, dtype: np.dtype) -> Ref:
+    """Return a value in memory, of a dtype."""
+    if type(value) is Literal or value.dtype != dtype:
+        return low.element("cast", [value], shape, dtype, (value.dtype,))
+    return value
+
+
+def shape_in(x: Any) -> tuple[int, ...]:
+    return x.form.shape if type(x) is Node else np.shape(x)
+
+
+@rule(*FUNCTIONS, operator.matmul)
+def _contraction(low: Lowering, node: Node) -> Any:
+    if node.func is operator.matmul:
+        node = Node(np.matmul, node.args, node.kwargs, node.form)
+    found = contraction_of(node)
+    if found is None:
+        raise Unknown("it does not contract two operands")
+    labels, a, b = found
+    dtype = dtype_of(node.form)
+    shape = node.form.shape
+    values = low.value(a), low.value(b)
+    if dtype.kind not in "fiu":
+        raise Unknown(f"a contraction of {dtype}")
+    ones = 0
+    if node.func in BY_NUMBERS:
+        ones = sum([max(shape_in(x), default=1) == 1 for x in (a, b)])
+        if ones == 1 and dtype.kind == "f":
+            raise Unknown("a factor of zero is left out by some libraries, beside NaN as well")
+    if is_product(labels, shape_in(a), shape_in(b)):
+        spread = [aligned(low, v, shape_in(x), own, labels) for v, x, own in
+                  zip(values, (a, b), labels[:2])]  # fmt: skip
+        product = low.element(np.multiply, spread, shape, dtype, (dtype, dtype), node.form.strides)
+        if dtype.kind != "f" or node.func is np.outer or ones == 2:
+            return product
+        # NumPy adds the products to zeros.
+        terms = [product, Literal(0.0, dtype)]
+        return low.element(np.add, terms, shape, dtype, (dtype, dtype), node.form.strides)
+    left, right = [as_dtype(low, v, shape_in(x), dtype) for v, x in zip(values, (a, b))]
+    place = low.new(shape, dtype)
+    right = packed_once(low, right, labels)
+    same = left.place.buffer is right.place.buffer and left.place.offset == right.place.offset
+    known = Product(
+        labels, operand(left), operand(right), Operand("", dtype, shape, place[2]), same
+    )
+    kernel = contracted(known)
+    if kernel is None:
+        raise Unknown("the machine does not know the contraction of these forms")
+    step = low.routine(kernel, [left, right], [place])
+    step.wants = known
+    return Ref(shape, dtype, place, (step,))
+
+
+class Product(NamedTuple):
+    """A contraction: its axes, operands and result."""
+
+    labels: Labels
+    a: Operand
+    b: Operand
+    out: Operand
+    same: bool
+
+
+@lru_cache(1024)
+def contracted(product: Product, accumulate: bool = False) -> Kernel | None:
+    """Return the routine of a contraction, which may add to its result."""
+    labels, a, b, out, same = product
+    return contract(labels, a, b, out, accumulate, same=same)
+
+
+def packed_once(low: Lowering, right: Ref, labels: Labels) -> Ref:
+    """Return the right operand of a product in C order, if it is one of several times.
+
+    From the second time on a transposed matrix is copied, once.
+    """
+    if len(right.shape) != 2 or labels.out[-1:] != labels.b[-1:] or min(right.shape) < 16:
+        return right
+    place = right.place
+    if place.strides[1] == right.dtype.itemsize or place.strides[0] != right.dtype.itemsize:
+        return right
+    key = "packed", id(place.buffer), place[1:], right.shape
+    if key not in low.shared:
+        low.shared[key] = None
+        return right
+    if low.shared[key] is None:
+        low.shared[key] = low.copied(right, right.shape)
+    return low.shared[key]
+
+
+def aligned(low: Lowering, value: Any, shape: tuple, own: tuple, labels: Any) -> Any:
+    """Return an operand of a product with its axes where the result has them."""
+    if type(value) is Literal:
+        return value
+    sizes = dict(zip(own, value.shape))
+    steps = dict(zip(own, value.place.strides))
+    if len(steps) != len(own):
+        raise Unknown("an operand has an axis twice")
+    if any([label not in labels.out and sizes[label] != 1 for label in own]):
+        raise Unknown("the product sums over an axis of an operand")
+    place = value.place._replace(strides=tuple([steps.get(label, 0) for label in labels.out]))
+    new = tuple([sizes.get(label, 1) for label in labels.out])
+    straight = value.straight and [k for k in own if sizes[k] != 1] == [
+        k for k in labels.out if sizes.get(k, 1) != 1
+    ]
+    return Ref(new, value.dtype, place, value.steps, straight)
+
+
+# ---- arrays side by side ----
+
+
+@rule(np.concatenate, np.stack)
+def _joined(low: Lowering, node: Node) -> Any:
+    given = dict(node.kwargs)
+    arrays = node.args[0]
+    axis = given.pop("axis", node.args[1] if len(node.args) > 1 else 0)
+    dtype, shape = dtype_of(node.form), node.form.shape
+    if not given and type(arrays) is Node and type(arrays.form) is Series and axis is not None:
+        value = low.value(arrays)
+        found = viewed(value, lambda a: np.moveaxis(a, 0, axis % len(shape)))
+        return reshaped(low, found, shape)
+    if given or type(arrays) not in (tuple, list) or len(node.args) > 2 or axis is None:
+        raise Unknown("it has options, or takes one array")
+    axis = axis % len(shape)
+    place = low.new(shape, dtype, node.form.strides)
+    steps: list = []
+    start = 0
+    for x in arrays:
+        value, own = low.value(x), shape_in(x)
+        if node.func is np.stack:
+            own = (*own[:axis], 1, *own[axis:])
+            if type(value) is Ref:
+                strides = value.place.strides
+                strides = (*strides[:axis], 0, *strides[axis:])
+                value = value._replace(shape=own, place=value.place._replace(strides=strides))
+        far = place.offset + start * place.strides[axis]
+        part = Place(place.buffer, far, place.strides)
+        if 0 not in own:
+            written = low.element("cast", [value], own, dtype, (value.dtype,), place=part)
+            steps += written.steps
+        start += own[axis]
+    return Ref(shape, dtype, place, tuple(steps))
+
+
+@rule(np.roll)
+def _roll(low: Lowering, node: Node) -> Any:
+    given = dict(zip(("a", "shift", "axis"), node.args), **node.kwargs)
+    x, shifts, axes = given["a"], given["shift"], given.get("axis")
+    value, form = low.ref(x), node.form
+    if axes is None:
+        value, axes = reshaped(low, value, (value.size,)), 0
+    if any(nodes_in((shifts, axes))):
+        raise Unknown("np.roll by a number that is computed")
+    pairs = [(int(shift), int(axis)) for shift, axis in np.broadcast(shifts, axes)]
+    shape = value.shape
+    far = [0] * len(shape)
+    for shift, axis in pairs:
+        far[axis % len(shape)] += shift
+    place = low.new(form.shape, value.dtype, form.strides)
+    whole = Ref(form.shape, value.dtype, place, ())
+    target = whole if form.shape == shape else reshaped(low, whole, shape)
+    cuts = [[0, n - s % n, n] for n, s in zip(shape, far) if n]
+    steps: list = []
+    for parts in itertools.product(*map(itertools.pairwise, cuts)) if value.size else ():
+        source = at(value, tuple([slice(*part) for part in parts]))
+        there = [(a + s) % n for (a, _), s, n in zip(parts, far, shape)]
+        goal = at(target, tuple([slice(a, a + n) for a, n in zip(there, source.shape)]))
+        if source.size:
+            steps += low.copied(source, source.shape, place=goal.place).steps
+    return Ref(form.shape, value.dtype, place, tuple(steps))

@@ -1,0 +1,103 @@
+"""The text of calls of routines, one after the other, in a function of the module."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..lowering.moving import Moving
+from ..lowering.steps import Buffer, Place
+from .fusion import Call
+
+
+class Caller:
+    """The lines of a function that makes calls.
+
+    Parameters
+    ----------
+    base : callable
+        A function of a buffer outside of the arena, which returns the name of its pointer.
+    counters : sequence of str
+        The names of the counters of loops, the outermost first.
+    """
+
+    def __init__(self, base: Callable[[Buffer], str], counters: Sequence[str] = ()):
+        self.base, self.counters = base, counters
+        self.lines: list[str] = []
+        self.known: dict[Any, str] = {}
+        self.count = 0
+        self.refuses = False
+
+    def line(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def let(self, text: str) -> str:
+        """Add an instruction, and return the name of its result."""
+        self.count += 1
+        self.line(f"%x{self.count} = {text}")
+        return f"%x{self.count}"
+
+    def label(self, name: str) -> str:
+        """Return a new name for a block."""
+        self.count += 1
+        return f"{name}{self.count}"
+
+    def grown(self, start: int, by: Sequence[int]) -> str:
+        """Return a number that grows with the counters."""
+        found = str(start)
+        for step, counter in zip(by, self.counters):
+            if step:
+                far = counter if step == 1 else self.let(f"mul nsw i64 {counter}, {step}")
+                found = far if found == "0" else self.let(f"add nsw i64 {found}, {far}")
+        return found
+
+    def pointer(self, place: Place) -> str:
+        """Return the name of the pointer to a place."""
+        buffer, offset, _ = place
+        key = id(buffer), offset
+        found = self.known.get(key)
+        if found is None:
+            if buffer.kind == "arena":
+                found, offset = "%arena", offset + buffer.offset
+            else:
+                found = self.base(buffer)
+            far = self.grown(int(offset), offset.by if type(offset) is Moving else ())
+            if far != "0":
+                found = self.let(f"getelementptr i8, ptr {found}, i64 {far}")
+            self.known[key] = found
+        return found
+
+    def call(self, calls: Iterable[Call], inlined: Callable[[Call], bool] | None = None) -> None:
+        """Make calls in order; those that are `inlined` are written in line."""
+        for call in calls:
+            given = [self.pointer(place) for place in call.places]
+            scratch = "null"
+            if call.scratch is not None:
+                scratch = self.pointer(Place(call.scratch, 0, ()))
+            text = call.kernel.call(given, scratch)
+            if inlined is not None and inlined(call):
+                text = f"{text} alwaysinline"
+            if call.kernel.status:
+                self.unless(self.let(f"icmp ne i32 {self.let(text)}, 0"))
+            else:
+                self.line(text)
+
+    def unless(self, bad: str) -> None:
+        """End with a status where a condition holds."""
+        label = self.label("next")
+        self.line(f"br i1 {bad}, label %refused, label %{label}")
+        self.lines.append(f"{label}:")
+        self.refuses = True
+
+    def ends(self, status: bool = True) -> list[str]:
+        """Return the last lines."""
+        refused = ["refused:", "  ret i32 1"] if self.refuses else []
+        return ["  ret i32 0" if status else "  ret void", *refused]
+
+
+def texts_of(calls: Iterable[Call]) -> dict[str, str]:
+    """Return the texts of the module that calls need."""
+    texts: dict[str, str] = {}
+    for call in calls:
+        for name, text in call.kernel.texts.items():
+            if texts.setdefault(name.lstrip("@"), text) != text:  # LLVM crashes at some
+                raise ValueError(f"there are two texts for {name}")
+    return texts

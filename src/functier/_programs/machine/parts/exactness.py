@@ -1,0 +1,153 @@
+"""The nodes that the machine computes to the last bit, as NumPy does.
+
+NOTE [answers]
+    Python code has chosen by some values, and the program asks for these answers again. Machine
+    code rounds some functions in another way than NumPy, so an answer could differ from that of the
+    function. What an answer depends on is therefore the machine's only where that is exact. It
+    calls NumPy's own loops for products and sums. NumPy computes the rest, of operands that lie in
+    memory as they do in the function.
+"""
+
+import operator
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ...._core.numpy_facts import UFUNC_OF, name_of
+from ...._rules import indexing
+from ... import stores
+from ...graph import Form, Graph, Node, nodes_in
+from ...loops import Loop, every_guard, every_node, is_loop
+from ...sharing import gives_view
+from ..elementary import ROUNDED
+from ..lowering.exact import can_be_exact
+from ..lowering.nodes import power
+from ..lowering.reductions import REDUCERS
+from ..lowering.steps import strides_out
+
+COPIES = frozenset({
+    np.where, np.astype, np.copy, np.zeros_like, np.ones_like, np.clip, np.take_along_axis, np.take,
+    np.repeat, np.roll, np.concatenate, np.stack, indexing.getitem, indexing.place,
+    stores.memory_of, stores.get, stores.put, stores.get_at, stores.put_at,
+})  # fmt: skip
+"""Functions that copy and select, besides those that give views."""
+
+SELECTING = frozenset({np.maximum, np.minimum, np.logical_and, np.logical_or})
+"""Ufuncs whose reductions do not depend on the order."""
+
+
+def rounded(
+    graph: Graph, before: dict[Node, list[Node]], contract: bool, lost: Collection[Node] = ()
+) -> tuple[set[Node], set[Node]]:
+    """Return the nodes that NumPy has to compute, and those for NumPy's loops: see NOTE [answers].
+
+    `before` has the effects that run before another one, and `lost` what no loop is for.
+    """
+    found: set[Node] = set()
+    by_loops: set[Node] = set()
+    seen: set[Node] = set()
+    looked: set[Node] = set()
+    waiting = [guard.node for guard in graph.guards] + [x for x in graph.nodes if chooses(x)]
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            inside, outside = {node}, node.parents()
+            if is_result(node):
+                loop, index = node.args
+                inside, outside = needed_of(loop, index)
+                node = loop
+            waiting += outside
+            waiting += before.get(node, ())
+            for each in inside:
+                if not is_exact(each, contract):
+                    if each not in lost and can_be_exact(each):
+                        by_loops.add(each)
+                    else:
+                        found.add(node)
+    waiting = [*found]
+    while waiting:
+        for node in waiting.pop().parents():
+            alike = node.func is None or lies_alike(node.form)
+            if not alike:
+                found.add(node)
+            if (not alike or gives_view(node.func)) and node not in looked:
+                looked.add(node)
+                waiting.append(node)
+    return found, by_loops - found
+
+
+def chooses(node: Node) -> bool:
+    """Tell if Python code chooses in a loop: what goes in has to be exact."""
+    return is_loop(node) and bool(every_guard(node.func.body))  # type: ignore[union-attr]
+
+
+def is_result(node: Node) -> bool:
+    """Tell if a node is a result of a loop."""
+    return node.func is operator.getitem and is_loop(node.args[0])
+
+
+def needed_of(node: Node, index: int) -> tuple[set[Node], list[Node]]:
+    """Return the nodes in the body of a loop that a result needs, and those outside."""
+    loop: Any = node.func
+    body = loop.body
+    if any([x.memory for x in every_node(body)]):
+        return set(every_node(body)), node.parents()
+    places = {x: i for i, x in enumerate(body.inputs)}
+    found: set[Node] = set()
+    outside: list[Node] = []
+    waiting = [*nodes_in(body.outputs[index])]
+    while waiting:
+        x = waiting.pop()
+        if x in found:
+            continue
+        found.add(x)
+        if x in places:
+            outside += nodes_in(node.args[places[x]])
+            if places[x] < loop.carried:
+                waiting += nodes_in(body.outputs[places[x]])
+        elif is_result(x):
+            inside, others = needed_of(*x.args)
+            found |= inside
+            waiting += others
+        else:
+            waiting += x.parents()
+    return found, outside
+
+
+def lies_alike(form: Any) -> bool:
+    """Tell if an array that the machine makes lies in memory as NumPy's does."""
+    if type(form) is not Form or form.strides is None:
+        return True
+    return all([
+        n == 1 or a == b for n, a, b in zip(form.shape, form.strides, strides_out(form))
+    ])  # fmt: skip
+
+
+def is_exact(node: Node, contract: bool) -> bool:
+    """Tell if the machine computes a node as NumPy does, of the same operands."""
+    func: Any = node.func
+    if type(func) is Loop:
+        return all([is_exact(x, contract) for x in func.body.nodes])
+    if func is None or func in COPIES or gives_view(func) or node.kept:
+        return True
+    form = node.form
+    if type(form) is not Form:
+        return func in (stores.put, stores.put_at)
+    if form.kind in (bool, int) or (form.dtype is not None and form.dtype.kind in "biu"):
+        return True  # comparisons, places and whole numbers
+    if REDUCERS.get(func) in SELECTING:
+        return True
+    if getattr(func, "__self__", None) in SELECTING and func.__name__ == "reduce":
+        return True
+    if func is stores.add:
+        return not contract
+    ufunc = UFUNC_OF.get(func, func)
+    if func is operator.pow and len(node.args) == 2:
+        ufunc = power(node.args)[0]
+    if not isinstance(ufunc, np.ufunc) or ufunc.signature:
+        return False
+    if name_of(ufunc).rpartition(".")[0] != "numpy":
+        return False
+    return ufunc not in ROUNDED and not contract

@@ -1,0 +1,32 @@
+"""The line that says what takes long, while a program is made."""
+
+import time
+import warnings
+from typing import Any
+
+from .loops import count_calls
+from .rolling import written_out
+
+PATIENCE = 5.0
+"""After so many seconds a user wants to know."""
+
+
+def tell_if_slow(begin: float, label: str, what: str, graph: Any, stacklevel: int) -> None:
+    """Warn if something has taken long since `begin`, and say what to write."""
+    seconds = time.perf_counter() - begin
+    if seconds < PATIENCE or graph is None:
+        return
+    lines = written_out(graph)
+    longest = max(lines, key=lambda text: int(text.split(", ")[1].split()[0]), default="")
+    remedy = (
+        f"these are no loop: {longest}; make them alike, with numbers of one type and arrays of "
+        f"one shape"
+        if longest
+        else "each step of a loop is recorded once, so a compiled function of one step, which a "
+        "Python loop calls, starts sooner"
+    )
+    warnings.warn(
+        f"{label}: {what} took {seconds:.0f} s, for {count_calls(graph):,} calls; {remedy}",
+        RuntimeWarning,
+        stacklevel=stacklevel,
+    )

@@ -1,0 +1,251 @@
+"""Loops in programs: what rolls, what the source says, and what explain() says of the rest."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier.numpy as fnp
+from functier._programs.loops import every_graph, is_loop, unrolled
+from functier._programs.replays import Replay
+
+X = np.linspace(0.1, 1.0, 8)
+
+
+def pendulum(x, steps=60):
+    p, v = x, x * 0
+    for _ in range(steps):
+        v = v - 0.01 * np.sin(p)
+        p = p + 0.01 * v
+    return np.sum(p**2)
+
+
+def filtered(q, ys):
+    m, P, total = 0.0, 1.0, 0.0
+    for y in ys:
+        P = P + q
+        S = P + 0.5
+        total = total + np.log(S) + (y - m) ** 2 / S
+        m = m + P / S * (y - m)
+        P = P - P * P / S
+    return total
+
+
+def written(x):
+    y = fnp.zeros(40)
+    y[0] = x
+    for i in range(39):
+        y[i + 1] = y[i] + 0.1 * np.sin(y[i])
+    return np.sum(y)
+
+
+def nested(x):
+    for _ in range(6):
+        for j in range(5):
+            x = x + 0.1 * np.sin(x * j)
+        x = x / np.sqrt(1 + x * x)
+    return np.sum(x)
+
+
+def delayed(x):
+    a, b, c = x, x * 2, x * 3
+    for _ in range(20):
+        a, b, c = b, c, np.sin(a) + c * 0.5
+    return np.sum(a) + np.sum(b * c)
+
+
+def chosen(x):
+    for i in range(20):
+        if x > 0.5:
+            x = x * 0.9
+        x = x + 0.01 * i
+    return x
+
+
+def gathered(x):
+    found = []
+    for i in range(12):
+        x = np.sin(x) + i
+        found.append(x)
+    return np.sum(np.stack(found) ** 2)
+
+
+def tabled(x):
+    for c in (0.1, 0.3, 0.2, 0.7, 0.6):
+        x = np.sin(x * c) + c
+    return x
+
+
+LOOPS = {
+    "pendulum": (pendulum, (X,), 1), "its gradient": (ft.grad(pendulum), (X,), 2),
+    "its batch": (ft.vmap(ft.grad(pendulum)), (np.stack([X, X + 1]),), 2),
+    "its hessian": (ft.hessian(pendulum), (X[:2],), 2),
+    "filter": (ft.grad(filtered), (0.3, np.sin(np.arange(30.0))), 2),
+    "writes": (written, (0.5,), 1), "gradient of writes": (ft.grad(written), (0.5,), 2),
+    "nested": (nested, (X,), 2), "gradient of nested": (ft.grad(nested), (X,), 5),
+    "delayed": (ft.grad(delayed), (X,), 2), "chosen": (chosen, (0.3,), 2),
+    "list": (ft.grad(gathered), (X,), 3), "table": (tabled, (X,), 1),
+}  # fmt: skip
+"""Functions, arguments, and how many loops their programs have."""
+
+
+def outcome(program, args):
+    values = program(*args)
+    return [x.tobytes() for x in map(np.asarray, values if type(values) is tuple else [values])]
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name):
+    f, args, count = LOOPS[name]
+    program = ft.trace(f)(*args)
+    graph = program._graph
+    plain = unrolled(graph)
+    expected = Replay(plain, "f", [f"x{i}" for i in range(len(plain.inputs))])(*args)
+    space = {"CONSTANTS": program.constants}
+    exec(program.source, space)
+
+    found = sum(is_loop(node) for each in every_graph(graph) for node in each.nodes)
+    assert found == count
+    assert outcome(lambda *args: tuple(expected), args) == outcome(program, args)
+    assert outcome(space[program.name], args) == outcome(program, args) == outcome(f, args)
+    assert outcome(pickle.loads(pickle.dumps(program)), args) == outcome(program, args)
+
+
+def test_the_source_is_as_long_for_any_number_of_steps():
+    few, many = [ft.trace(ft.grad(lambda x: pendulum(x, n)))(X).source for n in (60, 600)]
+
+    assert few.replace("60", "600").replace("59", "599") == many
+    assert "for i in range(60):" in few
+    assert "for i in reversed(range(59)):" in few
+    assert len(few.splitlines()) < 45
+
+
+def test_counters_have_the_user_s_names():
+    def f(xs):
+        total = 0.0
+        for row in range(4):
+            for col in range(5):
+                total = total + np.sin(xs[row, col])
+        return total
+
+    assert "total + " in ft.trace(f)(np.ones((4, 5))).source
+    assert "for row in range(4):" in ft.trace(f)(np.ones((4, 5))).source
+
+
+def test_an_answer_of_a_step():
+    program = ft.trace(chosen)(0.3)
+
+    with pytest.raises(ValueError, match=r"in line \d+ of chosen, in step \d+, differs"):
+        program(0.2)
+    assert "in step {i}" in program.source
+
+
+def test_explain_says_what_is_no_loop():
+    def f(x):
+        for k in range(5):
+            x = np.concatenate([x, x[:k]])
+        return np.sum(x)
+
+    compiled = ft.compile(f)
+    compiled(X)
+
+    assert "no loop: line" in compiled.explain()
+    assert "results of other forms" in compiled.explain()
+
+
+def test_draws_of_a_step_that_ends_are_made_again():
+    rng, other = ft.random.default_rng(3), ft.random.default_rng(3)
+
+    def f(x):
+        for _ in range(8):
+            x = x + rng.uniform()
+            if x > 100.0:
+                x = x - 50.0
+        return x
+
+    program = ft.trace(f)(0.0)
+    other.uniform(size=8)
+    with pytest.raises(ValueError, match="in step"):
+        program(98.0)
+
+    assert rng.uniform() == other.uniform()
+
+
+def test_a_loop_keeps_what_a_tape_keeps():
+    def f(x):
+        for _ in range(30):
+            x = np.tanh(np.sin(x * 1.01 + 0.1))
+        return np.sum(x)
+
+    gradient, x = ft.grad(f), np.linspace(-1, 1, 20_000)
+    program = ft.trace(gradient)(x)
+    program(x)
+    peaks = []
+    for run in (program, gradient):
+        tracemalloc.start()
+        run(x)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+    assert peaks[0] <= 1.02 * peaks[1]
+
+
+def test_a_memory_of_a_step_is_no_value_to_carry():
+    def f(x):
+        y = fnp.zeros(3)
+        for _ in range(6):
+            z = fnp.zeros(3)
+            z[...] = np.sin(y) + x
+            y = z
+        return y * 2.0
+
+    x = np.array([1.0, 2.0, 3.0])
+
+    np.testing.assert_array_equal(ft.trace(f)(x)(x), f(x))
+
+
+def test_a_window_that_grows_is_none_of_a_loop():
+    def f(x):
+        y = fnp.zeros(8)
+        for i in range(8):
+            y[i:] += np.sin(x) * 0.1
+            x = x * 0.5
+        return y * 1.0
+
+    np.testing.assert_array_equal(ft.trace(f)(0.5)(0.5), f(0.5))
+
+
+def test_a_list_is_read_to_its_end_before_a_loop_that_begins_in_it():
+    def f(x):
+        out = []
+        for _ in range(30):
+            x = np.sin(x) * 1.1
+            out.append(x)
+        for i in range(29, 20, -1):
+            x = x + np.cos(out[i])
+        x = x * out[20] + out[19]
+        for i in range(10, -1, -1):
+            x = x * out[i]
+        return x
+
+    x = np.linspace(0, 1, 2000)
+
+    np.testing.assert_array_equal(ft.trace(f)(x)(x), f(x))
+
+
+def test_a_list_in_a_list_is_left_as_it_is():
+    def f(x, xs):
+        y = x
+        for _ in range(4):
+            for i in range(4):
+                y = np.sin(x * 0.5) + 0.2 * (x * 0.5) - xs[i + 1]
+                x = np.sort(y)
+            x = np.sin(x) - y / 3
+        return np.sum(x * y)
+
+    gradient = ft.grad(f, argnums=(0, 1))
+    xs = np.random.default_rng(0).normal(size=(6, 1000))
+    for found, expected in zip(ft.trace(gradient)(xs[5], xs)(xs[5], xs), gradient(xs[5], xs)):
+        np.testing.assert_array_equal(found, expected)
