@@ -14,6 +14,16 @@ from functier._rules.pieces import add_pieces
 from ._row import booleans, integers, normal, row
 
 
+def _pieces(shape, *places):
+    """A row's function and name: pieces at places, which have arrays."""
+
+    def added(*pieces):
+        return add_pieces(shape, places, *pieces)
+
+    added.__name__ = f"add_pieces{shape}"
+    return added
+
+
 def _at(*index):
     """A row's function and name: ``x[index]``."""
 
@@ -24,20 +34,9 @@ def _at(*index):
     return indexed
 
 
-def _adding(shape, *places):
-    """A row's function and name: pieces, added at these places."""
-
-    def added(*pieces):
-        return add_pieces(shape, places, *pieces)
-
-    added.__name__ = f"add_pieces{shape}"
-    return added
-
-
 FULL = slice(None)
 NEW = np.newaxis
 MASK = [True, False, True]
-ONES = np.array([1, 1])
 FAR = np.array([4, -5, 7])
 
 ROWS = [
@@ -153,8 +152,8 @@ ROWS = [
     row(np.full_like, normal(2, 3, dtype=np.float32), 1, dtype=float, shape=(4,), _diff=()),
     row(np.take, normal(), [0, 0], axis=0),
     row(np.delete, normal(2, 3), []),
-    # pieces that are added up
+    # last, as the data of rows depends on those before
     row(add_pieces, (2, 3), ((0,), slice(1, None), (1, 2)), normal(3), normal(1, 3), normal()),
-    row(_adding((3, 2), ..., FAR[:2] % 3, (0, 0)), normal(3, 2), normal(2, 2), normal()),
-    row(_adding((2, 3, 2), (0, FULL, ONES), (NEW, 1)), normal(2, 3), normal(1, 3, 2)),
+    row(_pieces((3, 2), ..., FAR[:2] % 3, (0, 0)), normal(3, 2), normal(2, 2), normal()),
+    row(_pieces((2, 3, 2), (0, FULL, np.array([1, 1])), (NEW, 1)), normal(2, 3), normal(1, 3, 2)),
 ]
