@@ -21,7 +21,7 @@ RNG = np.random.default_rng(0)
 # ---- programs that read at indices ----
 
 
-def parts(draw, n, repeats):
+def parts(draw, n):
     """An index along an axis of length `n`, and whether it has an array."""
     kind = draw(st.sampled_from(["number", "step", "slice", "all", "new", "array", "mask"]))
     if kind == "number":
@@ -33,7 +33,7 @@ def parts(draw, n, repeats):
         return [slice(low, draw(st.integers(low, n)))]
     if kind == "new":
         return [None, slice(None)]
-    if kind == "array" and repeats:
+    if kind == "array":
         return [np.array(draw(st.lists(st.integers(-n, n - 1), min_size=2, max_size=2)))]
     if kind == "mask":
         return [np.array([True] * 2 + [False] * (n - 2))]  # of two, as the arrays have
@@ -41,12 +41,12 @@ def parts(draw, n, repeats):
 
 
 @st.composite
-def programs(draw, repeats=True):
+def programs(draw):
     """A function that reads an array at several indices and uses some results twice."""
     shape = draw(st.sampled_from([(4,), (3, 4), (2, 3, 2)]))
     indices = []
     for _ in range(draw(st.integers(1, 6))):
-        index = [p for n in shape[: draw(st.integers(1, 3))] for p in parts(draw, n, repeats)]
+        index = [p for n in shape[: draw(st.integers(1, 3))] for p in parts(draw, n)]
         if draw(st.booleans()):
             index.append(...)
         indices.append(tuple(index))
@@ -139,10 +139,14 @@ def test_pieces_give_what_arrays_give_in_every_way(program, large):
     check(*program, large)
 
 
-@given(programs(repeats=False))
+@given(programs(), st.sampled_from([0, 1 << 14]))
 @settings(max_examples=20, deadline=None)
-def test_pieces_are_added_in_the_order_of_the_arrays(program):
-    check(*program, exact=True, ways={"grad": WAYS["grad"]})
+def test_pieces_are_added_in_the_order_of_the_arrays(program, dense):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_scatter, "DENSE", dense)
+        check(*program, exact=True, ways={"grad": WAYS["grad"]})
+        f, x = program
+        np.testing.assert_array_equal(ft.grad(f)(x), ft.trace(ft.grad(f))(x)(x))
 
 
 def shared(x):

@@ -47,8 +47,7 @@ PLACES = {
     "scipy.fft._is_plain": "a shortcut for Python's numbers, whose formula is the same",
     "scipy.ndimage.forms.dtype_of": "an array that would be written to is refused",
     "scipy.ndimage.sampling._result": "an array that would be written to is refused",
-    "scatter._add_flat": "it asks for the class of an index, which is plain",
-    "scatter.arrays_in": "the same",
+    "scatter.arrays_in": "it asks for the class of an index, which is plain",
     "shape._reshape": "the same function as a method",
 }
 """The rules that ask if a value is a plain array, and why a program has the same bits."""

@@ -153,11 +153,7 @@ def _add_in_memory(shape: Shape, places: Sequence[Index], *pieces: Value) -> Val
         parts = parts_of(index)
         if parts is None:
             found = np.arange(flat.size).reshape(shape)[index]
-            own, which = np.unique(found, return_inverse=True)  # as `_rules.scatter` sums them
-            sums = deepen(PlainStore(np.zeros(own.size, flat.dtype)), piece)
-            spread = np.reshape(np.broadcast_to(piece, found.shape), -1)
-            sums.add_at(which.reshape(-1), spread)
-            store.add_at(own, sums.get(contiguous(own.shape), None))
+            store.add_at(found, np.broadcast_to(piece, found.shape))
         else:
             store.add(layout, parts, piece)
     return store.get(layout, None)

@@ -12,7 +12,7 @@ from .._core.types import Index, Shape, Value
 from .axes import batch_shape
 from .constructors import linear, primitive
 from .indexing import FULL, advanced_axes, move_axes, split_index, transpose_read
-from .scatter import arrays_in, scatter_all
+from .scatter import arrays_in, distinct_places, may_repeat, scatter_all
 
 
 @primitive
@@ -42,13 +42,18 @@ def _bind(shape: Shape, places: Sequence[Index], *pieces: Value) -> dict[str, An
 
 def _add_recorded(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
     """Add a few pieces as arrays, which machine code does in one loop, and many in a memory."""
+    indices, values = [*places], [*pieces]
+    for i, index in enumerate(indices):
+        if may_repeat(arrays_in(index)):  # summed before, as in `scatter_all`
+            indices[i], there = distinct_places(shape, index, values[i])
+            values[i] = transpose_read(np.reshape(values[i], -1), indices[i][0].shape, there)
     size = math.prod(shape)
-    elements = sum([math.prod(np.shape(piece)) for piece in pieces])
-    if len(pieces) * size > 4 * (size + elements) or any(map(arrays_in, places)):
-        return IN_MEMORY[0](shape, places, *pieces)
+    elements = sum([math.prod(np.shape(value)) for value in values])
+    if len(values) * size > 4 * (size + elements) or any(map(arrays_in, indices)):
+        return IN_MEMORY[0](shape, indices, *values)
     total: Value = 0.0  # not -0.0, as in `scatter_all`
-    for index, piece in zip(places, pieces):
-        total = total + (piece if index is ... else transpose_read(piece, shape, index))
+    for index, value in zip(indices, values):
+        total = total + (value if index is ... else transpose_read(value, shape, index))
     return total
 
 

@@ -1,11 +1,15 @@
 """Adding at an index, on plain arrays: the transpose of reading there."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of
 from .._core.types import Index, Shape, Value
+
+DENSE = 1 << 14
+"""Up to this size an array of a piece costs less than to find the positions that come twice."""
 
 
 def scatter(
@@ -16,12 +20,14 @@ def scatter(
     `distinct`: no position occurs twice, as in a permutation.
     """
     out = np.zeros(shape, dtype_of(values))
-    if distinct or not _may_repeat(indices):
+    if distinct or not may_repeat(indices):
         out[index] = values
     elif values.size < 1024 or out.ndim == 1:
         np.add.at(out, index, values)
     else:  # one flat index array is an order of magnitude faster than several, or slices
-        _add_flat(out, index, values)
+        positions = _positions(shape, index, values.size)
+        values = np.broadcast_to(values, positions.shape)
+        np.add.at(out.reshape(-1), positions.ravel(), values.ravel())
     return out
 
 
@@ -30,21 +36,23 @@ def arrays_in(index: Index) -> list:
     return [i for i in (index if type(index) is tuple else (index,)) if type(i) is np.ndarray]
 
 
-def _may_repeat(arrays: Value) -> bool:
+def may_repeat(arrays: Value) -> bool:
     """Tell if a position may occur twice at an index with these arrays."""
     return any([i.dtype != bool and i.size > 1 for i in arrays])
 
 
-def _add_flat(out: Value, index: Index, values: Value) -> None:
-    """Add at an index with arrays, in the order of rows; `out` lies in rows, too."""
-    whole = out.ndim == 1 and type(index) is np.ndarray
-    positions: Value = index if whole else _positions(out.shape, index, values.size)
-    values = np.broadcast_to(values, positions.shape)
-    np.add.at(out.reshape(-1), positions.ravel(), values.ravel())
+def distinct_places(shape: Shape, index: Index, values: Value) -> tuple[Index, Value]:
+    """Return an index that has each position of `index` once, and which of these each is."""
+    positions = _positions(shape, index, math.prod(np.shape(values)))
+    found, places = np.unique(positions, return_inverse=True)
+    return np.unravel_index(found, shape), places.ravel()
 
 
 def scatter_all(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
-    """Add each piece at its index to zeros, in their order, on plain arrays."""
+    """Add each piece at its index to zeros, in their order, on plain arrays.
+
+    A piece that has a position twice is summed before.
+    """
     dtype = np.result_type(*{dtype_of(piece) for piece in pieces})
     if places[0] is ...:
         out = np.empty(shape, dtype)
@@ -53,23 +61,16 @@ def scatter_all(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
     else:
         out = np.zeros(shape, dtype)
     for index, piece in zip(places, pieces):
-        if type(index) is not int and _may_repeat(arrays_in(index)):
-            own, which = distinct(_positions(out.shape, index, piece.size))
-            sums = np.zeros(own.size, out.dtype)
-            np.add.at(sums, which, np.broadcast_to(piece, which.shape))
-            np.add.at(out.reshape(-1), own, sums)
+        arrays = [] if type(index) is int else arrays_in(index)
+        if may_repeat(arrays):
+            if out.size < DENSE:
+                out += scatter(piece, shape, index, arrays)
+                continue
+            index, there = distinct_places(shape, index, piece)
+            out[index] += scatter(piece.ravel(), index[0].shape, there, [there])
         else:
             out[index] += piece
     return out if shape else out[()]
-
-
-def distinct(positions: Value) -> tuple[Value, Value]:
-    """Return the places that occur among flat positions, and for each position which one it is.
-
-    A piece is summed by itself before it is added, as a piece that is an array of zeros is.
-    """
-    places, which = np.unique(positions, return_inverse=True)
-    return places, which.reshape(positions.shape)
 
 
 def _positions(shape: Shape, index: Index, count: Value) -> Value:
