@@ -72,9 +72,7 @@ class Making:
         waiting: list[tuple[Node, list, list]] = []
         for q in range(run.period):
             old = finder.nodes[start + q]
-            new = Node(old.func, (), {}, old.form, old.place, old.memory, old.kept)
-            new.errors, new.first = old.errors, old.first
-            self.body.append(new)
+            self.body.append(old.like())
             waiting.append((old, finder.leaves[start + q], run.columns[q]))
         for new, (old, _, hows) in zip(self.body, waiting):
             following = iter(hows)
@@ -228,10 +226,7 @@ class Inner:
         new: dict[Node, Node] = {}
         nodes = []
         for node in loop.body.nodes:
-            made = new[node] = Node(
-                node.func, (), {}, node.form, node.place, node.memory, node.kept
-            )  # fmt: skip
-            made.errors, made.first = node.errors, node.first
+            made = new[node] = node.like()
             if node.func is None:
                 continue
             made.args, made.kwargs = filled(node.args, leaf), filled(node.kwargs, leaf)

@@ -1,4 +1,4 @@
-"""Functions with an object: a method, whose object is no argument of its programs, and a module."""
+"""Functions with an object: a method, whose object its programs do not take, and a module."""
 
 import functools
 import inspect

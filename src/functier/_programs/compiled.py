@@ -250,7 +250,7 @@ class Compiled:
     def explain(self) -> str:
         """Return what each program takes as given: its guards, dependencies and constants.
 
-        It says as well which lines run again and again and are no loop of the program, and why; and
+        It says as well which lines run again and again and have not become a loop, and why; and
         with machine code which calls stay NumPy's.
         """
         lines = [f"not watched: {self._unwatched}"] if self._unwatched else []

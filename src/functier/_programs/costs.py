@@ -8,14 +8,14 @@ import numpy as np
 
 from .._core.numpy_facts import name_of
 from .graph import Form, Graph, Node, nodes_in
-from .loops import Series, is_loop
+from .loops import Series, is_loop, is_result
 from .sharing import gives_view
 
 
 class Cost(NamedTuple):
     """The cost of a step: estimates of its operations and bytes, and of all that is alive then.
 
-    A step of a loop stands for all that it is: `times` of them.
+    A call in a loop stands for all of them: it is made so many `times`.
     """
 
     name: str
@@ -61,7 +61,7 @@ def flops_of(node: Node) -> int:
 
 
 def costs_of(graph: Graph, times: int = 1, around: int = 0) -> list[Cost]:
-    """Return the cost of each step; with those of the loops, `around` which so much is alive."""
+    """Return the cost of each step, made so many `times` while `around` bytes are alive."""
     last = {}
     for node in graph.nodes:
         for parent in node.parents():
@@ -74,7 +74,7 @@ def costs_of(graph: Graph, times: int = 1, around: int = 0) -> list[Cost]:
         if node.func is None:
             continue
         is_view = gives_view(node.func) and node.func is not operator.getitem
-        is_view = is_view or (node.func is operator.getitem and is_loop(node.args[0]))
+        is_view = is_view or (is_result(node))
         own = 0 if is_view else bytes_of(node.form)
         alive += own
         end = last.get(node, node.number)

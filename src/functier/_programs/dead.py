@@ -1,24 +1,21 @@
 """Nodes that nobody needs: those of a program, and in each step of its loops."""
 
-import operator
-from collections.abc import Iterable
 from typing import Any
 
 from .graph import Graph, Node
-from .loops import Loop, is_loop, memories_of
+from .loops import Loop, is_loop, is_result, memories_of
 from .stores import READS, memory_of
 
 UNWRITING = {*READS, memory_of}
 """The functions of a memory that write nothing to it."""
 
 
-def live_in(graph: Graph, read: Iterable[Node] = ()) -> set[Node]:
+def live_in(graph: Graph) -> set[Node]:
     """Return the nodes that some result, guard or effect needs.
 
-    A write is needed where the memory is read later; those of `read` are, after the program.
+    A write is needed where the memory is read later.
     """
-    live = {*graph.roots(), *graph.inputs}
-    return _live(graph, live, {*read})
+    return _live(graph, {*graph.roots(), *graph.inputs}, set())
 
 
 def _live(graph: Graph, live: set[Node], read: set[Node], used: Any = None) -> set[Node]:
@@ -34,7 +31,7 @@ def _live(graph: Graph, live: set[Node], read: set[Node], used: Any = None) -> s
         if used is not None:
             if loop:
                 _prune(node, used.get(node, set()), read)
-            elif node.func is operator.getitem and is_loop(node.args[0]):
+            elif is_result(node):
                 used.setdefault(node.args[0], set()).add(node.args[1])
         live.update(node.parents())
         if node.func in READS:
@@ -58,7 +55,7 @@ def drop_dead(graph: Graph) -> Graph:
 def renumber(nodes: list[Node]) -> None:
     """Let the results of loops be those that are left, after `_prune`."""
     for node in nodes:
-        if node.func is operator.getitem and is_loop(node.args[0]):
+        if is_result(node):
             loop: Any = node.args[0].func
             node.args = node.args[0], loop.places.get(node.args[1])
 
@@ -89,9 +86,7 @@ def _prune(node: Node, used: set[int], read: set[Node]) -> None:
     rest = [j for j in range(second, len(body.inputs)) if body.inputs[j] in live]
     order = [*carried, *lasts, *lists]
     inputs = [body.inputs[j] for j in (*carried, *reads, *rest)]
-    kept = {*inputs}
-    nodes = [x for x in body.nodes if (x in kept if x.func is None else x in live)]
-    nodes = [*inputs, *[x for x in nodes if x.func is not None]]
+    nodes = [*inputs, *[x for x in body.nodes if x.func is not None and x in live]]
     new = Graph(nodes, inputs, [body.outputs[j] for j in order], body.guards)
     node.func = Loop(
         new, loop.count, len(carried), tuple([loop.reads[j - first] for j in reads]),

@@ -61,6 +61,13 @@ class Node:
         self.number = -1
         self.first = False
 
+    def like(self, args: tuple = (), kwargs: dict | None = None) -> "Node":
+        """Return a node of the same call, with other arguments."""
+        given = kwargs or {}
+        found = Node(self.func, args, given, self.form, self.place, self.memory, self.kept)
+        found.errors, found.first = self.errors, self.first
+        return found
+
     def itself(self) -> "Node":
         return self
 
@@ -140,6 +147,34 @@ def replace(
     return value
 
 
+def instances_in(value: Any, kind: type) -> list[Any]:
+    """Return the instances of a type in an argument, in tuples, lists, dicts and slices."""
+    own = type(value)
+    if own is kind:
+        return [value]
+    if own is slice:
+        value = value.start, value.stop, value.step
+    elif own is dict:
+        value = value.values()
+    elif own not in CONTAINERS:
+        return []
+    return [x for part in value for x in instances_in(part, kind)]
+
+
+def changed(value: Any, kind: type, new: Callable[[Any], Any]) -> Any:
+    """Return an argument with ``new(x)`` for each instance of a type in it."""
+    own = type(value)
+    if own is kind:
+        return new(value)
+    if own not in CONTAINERS:
+        return value
+    if own is slice:
+        return slice(*[changed(x, kind, new) for x in (value.start, value.stop, value.step)])
+    if own is dict:
+        return {name: changed(part, kind, new) for name, part in value.items()}
+    return own([changed(part, kind, new) for part in value])
+
+
 class Guard(NamedTuple):
     """An answer that Python code has got: the program holds as long as it is the same."""
 
@@ -152,7 +187,7 @@ class Guard(NamedTuple):
 class Graph:
     """The nodes of a program in order, its inputs, what it returns, and its guards.
 
-    `reasons` says for places of the user's code why steps there are no loop.
+    `reasons` says for places of the user's code why steps there have not become a loop.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ LEAVES = frozenset({Node, int, float, ndarray, Count})
 def flatten(value: Any, leaves: list, inner: bool = False) -> Any:
     """Add the leaves of an argument to a list, and return what is around them.
 
-    The nodes of the body of a loop are no leaves: they are known by their numbers.
+    The nodes of the body of a loop are known by their numbers, and not leaves.
     """
     kind = type(value)
     if kind is Node and inner:

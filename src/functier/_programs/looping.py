@@ -1,11 +1,10 @@
 """Loops in the source of a program: a `for` statement, and lists of what its steps make."""
 
-import operator
 from collections import Counter
 from typing import Any, NamedTuple
 
-from .graph import Node
-from .loops import Count, Loop, is_loop
+from .graph import Node, instances_in
+from .loops import Count, Loop, is_loop, is_result
 
 
 class Counting(NamedTuple):
@@ -26,23 +25,11 @@ class Counting(NamedTuple):
         return text if self.way > 0 else f"reversed({text})"
 
 
-def counts_in(value: Any) -> list[Count]:
-    """Return the counts in an argument."""
-    kind = type(value)
-    if kind is Count:
-        return [value]
-    if kind is tuple or kind is list:
-        return [x for part in value for x in counts_in(part)]
-    if kind is slice:
-        return counts_in((value.start, value.stop, value.step))
-    return counts_in(tuple(value.values())) if kind is dict else []
-
-
 def counting_of(loop: Loop, name: str) -> Counting:
     """Return a counter by which most elements have a plain index."""
     found = Counter([read for read in loop.reads for _ in (0, 1)])
     for node in loop.body.nodes:
-        found.update(counts_in((node.args, node.kwargs)))
+        found.update(instances_in((node.args, node.kwargs), Count))
     for count, _ in found.most_common():
         if type(count.start) is int and count.step in (1, -1):
             return Counting(name, loop.count, count.start, count.step)
@@ -89,7 +76,7 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
         if type(arg) is Node and arg in source.owned and source.uses[arg] == 1:
             source.names[x] = text
         else:
-            source.names[x] = source.name_of_carried(x, after)
+            source.names[x] = source.name_of_carried(after)
             lines.append(f"{source.names[x]} = {text}")
     lists = loop.body.outputs[loop.lasts :]
     source.lists |= dict.fromkeys(lists, "")
@@ -113,7 +100,7 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     changing = {x for x, _ in pairs}
     for y in loop.body.outputs[first : loop.lasts]:
         if y not in source.owned or source.names[y] in changing:
-            text, source.names[y] = source.names[y], source.name_of_carried(y, y)
+            text, source.names[y] = source.names[y], source.name_of_carried(y)
             inside.append(f"{source.names[y]} = {text}")
         results.append(source.names[y])
     if pairs:
@@ -153,11 +140,6 @@ def is_last(source: Any, values: Any, loop: Node, read: Count) -> bool:
         and sum([x is values for x in loop.args]) == 1
         and (read.start == values.form.count - 1 or source.uses[values] == 1)
     )  # fmt: skip
-
-
-def is_result(node: Node) -> bool:
-    """Tell if a node is a result of a loop."""
-    return node.func is operator.getitem and is_loop(node.args[0])
 
 
 def result_of_loop(source: Any, node: Node) -> str:

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from .graph import CONTAINERS, Graph, Guard, Node, replace
+from .graph import Graph, Guard, Node, changed, replace
 
 
 class Count(NamedTuple):
@@ -114,6 +114,11 @@ def is_loop(node: Any) -> bool:
     return type(node) is Node and type(node.func) is Loop
 
 
+def is_result(node: Node) -> bool:
+    """Tell if a node is a result of a loop."""
+    return node.func is operator.getitem and is_loop(node.args[0])
+
+
 def memories_of(node: Node) -> set[Node]:
     """Return the memories to whose contents the steps of a loop have access."""
     loop: Any = node.func
@@ -125,11 +130,7 @@ def memories_of(node: Node) -> set[Node]:
 
 def every_guard(graph: Graph) -> list[Guard]:
     """Return the guards of a program, then those of its loops in order."""
-    found = list(graph.guards)
-    for node in graph.nodes:
-        if is_loop(node):
-            found += every_guard(node.func.body)  # type: ignore[union-attr]
-    return found
+    return [guard for each in every_graph(graph) for guard in each.guards]
 
 
 def every_answer(graph: Graph) -> list[Any]:
@@ -211,22 +212,20 @@ class _Unrolling:
                 if node.func is operator.getitem and type(new.get(node.args[0])) is list:
                     new[node] = args[0][args[1]]  # of the results of a loop
                 else:
-                    new[node] = self.copy(node, args, argument(node.kwargs, new, counters))
+                    new[node] = self.add(node.like(args, argument(node.kwargs, new, counters)))
             for guard in guards.get(node, ()):
                 if type(new[node]) is Node:
                     self.guards.append(guard._replace(node=new[node]))
 
-    def copy(self, node: Node, args: tuple, kwargs: dict) -> Node:
-        found = Node(node.func, args, kwargs, node.form, node.place, node.memory, node.kept)
-        found.errors, found.first = node.errors, node.first
-        self.nodes.append(found)
-        return found
+    def add(self, node: Node) -> Node:
+        self.nodes.append(node)
+        return node
 
     def element(self, x: Node, values: Any, i: int) -> Any:
         """Return an element of a list, which may be that of a loop that stays."""
         if type(values) is not Node:
             return values[i]
-        return self.copy(Node(operator.getitem, (values, i), {}, x.form), (values, i), {})
+        return self.add(Node(operator.getitem, (values, i), {}, x.form))
 
     def loop(self, node: Node, new: dict[Node, Any], counters: tuple[int, ...]) -> list:
         """Add the steps of a loop, and return its results."""
@@ -253,16 +252,6 @@ class _Unrolling:
 
 def argument(value: Any, new: dict[Node, Any], counters: tuple[int, ...]) -> Any:
     """Return an argument with new nodes, and numbers for counts."""
-    kind = type(value)
-    if kind is Node:
-        return new[value]
-    if kind is Count:
-        return at(value, counters)
-    if not counters or kind not in CONTAINERS:
-        return replace(value, new.__getitem__) if kind in CONTAINERS else value
-    if kind is dict:
-        return {name: argument(part, new, counters) for name, part in value.items()}
-    if kind is slice:
-        parts = [argument(x, new, counters) for x in (value.start, value.stop, value.step)]
-        return slice(*parts)
-    return kind([argument(part, new, counters) for part in value])
+    if counters:
+        value = changed(value, Count, lambda count: at(count, counters))
+    return replace(value, new.__getitem__)

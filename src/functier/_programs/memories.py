@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .graph import Form, Graph, Node, nodes_in
-from .loops import Count, at, is_loop, memories_of
+from .loops import Count, at, is_loop, memories_of, parts_of_count
 from .sharing import gives_view, is_fresh
 from .stores import READS, add, get, memory_of, put
 
@@ -190,7 +190,8 @@ def index_of_steps(shape: tuple[int, ...], layout: Any, counts: Sequence[int]) -
 
     `counts` are the numbers of their steps, that of the innermost loop last.
     """
-    counts = counts[len(counts) - depth_of(layout[0]) :]
+    depth = len(parts_of_count(layout[0])[1])
+    counts = counts[len(counts) - depth :]
     corners = [*itertools.product(*[(0, n - 1) for n in counts])]
     units = [tuple([int(k == n) for k in range(len(counts))]) for n in range(len(counts))]
     known = {now: ends_of(shape, layout, now) for now in {*corners, *units}}
@@ -208,10 +209,6 @@ def index_of_steps(shape: tuple[int, ...], layout: Any, counts: Sequence[int]) -
             ends.append(nested(x, steps))
         found.append(ends[0] if len(ends) == 1 else slice(*ends))
     return tuple(found)
-
-
-def depth_of(count: Any) -> int:
-    return 1 + depth_of(count.start) if type(count) is Count else 0
 
 
 def nested(start: int, steps: Sequence[int]) -> Any:

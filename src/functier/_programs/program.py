@@ -89,7 +89,7 @@ class Program:
         self._answers = [f"{asked}{line}" for asked, line in pairs]
         self._replies = [*map(repr, every_answer(graph))]
         self._steps = costs_of(graph)
-        self._lines = written_out(graph)
+        self._lines = [text for _, text in written_out(graph)]
         self._graph = None
 
     def _shown(self, name: str) -> Any:
@@ -116,7 +116,7 @@ class Program:
 
     @property
     def _written_out(self) -> list[str]:
-        """The lines whose steps are no loop, and why."""
+        """The lines whose steps have not become a loop, and why."""
         return self._shown("_lines")
 
     @property

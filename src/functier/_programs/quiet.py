@@ -22,7 +22,7 @@ from .._mutation.array import Array
 from .watching import ANYWHERE, is_known, is_of_rooms
 
 LOUD = frozenset("__class__ __str__ __repr__ __format__ __hash__ __getattr__ _writes".split())
-"""Methods that answer questions, and what is no method."""
+"""Methods that answer questions, and other attributes."""
 
 OPERANDS: dict[str, Callable] = {
     "__array_ufunc__": lambda x, ufunc, method, *inputs: (
@@ -48,7 +48,7 @@ def is_quiet(x: Any) -> bool:
 
 
 class Quiet:
-    """How the levels inside a trace compute without its watch; `level` is that of the trace."""
+    """Computing of the levels inside a trace without its watch; `level` is that of the trace."""
 
     def __init__(self, level: Any):
         self.level = level

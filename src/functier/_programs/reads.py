@@ -90,7 +90,7 @@ class Reads(Outside):
                 if name not in vars(owner) and home_of(file_of(owner)) == "library":
                     getattr(owner, name, None)  # which may load it
                 self.entry(vars(owner), name, f"{owner.__name__}.{name}")
-                if kind is ModuleType:  # else it may hash in a way of its own
+                if kind is ModuleType:  # else it may hash in another way
                     self.known.add((owner, name))
             return
         if kind is ndarray:

@@ -32,7 +32,7 @@ class Teller(Events):
     inert: ClassVar[set[type]] = {*SCALARS, str, bytes, type(None), range}
     known: ClassVar[dict[type, set]] = {np.ufunc: set(), DISPATCHER: set()}
     facts: Any = frozenset()
-    """What the only trace knows: pairs of a module and a name, and the numbers of cells."""
+    """Facts that the only trace knows: pairs of a module and a name, and the numbers of cells."""
 
 
 def listen(reads: Any) -> None:

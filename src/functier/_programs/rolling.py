@@ -13,7 +13,6 @@ NOTE [a step like the one before]
     begin.
 """
 
-import operator
 from collections import Counter
 from typing import Any
 
@@ -22,8 +21,8 @@ from .costs import bytes_of
 from .dead import live_in
 from .graph import Graph, Guard, Node, nodes_in, replace
 from .kinds import facts_of_node, flatten, kind_of_loop
-from .loops import Loop, every_graph, is_loop
-from .steps import Always, Carried, Made, Place, Run, is_memory, relation, same_bits
+from .loops import Loop, every_graph, is_loop, is_result
+from .steps import Always, Carried, Place, Run, is_memory, relation, same_bits
 
 FEWEST = 3
 """So many steps at least are a loop."""
@@ -84,7 +83,7 @@ class Finder:
             if type(func) is Loop:
                 func = kind_of_loop(func, leaves)
             asked: list[Any] = [guard.how for guard in self.guards.get(node, ())]
-            if func is operator.getitem and is_loop(node.args[0]):
+            if is_result(node):
                 asked.append(node.args[1])  # which result it is
             key = func, around, *facts_of_node(node), *asked
             try:
@@ -291,7 +290,7 @@ class Finder:
         for q in range(run.period):
             own = nodes[run.start + q : run.stop : run.period]
             if is_loop(own[0]) or is_memory(own[0]):
-                # The results of a loop have nodes, and a memory is no value: all is in the step.
+                # The results of a loop have nodes, and a memory is not a value: all is in the step.
                 late = [k for k in range(count) if uses.get(own[k], -1) >= run.stop]
                 if late:
                     return late[0]
@@ -318,15 +317,11 @@ class Finder:
         return () if self.all_of(values) else None
 
     def accept(self, run: Run) -> None:
-        """Note a run, and what it needs of others."""
+        """Note a run, and which nodes it has."""
         self.runs.append(run)
         for k in range(run.count):
             for q in range(run.period):
                 self.homes[self.nodes[run.start + k * run.period + q]] = run, q, k
-        for column in run.columns:
-            for how in column:
-                if type(how) is Made:
-                    how.run.kept[how.place] = None
 
     def poor(self) -> list[Run]:
         """Return the runs whose loops are hardly shorter: many single values of them are needed."""
@@ -348,8 +343,11 @@ class Finder:
         ]  # fmt: skip
 
 
-def written_out(graph: Graph) -> list[str]:
-    """Return the lines of the user's code whose steps are no loop, and why, in words."""
+def written_out(graph: Graph) -> list[tuple[int, str]]:
+    """Return the lines of the user's code whose steps have not become a loop.
+
+    Each is the number of its steps, and a text that says why.
+    """
     found: dict[tuple[str, int], tuple[int, str]] = {}
     for each in every_graph(graph):
         counts = Counter([(node.place, node.func) for node in each.nodes if node.place])
@@ -360,7 +358,7 @@ def written_out(graph: Graph) -> list[str]:
                 reason = graph.reasons.get(place, "")
                 found[line] = max(found.get(line, (0, "")), (count, reason))
     return [
-        f"line {line} of {name}, {count} times: {reason or OTHERS}"
+        (count, f"line {line} of {name}, {count} times: {reason or OTHERS}")
         for (name, line), (count, reason) in found.items()
     ]
 

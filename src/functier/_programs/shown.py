@@ -9,7 +9,7 @@ import numpy as np
 
 from .._mutation.layouts import window_of
 from . import stores as _stores
-from .graph import Form, Graph, Node, nodes_in
+from .graph import Form, Graph, Node, instances_in, nodes_in
 from .literals import (
     array_text,
     dtype_text,
@@ -19,7 +19,6 @@ from .literals import (
     shape_text,
     weak_text,
 )
-from .looping import counts_in
 from .loops import Count, Loop, Table, is_loop, times
 from .memories import Memories, index_of, index_of_steps
 from .signature import Slot, arguments_of, parameters_of, short_names, slots, write_tree
@@ -101,7 +100,7 @@ class Shown(Source):
         name = name_of_target(tree) if tree is not None else ""
         return name or super().name_of_counter(loop)
 
-    def name_of_carried(self, x: Node, after: Node) -> str:
+    def name_of_carried(self, after: Node) -> str:
         return self.fresh(self.named[after]) if after in self.named else self.numbered()
 
     def takes_out(self, x: Node) -> bool:
@@ -256,7 +255,7 @@ class Shown(Source):
         """Return the expression of a part of a memory as a view; "" where it is not simple."""
         name, shape = self.names[memory], self.memories.shapes[memory]
         if parts is not None:
-            if type(layout[0]) is Count or counts_in(parts) or any(nodes_in(parts)):
+            if type(layout[0]) is Count or instances_in(parts, Count) or any(nodes_in(parts)):
                 return ""
             flat = np.empty(memory.form.shape, np.int8)
             view = window_of(flat, layout)[_stores.whole(parts)]

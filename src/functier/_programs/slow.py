@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from operator import itemgetter
 from typing import Any
 
 from .loops import count_calls
@@ -16,8 +17,7 @@ def tell_if_slow(begin: float, label: str, what: str, graph: Any, stacklevel: in
     seconds = time.perf_counter() - begin
     if seconds < PATIENCE or graph is None:
         return
-    lines = written_out(graph)
-    longest = max(lines, key=lambda text: int(text.split(", ")[1].split()[0]), default="")
+    _, longest = max(written_out(graph), key=itemgetter(0), default=(0, ""))
     remedy = (
         f"these are no loop: {longest}; make them alike, with numbers of one type and arrays of "
         f"one shape"

@@ -10,8 +10,8 @@ from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node, nodes_in
 from .literals import path_of
 from .liveness import Liveness, is_large
-from .looping import Counting, cut_early, is_result, lines_of_loop, result_of_loop, text_of_count
-from .loops import Count, Loop, Series, Table, every_guard, is_loop
+from .looping import Counting, cut_early, lines_of_loop, result_of_loop, text_of_count
+from .loops import Count, Loop, Series, Table, every_guard, is_loop, is_result
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
 
@@ -220,8 +220,8 @@ class Source:
         """Go back to the graph around."""
         self.live = outer
 
-    def name_of_carried(self, x: Node, after: Node) -> str:
-        """Return a name for a value that a loop carries."""
+    def name_of_carried(self, after: Node) -> str:
+        """Return a name for a value that a loop carries, of which the next one is known."""
         return self.numbered()
 
     def numbered(self) -> str:

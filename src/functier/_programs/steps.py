@@ -32,13 +32,13 @@ class Carried(NamedTuple):
 
 
 class Always(NamedTuple):
-    """What all steps take."""
+    """A value that all steps take."""
 
     value: Any
 
 
 class Made(NamedTuple):
-    """What steps of an earlier loop have made: which one, of which node, and the step of each.
+    """Values that steps of an earlier loop have made: of which run and node, and the step of each.
 
     With a first value it is what a step has got from the step before.
     """
@@ -69,14 +69,10 @@ class Run:
         The number of the first node, that of the nodes of a step, and that of the steps.
     columns : list of list
         For each node of a step, how its arguments differ from step to step.
-    kept : dict of int to None
-        The nodes of a step of which later nodes take the values of several steps.
     """
 
     def __init__(self, start: int, period: int, count: int, columns: list[list]):
         self.start, self.period, self.count, self.columns = start, period, count, columns
-        self.kept: dict[int, None] = {}
-        self.lasts: dict[int, None] = {}
 
     @property
     def stop(self) -> int:
@@ -133,7 +129,7 @@ class Place(NamedTuple):
 def relation(column: tuple, place: Place) -> tuple[Any, int]:
     """Return how an argument differs from step to step, and for how many steps that holds.
 
-    A text says why steps are no loop.
+    A text says why steps are not a loop.
     """
     second = column[1]
     if type(second) is Node:

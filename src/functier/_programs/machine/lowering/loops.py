@@ -20,11 +20,11 @@ import numpy as np
 
 from ...._core.numpy_facts import UFUNC_OF
 from ...._rules import indexing
-from ...graph import Form, Node
+from ...graph import Form, Node, changed
 from ...loops import Count, Loop, Table
 from ...stores import add, get, memory_of, put
 from .effects import Memory, memory_at
-from .moving import LARGEST, Growing, changed, growing_in
+from .moving import LARGEST, Growing, growing_in
 from .nodes import DTYPES, INT, Lowering, array_of, dtype_of, is_whole, rule
 from .steps import Buffer, Literal, Place, Ref, Unknown, lies_so, strides_out
 from .views import at
@@ -197,8 +197,7 @@ class Body(Lowering):
             return
         if not takes_growing(node.func):
             raise Unknown("the function takes a whole number that grows")
-        own = Node(node.func, args, kwargs, node.form, node.place, node.memory, node.kept)
-        own.errors = node.errors
+        own = node.like(args, kwargs)
         super().lower(own)
         self.values[node] = self.values.pop(own)
 

@@ -8,7 +8,7 @@ NOTE [levels]
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...graph import CONTAINERS
+from ...graph import changed, instances_in
 from ...loops import Count, parts_of_count
 
 LARGEST = 1 << 53
@@ -88,28 +88,7 @@ def moving(start: int, by: tuple[int, ...]) -> int:
 
 def growing_in(value: Any) -> list[Growing]:
     """Return the numbers in an argument that grow."""
-    kind = type(value)
-    if kind is Growing:
-        return [value]
-    if kind is tuple or kind is list:
-        return [x for part in value for x in growing_in(part)]
-    if kind is slice:
-        return growing_in((value.start, value.stop, value.step))
-    return growing_in(tuple(value.values())) if kind is dict else []
-
-
-def changed(value: Any, kind: type, new: Callable[[Any], Any]) -> Any:
-    """Return an argument with ``new(x)`` for all of a kind in it."""
-    own = type(value)
-    if own is kind:
-        return new(value)
-    if own not in CONTAINERS:
-        return value
-    if own is slice:
-        return slice(*[changed(x, kind, new) for x in (value.start, value.stop, value.step)])
-    if own is dict:
-        return {name: changed(part, kind, new) for name, part in value.items()}
-    return own([changed(part, kind, new) for part in value])
+    return instances_in(value, Growing)
 
 
 def line_of(index: Any, far: Callable[[Any], Any]) -> tuple[Any, tuple[int, ...]] | None:

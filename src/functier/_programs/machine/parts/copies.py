@@ -6,7 +6,5 @@ from ...graph import Node, replace
 def copy_of(node: Node, new: dict[Node, Node]) -> Node:
     """Return a node of another graph that is like this one."""
     args, kwargs = replace(node.args, new.__getitem__), replace(node.kwargs, new.__getitem__)
-    found = Node(node.func, args, kwargs, node.form, node.place, node.memory, node.kept)
-    found.errors, found.first = node.errors, node.first
-    new[node] = found
+    found = new[node] = node.like(args, kwargs)
     return found

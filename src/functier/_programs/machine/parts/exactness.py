@@ -18,7 +18,7 @@ from ...._core.numpy_facts import UFUNC_OF, name_of
 from ...._rules import indexing
 from ... import stores
 from ...graph import Form, Graph, Node, nodes_in
-from ...loops import Loop, every_guard, every_node, is_loop
+from ...loops import Loop, every_guard, every_node, is_loop, is_result
 from ...sharing import gives_view
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
@@ -81,11 +81,6 @@ def rounded(
 def chooses(node: Node) -> bool:
     """Tell if Python code chooses in a loop: what goes in has to be exact."""
     return is_loop(node) and bool(every_guard(node.func.body))  # type: ignore[union-attr]
-
-
-def is_result(node: Node) -> bool:
-    """Tell if a node is a result of a loop."""
-    return node.func is operator.getitem and is_loop(node.args[0])
 
 
 def needed_of(node: Node, index: int) -> tuple[set[Node], list[Node]]:
