@@ -173,6 +173,21 @@ def test_draws_of_a_step_that_ends_are_made_again():
     assert rng.uniform() == other.uniform()
 
 
+def test_a_list_that_is_cut_before_a_memory_is_made():
+    def f(x):
+        for _ in range(12):
+            x = np.tanh(np.sin(x * 1.01 + 0.1))
+        y = fnp.zeros(50_000)
+        y[...] = x
+        return np.sum(x), y * 2.0
+
+    gradient, x = ft.grad(f, has_aux=True), np.linspace(-1, 1, 50_000)
+    program = ft.trace(gradient)(x)
+
+    assert "s[11:]" in program._replay.written()[0]
+    assert outcome(program, (x,)) == outcome(gradient, (x,))
+
+
 def test_a_loop_keeps_what_a_tape_keeps():
     def f(x):
         for _ in range(30):

@@ -119,6 +119,12 @@ def is_result(node: Node) -> bool:
     return node.func is operator.getitem and is_loop(node.args[0])
 
 
+def is_element(node: Node) -> bool:
+    """Tell if a node is one of the values in a list that a loop makes."""
+    values = node.args[0] if node.func is operator.getitem else None
+    return type(values) is Node and type(values.form) is Series
+
+
 def memories_of(node: Node) -> set[Node]:
     """Return the memories to whose contents the steps of a loop have access."""
     loop: Any = node.func

@@ -11,7 +11,7 @@ from .graph import Form, Graph, Node, nodes_in
 from .literals import path_of
 from .liveness import Liveness, is_large
 from .looping import Counting, cut_early, lines_of_loop, result_of_loop, text_of_count
-from .loops import Count, Loop, Series, Table, every_guard, is_loop, is_result
+from .loops import Count, Loop, Series, Table, every_guard, is_element, is_loop, is_result
 from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
 
@@ -113,7 +113,7 @@ class Source:
             if node.func is None:
                 lines += self.checks(node)
                 continue
-            if self.pending and type(node.parents()[0].form if node.args else None) is not Series:
+            if self.pending and not is_element(node):
                 lines, self.pending = [*lines, *self.pending], []
             found = self.lines_of_node(node)
             if node.errors and found:
