@@ -378,9 +378,7 @@ class Loops:
 
     def settle(self) -> None:
         """Raise where a case is wrong, or too many are refused, rounded or without loops."""
-        self.counts.settle()
-        exact = self.backend == "numpy"
-        assert len(self.rounded) <= self.counts.total / 1000 or not exact, "\n".join(self.rounded)
+        self.counts.settle(rounded=self.rounded if self.backend == "numpy" else ())
         assert self.found >= SHARE * self.regular, "\n".join(self.flat)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -63,11 +63,15 @@ class Verdicts:
             f"{len(self.wrong)} wrong"
         )
 
-    def settle(self, most: float = 0.05) -> None:
-        """Raise where a case is wrong, or where more than this part of them was refused."""
+    def settle(self, most: float = 0.05, rounded: Sequence[str] = ()) -> None:
+        """Raise where a case is wrong, or where more than this part of them was refused.
+
+        So it does where more than a thousandth differ by rounding, of which `rounded` tells.
+        """
         shown = "\n".join(self.wrong[:20])
         assert not self.wrong, f"{self.summary()}\n{shown}"
         assert self.refused.total() <= most * self.total, f"{self.summary()}\n{self.refused}"
+        assert len(rounded) <= self.total / 1000, "\n".join(rounded)
 
 
 def is_excused(name: str, table: dict[str, str]) -> bool:
