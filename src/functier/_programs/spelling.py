@@ -15,7 +15,7 @@ from .._core.numpy_facts import UFUNC_OF
 from .._rules import indexing as _indexing
 from . import stores as _stores
 from .graph import Form, Node
-from .loops import plus, times
+from .loops import Count, plus, times
 
 OPERATORS: dict[Any, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.power: "**",
@@ -282,7 +282,7 @@ def _put(source: Any, node: Any) -> Any:
 def _add(source: Any, node: Any) -> Any:
     memory, layout, parts, value = node.args
     window = _window(source, memory, layout)
-    if parts and {*map(type, parts)} == {int} and len(parts) == len(layout[1]):
+    if parts and {*map(type, parts)} <= {int, Count} and len(parts) == len(layout[1]):
         return [f"{window}[{source.index(parts)}] += {source.expr(value)}"]
     index = source.index(... if parts is None else _stores.whole(parts))
     return [
