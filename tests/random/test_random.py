@@ -8,6 +8,7 @@ import pickle
 import random
 import secrets
 import sys
+import threading
 import types
 from functools import partial
 
@@ -770,11 +771,57 @@ def test_a_draw_that_is_not_seen_is_found(fault, monkeypatch):
     f = NUMPYS_DRAWS["no seed" if fault == "heard" else "in a dict"]
     place, name, blind = {
         "reached": (reached, "parts_of", lambda x: []),
-        "heard": (streams, "hears_requests", lambda found: lambda *given: None),
+        "heard": (streams, "hears_requests", lambda found, draws: lambda *given: None),
         "told": (streams, "_is_shared", lambda generator: True),
     }[fault]
     monkeypatch.setattr(place, name, blind)
     assert ft.vmap(f, randomness="different")(np.zeros(4)).shape == (4,)
+
+
+def python_draws(x, wait):
+    wait()
+    return x + random.random()
+
+
+DRAW = partial(random.random)
+
+
+def python_draws_by_c(x, wait):
+    wait()
+    return x + DRAW()
+
+
+def python_draws_by_a_way(x, wait):
+    wait()
+    return x + np.frompyfunc(random.getrandbits, 1, 1)(3)
+
+
+@pytest.mark.parametrize("f", [python_draws, python_draws_by_c, python_draws_by_a_way, None])
+def test_another_thread_may_draw_meanwhile(f):
+    begin, done = threading.Event(), threading.Event()
+
+    def draw():
+        begin.wait()
+        random.random()
+        done.set()
+
+    def wait():
+        begin.set()
+        done.wait()
+
+    def waits(x, wait):
+        wait()
+        return x + 1.0
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    g = ft.vmap(lambda x: (f or waits)(x, wait), randomness="different")
+    if f is None:
+        equal(g(np.zeros(3)), np.ones(3))
+    else:
+        with pytest.raises(ft.RandomnessError, match="Python's Random"):
+            g(np.zeros(3))
+    thread.join()
 
 
 def test_a_profiler_of_the_users_hears_the_function_and_goes_on():

@@ -15,11 +15,13 @@ NOTE [what a function reaches]
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
-from .._cpython.code import all_names_of, code_of
+from .._cpython import facts
+from .._cpython.code import all_names_of, code_of, names_of
 from .._cpython.collector import all_containers, containers_among, parts_of
 from .._cpython.frames import Frame, code_at, outside, package_at, qualified_name_at, variables_at
 from .._cpython.functions import contents, defaults_of
@@ -118,14 +120,12 @@ def noted(leaves: Sequence) -> list[tuple[int, Any, Any]]:
 
 
 def generators_of(*roots: Any) -> list[tuple[Any, Any]]:
-    """Return the generators that objects reach, and those of modules, with their states."""
+    """Return the generators that objects reach, with their states."""
     import random  # noqa: F401, as the function may import it and draw; it takes 1 ms
 
-    among, found = kinds(), {}
-    for x in (*_reached(roots), *of_modules()):
-        if is_generator(x, among):
-            found[id(x)] = x, state_of(x)
-    return list(found.values())
+    among = kinds()
+    found = {id(x): x for x in _reached(roots) if is_generator(x, among)}
+    return [(x, state_of(x)) for x in found.values()]
 
 
 def of_modules() -> list[Any]:
@@ -176,20 +176,51 @@ def state_of(generator: Any) -> Any:
     return state["pos"], state["key"].tobytes(), whole["has_gauss"], whole["gauss"]
 
 
-# ---- requests to the system ----
+# ---- requests to the system, and draws of other threads ----
+
+WAYS = {"random", "getrandbits", "_inst", "getattr", "vars", "modules", "attrgetter", "eval"}
+"""Names by which code gets at a draw that C makes without a call that is heard."""
+
+
+class Draws:
+    """The calls of one thread by which Python's own generator may have drawn.
+
+    Another thread may draw from it meanwhile, as event loops do to spread their timers. This one
+    did not if it called no method of the generator, and no user's code that ran has a way to one.
+    """
+
+    def __init__(self) -> None:
+        self.more = threading.active_count() > 1
+        self.owners: list[Any] = []
+        self.codes: set = set()
+
+    def note(self, frame: Any, event: str, argument: Any) -> None:
+        if event == "call" and package_at(frame) not in KNOWN:
+            self.codes.add(code_at(frame))
+        elif event == "c_call":
+            self.owners.append(getattr(argument, "__self__", None))
+
+    def are_of_others(self, generator: Any) -> bool:
+        """Tell if it was certainly another thread that drew from a generator of a module."""
+        if not self.more or not hasattr(generator, "getstate"):
+            return False
+        names = {name for code in self.codes for name in names_of(code)}
+        return facts.names.holds and not (names & WAYS or any(x is generator for x in self.owners))
 
 
 PYTHONS = sys.stdlib_module_names & KNOWN
 
 
-def hears_requests(found: list[str]) -> Callable:
-    """Return a hook that notes where the system is asked for random numbers.
+def hears_requests(found: list[str], draws: Draws) -> Callable:
+    """Return a hook that notes where the system is asked for random numbers, and `draws`.
 
-    Those for a generator of functier's, or for the copy of one of NumPy's, are not meant.
+    Requests for a generator of functier's, or for the copy of one of NumPy's, are not meant.
     """
     seed = code_of(sys.modules["random"].Random.seed)  # which asks in C
 
     def note(frame: Any, event: str, argument: Any) -> None:
+        if draws.more:
+            draws.note(frame, event, argument)
         if event == "c_call":
             if argument is not os.urandom:
                 return

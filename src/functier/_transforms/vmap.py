@@ -257,9 +257,11 @@ def _whole(mapping: _Mapping) -> Function:
             fix_unmapped(inner, level.arguments[1], dims)
         if structure is not None:
             inner = unflatten(structure, inner)
-        out = call_heard(level, func, inner, kwargs) if watched else func(*inner, **kwargs)
+        out, draws = (
+            call_heard(level, func, inner, kwargs) if watched else (func(*inner, **kwargs), None)
+        )
         if generators:
-            check_unmoved(level, generators, args, kwargs)
+            check_unmoved(level, generators, args, kwargs, draws)
         if leading and (type(out) is level.cls or type(out) is ndarray):
             return level.unwrap(out), None
         return _unwrap_tree(level, out, out_dims)

@@ -30,7 +30,7 @@ import numpy as np
 from ..._core.blocks import Entry, Exit, claim
 from ..._core.errors import RandomnessError
 from ..._core.pytree import paths
-from ..._core.reached import generators_of, hears_requests, noted, of_modules, state_of
+from ..._core.reached import Draws, generators_of, hears_requests, noted, of_modules, state_of
 from ..._cpython.profiling import Hearing
 from ..._levels.batch import BatchLevel
 from ..._levels.lineage import levels_of
@@ -253,27 +253,38 @@ class replay_draws(Scope):
 # ---- generators of others ----
 
 
+REACHED, MODULES = -1, -2
+"""The numbers of generators that are no leaves."""
+
+
 def find_generators(leaves: Sequence[Any], func: Any = None) -> list[tuple[int, Any, Any]]:
     """Return others' generators among the leaves of the arguments, with their states.
 
-    Those that `func` and the leaves reach follow, with the number -1. A generator draws once for
-    the whole batch, and no level can see that. But one can see that its state has changed:
-    `check_unmoved`.
+    Those that `func` and the leaves reach follow, with the number `REACHED`, and those of modules.
+    A generator draws once for the whole batch, and no level can see that. But one can see that its
+    state has changed: `check_unmoved`.
     """
     found = noted(leaves)
     if func is not None:
-        found += [(-1, *each) for each in generators_of(func, *leaves)]
+        found += [(REACHED, *each) for each in generators_of(func, *leaves)]
+        found += [(MODULES, x, state_of(x)) for x in of_modules()]
     return found
 
 
 def check_unmoved(
-    level: BatchLevel, generators: list[tuple[int, Any, Any]], args: tuple, kwargs: dict
-) -> None:
-    """Raise where a generator of `find_generators` has another state since then."""
+    level: BatchLevel, generators: list[tuple[int, Any, Any]], args: tuple, kwargs: dict,
+    draws: Draws | None,
+) -> None:  # fmt: skip
+    """Raise where a generator of `find_generators` has another state since then.
+
+    That of a module may have drawn for another thread, which `draws` tells.
+    """
     if level.randomness == "same":
         return
     for i, generator, before in generators:
         if state_of(generator) != before and not _is_shared(generator):
+            if i == MODULES and draws and draws.are_of_others(generator):
+                continue
             where = "a generator that the function reaches"
             if i >= 0:
                 where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
@@ -292,20 +303,21 @@ def _is_shared(generator: Any) -> bool:
     return getattr(bits, "lock", None) in _SHARED
 
 
-def call_heard(level: BatchLevel, func: Any, args: Sequence, kwargs: dict) -> Any:
+def call_heard(level: BatchLevel, func: Any, args: Sequence, kwargs: dict) -> tuple:
     """Call a function, and raise where it asks the system for random numbers.
 
-    Where a program is recorded, its watch does that.
+    Return the result, and the draws that were heard. Where a program is recorded, its watch
+    hears, and there is None.
     """
     if any([outer.kind.guards for outer in levels_of(level.cls)]):
-        return func(*args, **kwargs)
+        return func(*args, **kwargs), None
     found: list[str] = []
-    with Hearing(hears_requests(found)):
+    with Hearing(hears_requests(found, draws := Draws())):
         result = func(*args, **kwargs)
     if found and level.randomness != "same":
         what = f"{found[0]} makes a generator without a seed, or asks the system for random numbers"
         raise _drawn_once(level, what)
-    return result
+    return result, draws
 
 
 def _drawn_once(level: BatchLevel, what: str) -> Exception:
