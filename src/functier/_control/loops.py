@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._core.keywords import checks_keywords
-from .._core.pytree import name_of_function
+from .._core.pytree import flatten, name_of_function, unflatten
 from .._core.types import Function, PyTree, Value
+from .given import Repeats, Unfit
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
 
 
@@ -127,10 +128,31 @@ def fori_loop(
     stop, upper_axes = bare(upper)
     i = lower if lower_axes else int(start)
     carry = init_val
-    steps: Any = count() if lower_axes or upper_axes else range(int(stop) - int(start))
-    for step in steps:
+    fixed = not (lower_axes or upper_axes)
+    numbers = range(i, int(stop)) if fixed else range(0)
+
+    def one(i: Value, given: list, _: list) -> tuple[list, list]:
+        before = unflatten(kept, given)
+        after = check_carry(label, "body_fun", "init_val", before, body_fun(i, before))
+        given, now = flatten(after)
+        if now != kept:
+            raise Unfit
+        return given, []
+
+    loop = Repeats(one, len(numbers), (), (body_fun,), numbers)
+    for step in range(len(numbers)) if fixed else count():
         try:
-            if lower_axes or upper_axes:
+            if step and loop.level is not None:
+                given, kept = flatten(carry)
+                found = loop.rest(step, given)
+                if found is not None:
+                    _, given, _, rest = found
+                    carry = unflatten(kept, given)
+                    if rest is not None:
+                        break
+                    i += 1
+                    continue
+            if not fixed:
                 mask = Mask(np.less(i, upper))
                 if not mask.some:
                     break

@@ -24,6 +24,7 @@ from .._core.pytree import (
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Structure, Value
 from .._transforms.vmap import vmap
+from .given import Repeats, Unfit
 from .masks import WEAK, check_carry, check_function, common_dtype, form
 
 
@@ -99,8 +100,29 @@ def _scan(
     order = range(n - 1, -1, -1) if reverse else range(n)
     slices = [_slices(x, order) for x in leaves]
     carry, rows = init, _Rows(label)
-    for i in order:
+
+    def step(_: Any, given: list, elements: list) -> tuple[list, list]:
+        before = unflatten(kept, given)
+        after, y = _pair(label, before, f(before, unflatten(structure, elements)))
+        (given, now), (made, form) = flatten(after), flatten(y)
+        if now != kept or form != rows.structure:
+            raise Unfit
+        return given, made
+
+    loop = Repeats(step, n, leaves, (f,), reverse=reverse)
+    for position, i in enumerate(order):
         try:
+            if position and loop.level is not None:
+                given, kept = flatten(carry)
+                found = loop.rest(position, given)
+                if found is not None:
+                    _, given, made, rows.rest = found
+                    carry = unflatten(kept, given)
+                    rows.add(unflatten(rows.structure, made))
+                    if rows.rest is not None:
+                        break
+                    slices = [_slices(x, order[position + 1 :]) for x in leaves]
+                    continue
             out = f(carry, unflatten(structure, [next(s) for s in slices]))
             carry, y = _pair(label, carry, out)
             rows.add(y)
@@ -177,6 +199,7 @@ class _Rows:
     def __init__(self, label: str):
         self.label, self.structure = label, None
         self.columns: list[list] = []
+        self.rest: list | None = None  # arrays of the results of all later steps
         self.forms: list = []
 
     def add(self, y: PyTree) -> None:
@@ -216,13 +239,17 @@ class _Rows:
     def stack(self, reverse: bool) -> PyTree:
         """Return the results of all steps along a new axis 0, and forget them."""
         arrays = []
-        for column, first in zip(self.columns, self.forms):
+        more = self.rest or [None] * len(self.columns)
+        for column, first, rest in zip(self.columns, self.forms, more):
             if reverse:
                 column.reverse()
             dtype = dtype_of(first)
             if type(first) not in WEAK:  # Python numbers take the dtype of the arrays
                 column[:] = [dtype.type(v) if type(v) in WEAK else v for v in column]
-            arrays.append(np.stack(column))
+            found = np.stack(column)
+            if rest is not None:
+                found = np.concatenate([rest[::-1], found] if reverse else [found, rest])
+            arrays.append(found)
             column.clear()  # before the next one is stacked
         return unflatten(self.structure, arrays)
 

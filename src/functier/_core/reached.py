@@ -16,7 +16,7 @@ NOTE [what a function reaches]
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
@@ -124,7 +124,7 @@ def generators_of(*roots: Any) -> list[tuple[Any, Any]]:
     import random  # noqa: F401, as the function may import it and draw; it takes 1 ms
 
     among = kinds()
-    found = {id(x): x for x in _reached(roots) if is_generator(x, among)}
+    found = {id(x): x for x in reached(roots) if is_generator(x, among)}
     return [(x, state_of(x)) for x in found.values()]
 
 
@@ -136,7 +136,7 @@ def of_modules() -> list[Any]:
     return [*found, python.random.__self__] if python else found
 
 
-def _reached(roots: Iterable[Any]) -> Iterable[Any]:
+def reached(roots: Iterable[Any]) -> Collection[Any]:
     """Return what objects refer to; see NOTE [what a function reaches]."""
     among, seen, waiting = kinds(), dict[int, Any](), [*roots]
     while waiting:

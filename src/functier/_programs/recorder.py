@@ -38,13 +38,14 @@ from .._mutation.out import plain_arguments
 from ..protocol import Level
 from .captured import way_to
 from .draws import draw, has_made, note_made
-from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
+from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first, replace
 from .guards import digest
 from .integers import number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
+from .sampled import Sampled
 from .sharing import is_fresh
 from .stores import ProgramStore
 from .uncommon import FACTS, LENGTHS, SPELLED
@@ -82,7 +83,8 @@ class RecordLevel(Level):
     note_made, has_made, draw = note_made, has_made, draw
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
-    note: Any = None  # the watch of the trace, which is off at times
+    watch: Any = None  # that of the trace
+    note: Any = None  # the function of the watch, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
     here: Any = ANYWHERE  # where the watch went off: the frame, then the place that this is
     fast_calls: Any = classmethod(fast_calls)
@@ -105,6 +107,7 @@ class RecordLevel(Level):
         self.streams: dict[int, Node] = {}
         self.captured: dict[int, tuple[ndarray, Tensor]] = {}
         self.lifted: dict[tuple, Tensor] = {}  # for arrays from outside, and views of them
+        self.real: dict[Node, Any] = {}  # what the inputs of samples stand for
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -431,6 +434,27 @@ class RecordLevel(Level):
             LevelError, "unwrap would take a value out of the program; return x from the function"
         )
 
+    # ---- loops that the function says are loops ----
+
+    @property
+    def repeats(self) -> bool:
+        """True where a step may be recorded for all: what the function reads is watched."""
+        return self.reads is not None and self.live
+
+    @unwatched
+    def sample(self, values: list, number: Any, roots: tuple) -> Sampled:
+        return Sampled(self, values, number, roots)
+
+    @unwatched
+    def repeat(self, sample: Sampled, *given: Any) -> Any:
+        return sample.repeat(*given)
+
+    def of_stand_in(self, node: Any) -> Any:
+        """Return what a node stands for, which is mostly itself."""
+        while type(node) is Node and node in self.real:
+            node = self.real[node]
+        return node
+
     # ---- where it happened ----
 
     def where_now(self) -> Any:
@@ -447,6 +471,13 @@ class RecordLevel(Level):
         mark_first(self.nodes)
         self.check_constants()
         returned = [self.returned(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
+        if self.real:
+            for node in self.nodes:
+                node.args = replace(node.args, self.of_stand_in)
+                node.kwargs = replace(node.kwargs, self.of_stand_in)
+            answers = [guard._replace(node=self.of_stand_in(guard.node)) for guard in self.answers]
+            self.answers = [guard for guard in answers if type(guard.node) is Node]
+            returned = replace(returned, self.of_stand_in)
         extra = [x.parts()[1] for _, x in self.captured.values()]
         inputs, nodes = (
             [*self.inputs, *extra],

@@ -1,0 +1,382 @@
+"""Loops that a function says are loops, in a program: one step is recorded for all.
+
+NOTE [one step for all]
+    The first steps run one by one, until the carry has the kinds of tensors that it keeps. Then one
+    more, the *sample*, runs with stand-ins for what it takes. If its calls depend on nothing else,
+    and it has changed no object, then all later steps make the same calls: they are one node of the
+    program, a loop. In any other case they run one by one.
+
+NOTE [levels between]
+    A level of `vmap` or `jvp` keeps several values in one tensor. So the carry is taken apart into
+    the values of the level that records, and the sample puts the tensors together again. A level of
+    `grad` gets a node on its tape for the whole loop. Its backward pass is a loop as well, whose
+    step runs the step again, from the carry that the forward loop has kept. So the orders of
+    derivatives nest, as those of `checkpoint` do.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.numpy_facts import SCALARS
+from .._core.rule import unchanged
+from .._core.tensor import Tensor
+from .._core.types import Value
+from .._levels.backward import backward
+from .._levels.kept import join_edges
+from .._levels.lineage import levels_of
+from .._levels.states import resume
+from .._levels.stretch import Stretch
+from .._levels.tape import Given, Node, node_numbers, node_of
+from .._mutation.array import settle, was_written
+from .masks import AMONG
+
+ndarray = np.ndarray
+Step = Callable[[Any, list, list], tuple[list, list]]
+
+LEAST = 8
+"""Loops of fewer steps run one by one."""
+
+
+class Unfit(Exception):
+    """A leaf is of a kind that a loop of a program does not carry."""
+
+
+class Parts(NamedTuple):
+    """Some leaves, taken apart into values of a level around.
+
+    Attributes
+    ----------
+    kinds : list
+        How each leaf is put together: None is a value, and a tuple begins with a class.
+    values : list
+        The values of all leaves.
+    axes : list of int
+        For each value the number of batch axes before the first axis of its leaf.
+    nodes : list
+        The grad levels in the leaves: the class, the node on its tape, and the number of batch axes
+        before the first axis of the leaf.
+    """
+
+    kinds: list
+    values: list
+    axes: list[int]
+    nodes: list[tuple[Any, Node, int]]
+
+    def together(self, values: Iterable, nodes: Iterable[Node]) -> list:
+        """Return leaves of these kinds with other values and nodes."""
+        values, nodes = iter(values), iter(nodes)
+        return [_together(kind, values, nodes) for kind in self.kinds]
+
+    def of(self, cls: type) -> list[Node]:
+        """Return the nodes of a level."""
+        return [node for own, node, _ in self.nodes if own is cls]
+
+
+def apart(leaves: Iterable, outer: type) -> Parts:
+    """Take leaves apart into values of the level of `outer`, or of levels around it."""
+    parts = Parts([], [], [], [])
+    for x in leaves:
+        parts.kinds.append(_apart(settle(x), outer, 0, parts))
+    return parts
+
+
+def _apart(x: Any, outer: type, axes: int, parts: Parts) -> Any:
+    if x is None:
+        return ()
+    cls: Any = type(x)
+    if cls is outer or not (isinstance(x, Tensor) and issubclass(cls, outer)):
+        if not isinstance(x, (Tensor, ndarray)) and cls not in SCALARS:
+            raise Unfit
+        if was_written(x):
+            raise Unfit
+        parts.values.append(x)
+        parts.axes.append(axes)
+        return None
+    value, *extra = x.parts()
+    if cls.level.batches:
+        return cls, _apart(value, outer, axes + np.ndim(value) - x.ndim, parts)
+    if cls.level.differentiates == "forward":
+        return cls, _apart(value, outer, axes, parts), _apart(extra[0], outer, axes, parts)
+    if cls.level.differentiates == "reverse":
+        parts.nodes.append((cls, extra[0], axes))
+        return cls, _apart(value, outer, axes, parts), "node"
+    raise Unfit
+
+
+def _together(kind: Any, values: Iterator, nodes: Iterator[Node]) -> Any:
+    if kind is None:
+        return next(values)
+    if not kind:
+        return None
+    cls, inner, *extra = kind
+    if extra == ["node"]:
+        node = next(nodes)
+        return cls.join(_together(inner, values, nodes), node)
+    value = _together(inner, values, nodes)
+    return cls.join(value, *[_together(part, values, nodes) for part in extra])
+
+
+def recorder() -> Any:
+    """Return the level of the program that is recorded here, if it can repeat a step."""
+    if AMONG.get() is None:
+        for level in levels_of(AMBIENT.get()):
+            if level.guards and level.repeats:
+                return level
+    return None
+
+
+class Repeats:
+    """The steps of a loop whose number is known.
+
+    Parameters
+    ----------
+    step : function
+        Takes a number, the leaves of the carry and an element of each array in `xs`, and returns
+        the leaves of the next carry and of the results.
+    n : int
+        How many steps there are.
+    xs : list
+        Arrays with one element for each step.
+    roots : tuple
+        The functions of the user that a step calls.
+    numbers : range or None
+        The number that each step takes, if it takes any.
+    reverse : bool
+        Whether the first step takes the last elements.
+
+    Attributes
+    ----------
+    level : Level or None
+        That of the program, as long as a step may be recorded for all.
+    """
+
+    def __init__(
+        self, step: Step, n: int, xs: Sequence, roots: tuple, numbers: range | None = None,
+        reverse: bool = False,
+    ):  # fmt: skip
+        self.step, self.n, self.xs, self.roots = step, n, xs, roots
+        self.numbers, self.reverse = numbers, reverse
+        self.level = recorder() if n >= LEAST else None
+        self.kinds: Any = None
+
+    def number(self, position: int) -> int | None:
+        return None if self.numbers is None else self.numbers[position]
+
+    def rest(self, position: int, carry: list) -> tuple | None:
+        """Return what the steps from `position` on make, or None if the next one runs by itself.
+
+        That is how many have run, the carry, the results of the first of them, and arrays of those
+        of all later ones; None for these where only the first has run.
+        """
+        level = self.level
+        if level is None or self.n - position < LEAST - 1:
+            return None
+        try:
+            found = apart(carry, level.cls)
+        except Unfit:
+            self.level = None
+            return None
+        kinds = found.kinds, found.axes, [np.shape(x) for x in found.values]
+        if kinds != self.kinds:
+            self.kinds = kinds
+            return None
+        self.level = None  # whatever comes of it
+        return Sample(self, level, position, carry).run()
+
+    def run(self, carry: list) -> tuple[list, list]:
+        """Run all steps; return the last carry, and arrays of all results, or None for none."""
+        position, rows, rest = 0, [], None
+        while position < self.n:
+            found = self.rest(position, carry)
+            if found is None:
+                carry, made = self.step(
+                    self.number(position), carry, [x[position] for x in self.xs]
+                )
+                steps = 1
+            else:
+                steps, carry, made, rest = found
+            rows.append(made)
+            position += steps
+        columns = [list(column) for column in zip(*rows)]
+        more = rest or [None] * len(columns)
+        return carry, [_column(rows, after) for rows, after in zip(columns, more)]
+
+
+def _column(rows: list, rest: Value | None) -> Value | None:
+    """Return the array of results, where None is for zeros; `rest` has the last ones."""
+    first = next((x for x in rows if x is not None), None)
+    if first is None and rest is None:
+        return None
+    if first is None:
+        first = rest[0]  # type: ignore[index]
+    zero = np.zeros(np.shape(first), getattr(first, "dtype", None))
+    column = np.stack([zero if x is None else x for x in rows])
+    return column if rest is None else np.concatenate([column, rest])
+
+
+class Sample:
+    """The step that is recorded for all later ones."""
+
+    def __init__(self, whole: Repeats, level: Any, position: int, carry: list):
+        self.step, self.roots, self.level = whole.step, whole.roots, level
+        self.numbers = whole.numbers and whole.numbers[position:]
+        self.count = whole.n - position - 1
+        self.size = len(carry)
+        xs = [x[::-1] for x in whole.xs] if whole.reverse else whole.xs
+        self.xs = [x[position + 1 :] for x in xs]
+        self.leaves = [*carry, *[x[position] for x in xs]]
+        self.ambient = AMBIENT.get()
+
+    def run(self) -> tuple:
+        level, size = self.level, self.size
+        given = apart(self.leaves, level.cls)
+        number = None if self.numbers is None else self.numbers[0]
+        taken = level.sample(given.values, number, self.roots)
+        self.starts = [node_of([(node, unchanged, (), None)]) for _, node, _ in given.nodes]
+        leaves = given.together(taken.values, self.starts)
+        self.stretch = Stretch()
+        carry, made = self.step(taken.counter, leaves[:size], leaves[size:])
+        single = 1, carry, made, None
+        try:
+            before, spread = apart(leaves[:size], level.cls), apart(self.xs, level.cls)
+            after, results = apart(carry, level.cls), apart(made, level.cls)
+            if (before.kinds, before.axes) != (after.kinds, after.axes):
+                return single
+            if [*before.kinds, *spread.kinds] != given.kinds:
+                return single
+            self.outputs = [after, results]
+            self.classes = self.reverse_levels()
+            self.kept = {cls: apart(leaves[:size], cls.level.outer) for cls in self.classes}
+            self.outputs += [apart(x.values, level.cls) for x in self.kept.values()]
+        except Unfit:
+            return single
+        lists = [pair for x in self.outputs[1:] for pair in zip(x.values, x.axes)]
+        found = level.repeat(
+            taken, self.count, after.values, lists, [*zip(spread.values, spread.axes)],
+            self.numbers and self.numbers.step,
+        )  # fmt: skip
+        if found is None:
+            return single
+        last, stacks = found
+        values = [last]
+        for x in self.outputs[1:]:
+            values.append(stacks[: len(x.values)])
+            stacks = stacks[len(x.values) :]
+        ends, rows = self.connected(values)
+        return 1 + self.count, ends, made, rows
+
+    def reverse_levels(self) -> list[Any]:
+        """Return the classes of the grad levels of which there are results, outermost first."""
+        found = {cls for parts in self.outputs for cls, _, _ in parts.nodes}
+        return sorted(found, key=lambda cls: cls.level.depth)
+
+    def connected(self, values: list[list]) -> tuple[list, list]:
+        """Return the last carry and all results as leaves, with nodes on the tapes of all levels.
+
+        `values` are those of each of the `outputs`.
+        """
+        nodes: list[list] = [[None] * len(parts.nodes) for parts in self.outputs]
+        for i, cls in enumerate(self.classes):
+            kept = self.outputs[2 + i].together(values[2 + i], nodes[2 + i])
+            pull = Pull(self, cls)
+            xs = pull.first_axis(apart(self.xs, cls.level.outer))
+            made = join_edges(
+                pull.parents, pull, len(pull.places), (Given([*kept, *xs]),), cls.level, "a loop"
+            )
+            for (k, j), node in zip(pull.places, made):
+                nodes[k][j] = node
+        ends, rows = [
+            parts.together(found, own) for parts, found, own in zip(self.outputs[:2], values, nodes)
+        ]
+        return ends, rows
+
+
+class Pull:
+    """The rule of a loop at one grad level: the backward loop, which runs each step again.
+
+    Attributes
+    ----------
+    places : list
+        The outputs that are tensors of the level: which of `outputs`, and which of its nodes.
+    parents : list
+        The nodes that cotangents go to: those of the first carry, of `xs`, and of the tensors that
+        a step closes over.
+    """
+
+    def __init__(self, sample: Sample, cls: Any):
+        self.cls, self.level = cls, sample.level
+        self.step, self.roots, self.size = sample.step, sample.roots, sample.size
+        self.numbers = sample.numbers and sample.numbers[:0:-1]
+        self.count, self.ambient = sample.count, sample.ambient
+        self.classes = sample.classes
+        places = [
+            (k, j, axes)
+            for k, parts in enumerate(sample.outputs)
+            for j, (own, _, axes) in enumerate(parts.nodes) if own is cls
+        ]  # fmt: skip
+        self.places = [(k, j) for k, j, _ in places]
+        self.axes = [axes for _, _, axes in places]
+        self.given = apart(sample.leaves, cls.level.outer)
+        first, spread = sample.outputs[0].of(cls), apart(sample.xs, self.level.cls)
+        self.carried = len(first)
+        self.spread = [axes for own, _, axes in spread.nodes if own is cls]
+        ends = [sample.outputs[k].nodes[j][1] for k, j in self.places]
+        starts = {node[0] for node in sample.starts}
+        reached = sample.stretch.reached(*ends)
+        shared = [node for number, node in reached.items() if number not in starts]
+        self.parents = [*first, *spread.of(cls), *shared]
+        self.shared = [(node[0], None) for node in shared]  # the numbers suffice
+
+    @staticmethod
+    def first_axis(parts: Parts) -> list:
+        """Return values with the axis of the steps first."""
+        return [np.moveaxis(x, a, 0) if a else x for x, a in zip(parts.values, parts.axes)]
+
+    def __call__(self, cotangents: tuple, given: Sequence) -> list:
+        last, rows = cotangents[: self.carried], cotangents[self.carried :]
+        wanted = [
+            None if c is None else np.moveaxis(c, a, 0) if a else c
+            for c, a in zip(rows, self.axes[self.carried :])
+        ]
+        on = [c is not None for c in wanted]
+        xs = [x[::-1] for x in (*given, *[c for c in wanted if c is not None])]
+        step = functools.partial(self.back, on)
+        loop = Repeats(step, self.count, xs, self.roots, self.numbers)
+        carry, stacks = loop.run([*last, *[None] * len(self.shared)])
+        own = [
+            None if c is None else np.moveaxis(c[::-1], 0, a) if a else c[::-1]
+            for c, a in zip(stacks, self.spread)
+        ]
+        return [*carry[: self.carried], *own, *carry[self.carried :]]
+
+    def back(self, on: list[bool], number: Any, carry: list, elements: list) -> tuple:
+        """Run a step again, and return the cotangents of what it has taken."""
+        size = len(self.given.values)
+        rows = iter(elements[size:])
+        cotangents = [*carry[: self.carried], *[next(rows) if one else None for one in on]]
+        with resume(self.ambient):
+            starts: list[Node] = [(next(node_numbers), None) for _ in self.given.nodes]
+            leaves = self.given.together(elements[:size], starts)
+            start = next(node_numbers)
+            after, made = self.step(number, leaves[: self.size], leaves[self.size :])
+            outer = self.level.cls
+            outputs = [apart(after, outer), apart(made, outer)]
+            for cls in self.classes:
+                kept = apart(leaves[: self.size], cls.level.outer)
+                outputs.append(apart(kept.values, outer))
+            ends = [outputs[k].nodes[j][1] for k, j in self.places]
+            del after, made, outputs
+        ends = [node if node[0] > start else (node[0], None) for node in ends]
+        roots = [(node, c) for node, c in zip(ends, cotangents) if c is not None]
+        del ends
+        own = [node for node, (cls, _, _) in zip(starts, self.given.nodes) if cls is self.cls]
+        found = backward(roots, [*own, *self.shared], start)
+        shared = [
+            c if before is None else before if c is None else before + c
+            for before, c in zip(carry[self.carried :], found[len(own) :])
+        ]
+        return [*found[: self.carried], *shared], found[self.carried : len(own)]

@@ -1,0 +1,311 @@
+"""A step that is recorded for all later ones of a loop, and the loop of the program that it makes.
+
+NOTE [a step depends on what it takes]
+    The sample gets stand-ins: inputs of its own for the values that change from step to step, and
+    for the counter. So each of its calls tells if it depends on them. Python code that asks for a
+    value has its answer as a guard of every step, and nothing may ask for the counter. All else
+    that the step reads stays as it is, if the sample leaves no trace: each object that the user's
+    functions reach refers to what it referred to before, and arrays have their contents.
+
+NOTE [the rest runs as the program does]
+    The trace needs the values that the loop makes. So its source is written and called once. Where
+    a guard fails in a later step, or a call raises, the trace goes on after the sample, step by
+    step.
+"""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.reached import MOST, is_generator, kinds, reached
+from .._core.tensor import Tensor
+from .._cpython.collector import all_containers, parts_of
+from .._mutation.array import was_written
+from .dead import drop_dead
+from .graph import Graph, Guard, Node, form_of, mark_first, replace
+from .guards import digest
+from .integers import asks_for_type
+from .loops import Count, Loop, Series
+from .replays import Changed, Replay
+
+ndarray = np.ndarray
+
+
+class Effects:
+    """What the objects that some functions reach refer to, before a step."""
+
+    def __init__(self, roots: Sequence[Any]):
+        among = kinds()
+        found = reached(roots)
+        self.hidden = len(found) >= MOST
+        self.before: list[tuple[Any, list]] = []
+        self.arrays: dict[int, tuple[ndarray, int]] = {}
+        for x in () if self.hidden else found:
+            if isinstance(x, Tensor):
+                self.hidden = self.hidden or was_written(x)
+                continue
+            if hasattr(type(x), "__next__") or hasattr(x, "_own") or is_generator(x, among):
+                self.hidden = True  # its state is not among its parts
+            parts = parts_of(x)
+            self.before.append((x, parts))
+            for part in parts:
+                if type(part) is ndarray and not part.dtype.hasobject:
+                    self.arrays[id(part)] = part, digest(part)
+                elif isinstance(part, (ndarray, bytearray)):
+                    self.hidden = True
+
+    def happened(self) -> bool:
+        """Tell if an object has changed, or may have."""
+        if self.hidden or any([digest(x) != before for x, before in self.arrays.values()]):
+            return True
+        for x, parts in self.before:
+            now = parts_of(x)
+            if len(now) != len(parts) or not all(map(operator.is_, now, parts)):
+                return True
+        return False
+
+
+class Sampled:
+    """The sample of a loop, which is recorded from now on.
+
+    Attributes
+    ----------
+    values : list
+        The stand-ins for the values that it takes.
+    counter : tensor, int or None
+        The stand-in for its number.
+    """
+
+    def __init__(self, level: Any, values: Sequence, number: int | None, roots: tuple):
+        self.level, self.number = level, number
+        self.effects = Effects(roots)
+        self.given = [level.concrete(x) for x in values]
+        self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
+        self.values = [level.tensor(x, node) for x, node in zip(self.given, self.inputs)]
+        self.index: Node | None = None
+        self.counter: Any = number
+        if number is not None and not asks_for_type(level.watch):
+            self.index = self.stand_in(number, number)
+            self.counter = level.tensor(number, self.index)
+        self.first, self.answers = len(level.nodes), len(level.answers)
+
+    def stand_in(self, x: Any, real: Any) -> Node:
+        node = Node(None, (), {}, form_of(self.level.concrete(x)))
+        self.level.real[node] = real
+        return node
+
+    def repeat(
+        self, count: int, after: Sequence, lists: Sequence[tuple[Any, int]],
+        spread: Sequence[tuple[Any, int]], way: int,
+    ) -> tuple[list, list] | None:  # fmt: skip
+        """Return the values after `count` more steps, and arrays of those of all these steps.
+
+        `after` are the values that the sample has made of the first that it took. `lists` are
+        values that it has taken or made, each with the new axis of the array of all; `spread` has
+        the arrays whose elements are the last that it took, each with the axis of the steps. None
+        is for a sample that does not stand for later steps.
+        """
+        level = self.level
+        if self.effects.happened() or (self.number is not None and self.is_asked()):
+            return None
+        try:
+            body = Body(self, after, lists, spread, way)
+            again = Body(self, after, lists, spread, way)
+        except Differs:
+            return None
+        found = known_values(level, body.args)
+        if found is None:
+            return None
+        try:
+            last, made = run(again, count, found)
+        except (Changed, Exception):
+            return None
+        node = Node(body.loop(count), tuple(body.args), {}, None, level.where_now())
+        node.form = node.func.form()  # type: ignore[union-attr]
+        node.kept = node.func.has_effects()  # type: ignore[union-attr]
+        level.add(node)
+        results = iter(range(len(last) + len(body.rows)))
+        ends = []
+        for value in last:
+            own = level.add(Node(operator.getitem, (node, next(results)), {}, form_of(value)))
+            ends.append(level.tensor(value, own))
+        rows = [
+            level.add(Node(operator.getitem, (node, next(results)), {}, Series(x.form, count)))
+            for x in body.rows
+        ]
+        stacks = []
+        for value, (place, axis) in zip(made, body.lists):
+            own = Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, form_of(value))
+            own.place = node.place
+            stacks.append(level.tensor(value, level.add(own)))
+        return [ends[i] if i is not None else x for i, x in zip(body.ends, after)], stacks
+
+    def is_asked(self) -> bool:
+        """Tell if something has asked for the counter, or may have asked for its type."""
+        asked = any([guard.node is self.index for guard in self.level.answers[self.answers :]])
+        return self.index is None or asked or asks_for_type(self.level.watch)
+
+
+class Differs(Exception):
+    """A later step may make other calls than the sample."""
+
+
+def has_effects(node: Node) -> bool:
+    """Tell if a node draws, or uses a memory; also in the steps of a loop."""
+    if type(node.func) is Loop:
+        return any(map(has_effects, node.func.body.nodes))
+    return node.memory or node.kept
+
+
+class Body:
+    """The body of the loop that a sample stands for.
+
+    Attributes
+    ----------
+    args : list
+        The first values of what is carried, then what is the same in all steps.
+    ends : list
+        For each value that the sample has made its place among what is carried, or None for one
+        that stays as it is.
+    rows : list of Node
+        The values of which all steps' are kept.
+    lists : list of (int, int)
+        For each array of such values their place in `rows`, and its axis.
+    """
+
+    def __init__(
+        self, sample: Sampled, after: Sequence, lists: Sequence, spread: Sequence, way: int
+    ):  # fmt: skip
+        level = sample.level
+        self.level = level
+        self.shared: dict[Node, Node] = {}
+        self.new: dict[Node, Any] = {}
+        self.nodes: list[Node] = []
+        self.args: list[Any] = []
+        carried: list[Node] = []
+        outputs: list[Node] = []
+        self.ends: list[int | None] = []
+        for node, x in zip(sample.inputs, after):
+            own = level.symbol(x)
+            if type(own) is not Node or form_of(level.concrete(x)) != node.form:
+                raise Differs
+            if own is node:
+                self.ends.append(None)
+                self.new[node] = self.outside(node)
+                continue
+            self.ends.append(len(carried))
+            self.new[node] = Node(None, (), {}, node.form)
+            carried.append(self.new[node])
+            self.args.append(own)
+            outputs.append(own)
+        self.carried = len(carried)
+        if sample.index is not None:
+            self.new[sample.index] = Count(sample.counter.parts()[0] + way, way)
+        for node, (x, axis) in zip(sample.inputs[len(after) :], spread):
+            index: Any = Count(0, 1)
+            part = level.concrete(x)[(slice(None),) * axis + (0,)]
+            if form_of(part) != node.form:
+                raise Differs
+            index = (*(slice(None),) * axis, index) if axis else index
+            source = level.symbol(x)
+            source = self.outside(source) if type(source) is Node else source
+            self.new[node] = self.add(Node(operator.getitem, (source, index), {}, node.form))
+        for node in level.nodes[sample.first :]:
+            if has_effects(node):
+                raise Differs
+            copied = node.like(self.argument(node.args), self.argument(node.kwargs))
+            self.new[node] = self.add(copied)
+        mark_first(self.nodes)
+        guards = []
+        for guard in level.answers[sample.answers :]:
+            own = self.new.get(guard.node)
+            if own is None:
+                continue  # it holds for all steps, and is that of the sample
+            if type(own) is not Node:
+                raise Differs
+            if own in self.shared.values():
+                continue
+            guards.append(Guard(own, *guard[1:]))
+        self.outputs = [self.own(y) for y in outputs]
+        self.rows: list[Node] = []
+        self.lists = []
+        for x, axis in lists:
+            own = self.own(level.symbol(x))
+            if own not in self.rows:
+                self.rows.append(own)
+            self.lists.append((self.rows.index(own), axis))
+        inputs = [*carried, *self.shared.values()]
+        self.args += self.shared
+        self.graph = Graph([*inputs, *self.nodes], inputs, [*self.outputs, *self.rows], guards)
+
+    def add(self, node: Node) -> Node:
+        self.nodes.append(node)
+        return node
+
+    def own(self, node: Any) -> Node:
+        """Return the node of the body for a value of the sample."""
+        found = self.new.get(node) if type(node) is Node else None
+        if type(found) is not Node:
+            raise Differs
+        return found
+
+    def outside(self, node: Node) -> Any:
+        """Return what stands for a value from before the sample."""
+        real = self.level.of_stand_in(node)
+        if type(real) is not Node:
+            return real
+        found = self.shared.get(real)
+        if found is None:
+            found = self.shared[real] = Node(None, (), {}, real.form)
+        return found
+
+    def argument(self, value: Any) -> Any:
+        return replace(value, self.of)
+
+    def of(self, node: Node) -> Any:
+        found = self.new.get(node)
+        return self.outside(node) if found is None else found
+
+    def loop(self, count: int) -> Loop:
+        return Loop(self.graph, count, self.carried, (), self.carried)
+
+
+def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
+    """Return the values of nodes of a trace, from the tensors that have them; None if one is lost.
+
+    Others than nodes are themselves.
+    """
+    found: dict[Node, Any] = {}
+    wanted = {x for x in nodes if type(x) is Node}
+    for x in all_containers() or ():
+        if type(x) is level.cls:
+            value, node = x.parts()
+            node = level.of_stand_in(node)
+            if node in wanted:
+                found[node] = value
+    if len(found) < len(wanted):
+        return None
+    return [found[x] if type(x) is Node else x for x in nodes]
+
+
+def run(body: Body, count: int, values: list) -> tuple[list, list]:
+    """Return the last values of a loop, and arrays of those of all steps."""
+    inputs = [Node(None, (), {}, form_of(x)) for x in values]
+    loop = body.loop(count)
+    node = Node(loop, tuple(inputs), {}, loop.form())
+    node.kept = loop.has_effects()
+    nodes, outputs = [*inputs, node], []
+    for i in range(body.carried):
+        outputs.append(Node(operator.getitem, (node, i), {}, loop.form()[i]))
+    rows = [
+        Node(operator.getitem, (node, body.carried + i), {}, Series(x.form, count))
+        for i, x in enumerate(body.rows)
+    ]
+    for place, axis in body.lists:
+        outputs.append(Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, None))
+    graph = drop_dead(Graph([*nodes, *rows, *outputs], inputs, outputs))
+    made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
+    made = made if isinstance(made, tuple) else (made,)
+    return list(made[: body.carried]), list(made[body.carried :])
