@@ -162,6 +162,7 @@ class Repeats:
         self.numbers, self.reverse = numbers, reverse
         self.level = recorder() if n >= LEAST else None
         self.kinds: Any = None
+        self.since = self.level.watch.again() if self.level and numbers else 0
 
     def number(self, position: int) -> int | None:
         return None if self.numbers is None else self.numbers[position]
@@ -223,6 +224,7 @@ class Sample:
 
     def __init__(self, whole: Repeats, level: Any, position: int, carry: list):
         self.step, self.roots, self.level = whole.step, whole.roots, level
+        self.since = whole.since
         self.numbers = whole.numbers and whole.numbers[position:]
         self.count = whole.n - position - 1
         self.size = len(carry)
@@ -235,7 +237,7 @@ class Sample:
         level, size = self.level, self.size
         given = apart(self.leaves, level.cls)
         number = None if self.numbers is None else self.numbers[0]
-        taken = level.sample(given.values, number, self.roots)
+        taken = level.sample(given.values, number, self.roots, self.since)
         self.starts = [node_of([(node, unchanged, (), None)]) for _, node, _ in given.nodes]
         leaves = given.together(taken.values, self.starts)
         self.stretch = Stretch()

@@ -80,13 +80,14 @@ def fits(x: int) -> bool:
     return -(2**63) <= x < 2**63
 
 
-def asks_for_type(watch: Watch) -> bool:
+def asks_for_type(watch: Watch, since: int = 0) -> bool:
     """Tell if code that a trace has entered may ask if a value is an `int`, which no tensor is.
 
-    Where it names a way to ask, whole numbers stay part of the program.
+    Where it names a way to ask, whole numbers stay part of the program. What ran before `since` is
+    not meant.
     """
-    for code in watch.codes:
-        home = watch.seen[id(code)].get("__name__", "").partition(".")[0]
+    for code, names in watch.codes[since:]:
+        home = names.get("__name__", "").partition(".")[0]
         if home not in OURS and not QUESTIONS.isdisjoint(names_of(code)):
             return True
     return False

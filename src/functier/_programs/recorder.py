@@ -442,8 +442,8 @@ class RecordLevel(Level):
         return self.reads is not None and self.live
 
     @unwatched
-    def sample(self, values: list, number: Any, roots: tuple) -> Sampled:
-        return Sampled(self, values, number, roots)
+    def sample(self, *given: Any) -> Sampled:
+        return Sampled(self, *given)
 
     @unwatched
     def repeat(self, sample: Sampled, *given: Any) -> Any:

@@ -46,7 +46,7 @@ class Effects:
             if isinstance(x, Tensor):
                 self.hidden = self.hidden or was_written(x)
                 continue
-            if hasattr(type(x), "__next__") or hasattr(x, "_own") or is_generator(x, among):
+            if hasattr(type(x), "__next__") or hasattr(type(x), "_own") or is_generator(x, among):
                 self.hidden = True  # its state is not among its parts
             parts = parts_of(x)
             self.before.append((x, parts))
@@ -78,15 +78,15 @@ class Sampled:
         The stand-in for its number.
     """
 
-    def __init__(self, level: Any, values: Sequence, number: int | None, roots: tuple):
-        self.level, self.number = level, number
+    def __init__(self, level: Any, values: Sequence, number: int | None, roots: tuple, since: int):
+        self.level, self.number, self.since = level, number, since
         self.effects = Effects(roots)
         self.given = [level.concrete(x) for x in values]
         self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
         self.values = [level.tensor(x, node) for x, node in zip(self.given, self.inputs)]
         self.index: Node | None = None
         self.counter: Any = number
-        if number is not None and not asks_for_type(level.watch):
+        if number is not None and not asks_for_type(level.watch, since):
             self.index = self.stand_in(number, number)
             self.counter = level.tensor(number, self.index)
         self.first, self.answers = len(level.nodes), len(level.answers)
@@ -108,7 +108,7 @@ class Sampled:
         is for a sample that does not stand for later steps.
         """
         level = self.level
-        if self.effects.happened() or (self.number is not None and self.is_asked()):
+        if (self.number is not None and self.is_asked()) or self.effects.happened():
             return None
         try:
             body = Body(self, after, lists, spread, way)
@@ -143,9 +143,12 @@ class Sampled:
         return [ends[i] if i is not None else x for i, x in zip(body.ends, after)], stacks
 
     def is_asked(self) -> bool:
-        """Tell if something has asked for the counter, or may have asked for its type."""
-        asked = any([guard.node is self.index for guard in self.level.answers[self.answers :]])
-        return self.index is None or asked or asks_for_type(self.level.watch)
+        """Tell if something has asked for the counter."""
+        if self.index is None:
+            return True
+        if asks_for_type(self.level.watch, self.since):  # and has got another answer
+            self.level.reads.unwatched("a step of a loop may ask for the type of its number")
+        return any([guard.node is self.index for guard in self.level.answers[self.answers :]])
 
 
 class Differs(Exception):
