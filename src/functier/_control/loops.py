@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core.keywords import checks_keywords
-from .._core.pytree import flatten, name_of_function, unflatten
+from .._core.pytree import flatten, name_of_function, same_structure, unflatten
 from .._core.types import Function, PyTree, Value
 from .given import Repeats, Unfit
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
@@ -135,7 +135,7 @@ def fori_loop(
         before = unflatten(kept, given)
         after = check_carry(label, "body_fun", "init_val", before, body_fun(i, before))
         given, now = flatten(after)
-        if now != kept:
+        if now != kept and not same_structure(after, before):
             raise Unfit
         return given, []
 

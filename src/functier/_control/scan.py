@@ -105,7 +105,9 @@ def _scan(
         before = unflatten(kept, given)
         after, y = _pair(label, before, f(before, unflatten(structure, elements)))
         (given, now), (made, form) = flatten(after), flatten(y)
-        if now != kept or form != rows.structure:
+        if now != kept and not same_structure(after, before):
+            raise Unfit
+        if form != rows.structure and not same_structure(y, rows.example()):
             raise Unfit
         return given, made
 
