@@ -286,7 +286,7 @@ def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
         if type(x) is level.cls:
             value, node = x.parts()
             node = level.of_stand_in(node)
-            if node in wanted:
+            if type(node) is Node and node in wanted:
                 found[node] = value
     if len(found) < len(wanted):
         return None
