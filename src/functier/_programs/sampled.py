@@ -15,13 +15,14 @@ NOTE [the rest runs as the program does]
 
 import operator
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from .._core.reached import MOST, is_generator, kinds, reached
+from .._core.reached import MOST, inside, is_generator, kinds, reached
 from .._core.tensor import Tensor
-from .._cpython.collector import all_containers, parts_of
+from .._cpython.collector import all_containers, containers_among
 from .._mutation.array import was_written
 from .dead import drop_dead
 from .graph import Graph, Guard, Node, form_of, mark_first, replace
@@ -32,36 +33,48 @@ from .replays import Changed, Replay
 
 ndarray = np.ndarray
 
+UNSEEN = bytearray, ContextVar
+"""Types of objects whose state is not among what they refer to."""
+
 
 class Effects:
     """What the objects that some functions reach refer to, before a step."""
 
     def __init__(self, roots: Sequence[Any]):
-        among = kinds()
+        self.kinds = kinds()
         found = reached(roots)
         self.hidden = len(found) >= MOST
         self.before: list[tuple[Any, list]] = []
         self.arrays: dict[int, tuple[ndarray, int]] = {}
-        for x in () if self.hidden else found:
+        waiting = [] if self.hidden else [*found]
+        for x in waiting:
             if isinstance(x, Tensor):
                 self.hidden = self.hidden or was_written(x)
                 continue
-            if hasattr(type(x), "__next__") or hasattr(type(x), "_own") or is_generator(x, among):
-                self.hidden = True  # its state is not among its parts
-            parts = parts_of(x)
+            parts = inside(x)
             self.before.append((x, parts))
+            self.hidden = self.hidden or self.hides(x) or any(map(self.hides, parts))
             for part in parts:
-                if type(part) is ndarray and not part.dtype.hasobject:
+                if type(part) is ndarray and not self.hidden:
                     self.arrays[id(part)] = part, digest(part)
-                elif isinstance(part, (ndarray, bytearray)):
-                    self.hidden = True
+                elif type(part) in (dict, tuple) and not [*containers_among([part])]:
+                    waiting.append(part)  # the collector does not know it
+
+    def hides(self, x: Any) -> bool:
+        """Tell if an object has a state that is not among its parts."""
+        kind = type(x)
+        if kind is ndarray:
+            return x.dtype.hasobject
+        return issubclass(kind, UNSEEN) or any(
+            [hasattr(kind, "__next__"), hasattr(kind, "_own"), is_generator(x, self.kinds)]
+        )
 
     def happened(self) -> bool:
         """Tell if an object has changed, or may have."""
         if self.hidden or any([digest(x) != before for x, before in self.arrays.values()]):
             return True
         for x, parts in self.before:
-            now = parts_of(x)
+            now = inside(x)
             if len(now) != len(parts) or not all(map(operator.is_, now, parts)):
                 return True
         return False
