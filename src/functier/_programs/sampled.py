@@ -22,11 +22,12 @@ import numpy as np
 from .._core.reached import MOST, is_generator, kinds, reached
 from .._core.tensor import Tensor
 from .._cpython.collector import all_containers, parts_of
+from .._cpython.functions import contents
 from .._mutation.array import was_written
 from .dead import drop_dead
 from .graph import Graph, Guard, Node, form_of, mark_first, replace
 from .guards import digest
-from .integers import asks_for_type
+from .integers import asks_for_type, grows
 from .looping import counting_of
 from .loops import Count, Loop
 from .replays import Changed, Replay
@@ -41,7 +42,7 @@ class Effects:
     """What the objects that some functions reach refer to, before a step."""
 
     def __init__(self, roots: Sequence[Any]):
-        among = kinds()
+        self.among = kinds()
         found = reached(roots)
         self.hidden = len(found) >= MOST
         self.before: list[tuple[Any, list]] = []
@@ -50,22 +51,33 @@ class Effects:
             if isinstance(x, Tensor):
                 self.hidden = self.hidden or was_written(x)
                 continue
-            if hasattr(type(x), "__next__") or hasattr(type(x), "_own") or is_generator(x, among):
-                self.hidden = True  # its state is not among its parts
-            parts = parts_of(x)
+            parts = self.parts(x)
             self.before.append((x, parts))
-            for part in parts:
+            for part in (x, *parts):
                 if type(part) is ndarray and not part.dtype.hasobject:
                     self.arrays[id(part)] = part, digest(part)
-                elif isinstance(part, (ndarray, bytearray)):
+                elif self.hides(part):
                     self.hidden = True
+
+    @staticmethod
+    def parts(x: Any) -> list:
+        """Return what an object refers to; a function what its variables have."""
+        return parts_of(x) + [contents(cell) for cell in getattr(x, "__closure__", None) or ()]
+
+    def hides(self, x: Any) -> bool:
+        """Tell if an object has a state that is not among its parts."""
+        kind = type(x)
+        return (
+            isinstance(x, (ndarray, bytearray)) or is_generator(x, self.among)
+            or hasattr(kind, "__next__") or hasattr(kind, "_own")
+        )  # fmt: skip
 
     def happened(self) -> bool:
         """Tell if an object has changed, or may have."""
         if self.hidden or any([digest(x) != before for x, before in self.arrays.values()]):
             return True
         for x, parts in self.before:
-            now = parts_of(x)
+            now = self.parts(x)
             if len(now) != len(parts) or not all(map(operator.is_, now, parts)):
                 return True
         return False
@@ -93,6 +105,7 @@ class Sampled:
         if number is not None and not asks_for_type(level.watch, since):
             self.index = self.stand_in(number, number)
             self.counter = level.tensor(number, self.index)
+            level.counters.add(self.index)
         self.first, self.answers = len(level.nodes), len(level.answers)
 
     def stand_in(self, x: Any, real: Any) -> Node:
@@ -201,7 +214,8 @@ class Body:
             outputs.append(own)
         self.carried = len(carried)
         if sample.index is not None:
-            self.new[sample.index] = Count(sample.counter.parts()[0] + way, way)
+            self.number, self.way = sample.counter.parts()[0] + way, way
+            self.new[sample.index] = Count(self.number, way)
         for node, (x, axis) in zip(sample.inputs[len(after) :], spread):
             index: Any = Count(0, 1)
             part = level.concrete(x)[(slice(None),) * axis + (0,)]
@@ -214,6 +228,11 @@ class Body:
         for node in level.nodes[sample.first :]:
             if has_effects(node):
                 raise Differs
+            found = grows(node, (sample.index,))
+            if found is not None and found[0]:
+                factor, summand = found
+                self.new[node] = Count(factor * self.number + summand, factor * way)
+                continue
             copied = node.like(self.argument(node.args), self.argument(node.kwargs))
             self.new[node] = self.add(copied)
         mark_first(self.nodes)
