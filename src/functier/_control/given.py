@@ -22,9 +22,10 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.numpy_facts import SCALARS
+from .._core.pytree import flatten, unflatten
 from .._core.rule import unchanged
 from .._core.tensor import Tensor
-from .._core.types import Value
+from .._core.types import PyTree, Structure, Value
 from .._levels.backward import backward
 from .._levels.kept import join_edges
 from .._levels.lineage import levels_of
@@ -35,10 +36,19 @@ from .._mutation.array import settle, was_written
 from .masks import AMONG
 
 ndarray = np.ndarray
-Step = Callable[[Any, list, list], tuple[list, list]]
+Step = Callable[[Any, PyTree, list], tuple[PyTree, PyTree] | None]
 
 LEAST = 8
 """Loops of fewer steps run one by one."""
+
+FEWEST = 2
+"""A sample that has run with later steps has made at least so many."""
+
+TRIES = 4
+"""So many samples are taken, where a step answers Python code in another way than those before."""
+
+ENDLESS = 1 << 40
+"""More steps than a loop has that ends with a condition."""
 
 
 class Unfit(Exception):
@@ -85,8 +95,6 @@ def apart(leaves: Iterable, outer: type) -> Parts:
 
 
 def _apart(x: Any, outer: type, axes: int, parts: Parts) -> Any:
-    if x is None:
-        return ()
     cls: Any = type(x)
     if cls is outer or not (isinstance(x, Tensor) and issubclass(cls, outer)):
         if not isinstance(x, (Tensor, ndarray)) and cls not in SCALARS:
@@ -110,8 +118,6 @@ def _apart(x: Any, outer: type, axes: int, parts: Parts) -> Any:
 def _together(kind: Any, values: Iterator, nodes: Iterator[Node]) -> Any:
     if kind is None:
         return next(values)
-    if not kind:
-        return None
     cls, inner, *extra = kind
     if extra == ["node"]:
         node = next(nodes)
@@ -130,15 +136,15 @@ def recorder() -> Any:
 
 
 class Repeats:
-    """The steps of a loop whose number is known.
+    """The steps of a loop.
 
     Parameters
     ----------
     step : function
-        Takes a number, the leaves of the carry and an element of each array in `xs`, and returns
-        the leaves of the next carry and of the results.
+        Takes a number, the carry and an element of each array in `xs`, and returns the next carry
+        and the results; None where the loop has ended.
     n : int
-        How many steps there are.
+        How many steps there are at most.
     xs : list
         Arrays with one element for each step.
     roots : tuple
@@ -162,72 +168,109 @@ class Repeats:
         self.numbers, self.reverse = numbers, reverse
         self.level = recorder() if n >= LEAST else None
         self.kinds: Any = None
+        self.tries = TRIES
         self.since = self.level.watch.again() if self.level and numbers else 0
 
     def number(self, position: int) -> int | None:
         return None if self.numbers is None else self.numbers[position]
 
-    def rest(self, position: int, carry: list) -> tuple | None:
-        """Return what the steps from `position` on make, or None if the next one runs by itself.
+    def rest(self, position: int, carry: PyTree) -> tuple | None:
+        """Return what some steps from `position` on make, or None if the next one runs by itself.
 
-        That is how many have run, the carry, the results of the first of them, and arrays of those
-        of all later ones; None for these where only the first has run.
+        That is how many, the carry after them, the results of the first one, and arrays of those
+        of the others; None for these where only the first has run.
         """
         level = self.level
         if level is None or self.n - position < LEAST - 1:
             return None
+        leaves, structure = flatten(carry)
         try:
-            found = apart(carry, level.cls)
+            found = apart(leaves, level.cls)
         except Unfit:
             self.level = None
             return None
-        kinds = found.kinds, found.axes, [np.shape(x) for x in found.values]
+        kinds = structure, found.kinds, found.axes, [np.shape(x) for x in found.values]
         if kinds != self.kinds:
             self.kinds = kinds
             return None
-        self.level = None  # whatever comes of it
-        return Sample(self, level, position, carry).run()
+        sample = Sample(self, level, position, leaves, structure).run()
+        self.tries -= 1
+        if sample[0] < FEWEST or not self.tries:
+            self.level = None
+        return sample
 
     def run(self, carry: list) -> tuple[list, list]:
         """Run all steps; return the last carry, and arrays of all results, or None for none."""
-        position, rows, rest = 0, [], None
+        position, rows = 0, Rows()
         while position < self.n:
+            steps, rest = 1, None
             found = self.rest(position, carry)
             if found is None:
-                carry, made = self.step(
-                    self.number(position), carry, [x[position] for x in self.xs]
-                )
-                steps = 1
+                elements = [x[position] for x in self.xs]
+                carry, made = self.step(self.number(position), carry, elements)  # type: ignore[misc]
             else:
                 steps, carry, made, rest = found
-            rows.append(made)
+            rows.add(made, rest, steps - 1)
             position += steps
-        columns = [list(column) for column in zip(*rows)]
-        more = rest or [None] * len(columns)
-        return carry, [_column(rows, after) for rows, after in zip(columns, more)]
+        return carry, [rows.column(i) for i in range(rows.width)]
 
 
-def _column(rows: list, rest: Value | None) -> Value | None:
-    """Return the array of results, where None is for zeros; `rest` has the last ones."""
-    first = next((x for x in rows if x is not None), None)
-    if first is None and rest is None:
-        return None
-    if first is None:
-        first = rest[0]  # type: ignore[index]
-    zero = np.zeros(np.shape(first), getattr(first, "dtype", None))
-    column = np.stack([zero if x is None else x for x in rows])
-    return column if rest is None else np.concatenate([column, rest])
+class Rows:
+    """The results of steps, some of them as arrays of those of several steps."""
+
+    def __init__(self) -> None:
+        self.singles: list[list] = []
+        self.stacks: dict[int, tuple[list, int]] = {}  # the arrays after so many single results
+        self.width = 0
+
+    def add(self, made: list, rest: list | None, steps: int) -> None:
+        """Add the results of a step, and arrays of those of some steps after it."""
+        self.singles.append(made)
+        self.width = len(made)
+        if rest is not None:
+            self.stacks[len(self.singles)] = rest, steps
+
+    def column(self, i: int) -> Value | None:
+        """Return the array of one result of all steps; None is a zero."""
+        column = [made[i] for made in self.singles]
+        some = [rest[i][0] for rest, _ in self.stacks.values() if rest[i] is not None]
+        first = next((x for x in (*column, *some) if x is not None), None)
+        if first is None:
+            return None
+        zero = np.zeros(np.shape(first), getattr(first, "dtype", None))
+        stacks = {
+            end: np.zeros((steps, *zero.shape), zero.dtype) if rest[i] is None else rest[i]
+            for end, (rest, steps) in self.stacks.items()
+        }
+        return joined([zero if x is None else x for x in column], stacks)
+
+
+def joined(singles: list, stacks: dict[int, Value], reverse: bool = False) -> Value:
+    """Return one array of single results and of the arrays that come after some of them."""
+    parts, start = [], 0
+    for end in (*stacks, len(singles)):
+        if start < end:
+            parts.append(np.stack(singles[start:end][::-1] if reverse else singles[start:end]))
+            if end in stacks:
+                stack: Any = stacks[end]
+                parts.append(stack[::-1] if reverse else stack)
+        start = end
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts[::-1] if reverse else parts)
 
 
 class Sample:
     """The step that is recorded for all later ones."""
 
-    def __init__(self, whole: Repeats, level: Any, position: int, carry: list):
+    def __init__(
+        self, whole: Repeats, level: Any, position: int, carry: list, structure: Structure
+    ):  # fmt: skip
         self.step, self.roots, self.level = whole.step, whole.roots, level
         self.since = whole.since
         self.numbers = whole.numbers and whole.numbers[position:]
-        self.count = whole.n - position - 1
-        self.size = len(carry)
+        self.count = self.most = whole.n - position - 1
+        self.size, self.structure = len(carry), structure
         xs = [x[::-1] for x in whole.xs] if whole.reverse else whole.xs
         self.xs = [x[position + 1 :] for x in xs]
         self.leaves = [*carry, *[x[position] for x in xs]]
@@ -241,8 +284,13 @@ class Sample:
         self.starts = [node_of([(node, unchanged, (), None)]) for _, node, _ in given.nodes]
         leaves = given.together(taken.values, self.starts)
         self.stretch = Stretch()
-        carry, made = self.step(taken.counter, leaves[:size], leaves[size:])
-        single = 1, carry, made, None
+        out = self.step(taken.counter, unflatten(self.structure, leaves[:size]), leaves[size:])
+        if out is None:
+            return 0, None, None, None
+        single = 1, *out, None
+        (carry, structure), (made, form) = map(flatten, out)
+        if structure != self.structure:
+            return single
         try:
             before, spread = apart(leaves[:size], level.cls), apart(self.xs, level.cls)
             after, results = apart(carry, level.cls), apart(made, level.cls)
@@ -263,13 +311,13 @@ class Sample:
         )  # fmt: skip
         if found is None:
             return single
-        last, stacks = found
+        self.count, last, stacks = found
         values = [last]
         for x in self.outputs[1:]:
             values.append(stacks[: len(x.values)])
             stacks = stacks[len(x.values) :]
         ends, rows = self.connected(values)
-        return 1 + self.count, ends, made, rows
+        return 1 + self.count, unflatten(structure, ends), out[1], unflatten(form, rows)
 
     def reverse_levels(self) -> list[Any]:
         """Return the classes of the grad levels of which there are results, outermost first."""
@@ -281,6 +329,8 @@ class Sample:
 
         `values` are those of each of the `outputs`.
         """
+        if self.xs and self.count < self.most:
+            self.xs = [x[: self.count] for x in self.xs]
         nodes: list[list] = [[None] * len(parts.nodes) for parts in self.outputs]
         for i, cls in enumerate(self.classes):
             kept = self.outputs[2 + i].together(values[2 + i], nodes[2 + i])
@@ -312,7 +362,8 @@ class Pull:
     def __init__(self, sample: Sample, cls: Any):
         self.cls, self.level = cls, sample.level
         self.step, self.roots, self.size = sample.step, sample.roots, sample.size
-        self.numbers = sample.numbers and sample.numbers[:0:-1]
+        self.structure = sample.structure
+        self.numbers = sample.numbers and sample.numbers[sample.count : 0 : -1]
         self.count, self.ambient = sample.count, sample.ambient
         self.classes = sample.classes
         places = [
@@ -364,14 +415,15 @@ class Pull:
             starts: list[Node] = [(next(node_numbers), None) for _ in self.given.nodes]
             leaves = self.given.together(elements[:size], starts)
             start = next(node_numbers)
-            after, made = self.step(number, leaves[: self.size], leaves[self.size :])
+            before = unflatten(self.structure, leaves[: self.size])
+            out: Any = self.step(number, before, leaves[self.size :])
             outer = self.level.cls
-            outputs = [apart(after, outer), apart(made, outer)]
+            outputs = [apart(flatten(part)[0], outer) for part in out]
             for cls in self.classes:
                 kept = apart(leaves[: self.size], cls.level.outer)
                 outputs.append(apart(kept.values, outer))
             ends = [outputs[k].nodes[j][1] for k, j in self.places]
-            del after, made, outputs
+            del out, outputs
         ends = [node if node[0] > start else (node[0], None) for node in ends]
         roots = [(node, c) for node, c in zip(ends, cotangents) if c is not None]
         del ends

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._core.keywords import checks_keywords
-from .._core.pytree import flatten, name_of_function, same_structure, unflatten
+from .._core.pytree import name_of_function
 from .._core.types import Function, PyTree, Value
-from .given import Repeats, Unfit
+from .given import ENDLESS, Repeats
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
 
 
@@ -68,16 +68,27 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     check_function("while_loop", "cond_fun", cond_fun)
     check_function("while_loop", "body_fun", body_fun)
     label = f"while_loop({name_of_function(body_fun)})"
-    carry = init_val
-    for iteration in count():
+    carry, iteration = init_val, 0
+
+    def step(_: Any, carry: PyTree, xs: Any) -> tuple[PyTree, None] | None:
+        mask = truth(label, "the result of cond_fun", cond_fun(carry))
+        if not mask.some:
+            return None
+        return _advance(label, "init_val", mask, body_fun, (carry,), carry), None
+
+    loop = Repeats(step, ENDLESS, (), (cond_fun, body_fun))
+    while True:
         try:
-            mask = truth(label, "the result of cond_fun", cond_fun(carry))
-            if not mask.some:
+            found = loop.rest(iteration, carry) if iteration >= LATE else None
+            if found is None:
+                found = 1, *(step(None, carry, ()) or (None,))
+            if len(found) == 2 or not found[0]:
                 break
-            carry = _advance(label, "init_val", mask, body_fun, (carry,), carry)
+            carry = found[1]
         except Exception as error:
             error.add_note(f"{label}: in iteration {iteration}")
             raise
+        iteration += found[0]
     return carry
 
 
@@ -126,39 +137,42 @@ def fori_loop(
     integer(label, "upper", upper)
     start, lower_axes = bare(lower)
     stop, upper_axes = bare(upper)
-    i = lower if lower_axes else int(start)
-    carry = init_val
-    fixed = not (lower_axes or upper_axes)
-    numbers = range(i, int(stop)) if fixed else range(0)
+    if lower_axes or upper_axes:
+        return _fori_of_examples(label, lower, upper, body_fun, init_val)
+    numbers = range(int(start), int(stop))
 
-    def one(i: Value, given: list, _: list) -> tuple[list, list]:
-        before = unflatten(kept, given)
-        after = check_carry(label, "body_fun", "init_val", before, body_fun(i, before))
-        given, now = flatten(after)
-        if now != kept and not same_structure(after, before):
-            raise Unfit
-        return given, []
+    def step(i: Value, carry: PyTree, _: Any) -> tuple[PyTree, None]:
+        return check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry)), None
 
-    loop = Repeats(one, len(numbers), (), (body_fun,), numbers)
-    for step in range(len(numbers)) if fixed else count():
+    carry, done = init_val, 0
+    loop = Repeats(step, len(numbers), (), (body_fun,), numbers)
+    while done < len(numbers):
         try:
-            if step and loop.level is not None:
-                given, kept = flatten(carry)
-                found = loop.rest(step, given)
-                if found is not None:
-                    _, given, _, rest = found
-                    carry = unflatten(kept, given)
-                    if rest is not None:
-                        break
-                    i += 1
-                    continue
-            if not fixed:
-                mask = Mask(np.less(i, upper))
-                if not mask.some:
-                    break
-                carry = _advance(label, "init_val", mask, body_fun, (i, carry), carry)
-            else:
-                carry = check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
+            found = loop.rest(done, carry) if done else None
+            steps, carry, *_ = found or (1, *step(numbers[done], carry, ()))
+        except Exception as error:
+            error.add_note(f"{label}: in iteration {done}")
+            raise
+        done += steps
+    return carry
+
+
+LATE = 6
+"""A loop that ends with a condition is not looked at before so many steps."""
+
+
+def _fori_of_examples(
+    label: str, lower: Value, upper: Value, body_fun: Function, init_val: PyTree
+) -> PyTree:
+    """Return the carry of a loop whose bounds differ from example to example."""
+    i = lower if bare(lower)[1] else int(bare(lower)[0])
+    carry = init_val
+    for step in count():
+        try:
+            mask = Mask(np.less(i, upper))
+            if not mask.some:
+                break
+            carry = _advance(label, "init_val", mask, body_fun, (i, carry), carry)
         except Exception as error:
             error.add_note(f"{label}: in iteration {step}")
             raise

@@ -24,7 +24,7 @@ from .._core.pytree import (
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Structure, Value
 from .._transforms.vmap import vmap
-from .given import Repeats, Unfit
+from .given import Repeats, joined
 from .masks import WEAK, check_carry, check_function, common_dtype, form
 
 
@@ -101,36 +101,23 @@ def _scan(
     slices = [_slices(x, order) for x in leaves]
     carry, rows = init, _Rows(label)
 
-    def step(_: Any, given: list, elements: list) -> tuple[list, list]:
-        before = unflatten(kept, given)
-        after, y = _pair(label, before, f(before, unflatten(structure, elements)))
-        (given, now), (made, form) = flatten(after), flatten(y)
-        if now != kept and not same_structure(after, before):
-            raise Unfit
-        if form != rows.structure and not same_structure(y, rows.example()):
-            raise Unfit
-        return given, made
+    def step(_: Any, carry: PyTree, elements: list) -> tuple[PyTree, PyTree]:
+        return _pair(label, carry, f(carry, unflatten(structure, elements)))
 
-    loop = Repeats(step, n, leaves, (f,), reverse=reverse)
-    for position, i in enumerate(order):
+    loop, position = Repeats(step, n, leaves, (f,), reverse=reverse), 0
+    while position < n:
         try:
-            if position and loop.level is not None:
-                given, kept = flatten(carry)
-                found = loop.rest(position, given)
-                if found is not None:
-                    _, given, made, rows.rest = found
-                    carry = unflatten(kept, given)
-                    rows.add(unflatten(rows.structure, made))
-                    if rows.rest is not None:
-                        break
-                    slices = [_slices(x, order[position + 1 :]) for x in leaves]
-                    continue
-            out = f(carry, unflatten(structure, [next(s) for s in slices]))
-            carry, y = _pair(label, carry, out)
-            rows.add(y)
+            found = loop.rest(position, carry) if position else None
+            if found is None:
+                found = 1, *step(None, carry, [next(s) for s in slices]), None
+            elif position + found[0] < n:
+                slices = [_slices(x, order[position + found[0] :]) for x in leaves]
+            steps, carry, y, rest = found
+            rows.add(y, rest)
         except Exception as error:
-            error.add_note(f"{label}: in step {i} of {n}")
+            error.add_note(f"{label}: in step {order[position]} of {n}")
             raise
+        position += steps
     return carry, rows.stack(reverse)
 
 
@@ -201,11 +188,15 @@ class _Rows:
     def __init__(self, label: str):
         self.label, self.structure = label, None
         self.columns: list[list] = []
-        self.rest: list | None = None  # arrays of the results of all later steps
+        self.stacks: list[dict[int, Value]] = []  # for each column, arrays after some results
         self.forms: list = []
 
-    def add(self, y: PyTree) -> None:
-        """Add the result of a step, checked to have the form of those before."""
+    def add(self, y: PyTree, rest: PyTree = None) -> None:
+        """Add the result of a step, checked to have the form of those before.
+
+        `rest` has arrays of the results of some steps after it, which have this form.
+        """
+        stacks = flatten(rest)[0]
         leaves, structure = flatten(y, self.label, "the result")
         for i, leaf in enumerate(leaves):
             check_leaf(self.label, lambda i=i: paths(y, "the result")[i], leaf)
@@ -218,6 +209,7 @@ class _Rows:
                     raise TypeError(f"{self.label}: {where} is {form(leaf)}; return arrays")
             self.columns, self.structure = [[leaf] for leaf in leaves], structure
             self.forms = leaves
+            self.stacks = [{} for _ in leaves]
             return
         if structure != self.structure and not same_structure(y, self.example()):
             raise TypeError(
@@ -233,6 +225,8 @@ class _Rows:
             if WEAK.get(type(leaf), 4) > WEAK.get(type(first), 4):
                 self.forms[i] = leaf
             self.columns[i].append(leaf)
+            if stacks:
+                self.stacks[i][len(self.columns[i])] = stacks[i]
 
     def example(self) -> PyTree:
         """Return a result of the form of those before."""
@@ -241,18 +235,13 @@ class _Rows:
     def stack(self, reverse: bool) -> PyTree:
         """Return the results of all steps along a new axis 0, and forget them."""
         arrays = []
-        more = self.rest or [None] * len(self.columns)
-        for column, first, rest in zip(self.columns, self.forms, more):
-            if reverse:
-                column.reverse()
+        for column, first, stacks in zip(self.columns, self.forms, self.stacks):
             dtype = dtype_of(first)
             if type(first) not in WEAK:  # Python numbers take the dtype of the arrays
                 column[:] = [dtype.type(v) if type(v) in WEAK else v for v in column]
-            found = np.stack(column)
-            if rest is not None:
-                found = np.concatenate([rest[::-1], found] if reverse else [found, rest])
-            arrays.append(found)
+            arrays.append(joined(column, stacks, reverse))
             column.clear()  # before the next one is stacked
+            stacks.clear()
         return unflatten(self.structure, arrays)
 
 

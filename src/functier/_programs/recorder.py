@@ -108,6 +108,7 @@ class RecordLevel(Level):
         self.captured: dict[int, tuple[ndarray, Tensor]] = {}
         self.lifted: dict[tuple, Tensor] = {}  # for arrays from outside, and views of them
         self.real: dict[Node, Any] = {}  # what the inputs of samples stand for
+        self.counters: set[Node] = set()  # those that stand for the numbers of steps
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 

@@ -8,9 +8,9 @@ NOTE [a step depends on what it takes]
     functions reach refers to what it referred to before, and arrays have their contents.
 
 NOTE [the rest runs as the program does]
-    The trace needs the values that the loop makes. So its source is written and called once. Where
-    a guard fails in a later step, or a call raises, the trace goes on after the sample, step by
-    step.
+    The trace needs the values that the loop makes. So its source is written and called. Where a
+    guard fails in a later step, the loop ends before it, and the trace goes on from there. Where a
+    call raises, it goes on after the sample.
 """
 
 import operator
@@ -27,14 +27,18 @@ from .._mutation.array import was_written
 from .dead import drop_dead
 from .graph import Graph, Guard, Node, form_of, mark_first, replace
 from .guards import digest
-from .integers import asks_for_type
-from .loops import Count, Loop, Series
+from .integers import asks_for_type, grows
+from .looping import counting_of
+from .loops import Count, Loop
 from .replays import Changed, Replay
 
 ndarray = np.ndarray
 
 UNSEEN = bytearray, ContextVar
 """Types of objects whose state is not among what they refer to."""
+
+FEWEST = 4
+"""So many steps at least are a loop."""
 
 
 class Effects:
@@ -102,6 +106,7 @@ class Sampled:
         if number is not None and not asks_for_type(level.watch, since):
             self.index = self.stand_in(number, number)
             self.counter = level.tensor(number, self.index)
+            level.counters.add(self.index)
         self.first, self.answers = len(level.nodes), len(level.answers)
 
     def stand_in(self, x: Any, real: Any) -> Node:
@@ -110,10 +115,10 @@ class Sampled:
         return node
 
     def repeat(
-        self, count: int, after: Sequence, lists: Sequence[tuple[Any, int]],
+        self, most: int, after: Sequence, lists: Sequence[tuple[Any, int]],
         spread: Sequence[tuple[Any, int]], way: int,
-    ) -> tuple[list, list] | None:  # fmt: skip
-        """Return the values after `count` more steps, and arrays of those of all these steps.
+    ) -> tuple[int, list, list] | None:  # fmt: skip
+        """Return how many more steps are a loop, at most, the values after it, and all steps'.
 
         `after` are the values that the sample has made of the first that it took. `lists` are
         values that it has taken or made, each with the new axis of the array of all; `spread` has
@@ -128,32 +133,24 @@ class Sampled:
             again = Body(self, after, lists, spread, way)
         except Differs:
             return None
-        found = known_values(level, body.args)
+        values = known_values(level, body.args)
+        found = None if values is None else run(again, most, values)
         if found is None:
             return None
-        try:
-            last, made = run(again, count, found)
-        except (Changed, Exception):
-            return None
-        node = Node(body.loop(count), tuple(body.args), {}, None, level.where_now())
-        node.form = node.func.form()  # type: ignore[union-attr]
-        node.kept = node.func.has_effects()  # type: ignore[union-attr]
+        count, last, made = found
+        node = body.node(count, body.args)
+        node.place = level.where_now()
         level.add(node)
-        results = iter(range(len(last) + len(body.rows)))
-        ends = []
-        for value in last:
-            own = level.add(Node(operator.getitem, (node, next(results)), {}, form_of(value)))
-            ends.append(level.tensor(value, own))
-        rows = [
-            level.add(Node(operator.getitem, (node, next(results)), {}, Series(x.form, count)))
-            for x in body.rows
-        ]
+        ends, rows = body.results(node)
+        for own in (*ends, *rows):
+            level.add(own)
+        ends = [level.tensor(value, own) for value, own in zip(last, ends)]
         stacks = []
         for value, (place, axis) in zip(made, body.lists):
             own = Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, form_of(value))
             own.place = node.place
             stacks.append(level.tensor(value, level.add(own)))
-        return [ends[i] if i is not None else x for i, x in zip(body.ends, after)], stacks
+        return count, [ends[i] if i is not None else x for i, x in zip(body.ends, after)], stacks
 
     def is_asked(self) -> bool:
         """Tell if something has asked for the counter."""
@@ -218,7 +215,8 @@ class Body:
             outputs.append(own)
         self.carried = len(carried)
         if sample.index is not None:
-            self.new[sample.index] = Count(sample.counter.parts()[0] + way, way)
+            self.number, self.way = sample.counter.parts()[0] + way, way
+            self.new[sample.index] = Count(self.number, way)
         for node, (x, axis) in zip(sample.inputs[len(after) :], spread):
             index: Any = Count(0, 1)
             part = level.concrete(x)[(slice(None),) * axis + (0,)]
@@ -231,6 +229,11 @@ class Body:
         for node in level.nodes[sample.first :]:
             if has_effects(node):
                 raise Differs
+            found = grows(node, (sample.index,))
+            if found is not None and found[0]:
+                factor, summand = found
+                self.new[node] = Count(factor * self.number + summand, factor * way)
+                continue
             copied = node.like(self.argument(node.args), self.argument(node.kwargs))
             self.new[node] = self.add(copied)
         mark_first(self.nodes)
@@ -284,8 +287,17 @@ class Body:
         found = self.new.get(node)
         return self.outside(node) if found is None else found
 
-    def loop(self, count: int) -> Loop:
-        return Loop(self.graph, count, self.carried, (), self.carried)
+    def node(self, count: int, args: Sequence) -> Node:
+        """Return the node of the loop."""
+        loop = Loop(self.graph, count, self.carried, (), self.carried)
+        node = Node(loop, tuple(args), {}, loop.form())
+        node.kept = loop.has_effects()
+        return node
+
+    def results(self, node: Node) -> tuple[list[Node], list[Node]]:
+        """Return the nodes of the last values of a loop, and of the lists of all."""
+        found = [Node(operator.getitem, (node, i), {}, form) for i, form in enumerate(node.form)]
+        return found[: self.carried], found[self.carried :]
 
 
 def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
@@ -306,22 +318,24 @@ def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
     return [found[x] if type(x) is Node else x for x in nodes]
 
 
-def run(body: Body, count: int, values: list) -> tuple[list, list]:
-    """Return the last values of a loop, and arrays of those of all steps."""
+def run(body: Body, most: int, values: list) -> tuple[int, list, list] | None:
+    """Run a loop until an answer differs; return how often, the last values, and arrays of all."""
+    try:
+        return most, *call(body, most, values)
+    except Changed as changed:
+        counting = counting_of(body.node(most, ()).func, "i")  # type: ignore[arg-type]
+        count = (changed.args[1] - counting.first) * counting.way
+    except Exception:
+        return None
+    return (count, *call(body, count, values)) if count >= FEWEST else None
+
+
+def call(body: Body, count: int, values: list) -> tuple[list, list]:
     inputs = [Node(None, (), {}, form_of(x)) for x in values]
-    loop = body.loop(count)
-    node = Node(loop, tuple(inputs), {}, loop.form())
-    node.kept = loop.has_effects()
-    nodes, outputs = [*inputs, node], []
-    for i in range(body.carried):
-        outputs.append(Node(operator.getitem, (node, i), {}, loop.form()[i]))
-    rows = [
-        Node(operator.getitem, (node, body.carried + i), {}, Series(x.form, count))
-        for i, x in enumerate(body.rows)
-    ]
-    for place, axis in body.lists:
-        outputs.append(Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, None))
-    graph = drop_dead(Graph([*nodes, *rows, *outputs], inputs, outputs))
+    node = body.node(count, inputs)
+    ends, rows = body.results(node)
+    stacks = [Node(np.stack, (rows[i],), {"axis": axis}, None) for i, axis in body.lists]
+    nodes = [*inputs, node, *ends, *rows, *stacks]
+    graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks]))
     made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
-    made = made if isinstance(made, tuple) else (made,)
-    return list(made[: body.carried]), list(made[body.carried :])
+    return [*made[: body.carried]], [*made[body.carried :]]
