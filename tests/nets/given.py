@@ -39,6 +39,15 @@ from .verdicts import Verdicts
 
 REASONS: dict[str, str] = {
     r"^DataDependentError: ": "Python code asks for what differs from example to example",
+    r"^RandomnessError: compile.*a draw inside a chunk, or in functier.checkpoint, would be": (
+        "the generator of a chunk of examples is a new one in each call"
+    ),
+    r"^MutationError: a function that runs again in the backward pass": (
+        "checkpoint does not know yet if there will be a backward pass"
+    ),
+    r"^RandomnessError: compile.*makes a generator without a seed": (
+        "checkpoint draws again from a copy of the generator"
+    ),
 }
 """Refusals that a user has to accept: errors of the compiled function that eager mode has not."""
 
@@ -152,10 +161,13 @@ class Given:
         self.rounded: list[str] = []
         self.flat: list[str] = []
 
-    def run(self, number: int, only: Sequence[str] = ()) -> None:
+    def run(self, number: int) -> None:
+        self.check(number, draw(self.seed, number))
+
+    def check(self, number: int, program: Program, only: Sequence[str] = ()) -> None:
+        """Judge a program by itself, and under one of the transforms, or under those of `only`."""
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            program = draw(self.seed, number)
             name = f"<given {self.seed} {number}>"
             case, python = Case(program, name), Case(program, name, plain.LOOPS)
             inputs = [program.args, others(program, number % 7)]

@@ -10,6 +10,7 @@ import numpy as np
 from ..looping.draw import values
 from .texts import (
     ASKING,
+    CHOICES,
     EFFECTS,
     ERRORS,
     GUARDS,
@@ -103,9 +104,6 @@ class Draw:
         }  # fmt: skip
         if "{test}" in text:
             given["test"] = r.choice(TESTS).format(**given)
-        if "{index}" in text:
-            given["index"] = f"np.int64(np.floor(np.abs({given['e']}) * 3) % 3)"
-            given["index"] = f"np.astype(np.minimum(np.floor(np.abs({given['e']}) * 3), 2), int)"
         return text.format(**given | more)
 
     def vector(self) -> str:
@@ -154,6 +152,10 @@ class Draw:
     def inside(self) -> None:
         if self.statement(INSIDE):
             self.features.add("inside")
+
+    def choose(self) -> None:
+        if self.statement(CHOICES):
+            self.odd("choices")
 
     def counter(self) -> None:
         if self.scope.counters:
@@ -274,7 +276,7 @@ class Draw:
                 self.add("t = t + 0.1")
             kinds = [self.update, self.update, self.update, self.rotate, self.inside, self.python]
             kinds += [self.counter] * 2
-            kinds += [self.asking, self.guard, self.guard, self.error] * (r.random() < 0.25)
+            kinds += [self.asking, self.choose, self.guard, self.guard, self.error] * (r.random() < 0.3)
             kinds += [self.loop] * (self.depth < 5)
             for _ in range(r.choice([1, 2, 2, 3])):
                 r.choice(kinds)()

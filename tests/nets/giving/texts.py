@@ -37,14 +37,19 @@ INSIDE = (
     "{e} = 0.2 * ft.jvp(lambda u: np.sum(u * np.cos(u)), ({v},), ({w},))[1] + 0.1 * {e}",
     "{v} = ft.vmap(lambda u: u * {c} + np.sin({e}) * 0.2)({v})",
     "{v} = ft.checkpoint(helper)({v}, {w})", "{v} = ft.vjp(np.sin, {v})[1]({w})[0] * 0.7",
-    "{v} = ft.cond({test}, lambda u: u * 0.5, lambda u: np.sin(u) * 0.3 + 0.1 * {w}, {v})",
-    "{v} = ft.cond({test}, lambda: {v} * 0.5, lambda: {w} * 0.3)",
-    "{v} = ft.switch({index}, [lambda u: u * 0.5, lambda u: u - 0.1 * u * u, np.sin], {v})",
-    "{v}, {e} = lo.while_loop(lambda c: np.sum(np.abs(c[0])) > 0.4, "
-    "lambda c: (c[0] * 0.5, c[1] * 0.9), ({v}, {e}))",
     "with np.errstate(all='ignore'): {v} = np.log(np.abs({v}) + 1.1) * 0.3 + 0.5 * {v}",
 )  # fmt: skip
-"""Statements of a step that depend on values alone."""
+"""Statements of a step with a transform or a setting."""
+
+CHOICES = (
+    "{v} = ft.cond({test}, lambda u: u * 0.5, lambda u: np.sin(u) * 0.3 + 0.1 * {w}, {v})",
+    "{v} = ft.cond({test}, lambda: {v} * 0.5, lambda: {w} * 0.3)",
+    "{v} = ft.switch(np.astype(np.minimum(np.floor(np.abs({e}) * 3), 2), int), "
+    "[lambda u: u * 0.5, lambda u: u - 0.1 * u * u, np.sin], {v})",
+    "{v}, {e} = lo.while_loop(lambda c: np.sum(np.abs(c[0])) > 0.4, "
+    "lambda c: (c[0] * 0.5, c[1] * 0.9), ({v}, {e}))",
+)  # fmt: skip
+"""Statements whose loops and choices may differ from step to step."""
 
 TESTS = (
     "{real}({e}) > {c}", "np.sum(np.abs({v})) > 0.9", "{real}({v}[0]) < 0.2",
@@ -52,18 +57,20 @@ TESTS = (
 )  # fmt: skip
 
 OF_COUNTER = (
-    "{v} = {v} * 0.5 + 0.3 * TABLE[{i}]", "{e} = {e} * 0.5 + 0.1 * xs[{i}][0]",
-    "{v} = {v} * 0.5 + 0.1 * xs[{i} - 1]", "{v} = {v} * 0.5 + 0.2 * TABLE[39 - {i}]",
+    "{v} = {v} * 0.5 + 0.3 * xs[{i}]", "{e} = {e} * 0.5 + 0.1 * xs[{i}][0]",
+    "{v} = {v} * 0.5 + 0.1 * xs[{i} - 1]", "{v} = {v} * 0.5 + 0.2 * xs[40 - {i}]",
     "{e} = {e} * 0.9 + 0.01 * {i}", "{v} = {v} * np.cos({i}) * 0.9",
-    "{e} = 0.5 * {e} + {v}[0] / ({i} + 1.0)", "{v} = 0.5 * {v} + 0.1 * COLUMNS[:, {i}]",
+    "{e} = 0.5 * {e} + {v}[0] / ({i} + 1.0)",
+    "{v} = {v} * 0.5 + 0.1 * np.sum(xs[: {i} + 1])", "{v} = {v} * 0.5 + 0.5 ** {i}",
+    "{e} = {e} * 0.5 + 0.1 * np.sum(xs[{i} : {i} + 2])", "{e} = {e} * 0.5 + 0.1 * xs[{i}, 1]",
 )  # fmt: skip
 """Statements whose number changes from step to step alone."""
 
 ASKING = (
     "if {i} % 3 == 1: {v} = {v} * 0.5", "if {i} == 7: {e} = {e} + 0.25",
-    "{e} = {e} * (0.5 if isinstance({i}, int) else 0.25)", "{v} = {v} * 0.5 + 0.5 ** {i}",
-    "{v} = {v} * 0.5 + 0.1 * np.sum(xs[: {i} + 1])", "{e} = {e} * 0.5 + LIST[{i} % 5]",
-    "{e} = {e} * 0.5 + 0.1 * np.sum(xs[{i} : {i} + 2])", "{v} = np.roll({v}, {i}) * 0.9",
+    "{e} = {e} * (0.5 if isinstance({i}, int) else 0.25)", "{e} = {e} * 0.5 + LIST[{i} % 5]",
+    "{v} = {v} * 0.5 + 0.3 * TABLE[{i}]", "{v} = {v} * 0.5 + 0.2 * TABLE[39 - {i}]",
+    "{v} = 0.5 * {v} + 0.1 * COLUMNS[:, {i}]", "{v} = np.roll({v}, {i}) * 0.9",
     "{e} = {e} * 0.5 + 0.01 * len(str({i}))", "{e} = {e} * 0.5 + math.sin({i}) * 0.1",
     "{v} = {v} * 0.9 + 0.01 * np.arange({i} + 1).sum()", "{e} = {e} * 0.9 if {i} else {e} * 0.1",
 )  # fmt: skip
