@@ -98,6 +98,7 @@ class Sampled:
         self.level, self.number, self.since = level, number, since
         self.effects = Effects(roots)
         self.given = [level.concrete(x) for x in values]
+        self.real: dict[Node, Any] = {}
         self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
         self.values = [level.tensor(x, node) for x, node in zip(self.given, self.inputs)]
         self.index: Node | None = None
@@ -110,8 +111,12 @@ class Sampled:
 
     def stand_in(self, x: Any, real: Any) -> Node:
         node = Node(None, (), {}, form_of(self.level.concrete(x)))
-        self.level.real[node] = real
+        self.real[node] = real
         return node
+
+    def end(self) -> None:
+        """Let the stand-ins be what they stand for: nothing more is recorded with them."""
+        self.level.real.update(self.real)
 
     def repeat(
         self, most: int, after: Sequence, lists: Sequence[tuple[Any, int]],
