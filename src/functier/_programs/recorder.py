@@ -40,7 +40,7 @@ from .captured import way_to
 from .draws import draw, has_made, note_made
 from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first, replace
 from .guards import digest
-from .integers import AFFINE, number, settled
+from .integers import AFFINE, asked, number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
@@ -436,6 +436,8 @@ class RecordLevel(Level):
         )
 
     # ---- loops that the function says are loops ----
+
+    plain = asked  # whole numbers as they are, which is an answer
 
     @property
     def repeats(self) -> bool:
