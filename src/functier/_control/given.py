@@ -277,10 +277,17 @@ class Sample:
         self.ambient = AMBIENT.get()
 
     def run(self) -> tuple:
-        level, size = self.level, self.size
-        given = apart(self.leaves, level.cls)
+        given = apart(self.leaves, self.level.cls)
         number = None if self.numbers is None else self.numbers[0]
-        taken = level.sample(given.values, number, self.roots, self.since)
+        taken = self.level.sample(given.values, number, self.roots, self.since)
+        try:
+            return self.run_with(given, taken)
+        finally:
+            taken.end()
+
+    def run_with(self, given: Parts, taken: Any) -> tuple:
+        """Run the step with stand-ins, and then, if it stands for them, the steps after it."""
+        level, size = self.level, self.size
         self.starts = [node_of([(node, unchanged, (), None)]) for _, node, _ in given.nodes]
         leaves = given.together(taken.values, self.starts)
         self.stretch = Stretch()

@@ -32,7 +32,8 @@ QUESTIONS = frozenset({"type", "isinstance", "__class__", "int", "Integral"})
 OPERANDS = {np.where: 3, np.reshape: 1}
 """Functions that are neither operators nor ufuncs: how many of their arguments are operands."""
 
-OURS = __name__.partition(".")[0], "numpy"
+OURS = __name__.partition(".")[0], "numpy", "importlib", "inspect", "enum"
+"""The homes of code that asks for other reasons; the last three run when a module is loaded."""
 
 
 class WholeNumbers:
@@ -134,9 +135,7 @@ def asked(level: Any, x: Any, counts: bool = False) -> Any:
     if kind is level.cls:
         if kind_of(level, x) is not int:
             return x
-        value, node = x.parts()
-        if counts and grows(node, level.counters) is not None:
-            level.real.setdefault(node, value)  # where the step runs by itself
+        if counts and grows(x.parts()[1], level.counters) is not None:
             return x
         return number(level, x)
     if kind is tuple or kind is list:

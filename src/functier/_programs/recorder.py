@@ -40,7 +40,7 @@ from .captured import way_to
 from .draws import draw, has_made, note_made
 from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first, replace
 from .guards import digest
-from .integers import number, settled
+from .integers import AFFINE, asked, number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
@@ -437,6 +437,8 @@ class RecordLevel(Level):
 
     # ---- loops that the function says are loops ----
 
+    plain = asked  # whole numbers as they are, which is an answer
+
     @property
     def repeats(self) -> bool:
         """True where a step may be recorded for all: what the function reads is watched."""
@@ -476,6 +478,8 @@ class RecordLevel(Level):
             for node in self.nodes:
                 node.args = replace(node.args, self.of_stand_in)
                 node.kwargs = replace(node.kwargs, self.of_stand_in)
+                if self.counters and node.func in AFFINE and {*map(type, node.args)} == {int}:
+                    self.real[node] = node.func(*node.args)  # type: ignore[misc]
             answers = [guard._replace(node=self.of_stand_in(guard.node)) for guard in self.answers]
             self.answers = [guard for guard in answers if type(guard.node) is Node]
             returned = replace(returned, self.of_stand_in)

@@ -99,6 +99,7 @@ class Sampled:
         self.level, self.number, self.since = level, number, since
         self.effects = Effects(roots)
         self.given = [level.concrete(x) for x in values]
+        self.real: dict[Node, Any] = {}
         self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
         self.values = [level.tensor(x, node) for x, node in zip(self.given, self.inputs)]
         self.index: Node | None = None
@@ -111,8 +112,12 @@ class Sampled:
 
     def stand_in(self, x: Any, real: Any) -> Node:
         node = Node(None, (), {}, form_of(self.level.concrete(x)))
-        self.level.real[node] = real
+        self.real[node] = real
         return node
+
+    def end(self) -> None:
+        """Let the stand-ins be what they stand for: nothing more is recorded with them."""
+        self.level.real.update(self.real)
 
     def repeat(
         self, most: int, after: Sequence, lists: Sequence[tuple[Any, int]],
@@ -206,12 +211,13 @@ class Body:
                 raise Differs
             if own is node:
                 self.ends.append(None)
-                self.new[node] = self.outside(node)
+                real = level.of_stand_in(sample.real[node])
+                self.new[node] = self.outside(real) if type(real) is Node else real
                 continue
             self.ends.append(len(carried))
             self.new[node] = Node(None, (), {}, node.form)
             carried.append(self.new[node])
-            self.args.append(own)
+            self.args.append(level.of_stand_in(own))
             outputs.append(own)
         self.carried = len(carried)
         if sample.index is not None:
@@ -224,6 +230,7 @@ class Body:
                 raise Differs
             index = (*(slice(None),) * axis, index) if axis else index
             source = level.symbol(x)
+            source = level.of_stand_in(source)
             source = self.outside(source) if type(source) is Node else source
             self.new[node] = self.add(Node(operator.getitem, (source, index), {}, node.form))
         for node in level.nodes[sample.first :]:
@@ -239,13 +246,11 @@ class Body:
         mark_first(self.nodes)
         guards = []
         for guard in level.answers[sample.answers :]:
-            own = self.new.get(guard.node)
-            if own is None:
-                continue  # it holds for all steps, and is that of the sample
-            if type(own) is not Node:
+            own = self.of(guard.node)
+            if type(own) is Count:
                 raise Differs
-            if own in self.shared.values():
-                continue
+            if type(own) is not Node or own in self.shared.values():
+                continue  # it holds for all steps, and is that of the sample
             guards.append(Guard(own, *guard[1:]))
         self.outputs = [self.own(y) for y in outputs]
         self.rows: list[Node] = []
@@ -265,26 +270,25 @@ class Body:
 
     def own(self, node: Any) -> Node:
         """Return the node of the body for a value of the sample."""
-        found = self.new.get(node) if type(node) is Node else None
+        found = self.of(node) if type(node) is Node else None
         if type(found) is not Node:
             raise Differs
         return found
 
-    def outside(self, node: Node) -> Any:
+    def outside(self, node: Node) -> Node:
         """Return what stands for a value from before the sample."""
-        real = self.level.of_stand_in(node)
-        if type(real) is not Node:
-            return real
-        found = self.shared.get(real)
+        found = self.shared.get(node)
         if found is None:
-            found = self.shared[real] = Node(None, (), {}, real.form)
+            found = self.shared[node] = Node(None, (), {}, node.form)
         return found
 
     def argument(self, value: Any) -> Any:
         return replace(value, self.of)
 
     def of(self, node: Node) -> Any:
-        found = self.new.get(node)
+        """Return what the body has for a value of the sample, or from before it."""
+        node = self.level.of_stand_in(node)
+        found = self.new.get(node) if type(node) is Node else node
         return self.outside(node) if found is None else found
 
     def node(self, count: int, args: Sequence) -> Node:
