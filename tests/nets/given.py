@@ -134,9 +134,11 @@ def counting(found: set[str]) -> Iterator[None]:
 
     def run(self: Any) -> Any:
         result = right(self)
-        if result is not None and result[3] is not None:
-            root = self.roots[0]
-            found.add(getattr(root, "__name__", ""))
+        if result[0] > 1:
+            for root in self.roots:
+                cells = getattr(root, "__closure__", None) or ()
+                parts = [root, getattr(root, "__wrapped__", None), *[x.cell_contents for x in cells]]
+                found.update([getattr(x, "__name__", "") for x in parts])
         return result
 
     given.Sample.run = run  # type: ignore[method-assign]
