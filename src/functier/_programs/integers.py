@@ -155,18 +155,17 @@ def grows(node: Any, counters: Collection) -> tuple[int, int] | None:
         return None
     if node in counters:
         return 1, 0
-    rule = AFFINE.get(node.func)
-    parts = [grows(x, counters) for x in node.args] if rule else [None]
-    return None if None in parts else rule(*parts)
+    if node.func not in AFFINE:
+        return None
+    parts = [grows(x, counters) for x in node.args]
+    return None if None in parts else AFFINE[node.func](*parts)
 
 
 AFFINE: dict[Any, Any] = {
     operator.neg: lambda x: (-x[0], -x[1]),
     operator.add: lambda x, y: (x[0] + y[0], x[1] + y[1]),
     operator.sub: lambda x, y: (x[0] - y[0], x[1] - y[1]),
-    operator.mul: lambda x, y: (
-        None if x[0] and y[0] else (x[0] * y[1] + y[0] * x[1], x[1] * y[1])
-    ),
+    operator.mul: lambda x, y: None if x[0] and y[0] else (x[0] * y[1] + y[0] * x[1], x[1] * y[1]),
 }
 """What operators make of numbers that grow."""
 

@@ -40,7 +40,7 @@ from .captured import way_to
 from .draws import draw, has_made, note_made
 from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first, replace
 from .guards import digest
-from .integers import AFFINE, asked, number, settled
+from .integers import AFFINE, asked, grows, number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
@@ -451,6 +451,10 @@ class RecordLevel(Level):
     @unwatched
     def repeat(self, sample: Sampled, *given: Any) -> Any:
         return sample.repeat(*given)
+
+    def growth(self, x: Any) -> tuple[int, int] | None:
+        """Return factor and summand of a number that grows with that of a step."""
+        return grows(x.parts()[1], self.counters) if type(x) is self.cls else None
 
     def of_stand_in(self, node: Any) -> Any:
         """Return what a node stands for, which is mostly itself."""
