@@ -22,7 +22,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.numpy_facts import SCALARS
-from .._core.pytree import flatten, unflatten
+from .._core.pytree import flatten, same_structure, unflatten
 from .._core.rule import unchanged
 from .._core.tensor import Tensor
 from .._core.types import PyTree, Shape, Structure, Value
@@ -299,7 +299,8 @@ class Sample:
             return 0, None, None, None
         single = 1, *out, None
         (carry, structure), (made, form) = map(flatten, out)
-        if structure != self.structure:
+        start = unflatten(self.structure, leaves[:size])
+        if structure != self.structure and not same_structure(out[0], start):
             return single
         try:
             before, spread = apart(leaves[:size], level.cls), apart(self.xs, level.cls)

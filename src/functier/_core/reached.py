@@ -146,15 +146,17 @@ def reached(roots: Iterable[Any]) -> Collection[Any]:
         seen[id(x)] = x
         if len(seen) == MOST and (everything := all_containers()) is not None:
             return everything
-        if type(x) is FunctionType:
-            cells = map(contents, x.__closure__ or ())
-            parts = [*cells, *defaults_of(x), *attributes_of(x), *globals_of(x)]
-        elif issubclass(type(x), (*CLOSED, *among)) or not _is_open(x):
-            continue
-        else:
-            parts = parts_of(x)
-        waiting += containers_among(parts)
+        if not issubclass(type(x), (*CLOSED, *among)) and (type(x) is FunctionType or _is_open(x)):
+            waiting += containers_among(inside(x))
     return seen.values()
+
+
+def inside(x: Any) -> list[Any]:
+    """Return what an object refers to; of a function what its code may read."""
+    if type(x) is not FunctionType:
+        return parts_of(x)
+    cells = map(contents, x.__closure__ or ())
+    return [*cells, *defaults_of(x), *attributes_of(x), *globals_of(x)]
 
 
 def _is_open(x: Any) -> bool:

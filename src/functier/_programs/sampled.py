@@ -15,14 +15,14 @@ NOTE [the rest runs as the program does]
 
 import operator
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from .._core.reached import MOST, is_generator, kinds, reached
+from .._core.reached import MOST, inside, is_generator, kinds, reached
 from .._core.tensor import Tensor
-from .._cpython.collector import all_containers, parts_of
-from .._cpython.functions import contents
+from .._cpython.collector import all_containers, containers_among
 from .._mutation.array import was_written
 from .dead import drop_dead
 from .graph import Graph, Guard, Node, form_of, mark_first, replace
@@ -34,6 +34,9 @@ from .replays import Changed, Replay
 
 ndarray = np.ndarray
 
+UNSEEN = bytearray, ContextVar
+"""Types of objects whose state is not among what they refer to."""
+
 FEWEST = 4
 """So many steps at least are a loop."""
 
@@ -42,42 +45,40 @@ class Effects:
     """What the objects that some functions reach refer to, before a step."""
 
     def __init__(self, roots: Sequence[Any]):
-        self.among = kinds()
+        self.kinds = kinds()
         found = reached(roots)
         self.hidden = len(found) >= MOST
         self.before: list[tuple[Any, list]] = []
         self.arrays: dict[int, tuple[ndarray, int]] = {}
-        for x in () if self.hidden else found:
+        waiting = [] if self.hidden else [*found]
+        for x in waiting:
             if isinstance(x, Tensor):
                 self.hidden = self.hidden or was_written(x)
                 continue
-            parts = self.parts(x)
+            parts = inside(x)
             self.before.append((x, parts))
-            for part in (x, *parts):
-                if type(part) is ndarray and not part.dtype.hasobject:
+            self.hidden = self.hidden or self.hides(x) or any(map(self.hides, parts))
+            for part in parts:
+                if type(part) is ndarray and not self.hidden:
                     self.arrays[id(part)] = part, digest(part)
-                elif self.hides(part):
-                    self.hidden = True
-
-    @staticmethod
-    def parts(x: Any) -> list:
-        """Return what an object refers to; a function what its variables have."""
-        return parts_of(x) + [contents(cell) for cell in getattr(x, "__closure__", None) or ()]
+                elif type(part) in (dict, tuple) and not [*containers_among([part])]:
+                    waiting.append(part)  # the collector does not know it
 
     def hides(self, x: Any) -> bool:
         """Tell if an object has a state that is not among its parts."""
         kind = type(x)
-        return (
-            isinstance(x, (ndarray, bytearray)) or is_generator(x, self.among)
-            or hasattr(kind, "__next__") or hasattr(kind, "_own")
-        )  # fmt: skip
+        if kind is ndarray:
+            return x.dtype.hasobject
+        return issubclass(kind, UNSEEN) or any(
+            [hasattr(kind, "__next__"), hasattr(kind, "_own"), is_generator(x, self.kinds)]
+        )
 
     def happened(self) -> bool:
         """Tell if an object has changed, or may have."""
         if self.hidden or any([digest(x) != before for x, before in self.arrays.values()]):
             return True
         for x, parts in self.before:
-            now = self.parts(x)
+            now = inside(x)
             if len(now) != len(parts) or not all(map(operator.is_, now, parts)):
                 return True
         return False
@@ -314,7 +315,7 @@ def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
         if type(x) is level.cls:
             value, node = x.parts()
             node = level.of_stand_in(node)
-            if node in wanted:
+            if type(node) is Node and node in wanted:
                 found[node] = value
     if len(found) < len(wanted):
         return None
