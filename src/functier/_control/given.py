@@ -176,7 +176,7 @@ class Repeats:
         self.level = recorder() if n >= LEAST else None
         self.kinds: Any = None
         self.tries = TRIES
-        self.since = self.level.watch.again() if self.level and numbers else 0
+        self.since = self.level.watch.again() if self.level else 0
 
     def number(self, position: int) -> int | None:
         return None if self.numbers is None else self.numbers[position]
@@ -202,7 +202,9 @@ class Repeats:
             return None
         sample = Sample(self, level, position, leaves, structure).run()
         self.tries -= 1
-        if sample[0] < FEWEST or not self.tries:
+        if sample is None:
+            self.level = None
+        elif sample[0] < FEWEST or not self.tries:
             self.level = None
         return sample
 
@@ -279,10 +281,12 @@ class Sample:
         self.leaves = [*carry, *[x[position] for x in xs]]
         self.ambient = AMBIENT.get()
 
-    def run(self) -> tuple:
+    def run(self) -> tuple | None:
         given = apart(self.leaves, self.level.cls)
         number = None if self.numbers is None else self.numbers[0]
         taken = self.level.sample(given.values, number, self.roots, self.since)
+        if taken is None:
+            return None
         try:
             return self.run_with(given, taken)
         finally:
@@ -295,10 +299,12 @@ class Sample:
         leaves = given.together(taken.values, self.starts)
         self.stretch = Stretch()
         out = self.step(taken.counter, unflatten(self.structure, leaves[:size]), leaves[size:])
+        taken.check(leaves)
         if out is None:
             return 0, None, None, None
-        single = 1, *out, None
         (carry, structure), (made, form) = map(flatten, out)
+        row = unflatten(form, taken.without(made))
+        single = 1, unflatten(structure, taken.without(carry)), row, None
         start = unflatten(self.structure, leaves[:size])
         if structure != self.structure and not same_structure(out[0], start):
             return single
@@ -328,7 +334,7 @@ class Sample:
             values.append(stacks[: len(x.values)])
             stacks = stacks[len(x.values) :]
         ends, rows = self.connected(values)
-        return 1 + self.count, unflatten(structure, ends), out[1], unflatten(form, rows)
+        return 1 + self.count, unflatten(structure, ends), row, unflatten(form, rows)
 
     def reverse_levels(self) -> list[Any]:
         """Return the classes of the grad levels of which there are results, outermost first."""
