@@ -25,8 +25,9 @@ from .._core.numpy_facts import SCALARS
 from .._core.pytree import flatten, same_structure, unflatten
 from .._core.rule import unchanged
 from .._core.tensor import Tensor
-from .._core.types import PyTree, Structure, Value
+from .._core.types import PyTree, Shape, Structure, Value
 from .._levels.backward import backward
+from .._levels.cotangents import Pieces, add
 from .._levels.kept import join_edges
 from .._levels.lineage import levels_of
 from .._levels.states import resume
@@ -126,6 +127,12 @@ def _together(kind: Any, values: Iterator, nodes: Iterator[Node]) -> Any:
     return cls.join(value, *[_together(part, values, nodes) for part in extra])
 
 
+def holds_tensors(index: Iterable) -> bool:
+    """Tell if there is a tensor among the parts of an index."""
+    parts = [(x.start, x.stop, x.step) if type(x) is slice else (x,) for x in index]
+    return any([isinstance(x, Tensor) for part in parts for x in part])
+
+
 def recorder() -> Any:
     """Return the level of the program that is recorded here, if it can repeat a step."""
     if AMONG.get() is None:
@@ -169,7 +176,7 @@ class Repeats:
         self.level = recorder() if n >= LEAST else None
         self.kinds: Any = None
         self.tries = TRIES
-        self.since = self.level.watch.again() if self.level and numbers else 0
+        self.since = self.level.watch.again() if self.level else 0
 
     def number(self, position: int) -> int | None:
         return None if self.numbers is None else self.numbers[position]
@@ -195,24 +202,22 @@ class Repeats:
             return None
         sample = Sample(self, level, position, leaves, structure).run()
         self.tries -= 1
-        if sample[0] < FEWEST or not self.tries:
+        if sample is None:
+            self.level = None
+        elif sample[0] < FEWEST or not self.tries:
             self.level = None
         return sample
 
-    def run(self, carry: list) -> tuple[list, list]:
-        """Run all steps; return the last carry, and arrays of all results, or None for none."""
-        position, rows = 0, Rows()
+    def steps(self, carry: PyTree) -> Iterator[tuple]:
+        """Run all steps, and yield after some the position of the first and what `rest` returns."""
+        position = 0
         while position < self.n:
-            steps, rest = 1, None
             found = self.rest(position, carry)
             if found is None:
                 elements = [x[position] for x in self.xs]
-                carry, made = self.step(self.number(position), carry, elements)  # type: ignore[misc]
-            else:
-                steps, carry, made, rest = found
-            rows.add(made, rest, steps - 1)
-            position += steps
-        return carry, [rows.column(i) for i in range(rows.width)]
+                found = 1, *self.step(self.number(position), carry, elements), None  # type: ignore[misc]
+            yield position, *found
+            position, carry = position + found[0], found[1]
 
 
 class Rows:
@@ -276,10 +281,12 @@ class Sample:
         self.leaves = [*carry, *[x[position] for x in xs]]
         self.ambient = AMBIENT.get()
 
-    def run(self) -> tuple:
+    def run(self) -> tuple | None:
         given = apart(self.leaves, self.level.cls)
         number = None if self.numbers is None else self.numbers[0]
         taken = self.level.sample(given.values, number, self.roots, self.since)
+        if taken is None:
+            return None
         try:
             return self.run_with(given, taken)
         finally:
@@ -292,10 +299,12 @@ class Sample:
         leaves = given.together(taken.values, self.starts)
         self.stretch = Stretch()
         out = self.step(taken.counter, unflatten(self.structure, leaves[:size]), leaves[size:])
+        taken.check(leaves)
         if out is None:
             return 0, None, None, None
-        single = 1, *out, None
         (carry, structure), (made, form) = map(flatten, out)
+        row = unflatten(form, taken.without(made))
+        single = 1, unflatten(structure, taken.without(carry)), row, None
         start = unflatten(self.structure, leaves[:size])
         if structure != self.structure and not same_structure(out[0], start):
             return single
@@ -325,7 +334,7 @@ class Sample:
             values.append(stacks[: len(x.values)])
             stacks = stacks[len(x.values) :]
         ends, rows = self.connected(values)
-        return 1 + self.count, unflatten(structure, ends), out[1], unflatten(form, rows)
+        return 1 + self.count, unflatten(structure, ends), row, unflatten(form, rows)
 
     def reverse_levels(self) -> list[Any]:
         """Return the classes of the grad levels of which there are results, outermost first."""
@@ -391,6 +400,7 @@ class Pull:
         shared = [node for number, node in reached.items() if number not in starts]
         self.parents = [*first, *spread.of(cls), *shared]
         self.shared = [(node[0], None) for node in shared]  # the numbers suffice
+        self.pieces: list[Piece] = []  # those of the last sample
 
     @staticmethod
     def first_axis(parts: Parts) -> list:
@@ -407,10 +417,22 @@ class Pull:
         xs = [x[::-1] for x in (*given, *[c for c in wanted if c is not None])]
         step = functools.partial(self.back, on)
         loop = Repeats(step, self.count, xs, self.roots, self.numbers)
-        carry, stacks = loop.run([*last, *[None] * len(self.shared)])
+        found: list[tuple] = []
+        results, size = Rows(), len(self.spread)
+        carry: list = [*last, *[None] * len(self.shared)]
+        numbers: Any = self.numbers
+        for position, steps, carry, made, rest in loop.steps(carry):  # noqa: B007, B020
+            results.add(made[:size], rest and rest[:size], steps - 1)
+            for j, piece in enumerate(self.pieces if len(made) > size else ()):
+                values = [made[size + j]], {1: rest[size + j]} if rest else {}
+                found.append((piece, joined(*values), numbers[position : position + steps]))
+        carry = carry[:]
+        for piece, values, at in found:
+            k = self.carried + piece.place
+            carry[k] = add(carry[k], piece.total(values, at))
         own = [
             None if c is None else np.moveaxis(c[::-1], 0, a) if a else c[::-1]
-            for c, a in zip(stacks, self.spread)
+            for c, a in zip(map(results.column, range(size)), self.spread)
         ]
         return [*carry[: self.carried], *own, *carry[self.carried :]]
 
@@ -436,9 +458,42 @@ class Pull:
         roots = [(node, c) for node, c in zip(ends, cotangents) if c is not None]
         del ends
         own = [node for node, (cls, _, _) in zip(starts, self.given.nodes) if cls is self.cls]
-        found = backward(roots, [*own, *self.shared], start)
-        shared = [
-            c if before is None else before if c is None else before + c
-            for before, c in zip(carry[self.carried :], found[len(own) :])
-        ]
-        return [*found[: self.carried], *shared], found[self.carried : len(own)]
+        found = backward(roots, [*own, *self.shared], start, whole=False)
+        made, self.pieces = [], []
+        for place, c in enumerate(found):
+            if type(c) is Pieces and place >= len(own) and isinstance(number, Tensor):
+                made += self.apart_from(c, place - len(own))
+            if type(c) is Pieces:
+                found[place] = c.sum() if c.values else None
+        shared = [add(x, c) for x, c in zip(carry[self.carried :], found[len(own) :])]
+        return [*found[: self.carried], *shared], [*found[self.carried : len(own)], *made]
+
+    def apart_from(self, c: Pieces, place: int) -> list[Value]:
+        """Take the pieces of a cotangent out whose places grow with the number of the step."""
+        taken, left = [], []
+        for index, value in zip(c.places, c.values):
+            first, *others = index if type(index) is tuple else (index,)
+            growth = self.level.growth(first)
+            if growth is None or holds_tensors(others):
+                left.append((index, value))
+            else:
+                taken.append(value)
+                self.pieces.append(Piece(place, c.rule, c.shape, growth, tuple(others)))
+        c.places, c.values = [[pair[i] for pair in left] for i in (0, 1)]
+        return taken
+
+
+class Piece(NamedTuple):
+    """A piece of the cotangent of what a step closes over: one at the number of each step."""
+
+    place: int
+    rule: Callable
+    shape: Shape
+    growth: tuple[int, int]
+    others: tuple
+
+    def total(self, values: Value, numbers: range) -> Value:
+        """Return the sum of the pieces of some steps."""
+        factor, summand = self.growth
+        at = np.array([factor * number + summand for number in numbers])
+        return self.rule(values, self.shape, (at, *self.others))

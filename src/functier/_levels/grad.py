@@ -13,8 +13,8 @@ from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.subclasses import inside
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
-from .._mutation.array import make_result_writable, settle
+from .._core.types import Function, Index, Value
+from .._mutation.array import has_counts, make_result_writable, settle
 from .attributes import has_methods
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs, check_result
@@ -74,6 +74,14 @@ class GradLevel(Level):
         parts = {*FAST_PARTS, ndarray}
         calls[getitem] = fast.getitem("rule, *_", parts, GETITEM, WITHOUT_AXES)(*PARTIALS[getitem])
         return calls
+
+    def getitem(self, x: Tensor, index: Index) -> Value:
+        if type(x) is not self.cls or not has_counts(index):
+            return super().getitem(x, index)
+        value, node = x.parts()  # as the fast call does, so that its cotangent is a piece
+        saved = shape_of(value), index
+        made = next(node_numbers), node, PARTIALS[getitem][0], saved, None, None
+        return self.cls.join(value[index], made)
 
     def apply(self, op: Op, call: Call) -> Value:
         values = [self.lower(x) for x in call.operands]

@@ -32,8 +32,9 @@ QUESTIONS = frozenset({"type", "isinstance", "__class__", "int", "Integral"})
 OPERANDS = {np.where: 3, np.reshape: 1}
 """Functions that are neither operators nor ufuncs: how many of their arguments are operands."""
 
-OURS = __name__.partition(".")[0], "numpy", "importlib", "inspect", "enum"
-"""The homes of code that asks for other reasons; the last three run when a module is loaded."""
+LOADING = "importlib inspect enum re weakref abc contextlib functools typing types".split()
+OURS = {__name__.partition(".")[0], "numpy", *LOADING}
+"""The homes of code that asks for other reasons, as modules do that are loaded."""
 
 
 class WholeNumbers:
@@ -155,9 +156,10 @@ def grows(node: Any, counters: Collection) -> tuple[int, int] | None:
         return None
     if node in counters:
         return 1, 0
-    rule = AFFINE.get(node.func)
-    parts = [grows(x, counters) for x in node.args] if rule else [None]
-    return None if None in parts else rule(*parts)
+    if node.func not in AFFINE:
+        return None
+    parts = [grows(x, counters) for x in node.args]
+    return None if None in parts else AFFINE[node.func](*parts)
 
 
 AFFINE: dict[Any, Any] = {

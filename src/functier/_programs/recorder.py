@@ -40,7 +40,7 @@ from .captured import way_to
 from .draws import draw, has_made, note_made
 from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first, replace
 from .guards import digest
-from .integers import AFFINE, asked, number, settled
+from .integers import AFFINE, asked, asks_for_type, grows, number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
@@ -109,6 +109,7 @@ class RecordLevel(Level):
         self.lifted: dict[tuple, Tensor] = {}  # for arrays from outside, and views of them
         self.real: dict[Node, Any] = {}  # what the inputs of samples stand for
         self.counters: set[Node] = set()  # those that stand for the numbers of steps
+        self.samples: list[Sampled] = []  # those that are recorded, the innermost last
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -404,6 +405,10 @@ class RecordLevel(Level):
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
+            if callable(how) and any([sample.is_plain(x) for sample in self.samples]):
+                for sample in self.samples:
+                    sample.asked = True
+                return how(value, *args)
             if self.unanswered is None:  # so that a function cannot catch it, and go another way
                 self.unanswered = error
             raise
@@ -445,12 +450,20 @@ class RecordLevel(Level):
         return self.reads is not None and self.live
 
     @unwatched
-    def sample(self, *given: Any) -> Sampled:
-        return Sampled(self, *given)
+    def sample(self, values: list, number: Any, roots: tuple, since: int) -> Sampled | None:
+        """Begin a sample, unless its code may ask for the type of a plain value that it takes."""
+        plain = number is not None or any([type(x) is not self.cls for x in values])
+        if plain and asks_for_type(self.watch, since):
+            return None
+        return Sampled(self, values, number, roots, since)
 
     @unwatched
     def repeat(self, sample: Sampled, *given: Any) -> Any:
         return sample.repeat(*given)
+
+    def growth(self, x: Any) -> tuple[int, int] | None:
+        """Return factor and summand of a number that grows with that of a step."""
+        return grows(x.parts()[1], self.counters) if type(x) is self.cls else None
 
     def of_stand_in(self, node: Any) -> Any:
         """Return what a node stands for, which is mostly itself."""

@@ -98,16 +98,20 @@ class Sampled:
     def __init__(self, level: Any, values: Sequence, number: int | None, roots: tuple, since: int):
         self.level, self.number, self.since = level, number, since
         self.effects = Effects(roots)
-        self.given = [level.concrete(x) for x in values]
+        self.originals = values
+        self.asked = False  # for a value of a stand-in for a plain one
         self.real: dict[Node, Any] = {}
         self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
-        self.values = [level.tensor(x, node) for x, node in zip(self.given, self.inputs)]
+        self.values = [level.tensor(level.concrete(x), n) for x, n in zip(values, self.inputs)]
+        self.plain = {n for x, n in zip(values, self.inputs) if type(x) is not level.cls}
         self.index: Node | None = None
         self.counter: Any = number
         if number is not None and not asks_for_type(level.watch, since):
             self.index = self.stand_in(number, number)
             self.counter = level.tensor(number, self.index)
             level.counters.add(self.index)
+            self.plain.add(self.index)
+        level.samples.append(self)
         self.first, self.answers = len(level.nodes), len(level.answers)
 
     def stand_in(self, x: Any, real: Any) -> Node:
@@ -117,7 +121,27 @@ class Sampled:
 
     def end(self) -> None:
         """Let the stand-ins be what they stand for: nothing more is recorded with them."""
+        self.level.samples.remove(self)
         self.level.real.update(self.real)
+
+    def is_plain(self, x: Any) -> bool:
+        """Tell if a value of the sample depends on no value of the program."""
+        for node in self.level.nodes[self.first :]:
+            if not (node.memory or node.kept) and self.plain.issuperset(node.parents()):
+                self.plain.add(node)
+        return type(x) is self.level.cls and x.parts()[1] in self.plain
+
+    def without(self, values: Sequence) -> list:
+        """Return values, those that are plain without the level."""
+        return [x.parts()[0] if self.is_plain(x) else x for x in values]
+
+    def check(self, leaves: Sequence) -> None:
+        """Leave the program where the step has done to its stand-ins what nobody would see."""
+        reads = self.level.reads
+        if any(map(was_written, (*leaves, *self.values))):
+            reads.unwatched("a step of a loop writes to a value that it takes")
+        if self.plain and asks_for_type(self.level.watch, self.since):
+            reads.unwatched("a step of a loop may ask for the type of a number that it takes")
 
     def repeat(
         self, most: int, after: Sequence, lists: Sequence[tuple[Any, int]],
@@ -131,7 +155,7 @@ class Sampled:
         is for a sample that does not stand for later steps.
         """
         level = self.level
-        if (self.number is not None and self.is_asked()) or self.effects.happened():
+        if self.asked or self.is_asked() or self.effects.happened():
             return None
         try:
             body = Body(self, after, lists, spread, way)
@@ -155,14 +179,17 @@ class Sampled:
             own = Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, form_of(value))
             own.place = node.place
             stacks.append(level.tensor(value, level.add(own)))
-        return count, [ends[i] if i is not None else x for i, x in zip(body.ends, after)], stacks
+        ends = [
+            x if i is None else last[i] if self.is_plain(y) else ends[i]
+            for i, y, x in zip(body.ends, after, self.originals)
+        ]
+        stacks = [v if self.is_plain(x) else y for v, y, (x, _) in zip(made, stacks, lists)]
+        return count, ends, stacks
 
     def is_asked(self) -> bool:
         """Tell if something has asked for the counter."""
         if self.index is None:
-            return True
-        if asks_for_type(self.level.watch, self.since):  # and has got another answer
-            self.level.reads.unwatched("a step of a loop may ask for the type of its number")
+            return self.number is not None
         return any([guard.node is self.index for guard in self.level.answers[self.answers :]])
 
 

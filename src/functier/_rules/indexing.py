@@ -23,6 +23,7 @@ from .._core.sharing import declare_memory
 from .._core.table import PARTIALS
 from .._core.types import Function, Index, Shape, Value
 from .._core.zeros import declare_zeros
+from .._mutation.array import has_counts
 from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
 from .constructors import (
     composite,
@@ -50,7 +51,7 @@ def split_index(index: Index) -> tuple:
             part = as_array(part)
             if not part.size:
                 part = np.astype(part, np.intp)
-        if hasattr(part, "shape") and not isinstance(part, np.generic):
+        if hasattr(part, "shape") and not isinstance(part, np.generic) and not has_counts(part):
             indices.append(part)
             part = HOLE
         skeleton.append(part)
