@@ -14,7 +14,7 @@ import numpy as np
 from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.numpy_facts import BASIC_PARTS, PLAIN, is_writable
+from .._core.numpy_facts import PLAIN, is_writable
 from .._core.pytree import SNAPSHOTS
 from .._core.root import tree_map
 from .._core.tensor import Tensor
@@ -61,17 +61,6 @@ def innermost(x: Any) -> Any:
     while isinstance(x, Tensor):
         x = x._value
     return x
-
-
-def has_counts(index: Any) -> bool:
-    """Tell if an index has whole numbers of a program, and besides these no array."""
-    found = False
-    for x in index if type(index) is tuple else (index,):
-        if isinstance(x, Tensor) and type(x) is not Array and type(innermost(x)) is int:
-            found = True
-        elif type(x) not in BASIC_PARTS:
-            return False
-    return found
 
 
 def is_array(x: Any) -> bool:

@@ -109,7 +109,7 @@ def settled(level: Any, func: Any, args: tuple, kwargs: dict) -> tuple[tuple, di
         args = tuple(
             [x if i < count and is_input(level, x) else asked(level, x) for i, x in enumerate(args)]
         )
-    elif func is operator.getitem and level.counters:
+    elif func is operator.getitem and level.samples.counters:
         args = asked(level, args, counts=True)
     else:
         args = args[:count] + asked(level, args[count:])
@@ -136,7 +136,7 @@ def asked(level: Any, x: Any, counts: bool = False) -> Any:
     if kind is level.cls:
         if kind_of(level, x) is not int:
             return x
-        if counts and grows(x.parts()[1], level.counters) is not None:
+        if counts and grows(x.parts()[1], level.samples.counters) is not None:
             return x
         return number(level, x)
     if kind is tuple or kind is list:

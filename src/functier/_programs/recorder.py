@@ -38,14 +38,14 @@ from .._mutation.out import plain_arguments
 from ..protocol import Level
 from .captured import way_to
 from .draws import draw, has_made, note_made
-from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first, replace
+from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
 from .guards import digest
-from .integers import AFFINE, asked, asks_for_type, grows, number, settled
+from .integers import asked, number, settled
 from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
-from .sampled import Sampled
+from .sampled import Sampled, Samples
 from .sharing import is_fresh
 from .stores import ProgramStore
 from .uncommon import FACTS, LENGTHS, SPELLED
@@ -107,9 +107,7 @@ class RecordLevel(Level):
         self.streams: dict[int, Node] = {}
         self.captured: dict[int, tuple[ndarray, Tensor]] = {}
         self.lifted: dict[tuple, Tensor] = {}  # for arrays from outside, and views of them
-        self.real: dict[Node, Any] = {}  # what the inputs of samples stand for
-        self.counters: set[Node] = set()  # those that stand for the numbers of steps
-        self.samples: list[Sampled] = []  # those that are recorded, the innermost last
+        self.samples = Samples(self)
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -405,10 +403,8 @@ class RecordLevel(Level):
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
-            if callable(how) and any([sample.is_plain(x) for sample in self.samples]):
-                for sample in self.samples:
-                    sample.asked = True
-                return how(value, *args)
+            if self.samples.have_plain(x):
+                return self.samples.answer(value, how, *args)
             if self.unanswered is None:  # so that a function cannot catch it, and go another way
                 self.unanswered = error
             raise
@@ -442,7 +438,7 @@ class RecordLevel(Level):
 
     # ---- loops that the function says are loops ----
 
-    plain = asked  # whole numbers as they are, which is an answer
+    plain = asked  # an argument with its whole numbers as they are, which is an answer
 
     @property
     def repeats(self) -> bool:
@@ -450,26 +446,12 @@ class RecordLevel(Level):
         return self.reads is not None and self.live
 
     @unwatched
-    def sample(self, values: list, number: Any, roots: tuple, since: int) -> Sampled | None:
-        """Begin a sample, unless its code may ask for the type of a plain value that it takes."""
-        plain = number is not None or any([type(x) is not self.cls for x in values])
-        if plain and asks_for_type(self.watch, since):
-            return None
-        return Sampled(self, values, number, roots, since)
+    def sample(self, *given: Any) -> Sampled | None:
+        return self.samples.begin(*given)
 
     @unwatched
     def repeat(self, sample: Sampled, *given: Any) -> Any:
         return sample.repeat(*given)
-
-    def growth(self, x: Any) -> tuple[int, int] | None:
-        """Return factor and summand of a number that grows with that of a step."""
-        return grows(x.parts()[1], self.counters) if type(x) is self.cls else None
-
-    def of_stand_in(self, node: Any) -> Any:
-        """Return what a node stands for, which is mostly itself."""
-        while type(node) is Node and node in self.real:
-            node = self.real[node]
-        return node
 
     # ---- where it happened ----
 
@@ -487,15 +469,7 @@ class RecordLevel(Level):
         mark_first(self.nodes)
         self.check_constants()
         returned = [self.returned(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
-        if self.real:
-            for node in self.nodes:
-                node.args = replace(node.args, self.of_stand_in)
-                node.kwargs = replace(node.kwargs, self.of_stand_in)
-                if self.counters and node.func in AFFINE and {*map(type, node.args)} == {int}:
-                    self.real[node] = node.func(*node.args)  # type: ignore[misc]
-            answers = [guard._replace(node=self.of_stand_in(guard.node)) for guard in self.answers]
-            self.answers = [guard for guard in answers if type(guard.node) is Node]
-            returned = replace(returned, self.of_stand_in)
+        self.answers, returned = self.samples.settle(self.nodes, self.answers, returned)
         extra = [x.parts()[1] for _, x in self.captured.values()]
         inputs, nodes = (
             [*self.inputs, *extra],

@@ -15,73 +15,85 @@ NOTE [the rest runs as the program does]
 
 import operator
 from collections.abc import Sequence
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from .._core.reached import MOST, inside, is_generator, kinds, reached
-from .._core.tensor import Tensor
-from .._cpython.collector import all_containers, containers_among
+from .._cpython.collector import all_containers
 from .._mutation.array import was_written
 from .dead import drop_dead
 from .graph import Graph, Guard, Node, form_of, mark_first, replace
-from .guards import digest
-from .integers import asks_for_type, grows
+from .integers import AFFINE, asks_for_type, grows
 from .looping import counting_of
 from .loops import Count, Loop
 from .replays import Changed, Replay
 
 ndarray = np.ndarray
 
-UNSEEN = bytearray, ContextVar
-"""Types of objects whose state is not among what they refer to."""
-
 FEWEST = 4
 """So many steps at least are a loop."""
 
 
-class Effects:
-    """What the objects that some functions reach refer to, before a step."""
+class Samples:
+    """The samples of a trace.
 
-    def __init__(self, roots: Sequence[Any]):
-        self.kinds = kinds()
-        found = reached(roots)
-        self.hidden = len(found) >= MOST
-        self.before: list[tuple[Any, list]] = []
-        self.arrays: dict[int, tuple[ndarray, int]] = {}
-        waiting = [] if self.hidden else [*found]
-        for x in waiting:
-            if isinstance(x, Tensor):
-                self.hidden = self.hidden or was_written(x)
-                continue
-            parts = inside(x)
-            self.before.append((x, parts))
-            self.hidden = self.hidden or self.hides(x) or any(map(self.hides, parts))
-            for part in parts:
-                if type(part) is ndarray and not self.hidden:
-                    self.arrays[id(part)] = part, digest(part)
-                elif type(part) in (dict, tuple) and not [*containers_among([part])]:
-                    waiting.append(part)  # the collector does not know it
+    Attributes
+    ----------
+    open : list
+        Those that are recorded, the innermost last.
+    counters : set
+        The nodes that stand for the numbers of steps.
+    """
 
-    def hides(self, x: Any) -> bool:
-        """Tell if an object has a state that is not among its parts."""
-        kind = type(x)
-        if kind is ndarray:
-            return x.dtype.hasobject
-        return issubclass(kind, UNSEEN) or any(
-            [hasattr(kind, "__next__"), hasattr(kind, "_own"), is_generator(x, self.kinds)]
-        )
+    def __init__(self, level: Any):
+        self.level = level
+        self.open: list[Sampled] = []
+        self.counters: set[Node] = set()
+        self.real: dict[Node, Any] = {}  # what the stand-ins of others stand for
 
-    def happened(self) -> bool:
-        """Tell if an object has changed, or may have."""
-        if self.hidden or any([digest(x) != before for x, before in self.arrays.values()]):
-            return True
-        for x, parts in self.before:
-            now = inside(x)
-            if len(now) != len(parts) or not all(map(operator.is_, now, parts)):
-                return True
-        return False
+    def begin(self, values: list, number: Any, effects: Any, since: int) -> "Sampled | None":
+        """Begin a sample, unless its code may ask for the type of a plain value that it takes."""
+        plain = number is not None or any([type(x) is not self.level.cls for x in values])
+        if plain and asks_for_type(self.level.watch, since):
+            return None
+        return Sampled(self.level, values, number, effects, since)
+
+    def real_of(self, node: Any) -> Any:
+        """Return what a node stands for, which is mostly itself."""
+        while type(node) is Node and node in self.real:
+            node = self.real[node]
+        return node
+
+    def growth(self, x: Any) -> tuple[int, int] | None:
+        """Return factor and summand of a number that grows with that of a step."""
+        return grows(x.parts()[1], self.counters) if type(x) is self.level.cls else None
+
+    def have_plain(self, x: Any) -> bool:
+        """Tell if a value is plain but for a sample."""
+        return any([sample.is_plain(x) for sample in self.open])
+
+    def answer(self, value: Any, how: Any, *args: Any) -> Any:
+        """Convert such a value; later steps may have another answer."""
+        for sample in self.open:
+            sample.asked = True
+        if how == "numpy.asarray":
+            return np.asarray(value, *args[:1])
+        if not callable(how):
+            self.level.reads.unwatched(f"a step of a loop asks for {how} of a plain value")
+        return how(value, *args)
+
+    def settle(self, nodes: list[Node], answers: list[Guard], outputs: list) -> tuple[list, list]:
+        """Put what stand-ins stand for in their places, and return answers and outputs."""
+        if not self.real:
+            return answers, outputs
+        for node in nodes:
+            node.args = replace(node.args, self.real_of)
+            node.kwargs = replace(node.kwargs, self.real_of)
+            if self.counters and node.func in AFFINE and {*map(type, node.args)} == {int}:
+                self.real[node] = node.func(*node.args)  # type: ignore[misc]
+        found = [guard._replace(node=self.real_of(guard.node)) for guard in answers]
+        found = [guard for guard in found if type(guard.node) is Node]
+        return found, replace(outputs, self.real_of)
 
 
 class Sampled:
@@ -95,9 +107,9 @@ class Sampled:
         The stand-in for its number.
     """
 
-    def __init__(self, level: Any, values: Sequence, number: int | None, roots: tuple, since: int):
+    def __init__(self, level: Any, values: Sequence, number: int | None, effects: Any, since: int):
         self.level, self.number, self.since = level, number, since
-        self.effects = Effects(roots)
+        self.effects = effects
         self.originals = values
         self.asked = False  # for a value of a stand-in for a plain one
         self.real: dict[Node, Any] = {}
@@ -109,9 +121,9 @@ class Sampled:
         if number is not None and not asks_for_type(level.watch, since):
             self.index = self.stand_in(number, number)
             self.counter = level.tensor(number, self.index)
-            level.counters.add(self.index)
+            level.samples.counters.add(self.index)
             self.plain.add(self.index)
-        level.samples.append(self)
+        level.samples.open.append(self)
         self.first, self.answers = len(level.nodes), len(level.answers)
 
     def stand_in(self, x: Any, real: Any) -> Node:
@@ -121,8 +133,8 @@ class Sampled:
 
     def end(self) -> None:
         """Let the stand-ins be what they stand for: nothing more is recorded with them."""
-        self.level.samples.remove(self)
-        self.level.real.update(self.real)
+        self.level.samples.open.remove(self)
+        self.level.samples.real.update(self.real)
 
     def is_plain(self, x: Any) -> bool:
         """Tell if a value of the sample depends on no value of the program."""
@@ -238,13 +250,13 @@ class Body:
                 raise Differs
             if own is node:
                 self.ends.append(None)
-                real = level.of_stand_in(sample.real[node])
+                real = level.samples.real_of(sample.real[node])
                 self.new[node] = self.outside(real) if type(real) is Node else real
                 continue
             self.ends.append(len(carried))
             self.new[node] = Node(None, (), {}, node.form)
             carried.append(self.new[node])
-            self.args.append(level.of_stand_in(own))
+            self.args.append(level.samples.real_of(own))
             outputs.append(own)
         self.carried = len(carried)
         if sample.index is not None:
@@ -257,7 +269,7 @@ class Body:
                 raise Differs
             index = (*(slice(None),) * axis, index) if axis else index
             source = level.symbol(x)
-            source = level.of_stand_in(source)
+            source = level.samples.real_of(source)
             source = self.outside(source) if type(source) is Node else source
             self.new[node] = self.add(Node(operator.getitem, (source, index), {}, node.form))
         for node in level.nodes[sample.first :]:
@@ -314,7 +326,7 @@ class Body:
 
     def of(self, node: Node) -> Any:
         """Return what the body has for a value of the sample, or from before it."""
-        node = self.level.of_stand_in(node)
+        node = self.level.samples.real_of(node)
         found = self.new.get(node) if type(node) is Node else node
         return self.outside(node) if found is None else found
 
@@ -341,7 +353,7 @@ def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
     for x in all_containers() or ():
         if type(x) is level.cls:
             value, node = x.parts()
-            node = level.of_stand_in(node)
+            node = level.samples.real_of(node)
             if type(node) is Node and node in wanted:
                 found[node] = value
     if len(found) < len(wanted):
