@@ -134,7 +134,7 @@ def counting(found: set[str]) -> Iterator[None]:
 
     def run(self: Any) -> Any:
         result = right(self)
-        if result[0] > 1:
+        if result is not None and result[0] > 1:
             for root in self.roots:
                 cells = getattr(root, "__closure__", None) or ()
                 parts = [root, getattr(root, "__wrapped__", None), *[x.cell_contents for x in cells]]
