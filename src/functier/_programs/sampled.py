@@ -186,16 +186,19 @@ class Sampled:
         for own in (*ends, *rows):
             level.add(own)
         ends = [level.tensor(value, own) for value, own in zip(last, ends)]
-        stacks = []
-        for value, (place, axis) in zip(made, body.lists):
+        stacks: list = [
+            None if i in body.lists else same_in(count, x, axis)
+            for i, (x, axis) in enumerate(lists)
+        ]
+        for value, (i, (place, axis)) in zip(made, body.lists.items()):
             own = Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, form_of(value))
             own.place = node.place
-            stacks.append(level.tensor(value, level.add(own)))
+            level.add(own)
+            stacks[i] = value if self.is_plain(lists[i][0]) else level.tensor(value, own)
         ends = [
             x if i is None else last[i] if self.is_plain(y) else ends[i]
             for i, y, x in zip(body.ends, after, self.originals)
         ]
-        stacks = [v if self.is_plain(x) else y for v, y, (x, _) in zip(made, stacks, lists)]
         return count, ends, stacks
 
     def is_asked(self) -> bool:
@@ -228,8 +231,9 @@ class Body:
         that stays as it is.
     rows : list of Node
         The values of which all steps' are kept.
-    lists : list of (int, int)
-        For each array of such values their place in `rows`, and its axis.
+    lists : dict of int to (int, int)
+        For the number of each array of such values their place in `rows`, and its axis. Values that
+        are the same in all steps have none.
     """
 
     def __init__(
@@ -293,12 +297,15 @@ class Body:
             guards.append(Guard(own, *guard[1:]))
         self.outputs = [self.own(y) for y in outputs]
         self.rows: list[Node] = []
-        self.lists = []
-        for x, axis in lists:
-            own = self.own(level.symbol(x))
+        self.lists: dict[int, tuple[int, int]] = {}
+        for i, (x, axis) in enumerate(lists):
+            node = level.symbol(x)
+            own = self.of(node) if type(node) is Node else node
+            if type(own) is not Node or own in self.shared.values():
+                continue
             if own not in self.rows:
                 self.rows.append(own)
-            self.lists.append((self.rows.index(own), axis))
+            self.lists[i] = self.rows.index(own), axis
         inputs = [*carried, *self.shared.values()]
         self.args += self.shared
         self.graph = Graph([*inputs, *self.nodes], inputs, [*self.outputs, *self.rows], guards)
@@ -343,6 +350,12 @@ class Body:
         return found[: self.carried], found[self.carried :]
 
 
+def same_in(count: int, x: Any, axis: int) -> Any:
+    """Return an array of a value of some steps, which is the same in all."""
+    shape = np.shape(x)
+    return np.broadcast_to(np.expand_dims(x, axis), (*shape[:axis], count, *shape[axis:]))
+
+
 def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
     """Return the values of nodes of a trace, from the tensors that have them; None if one is lost.
 
@@ -377,7 +390,7 @@ def call(body: Body, count: int, values: list) -> tuple[list, list]:
     inputs = [Node(None, (), {}, form_of(x)) for x in values]
     node = body.node(count, inputs)
     ends, rows = body.results(node)
-    stacks = [Node(np.stack, (rows[i],), {"axis": axis}, None) for i, axis in body.lists]
+    stacks = [Node(np.stack, (rows[i],), {"axis": axis}, None) for i, axis in body.lists.values()]
     nodes = [*inputs, node, *ends, *rows, *stacks]
     graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks]))
     made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
