@@ -50,6 +50,7 @@ class Samples:
         self.open: list[Sampled] = []
         self.counters: set[Node] = set()
         self.real: dict[Node, Any] = {}  # what the stand-ins of others stand for
+        self.reasons: dict[Any, str] = {}  # why steps at places of the user's code are no loop
 
     def begin(self, values: list, number: Any, effects: Any, since: int) -> "Sampled | None":
         """Begin a sample, unless its code may ask for the type of a plain value that it takes."""
@@ -167,16 +168,22 @@ class Sampled:
         is for a sample that does not stand for later steps.
         """
         level = self.level
-        if self.asked or self.is_asked() or self.effects.happened():
+        if self.asked or self.is_asked():
+            self.no_loop("the number of a step, or another plain value, is asked for itself")
+            return None
+        if self.effects.happened():
+            self.no_loop("a step changes an object, or may")
             return None
         try:
             body = Body(self, after, lists, spread, way)
             again = Body(self, after, lists, spread, way)
-        except Differs:
+        except Differs as error:
+            self.no_loop(*error.args)
             return None
         values = known_values(level, body.args)
         found = None if values is None else run(again, most, values)
         if found is None:
+            self.no_loop("the next steps answer Python code in another way, or raise")
             return None
         count, last, made = found
         node = body.node(count, body.args)
@@ -200,6 +207,11 @@ class Sampled:
             for i, y, x in zip(body.ends, after, self.originals)
         ]
         return count, ends, stacks
+
+    def no_loop(self, reason: str) -> None:
+        """Note why the sample does not stand for later steps."""
+        for node in self.level.nodes[self.first :]:
+            self.level.samples.reasons[node.place] = reason
 
     def is_asked(self) -> bool:
         """Tell if something has asked for the counter."""
@@ -251,7 +263,7 @@ class Body:
         for node, x in zip(sample.inputs, after):
             own = level.symbol(x)
             if type(own) is not Node or form_of(level.concrete(x)) != node.form:
-                raise Differs
+                raise Differs("the forms of values differ from step to step")
             if own is node:
                 self.ends.append(None)
                 real = level.samples.real_of(sample.real[node])
@@ -270,7 +282,7 @@ class Body:
             index: Any = Count(0, 1)
             part = level.concrete(x)[(slice(None),) * axis + (0,)]
             if form_of(part) != node.form:
-                raise Differs
+                raise Differs("the forms of values differ from step to step")
             index = (*(slice(None),) * axis, index) if axis else index
             source = level.symbol(x)
             source = level.samples.real_of(source)
@@ -278,7 +290,7 @@ class Body:
             self.new[node] = self.add(Node(operator.getitem, (source, index), {}, node.form))
         for node in level.nodes[sample.first :]:
             if has_effects(node):
-                raise Differs
+                raise Differs("a step draws, or uses an array that is written to")
             found = grows(node, (sample.index,))
             if found is not None and found[0]:
                 factor, summand = found
@@ -291,7 +303,7 @@ class Body:
         for guard in level.answers[sample.answers :]:
             own = self.of(guard.node)
             if type(own) is Count:
-                raise Differs
+                raise Differs("the number of a step is asked for itself")
             if type(own) is not Node or own in self.shared.values():
                 continue  # it holds for all steps, and is that of the sample
             guards.append(Guard(own, *guard[1:]))
@@ -318,7 +330,7 @@ class Body:
         """Return the node of the body for a value of the sample."""
         found = self.of(node) if type(node) is Node else None
         if type(found) is not Node:
-            raise Differs
+            raise Differs("a step returns a value that is not its own")
         return found
 
     def outside(self, node: Node) -> Node:
