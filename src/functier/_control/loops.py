@@ -79,16 +79,19 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     loop = Repeats(step, ENDLESS, (), (cond_fun, body_fun))
     while True:
         try:
-            found = loop.rest(iteration, carry) if iteration >= LATE else None
+            late = loop.level is not None and iteration >= LATE
+            found = loop.rest(iteration, carry) if late else None
             if found is None:
-                found = 1, *(step(None, carry, ()) or (None,))
-            if len(found) == 2 or not found[0]:
+                one = step(None, carry, ())
+                found = (0, None) if one is None else (1, one[0])
+            steps, after, *_ = found
+            if not steps:
                 break
-            carry = found[1]
+            carry = after
         except Exception as error:
             error.add_note(f"{label}: in iteration {iteration}")
             raise
-        iteration += found[0]
+        iteration += steps
     return carry
 
 
@@ -148,8 +151,13 @@ def fori_loop(
     loop = Repeats(step, len(numbers), (), (body_fun,), numbers)
     while done < len(numbers):
         try:
-            found = loop.rest(done, carry) if done else None
-            steps, carry, *_ = found or (1, *step(numbers[done], carry, ()))
+            found = None if loop.level is None else loop.rest(done, carry)
+            if found is None:
+                after = body_fun(numbers[done], carry)
+                carry = check_carry(label, "body_fun", "init_val", carry, after)
+                done += 1
+                continue
+            steps, carry, *_ = found
         except Exception as error:
             error.add_note(f"{label}: in iteration {done}")
             raise

@@ -107,17 +107,20 @@ def _scan(
     loop, position = Repeats(step, n, leaves, (f,), reverse=reverse), 0
     while position < n:
         try:
-            found = loop.rest(position, carry) if position else None
+            found = None if loop.level is None else loop.rest(position, carry)
             if found is None:
-                found = 1, *step(None, carry, [next(s) for s in slices]), None
-            elif position + found[0] < n:
-                slices = [_slices(x, order[position + found[0] :]) for x in leaves]
+                out = f(carry, unflatten(structure, [next(s) for s in slices]))
+                carry, y = _pair(label, carry, out)
+                rows.add(y)
+                position += 1
+                continue
             steps, carry, y, rest = found
             rows.add(y, rest)
         except Exception as error:
             error.add_note(f"{label}: in step {order[position]} of {n}")
             raise
         position += steps
+        slices = [_slices(x, order[position:]) for x in leaves if position < n]
     return carry, rows.stack(reverse)
 
 
@@ -196,7 +199,6 @@ class _Rows:
 
         `rest` has arrays of the results of some steps after it, which have this form.
         """
-        stacks = flatten(rest)[0]
         leaves, structure = flatten(y, self.label, "the result")
         for i, leaf in enumerate(leaves):
             check_leaf(self.label, lambda i=i: paths(y, "the result")[i], leaf)
@@ -225,8 +227,9 @@ class _Rows:
             if WEAK.get(type(leaf), 4) > WEAK.get(type(first), 4):
                 self.forms[i] = leaf
             self.columns[i].append(leaf)
-            if stacks:
-                self.stacks[i][len(self.columns[i])] = stacks[i]
+        if rest is not None:
+            for column, stacks, stack in zip(self.columns, self.stacks, flatten(rest)[0]):
+                stacks[len(column)] = stack
 
     def example(self) -> PyTree:
         """Return a result of the form of those before."""

@@ -400,11 +400,11 @@ class RecordLevel(Level):
             return self.text(x, "format", *args)
         if type(value) is int and (how is float or how is complex):
             return how(number(self, x))
+        if self.samples.have_plain(x):
+            return self.samples.answer(value, how, *args)
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
-            if self.samples.have_plain(x):
-                return self.samples.answer(value, how, *args)
             if self.unanswered is None:  # so that a function cannot catch it, and go another way
                 self.unanswered = error
             raise
@@ -471,11 +471,11 @@ class RecordLevel(Level):
         returned = [self.returned(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
         self.answers, returned = self.samples.settle(self.nodes, self.answers, returned)
         extra = [x.parts()[1] for _, x in self.captured.values()]
-        inputs, nodes = (
-            [*self.inputs, *extra],
-            [*self.inputs, *extra, *self.nodes[len(self.inputs) :]],
-        )
-        return Graph(nodes, inputs, returned, self.answers)
+        inputs = [*self.inputs, *extra]
+        nodes = [*inputs, *self.nodes[len(self.inputs) :]]
+        found = Graph(nodes, inputs, returned, self.answers)
+        found.reasons = self.samples.reasons
+        return found
 
     def returned(self, x: ndarray) -> Any:
         """Return what stands for a plain array that the function returns."""

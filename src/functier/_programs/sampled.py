@@ -50,6 +50,7 @@ class Samples:
         self.open: list[Sampled] = []
         self.counters: set[Node] = set()
         self.real: dict[Node, Any] = {}  # what the stand-ins of others stand for
+        self.reasons: dict[Any, str] = {}  # why steps at places of the user's code are no loop
 
     def begin(self, values: list, number: Any, effects: Any, since: int) -> "Sampled | None":
         """Begin a sample, unless its code may ask for the type of a plain value that it takes."""
@@ -167,16 +168,22 @@ class Sampled:
         is for a sample that does not stand for later steps.
         """
         level = self.level
-        if self.asked or self.is_asked() or self.effects.happened():
+        if self.asked or self.is_asked():
+            self.no_loop("the number of a step, or another plain value, is asked for itself")
+            return None
+        if self.effects.happened():
+            self.no_loop("a step changes an object, or may")
             return None
         try:
             body = Body(self, after, lists, spread, way)
             again = Body(self, after, lists, spread, way)
-        except Differs:
+        except Differs as error:
+            self.no_loop(*error.args)
             return None
         values = known_values(level, body.args)
         found = None if values is None else run(again, most, values)
         if found is None:
+            self.no_loop("the next steps answer Python code in another way, or raise")
             return None
         count, last, made = found
         node = body.node(count, body.args)
@@ -186,17 +193,25 @@ class Sampled:
         for own in (*ends, *rows):
             level.add(own)
         ends = [level.tensor(value, own) for value, own in zip(last, ends)]
-        stacks = []
-        for value, (place, axis) in zip(made, body.lists):
+        stacks: list = [
+            None if i in body.lists else same_in(count, x, axis)
+            for i, (x, axis) in enumerate(lists)
+        ]
+        for value, (i, (place, axis)) in zip(made, body.lists.items()):
             own = Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, form_of(value))
             own.place = node.place
-            stacks.append(level.tensor(value, level.add(own)))
+            level.add(own)
+            stacks[i] = value if self.is_plain(lists[i][0]) else level.tensor(value, own)
         ends = [
             x if i is None else last[i] if self.is_plain(y) else ends[i]
             for i, y, x in zip(body.ends, after, self.originals)
         ]
-        stacks = [v if self.is_plain(x) else y for v, y, (x, _) in zip(made, stacks, lists)]
         return count, ends, stacks
+
+    def no_loop(self, reason: str) -> None:
+        """Note why the sample does not stand for later steps."""
+        for node in self.level.nodes[self.first :]:
+            self.level.samples.reasons[node.place] = reason
 
     def is_asked(self) -> bool:
         """Tell if something has asked for the counter."""
@@ -228,8 +243,9 @@ class Body:
         that stays as it is.
     rows : list of Node
         The values of which all steps' are kept.
-    lists : list of (int, int)
-        For each array of such values their place in `rows`, and its axis.
+    lists : dict of int to (int, int)
+        For the number of each array of such values their place in `rows`, and its axis. Values that
+        are the same in all steps have none.
     """
 
     def __init__(
@@ -247,7 +263,7 @@ class Body:
         for node, x in zip(sample.inputs, after):
             own = level.symbol(x)
             if type(own) is not Node or form_of(level.concrete(x)) != node.form:
-                raise Differs
+                raise Differs("the forms of values differ from step to step")
             if own is node:
                 self.ends.append(None)
                 real = level.samples.real_of(sample.real[node])
@@ -266,7 +282,7 @@ class Body:
             index: Any = Count(0, 1)
             part = level.concrete(x)[(slice(None),) * axis + (0,)]
             if form_of(part) != node.form:
-                raise Differs
+                raise Differs("the forms of values differ from step to step")
             index = (*(slice(None),) * axis, index) if axis else index
             source = level.symbol(x)
             source = level.samples.real_of(source)
@@ -274,7 +290,7 @@ class Body:
             self.new[node] = self.add(Node(operator.getitem, (source, index), {}, node.form))
         for node in level.nodes[sample.first :]:
             if has_effects(node):
-                raise Differs
+                raise Differs("a step draws, or uses an array that is written to")
             found = grows(node, (sample.index,))
             if found is not None and found[0]:
                 factor, summand = found
@@ -287,18 +303,21 @@ class Body:
         for guard in level.answers[sample.answers :]:
             own = self.of(guard.node)
             if type(own) is Count:
-                raise Differs
+                raise Differs("the number of a step is asked for itself")
             if type(own) is not Node or own in self.shared.values():
                 continue  # it holds for all steps, and is that of the sample
             guards.append(Guard(own, *guard[1:]))
         self.outputs = [self.own(y) for y in outputs]
         self.rows: list[Node] = []
-        self.lists = []
-        for x, axis in lists:
-            own = self.own(level.symbol(x))
+        self.lists: dict[int, tuple[int, int]] = {}
+        for i, (x, axis) in enumerate(lists):
+            node = level.symbol(x)
+            own = self.of(node) if type(node) is Node else node
+            if type(own) is not Node or own in self.shared.values():
+                continue
             if own not in self.rows:
                 self.rows.append(own)
-            self.lists.append((self.rows.index(own), axis))
+            self.lists[i] = self.rows.index(own), axis
         inputs = [*carried, *self.shared.values()]
         self.args += self.shared
         self.graph = Graph([*inputs, *self.nodes], inputs, [*self.outputs, *self.rows], guards)
@@ -311,7 +330,7 @@ class Body:
         """Return the node of the body for a value of the sample."""
         found = self.of(node) if type(node) is Node else None
         if type(found) is not Node:
-            raise Differs
+            raise Differs("a step returns a value that is not its own")
         return found
 
     def outside(self, node: Node) -> Node:
@@ -341,6 +360,12 @@ class Body:
         """Return the nodes of the last values of a loop, and of the lists of all."""
         found = [Node(operator.getitem, (node, i), {}, form) for i, form in enumerate(node.form)]
         return found[: self.carried], found[self.carried :]
+
+
+def same_in(count: int, x: Any, axis: int) -> Any:
+    """Return an array of a value of some steps, which is the same in all."""
+    shape = np.shape(x)
+    return np.broadcast_to(np.expand_dims(x, axis), (*shape[:axis], count, *shape[axis:]))
 
 
 def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
@@ -377,7 +402,7 @@ def call(body: Body, count: int, values: list) -> tuple[list, list]:
     inputs = [Node(None, (), {}, form_of(x)) for x in values]
     node = body.node(count, inputs)
     ends, rows = body.results(node)
-    stacks = [Node(np.stack, (rows[i],), {"axis": axis}, None) for i, axis in body.lists]
+    stacks = [Node(np.stack, (rows[i],), {"axis": axis}, None) for i, axis in body.lists.values()]
     nodes = [*inputs, node, *ends, *rows, *stacks]
     graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks]))
     made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
