@@ -52,7 +52,9 @@ class Scope(NamedTuple):
     counters: list[str]
     t: bool = False
 
-    def inner(self, vectors: list[str], scalars: list[str], counters: list[str], t: bool) -> "Scope":
+    def inner(
+        self, vectors: list[str], scalars: list[str], counters: list[str], t: bool
+    ) -> "Scope":
         return Scope(
             self.vectors + vectors * 2, self.scalars + scalars * 2, {*vectors, *scalars},
             self.counters + counters * 2, t,
@@ -196,7 +198,9 @@ class Draw:
     def steps(self) -> int:
         r = self.r
         if self.work > 1:
-            return r.choice([0, 1, 3, 9, 10, 11, 14, 15]) if self.work < 20 else r.choice([2, 9, 14])
+            return (
+                r.choice([0, 1, 3, 9, 10, 11, 14, 15]) if self.work < 20 else r.choice([2, 9, 14])
+            )
         return r.choice([0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 20, 24, 33, 40])
 
     def carried(self) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -276,7 +280,9 @@ class Draw:
                 self.add("t = t + 0.1")
             kinds = [self.update, self.update, self.update, self.rotate, self.inside, self.python]
             kinds += [self.counter] * 2
-            kinds += [self.asking, self.choose, self.guard, self.guard, self.error] * (r.random() < 0.3)
+            kinds += [self.asking, self.choose, self.guard, self.guard, self.error] * (
+                r.random() < 0.3
+            )
             kinds += [self.loop] * (self.depth < 5)
             for _ in range(r.choice([1, 2, 2, 3])):
                 r.choice(kinds)()
@@ -418,7 +424,9 @@ class Draw:
         with self.indented():
             self.add(f"return lo.fori_loop(0, {n}, lambda i, c: {'c * 0.9 + 0.01 * i'}, u)")
         test = self.fill("{test}")
-        self.add(f"{v} = ft.cond({test}, {fn}, lambda u: u * 0.5, {self.r.choice(self.scope.vectors)})")
+        self.add(
+            f"{v} = ft.cond({test}, {fn}, lambda u: u * 0.5, {self.r.choice(self.scope.vectors)})"
+        )
         self.scope.vectors.append(v)
         self.results.append(v)
 
