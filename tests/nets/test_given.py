@@ -28,7 +28,7 @@ def test_drawn_programs(full, record_property):
 
 def check_fault(number, way="value"):
     """A fault that is planted gives a wrong result, and the program is right without it."""
-    found = net(2026, calls=1)
+    found = net(2026)
     found.check(number, draw(2026, number), [way])
 
     assert found.counts.wrong, found.summary()
