@@ -5,8 +5,8 @@
     PYTHONPATH=tests:src python -m nets.given 200 --seed 3 --backend llvm
 
 Each number is a program with one or two loops by `scan`, `fori_loop`, `map`, `while_loop` or
-`associative_scan`, with others inside, as `nets.giving.draw` writes it. It is compiled by itself and
-under a transform, and called three times, with two arguments: so guards fail, and programs come
+`associative_scan`, with others inside, as `nets.giving.draw` writes it. It is compiled by itself,
+and under a transform, and called three times, with two arguments: so guards fail, and programs come
 back. The results, the errors with the step that they name, and what a call leaves in objects and
 generators have to be those of eager mode; and these the ones of the program with Python loops.
 
@@ -14,26 +14,26 @@ Of the loops whose steps have no effects and no guards, those of which one step 
 are counted, in programs of odd numbers: in the others steps are rolled into loops, too.
 """
 
-import ast
 import itertools
 import linecache
 import math
 import random
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 import functier as ft
 import functier.numpy as fnp
+from functier._control import given
 
 from .commands import make_parser, run_numbers
 from .giving import plain
 from .giving.draw import Program, draw
-from .loops import Count, Way, failing, narrow, others, problem_of, rolling, short, total, ways_of
+from .loops import Way, failing, narrow, others, problem_of, rolling, short, total, ways_of
 from .programs import is_rounding
 from .verdicts import Verdicts
 
@@ -79,7 +79,7 @@ class Case:
         text = program.text
         linecache.cache[name] = len(text), None, text.splitlines(True), name
         exec(compile(text, name, "exec"), self.space)
-        self.f, self.file = self.space["f"], name
+        self.f = self.space["f"]
         self.start = self.rng.bit_generator.state
 
     def outcome(self, f: Callable, args: tuple) -> tuple:
@@ -127,16 +127,32 @@ def ways(f: Callable, program: Program, r: random.Random) -> list[Way]:
     ]
 
 
-def recorded(compiled: Any, text: str, file: str) -> set[str]:
-    """Return the names of the functions that are steps of loops in programs of a function."""
-    lines: set[int] = set()
-    for variant in compiled._variants:
-        lines |= Count(variant.program._graph, file).loops
-    found = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and lines & {*range(node.lineno, node.end_lineno + 1)}:
-            found.add(node.name)
-    return found
+@contextmanager
+def counting(found: set[str]) -> Iterator[None]:
+    """Note the names of the functions of which one step is recorded for all.
+
+    A function that is traced meanwhile runs by itself, as code runs that the trace does not know.
+    """
+    right = given.Sample.run
+
+    def run(self: Any) -> Any:
+        result = right(self)
+        if result is not None and result[0] > 1:
+            for root in self.roots:
+                cells = getattr(root, "__closure__", None) or ()
+                parts = [
+                    root,
+                    getattr(root, "__wrapped__", None),
+                    *[x.cell_contents for x in cells],
+                ]
+                found.update([getattr(x, "__name__", "") for x in parts])
+        return result
+
+    given.Sample.run = run  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        given.Sample.run = right  # type: ignore[method-assign]
 
 
 def steps_of(error: Any) -> list[str]:
@@ -220,7 +236,10 @@ class Given:
         elif not compiled._variants:
             self.alone += 1
         elif not roll:
-            missed = program.regular - recorded(compiled, program.text, case.file)
+            names: set[str] = set()
+            with counting(names):
+                case.outcome(ft.compile(g), inputs[0])
+            missed = program.regular - names
             self.regular += len(program.regular)
             self.found += len(program.regular) - len(missed)
             if missed:
