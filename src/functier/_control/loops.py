@@ -12,6 +12,7 @@ from .._core.keywords import checks_keywords
 from .._core.pytree import name_of_function
 from .._core.types import Function, PyTree, Value
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
+from .schedule import refuse_plan, run_steps
 
 
 @checks_keywords
@@ -67,6 +68,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     check_function("while_loop", "cond_fun", cond_fun)
     check_function("while_loop", "body_fun", body_fun)
     label = f"while_loop({name_of_function(body_fun)})"
+    refuse_plan(label, "ends when its condition says so")
     carry = init_val
     for iteration in count():
         try:
@@ -125,18 +127,28 @@ def fori_loop(
     integer(label, "upper", upper)
     start, lower_axes = bare(lower)
     stop, upper_axes = bare(upper)
+    if not (lower_axes or upper_axes):
+
+        def steps(a: int, b: int, carry: PyTree, _: Any) -> tuple:
+            for step in range(a, b):
+                try:
+                    new = body_fun(int(start) + step, carry)
+                    carry = check_carry(label, "body_fun", "init_val", carry, new)
+                except Exception as error:
+                    error.add_note(f"{label}: in iteration {step}")
+                    raise
+            return carry, None
+
+        return run_steps(label, steps, max(int(stop) - int(start), 0), init_val)[0]
+    refuse_plan(label, "has bounds that differ between examples")
     i = lower if lower_axes else int(start)
     carry = init_val
-    steps: Any = count() if lower_axes or upper_axes else range(int(stop) - int(start))
-    for step in steps:
+    for step in count():
         try:
-            if lower_axes or upper_axes:
-                mask = Mask(np.less(i, upper))
-                if not mask.some:
-                    break
-                carry = _advance(label, "init_val", mask, body_fun, (i, carry), carry)
-            else:
-                carry = check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
+            mask = Mask(np.less(i, upper))
+            if not mask.some:
+                break
+            carry = _advance(label, "init_val", mask, body_fun, (i, carry), carry)
         except Exception as error:
             error.add_note(f"{label}: in iteration {step}")
             raise

@@ -3,7 +3,7 @@
 Like `branches`, this is Python code over NumPy on tensors.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isqrt
 from typing import Any
 
@@ -25,6 +25,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Structure, Value
 from .._transforms.vmap import vmap
 from .masks import WEAK, check_carry, check_function, common_dtype, form
+from .schedule import run_steps
 
 
 @checks_keywords
@@ -94,20 +95,26 @@ def _scan(
 ) -> tuple:
     leaves, structure = flatten(xs)
     n = _length(label, leaves, xs, length)
-    if not n:
-        return init, _no_rows(label, f, init, leaves, structure)
-    order = range(n - 1, -1, -1) if reverse else range(n)
-    slices = [_slices(x, order) for x in leaves]
-    carry, rows = init, _Rows(label)
-    for i in order:
-        try:
-            out = f(carry, unflatten(structure, [next(s) for s in slices]))
-            carry, y = _pair(label, carry, out)
-            rows.add(y)
-        except Exception as error:
-            error.add_note(f"{label}: in step {i} of {n}")
-            raise
-    return carry, rows.stack(reverse)
+    known = _Rows(label)
+
+    def steps(start: int, stop: int, carry: PyTree, xs: Sequence) -> tuple:
+        if not n:
+            return carry, _no_rows(label, f, carry, leaves, structure)
+        order, rows = range(stop - start), known.copy()
+        slices = [_slices(x, order[::-1] if reverse else order) for x in xs]
+        for i in order:
+            try:
+                out = f(carry, unflatten(structure, [next(s) for s in slices]))
+                carry, y = _pair(label, carry, out)
+                rows.add(y)
+            except Exception as error:
+                i += start
+                error.add_note(f"{label}: in step {n - 1 - i if reverse else i} of {n}")
+                raise
+        known.structure, known.forms = rows.structure, rows.forms
+        return carry, rows.stack(reverse)
+
+    return run_steps(label, steps, n, init, leaves, reverse, known.join)
 
 
 def _length(label: str, leaves: list, xs: PyTree, length: Any) -> int:
@@ -179,6 +186,13 @@ class _Rows:
         self.columns: list[list] = []
         self.forms: list = []
 
+    def copy(self) -> "_Rows":
+        """Return rows for the steps that follow."""
+        rows = _Rows(self.label)
+        rows.structure, rows.forms = self.structure, [*self.forms]
+        rows.columns = [[] for _ in self.forms]
+        return rows
+
     def add(self, y: PyTree) -> None:
         """Add the result of a step, checked to have the form of those before."""
         leaves, structure = flatten(y, self.label, "the result")
@@ -224,6 +238,16 @@ class _Rows:
                 column[:] = [dtype.type(v) if type(v) in WEAK else v for v in column]
             arrays.append(np.stack(column))
             column.clear()  # before the next one is stacked
+        return unflatten(self.structure, arrays)
+
+    def join(self, parts: list[PyTree]) -> PyTree:
+        """Return the stacked results of parts of the loop as those of all."""
+        arrays = []
+        for first, *column in zip(self.forms, *[flatten(part)[0] for part in parts]):
+            if type(first) not in WEAK:
+                dtype = dtype_of(first)
+                column = [x if dtype_of(x) == dtype else x.astype(dtype) for x in column]
+            arrays.append(np.concatenate(column))
         return unflatten(self.structure, arrays)
 
 

@@ -45,7 +45,7 @@ SHOWN = 5
 STEPS = 100
 """The largest number of holders in a chain."""
 
-RUNNING_AGAIN = ("functier._control.checkpoint", "functier._control.solves")
+RUNNING_AGAIN = ("functier._control.regions", "functier._control.solves")
 """Modules whose rules run functions of the user again, which may close over tensors."""
 
 ENTERED: ContextVar[tuple[WeakSet, ...]] = ContextVar("entered", default=())

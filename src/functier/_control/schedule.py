@@ -1,0 +1,401 @@
+"""Loops whose backward pass keeps a given number of states: binomial schedules.
+
+NOTE [slots]
+    A loop is cut in chunks, and the states between them can be kept in slots. The forward pass
+    cuts the loop where the schedule keeps a state. What is between two of them is a *segment*,
+    a region of the tape, whose node keeps the first state. The last chunk is recorded as any
+    code. So the backward pass meets the last chunk first, then the last segment, which it takes
+    back with the slots that are left for it: it runs forward from the latest state that is
+    kept, keeps more where the schedule says, records one chunk, and takes that back.
+    (Griewank and Walther, Algorithm 799: Revolve, 2000.)
+
+NOTE [a tape is cut]
+    After each chunk the tensors of the state, and of the results, are replaced by others. In the
+    forward pass these have nodes that lead to what the segment depends on so far. In the backward
+    pass they are leaves, and their cotangents go on to the chunk before.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from .._core.blocks import block
+from .._core.numpy_facts import shape_of
+from .._core.pytree import flatten, is_value, unflatten
+from .._core.tensor import Tensor
+from .._core.types import Function, PyTree, Value
+from .._levels.backward import backward
+from .._levels.cotangents import add, fit, is_inexact
+from .._levels.states import resume
+from .._levels.stretch import Stretch
+from .._levels.tape import Node, node_numbers, node_of
+from .._mutation.array import was_written
+from .._transforms.chunks.streams import replay_draws
+from .regions import Place, Rerun, Sample, different_forms, different_numbers, region, walk
+
+# ---- which loop is run by a schedule ----
+
+
+class Plan:
+    """The slots and the chunk that a call of `checkpoint` gives to the loop inside."""
+
+    def __init__(self, label: str, slots: int, chunk: int):
+        self.label, self.slots, self.chunk = label, slots, chunk
+        self.loop: str | None = None
+
+    def take(self, label: str) -> None:
+        """Note the loop, the first one."""
+        if self.loop is not None:
+            raise ValueError(
+                f"{self.label}: the function calls {label} after {self.loop}, but slots are for "
+                f"one loop; write a function for each, and checkpoint(f, slots=...) of it"
+            )
+        self.loop = label
+
+
+PLAN: ContextVar[Plan | None] = ContextVar("plan", default=None)
+"""The plan for the next loop that the running function calls."""
+
+
+@block
+def planned(plan: Plan | None) -> Iterator[None]:
+    """Inside, the next loop follows `plan`."""
+    before = PLAN.get()
+    try:
+        PLAN.set(plan)
+        yield
+    finally:
+        PLAN.set(before)
+
+
+def refuse_plan(label: str, why: str) -> None:
+    """Raise where a loop whose number of steps is not known on entry should follow a plan."""
+    plan = PLAN.get()
+    if plan is not None:
+        raise ValueError(
+            f"{plan.label}: {label} {why}, and slots need the number of steps; write scan or "
+            f"fori_loop with one number for all, or checkpoint(f) of the function of a step"
+        )
+
+
+def run_steps(
+    label: str, steps: Callable, n: int, carry: PyTree, xs: Sequence = (), reverse: bool = False,
+    join: Callable = lambda parts: None,
+) -> tuple:  # fmt: skip
+    """Return the last carry and the results of a loop of `n` steps, by the plan if there is one.
+
+    ``steps(a, b, carry, xs)`` runs the steps from `a` to `b` with their part of the arrays `xs`,
+    which is the last one for the first steps where the loop is in `reverse`. It returns the
+    carry and the results of these steps; `join` makes those of all of several.
+    """
+    plan = PLAN.get()
+    if plan is None:
+        return steps(0, n, carry, xs)
+    plan.take(label)
+    return Loop(plan, steps, reverse, join).run(n, carry, xs)
+
+
+# ---- the schedule ----
+
+
+def split(n: int, slots: int) -> int:
+    """Return after how many of `n` chunks a state is kept, so that the fewest run again.
+
+    One of the slots has the first state.
+    """
+    if slots == 1:
+        return n - 1
+    r = 1
+    while comb(slots + r, r) < n:
+        r += 1
+    return min(comb(slots + r - 1, r - 1), n - comb(slots + r - 2, r - 1))
+
+
+# ---- a loop ----
+
+
+class Loop:
+    """A loop that follows a plan, by functions that run and that join parts of it."""
+
+    def __init__(self, plan: Plan, steps: Callable, reverse: bool, join: Callable):
+        self.label, self.slots, self.chunk = plan.label, plan.slots, plan.chunk
+        self.steps, self.reverse, self.join = steps, reverse, join
+
+    def run(self, n: int, carry: PyTree, xs: Sequence, *more: PyTree) -> tuple:
+        """Return the last carry and all results: see NOTE [slots]."""
+        chunks, slots, a, parts = -(-n // self.chunk), self.slots, 0, []
+        while chunks > 1:
+            size = split(chunks, slots)
+            b = a + size * self.chunk
+            segment = Segment(self, a, b, slots)
+            given = carry, self.part(xs, n, a, b), *more
+            carry, ys = region(self.label, segment.run, *given, pull=segment.pull)
+            parts.append(ys)
+            chunks, slots, a = chunks - size, max(slots - 1, 1), b
+        carry, ys = self.call(a, n, carry, self.part(xs, n, a, n), *more)
+        return carry, self.joined([*parts, ys])
+
+    def call(self, a: int, b: int, carry: PyTree, xs: Sequence, *more: PyTree) -> tuple:
+        """Run the steps from `a` to `b`; loops inside them follow no plan."""
+        with planned(None):
+            return self.steps(a, b, carry, xs, *more)
+
+    def joined(self, parts: list) -> PyTree:
+        """Return the results of all parts, which are in the order of the steps."""
+        if len(parts) == 1:
+            return parts[0]
+        return self.join(parts[::-1] if self.reverse else parts)
+
+    def place(self, size: int, a: int, b: int) -> slice:
+        """Return where the steps from `a` to `b` of `size` have their slices of arrays."""
+        return slice(size - b, size - a) if self.reverse else slice(a, b)
+
+    def part(self, xs: Sequence, size: int, a: int, b: int) -> list:
+        """Return the part of arrays for the steps from `a` to `b` of those that `xs` is for."""
+        return [x if b - a == size else x[self.place(size, a, b)] for x in xs]
+
+
+class Segment:
+    """The steps from `a` to `b`, whole chunks, with `slots` for the backward pass."""
+
+    def __init__(self, loop: Loop, a: int, b: int, slots: int):
+        self.loop, self.a, self.b, self.slots = loop, a, b, slots
+        self.samples: list = []  # of the results of each chunk
+        self.last: list = []  # of the last carry
+        self.dims: list = []  # of the last carry and of the results
+
+    def run(self, carry: PyTree, xs: Sequence, *more: PyTree) -> tuple:
+        """Return the carry and the results, with the tape cut after each chunk."""
+        loop, stretch, parts = self.loop, Stretch(), []
+        label = loop.label
+
+        def short(node: Node) -> Node:
+            parents = stretch.reached(node).values()
+            rule = _outside(label)
+            return node_of([(parent, rule, (), None) for parent in parents])
+
+        for k in range(self.a, self.b, loop.chunk):
+            inside = k - self.a
+            part = loop.part(xs, self.b - self.a, inside, inside + loop.chunk)
+            out = loop.call(k, k + loop.chunk, carry, part, *more)
+            carry, ys = cut(out, Tensor, stretch.start, short)
+            self.samples.append(_samples(flatten(ys)[0]))
+            parts.append(ys)
+        out = carry, loop.joined(parts)
+        self.last = _samples(flatten(carry)[0])
+        self.dims = [len(shape_of(x)) if is_value(x) else 0 for x in flatten(out)[0]]
+        return out
+
+    def pull(self, rerun: Rerun, cotangents: tuple, given: tuple, sums: Sequence) -> list:
+        """Return the cotangents of what the segment depends on, added to `sums`."""
+        carry, xs, *more = given
+        back = Backward(self, rerun, carry, xs, more, sums)
+        ends = zip(rerun.places, rerun.forms, cotangents)
+        for place, shape, g in ends:
+            if g is None:
+                continue
+            if place[0] < back.width:
+                back.carry[place] = g
+            else:
+                back.results[place] = g, len(shape) - self.dims[place[0]]
+        kept, free, end = [(self.a, carry, replay_draws(rerun.drawn))], self.slots - 1, self.b
+        while end > self.a:
+            k, state, draws = kept[-1]
+            while (chunks := (end - k) // self.loop.chunk) > 1:
+                to = k + split(chunks, free + 1) * self.loop.chunk
+                state, draws = back.advance(k, to, state, draws)
+                k = to
+                if free:
+                    kept.append((k, state, draws))
+                    free -= 1
+            back.chunk(k, end, state, draws)
+            end = k
+            if kept[-1][0] == end:
+                kept.pop()
+                free += 1
+        return back.finish()
+
+
+class Backward:
+    """A backward pass over a segment, at one level, which has come to some chunk.
+
+    `carry` has the cotangents of the state there by place, `results` those of all results, with the
+    axes that levels have before that of the steps. `sums` are of the nodes that the segment
+    starts from, and `slices` of the arrays, from the last chunk to the first.
+    """
+
+    def __init__(
+        self, segment: Segment, rerun: Rerun, carry: PyTree, xs: Sequence, more: list,
+        sums: Sequence,
+    ):  # fmt: skip
+        self.segment, self.rerun, self.xs, self.more = segment, rerun, xs, more
+        self.sums = [*sums] or [None] * len(rerun.boundary)
+        self.start = next(node_numbers)
+        self.width, self.expected = len(flatten(carry)[0]), segment.last
+        self.carry: dict[Place, Value] = {}
+        self.results: dict[Place, tuple[Value, int]] = {}
+        self.slices: dict[Place, list] = {}
+
+    def inputs(self, k: int, end: int) -> list:
+        """Return the part of the arrays for the steps from `k` to `end`."""
+        if not self.xs:
+            return []
+        a, b = self.segment.a, self.segment.b
+        with resume(self.rerun.ambient):
+            return self.segment.loop.part(self.xs, b - a, k - a, end - a)
+
+    def advance(self, k: int, to: int, state: PyTree, draws: replay_draws) -> tuple:
+        """Return the state after the steps from `k` to `to`, and where its draws stand."""
+        size = self.segment.loop.chunk
+        for here in range(k, to, size):
+            state, draws = self._advance(here, here + size, state, draws)
+        return state, draws
+
+    def _advance(self, k: int, end: int, state: PyTree, draws: replay_draws) -> tuple:
+        rerun, after = self.rerun, []
+
+        def run(state: PyTree, xs: list, *more: PyTree) -> PyTree:
+            with resume(rerun.ambient):
+                after.append(mine := draws.copy())
+                out, _ = rerun.run(mine, self.segment.loop.call, k, end, state, xs, *more)
+                return cut(out, rerun.cls, self.start, _leaf)
+
+        return region(rerun.label, run, state, self.inputs(k, end), *self.more), after[0]
+
+    def chunk(self, k: int, end: int, state: PyTree, draws: replay_draws) -> None:
+        """Record the steps from `k` to `end`, and take the cotangents back over them."""
+        segment, rerun, start, cls = self.segment, self.rerun, self.start, self.rerun.cls
+        loop, boundary, samples = segment.loop, rerun.boundary, segment.samples
+        rows = loop.place(segment.b - segment.a, k - segment.a, end - segment.a)
+        gs = [*self.carry.values()]
+        gs += [g[(slice(None),) * before + (rows,)] for g, before in self.results.values()]
+        places = [*self.carry, *self.results]
+        expected = [*self.expected, *samples[(k - segment.a) // loop.chunk]]
+        leaves = flatten(state)[0]
+        fresh = _places(leaves, cls, start)
+        slices: list[tuple] = []
+
+        def pull(state: PyTree, xs: list, more: list, gs: list, sums: list) -> list:
+            with resume(rerun.ambient):
+                arrays = [cut(x, cls, start, _leaf) for x in xs]
+                out = rerun.run(draws.copy(), loop.call, k, end, state, arrays, *more)
+                found = flatten(out)[0]
+                if not _are_close(expected, found):
+                    raise different_numbers(rerun.label)
+                ends = _places(found, cls)
+                roots, forms = [], []
+                for place, g in zip(places, gs):
+                    x, row = ends.get(place), place[0] >= self.width
+                    if x is None and row:  # these results do not depend on what is differentiated
+                        continue
+                    if x is None or (shape_of(g) != x.shape and not row):
+                        found = [None if x is None else x.shape]
+                        raise different_forms(rerun.label, found, [shape_of(g)])
+                    number = x.parts()[1][0]
+                    roots.append((x.parts()[1] if number > start else (number, None), g))
+                    forms.append((x.shape, x.dtype))
+                nodes = [x.parts()[1] for x in _places(flatten(state)[0], cls, start).values()]
+                cuts = _places(arrays, cls, start)
+                nodes += [x.parts()[1] for x in cuts.values()]
+                slices[:] = [(place, x.shape, x.dtype) for place, x in cuts.items()]
+                del out, found, ends
+            roots = [(node, fit(g, *form)) for (node, g), form in zip(roots, forms)]
+            roots[:0] = [(node, g) for node, g in zip(boundary, sums) if g is not None]
+            return backward(roots, [*boundary, *nodes], start)
+
+        found = region(rerun.label, pull, state, self.inputs(k, end), self.more, gs, self.sums)
+        n, m = len(boundary), len(boundary) + len(fresh)
+        self.sums = found[:n]
+        self.carry = {place: g for place, g in zip(fresh, found[n:m]) if g is not None}
+        self.expected = _samples(leaves)
+        for (place, shape, dtype), g in zip(slices, found[m:]):
+            self.slices.setdefault(place, []).append(np.zeros(shape, dtype) if g is None else g)
+
+    def finish(self) -> list:
+        """Return the sums, with the cotangents of the arrays."""
+        cls, numbers = self.rerun.cls, [node[0] for node in self.rerun.boundary]
+        for place, x in _places(self.xs, cls).items():
+            number, parts = x.parts()[1][0], self.slices.get(place)
+            if parts and number in numbers:
+                before = len(x.shape) - len(shape_of(self.xs[place[0]]))
+                parts = parts if self.segment.loop.reverse else parts[::-1]
+                i, g = numbers.index(number), np.concatenate(parts, before)
+                self.sums[i] = add(self.sums[i], g)
+        return self.sums
+
+
+# ---- tensors of a state ----
+
+
+def cut(tree: PyTree, cls: type[Tensor], start: int, replace: Callable[[Node], Node]) -> PyTree:
+    """Return `tree` with other tensors for those of `cls`, or inside it, that have a tape.
+
+    They have ``replace(node)`` where the node was recorded after `start`. Arrays are copied, as
+    a step may fill its own again.
+    """
+    made: dict[int, Any] = {}
+
+    def renew(x: Any) -> Any:
+        if not isinstance(x, Tensor) or not issubclass(type(x), cls):
+            return x
+        if id(x) in made:
+            return made[id(x)]
+        parts = value, *rest = x.parts()
+        if x.level.differentiates == "reverse":
+            (node,) = rest
+            late = node[0] > start and node[1] is not None
+            new = renew(value), replace(node) if late else node
+        else:
+            new = tuple([renew(part) for part in parts])
+        changed = any(a is not b for a, b in zip(parts, new))
+        made[id(x)] = y = type(x).join(*new) if changed else x
+        return y
+
+    leaves, structure = flatten(tree)
+    leaves = [x.level.snapshot(x) if was_written(x) else x for x in leaves]
+    return unflatten(structure, [x.copy() if type(x) is np.ndarray else renew(x) for x in leaves])
+
+
+def _leaf(node: Node) -> Node:
+    return next(node_numbers), None
+
+
+def _outside(label: str) -> Function:
+    """Return the rule of a node whose tape was cut."""
+
+    def refuse(g: Value) -> Value:
+        raise RuntimeError(
+            f"{label}: a result depends on a tensor of a step that the step did not return, and "
+            f"the tape of the step is gone; return it, as a result of scan"
+        )
+
+    return refuse
+
+
+def _places(leaves: Sequence[Value], cls: type[Tensor], start: int = -1) -> dict[Place, Tensor]:
+    """Return the tensors of `cls` in leaves by place; with `start`, those with later nodes once."""
+    found, seen = {}, set()
+    for i, leaf in enumerate(leaves):
+        for place, x in walk(leaf, i):
+            if type(x) is cls:
+                number = x.parts()[1][0]
+                if start < 0 or (number > start and number not in seen):
+                    seen.add(number)
+                    found[place] = x
+    return found
+
+
+def _samples(leaves: Sequence[Value]) -> list[Sample | None]:
+    """Return samples of the numbers that a second run has to reproduce."""
+    return [Sample.of(x) if is_value(x) and is_inexact(x) else None for x in leaves]
+
+
+def _are_close(samples: list[Sample | None], leaves: Sequence[Value]) -> bool:
+    found = _samples(leaves)
+    return len(found) == len(samples) and all(
+        a is None or (b is not None and a.size == b.size and a.is_close(b))
+        for a, b in zip(samples, found)
+    )
