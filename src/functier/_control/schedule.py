@@ -237,7 +237,7 @@ class Backward:
         self.width, self.expected = len(flatten(carry)[0]), segment.last
         self.carry: dict[Place, Value] = {}
         self.results: dict[Place, tuple[Value, int]] = {}
-        self.slices: dict[Place, list] = {}
+        self.slices: dict[Place, tuple[int, list]] = {}
 
     def inputs(self, k: int, end: int) -> list:
         """Return the part of the arrays for the steps from `k` to `end`."""
@@ -300,7 +300,8 @@ class Backward:
                 nodes = [x.parts()[1] for x in _places(flatten(state)[0], cls, start).values()]
                 cuts = _places(arrays, cls, start)
                 nodes += [x.parts()[1] for x in cuts.values()]
-                slices[:] = [(place, x.shape, x.dtype) for place, x in cuts.items()]
+                before = [len(x.shape) - len(shape_of(arrays[p[0]])) for p, x in cuts.items()]
+                slices[:] = zip(cuts, before, [(x.shape, x.dtype) for x in cuts.values()])
                 del out, found, ends
             roots = [(node, fit(g, *form)) for (node, g), form in zip(roots, forms)]
             roots[:0] = [(node, g) for node, g in zip(boundary, sums) if g is not None]
@@ -311,18 +312,19 @@ class Backward:
         self.sums = found[:n]
         self.carry = {place: g for place, g in zip(fresh, found[n:m]) if g is not None}
         self.expected = _samples(leaves)
-        for (place, shape, dtype), g in zip(slices, found[m:]):
-            self.slices.setdefault(place, []).append(np.zeros(shape, dtype) if g is None else g)
+        for (place, before, form), g in zip(slices, found[m:]):
+            _, parts = self.slices.setdefault(place, (before, []))
+            parts.append(np.zeros(*form) if g is None else g)
 
     def finish(self) -> list:
         """Return the sums, with the cotangents of the arrays."""
         cls, numbers = self.rerun.cls, [node[0] for node in self.rerun.boundary]
-        for place, x in _places(self.xs, cls).items():
-            number, parts = x.parts()[1][0], self.slices.get(place)
-            if parts and number in numbers:
-                before = len(x.shape) - len(shape_of(self.xs[place[0]]))
-                parts = parts if self.segment.loop.reverse else parts[::-1]
-                i, g = numbers.index(number), np.concatenate(parts, before)
+        tensors = _places(self.xs, cls)
+        for place, (before, parts) in self.slices.items():
+            number = tensors[place].parts()[1][0]
+            if number in numbers:
+                g = np.concatenate(parts if self.segment.loop.reverse else parts[::-1], before)
+                i = numbers.index(number)
                 self.sums[i] = add(self.sums[i], g)
         return self.sums
 
