@@ -105,7 +105,7 @@ def checkpoint(
     ...     return x + rate * np.sin(x)
     >>> long = checkpoint(step, slots=8, chunk=10, steps=1000)
     >>> np.round(grad(long, argnums=(0, 1))(0.1, 0.001), 6)
-    array([  2.597563, 254.918...])
+    array([  2.674355, 266.726092])
     """
     _check_numbers(slots, chunk, steps)
     if func is None:
@@ -165,7 +165,7 @@ def _repeat(plan: Plan, func: Function, n: int, args: tuple, kwargs: dict) -> Py
         for i in range(start, stop):
             try:
                 new = func(state, *more, **names)
-                state = check_carry(label, "the step", "the first state", state, new)
+                state = check_carry(label, "the step", "state", state, new)
             except Exception as error:
                 error.add_note(f"{label}: in step {i} of {n}")
                 raise

@@ -28,7 +28,7 @@ from .._core.pytree import flatten, is_value, unflatten
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Value
 from .._levels.backward import backward
-from .._levels.cotangents import add, fit, is_inexact
+from .._levels.cotangents import add, fit
 from .._levels.states import resume
 from .._levels.stretch import Stretch
 from .._levels.tape import Node, node_numbers, node_of
@@ -140,13 +140,15 @@ class Loop:
 
     def call(self, a: int, b: int, carry: PyTree, xs: Sequence, *more: PyTree) -> tuple:
         """Run the steps from `a` to `b`; loops inside them follow no plan."""
+        leaves, structure = flatten(carry)
+        carry = unflatten(structure, [_own(x) for x in leaves])  # a step may fill its state again
         with planned(None):
             return self.steps(a, b, carry, xs, *more)
 
     def joined(self, parts: list) -> PyTree:
         """Return the results of all parts, which are in the order of the steps."""
-        if len(parts) == 1:
-            return parts[0]
+        if len(parts) < 2:
+            return parts[0] if parts else None
         return self.join(parts[::-1] if self.reverse else parts)
 
     def place(self, size: int, a: int, b: int) -> slice:
@@ -182,8 +184,10 @@ class Segment:
             part = loop.part(xs, self.b - self.a, inside, inside + loop.chunk)
             out = loop.call(k, k + loop.chunk, carry, part, *more)
             carry, ys = cut(out, Tensor, stretch.start, short)
-            self.samples.append(_samples(flatten(ys)[0]))
-            parts.append(ys)
+            leaves = flatten(ys)[0]
+            if leaves:
+                self.samples.append(_samples(leaves))
+                parts.append(ys)
         out = carry, loop.joined(parts)
         self.last = _samples(flatten(carry)[0])
         self.dims = [len(shape_of(x)) if is_value(x) else 0 for x in flatten(out)[0]]
@@ -273,7 +277,9 @@ class Backward:
         gs = [*self.carry.values()]
         gs += [g[(slice(None),) * before + (rows,)] for g, before in self.results.values()]
         places = [*self.carry, *self.results]
-        expected = [*self.expected, *samples[(k - segment.a) // loop.chunk]]
+        expected = self.expected
+        if samples:
+            expected = expected + samples[(k - segment.a) // loop.chunk]
         leaves = flatten(state)[0]
         fresh = _places(leaves, cls, start)
         slices: list[tuple] = []
@@ -335,30 +341,38 @@ class Backward:
 def cut(tree: PyTree, cls: type[Tensor], start: int, replace: Callable[[Node], Node]) -> PyTree:
     """Return `tree` with other tensors for those of `cls`, or inside it, that have a tape.
 
-    They have ``replace(node)`` where the node was recorded after `start`. Arrays are copied, as
-    a step may fill its own again.
+    They have ``replace(node)`` where the node was recorded after `start`. Plain arrays are copied.
     """
     made: dict[int, Any] = {}
-
-    def renew(x: Any) -> Any:
-        if not isinstance(x, Tensor) or not issubclass(type(x), cls):
-            return x
-        if id(x) in made:
-            return made[id(x)]
-        parts = value, *rest = x.parts()
-        if x.level.differentiates == "reverse":
-            (node,) = rest
-            late = node[0] > start and node[1] is not None
-            new = renew(value), replace(node) if late else node
-        else:
-            new = tuple([renew(part) for part in parts])
-        changed = any(a is not b for a, b in zip(parts, new))
-        made[id(x)] = y = type(x).join(*new) if changed else x
-        return y
-
     leaves, structure = flatten(tree)
     leaves = [x.level.snapshot(x) if was_written(x) else x for x in leaves]
-    return unflatten(structure, [x.copy() if type(x) is np.ndarray else renew(x) for x in leaves])
+    leaves = [_renew(_own(x), cls, start, replace, made) for x in leaves]
+    return unflatten(structure, leaves)
+
+
+def _renew(
+    x: Any, cls: type[Tensor], start: int, replace: Callable[[Node], Node], made: dict[int, Any]
+) -> Any:
+    """Return another tensor for `x`, if it is of `cls` or inside it; `made` has those made so far.
+
+    (A function inside `cut` would refer to itself, and keep them until the garbage is collected.)
+    """
+    if not isinstance(x, Tensor) or not issubclass(type(x), cls):
+        return x
+    if id(x) in made:
+        return made[id(x)]
+    parts = x.parts()
+    new = [_renew(part, cls, start, replace, made) for part in parts]
+    if x.level.differentiates == "reverse" and parts[1][0] > start and parts[1][1] is not None:
+        new[1] = replace(parts[1])
+    changed = any(a is not b for a, b in zip(parts, new))
+    made[id(x)] = y = type(x).join(*new) if changed else x
+    return y
+
+
+def _own(x: Value) -> Value:
+    """Return a copy of a plain array, and anything else as it is."""
+    return x.copy() if type(x) is np.ndarray else x
 
 
 def _leaf(node: Node) -> Node:
@@ -392,7 +406,7 @@ def _places(leaves: Sequence[Value], cls: type[Tensor], start: int = -1) -> dict
 
 def _samples(leaves: Sequence[Value]) -> list[Sample | None]:
     """Return samples of the numbers that a second run has to reproduce."""
-    return [Sample.of(x) if is_value(x) and is_inexact(x) else None for x in leaves]
+    return [Sample.of(x) if is_value(x) else None for x in leaves]
 
 
 def _are_close(samples: list[Sample | None], leaves: Sequence[Value]) -> bool:
