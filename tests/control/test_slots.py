@@ -330,6 +330,30 @@ def test_a_state_that_no_longer_depends():
     check(f, X)
 
 
+def test_results_whose_levels_differ_from_step_to_step():
+    def f(c, x, w):
+        def step(state, k):
+            a, b = state
+            return (a * w + b, b * x if k > 3 else b), (a, b, k * 1.0)
+
+        (a, b), (before, after, _) = ft.scan(step, (x, c), np.arange(9.0))
+        return np.sum(a * b) + np.sum(np.sin(before)) + np.sum(after**2)
+
+    for dims in ((None, None, 0), (None, 0, None), (0, None, None), (None, None, None)):
+        vmapped = ft.vmap(f, dims, axis_size=3)
+        args = [XS if dim == 0 else X for dim in dims]
+        for use in (lambda f: lambda *args: np.sum(f(*args)), lambda f: lambda *args: f(*args)[1]):
+            expected = ft.grad(use(vmapped), (0, 1, 2))(*args)
+            for g in sizes(f):
+                near(ft.grad(use(ft.vmap(g, dims, axis_size=3)), (0, 1, 2))(*args), expected)
+        expected = ft.vmap(ft.grad(f, (0, 1, 2)), dims, axis_size=3)(*args)
+        tangents = ft.grad(lambda x: np.sum(ft.jvp(lambda w: f(x, x, w), (X,), (X,))[1]))(X)
+        for g in sizes(f):
+            near(ft.vmap(ft.grad(g, (0, 1, 2)), dims, axis_size=3)(*args), expected)
+            one = ft.grad(lambda x: np.sum(ft.jvp(lambda w: g(x, x, w), (X,), (X,))[1]))(X)
+            near(one, tangents)
+
+
 def test_one_tensor_at_several_places():
     def f(x, w):
         def step(i, state):

@@ -15,6 +15,7 @@ NOTE [a tape is cut]
     pass they are leaves, and their cotangents go on to the chunk before.
 """
 
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from math import comb
@@ -26,9 +27,9 @@ from .._core.blocks import block
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten, is_value, unflatten
 from .._core.tensor import Tensor
-from .._core.types import Function, PyTree, Value
+from .._core.types import Function, PyTree, Shape, Value
 from .._levels.backward import backward
-from .._levels.cotangents import add, fit
+from .._levels.cotangents import add
 from .._levels.states import resume
 from .._levels.stretch import Stretch
 from .._levels.tape import Node, node_numbers, node_of
@@ -132,8 +133,8 @@ class Loop:
             b = a + size * self.chunk
             segment = Segment(self, a, b, slots)
             given = carry, self.part(xs, n, a, b), *more
-            carry, ys = region(self.label, segment.run, *given, pull=segment.pull)
-            parts.append(ys)
+            carry, groups = region(self.label, segment.run, *given, pull=segment.pull)
+            parts += groups
             chunks, slots, a = chunks - size, max(slots - 1, 1), b
         carry, ys = self.call(a, n, carry, self.part(xs, n, a, n), *more)
         return carry, self.joined([*parts, ys])
@@ -167,12 +168,17 @@ class Segment:
         self.loop, self.a, self.b, self.slots = loop, a, b, slots
         self.samples: list = []  # of the results of each chunk
         self.last: list = []  # of the last carry
-        self.dims: list = []  # of the last carry and of the results
+        self.groups: list = []  # of chunks whose results have one form: the first step, the leaves
 
     def run(self, carry: PyTree, xs: Sequence, *more: PyTree) -> tuple:
-        """Return the carry and the results, with the tape cut after each chunk."""
-        loop, stretch, parts = self.loop, Stretch(), []
-        label = loop.label
+        """Return the carry and groups of results, with the tape cut after each chunk.
+
+        The results of a group are tensors of the same levels, so that their cotangents are slices
+        of those of all.
+        """
+        loop, stretch = self.loop, Stretch()
+        groups: list[list] = []
+        label, before = loop.label, None
 
         def short(node: Node) -> Node:
             parents = stretch.reached(node).values()
@@ -187,24 +193,24 @@ class Segment:
             leaves = flatten(ys)[0]
             if leaves:
                 self.samples.append(_samples(leaves))
-                parts.append(ys)
-        out = carry, loop.joined(parts)
+                levels = [
+                    (at, type(x), x.shape) for i, y in enumerate(leaves) for at, x in walk(y, i)
+                ]
+                if levels != before:
+                    groups.append([])
+                    self.groups.append((k, [len(shape_of(y)) for y in leaves]))
+                groups[-1].append(ys)
+                before = levels
         self.last = _samples(flatten(carry)[0])
-        self.dims = [len(shape_of(x)) if is_value(x) else 0 for x in flatten(out)[0]]
-        return out
+        return carry, [loop.joined(parts) for parts in groups]
 
     def pull(self, rerun: Rerun, cotangents: tuple, given: tuple, sums: Sequence) -> list:
         """Return the cotangents of what the segment depends on, added to `sums`."""
         carry, xs, *more = given
         back = Backward(self, rerun, carry, xs, more, sums)
-        ends = zip(rerun.places, rerun.forms, cotangents)
-        for place, shape, g in ends:
-            if g is None:
-                continue
-            if place[0] < back.width:
-                back.carry[place] = g
-            else:
-                back.results[place] = g, len(shape) - self.dims[place[0]]
+        for place, shape, g in zip(rerun.places, rerun.forms, cotangents):
+            if g is not None:
+                back.take(place, shape, g)
         kept, free, end = [(self.a, carry, replay_draws(rerun.drawn))], self.slots - 1, self.b
         while end > self.a:
             k, state, draws = kept[-1]
@@ -226,9 +232,9 @@ class Segment:
 class Backward:
     """A backward pass over a segment, at one level, which has come to some chunk.
 
-    `carry` has the cotangents of the state there by place, `results` those of all results, with the
-    axes that levels have before that of the steps. `sums` are of the nodes that the segment
-    starts from, and `slices` of the arrays, from the last chunk to the first.
+    `carry` has the cotangents of the state there by place, `results` those of the results of each
+    group, with the number of axes before that of the steps. `sums` are of the nodes that the
+    segment starts from, and `slices` of the arrays, from the last chunk to the first.
     """
 
     def __init__(
@@ -240,8 +246,31 @@ class Backward:
         self.start = next(node_numbers)
         self.width, self.expected = len(flatten(carry)[0]), segment.last
         self.carry: dict[Place, Value] = {}
-        self.results: dict[Place, tuple[Value, int]] = {}
+        self.results: list[dict[Place, tuple[Value, int]]] = [{} for _ in segment.groups]
         self.slices: dict[Place, tuple[int, list]] = {}
+
+    def take(self, place: Place, shape: Shape, g: Value) -> None:
+        """Take the cotangent of the tensor at a place in what the segment returned."""
+        i = place[0] - self.width
+        if i < 0:
+            self.carry[place] = g
+            return
+        _, dims = self.segment.groups[0]
+        group, leaf = divmod(i, len(dims))
+        before = len(shape) - self.segment.groups[group][1][leaf]
+        self.results[group][(self.width + leaf, *place[1:])] = g, before
+
+    def rows(self, k: int, end: int) -> dict[Place, Value]:
+        """Return the cotangents of the results of the steps from `k` to `end`."""
+        segment = self.segment
+        firsts = [first for first, _ in segment.groups]
+        group = bisect(firsts, k) - 1
+        if group < 0:
+            return {}
+        first, after = [*firsts, segment.b][group : group + 2]
+        at = segment.loop.place(after - first, k - first, end - first)
+        found = self.results[group].items()
+        return {place: g[(slice(None),) * before + (at,)] for place, (g, before) in found}
 
     def inputs(self, k: int, end: int) -> list:
         """Return the part of the arrays for the steps from `k` to `end`."""
@@ -273,10 +302,7 @@ class Backward:
         """Record the steps from `k` to `end`, and take the cotangents back over them."""
         segment, rerun, start, cls = self.segment, self.rerun, self.start, self.rerun.cls
         loop, boundary, samples = segment.loop, rerun.boundary, segment.samples
-        rows = loop.place(segment.b - segment.a, k - segment.a, end - segment.a)
-        gs = [*self.carry.values()]
-        gs += [g[(slice(None),) * before + (rows,)] for g, before in self.results.values()]
-        places = [*self.carry, *self.results]
+        cotangents = {**self.carry, **self.rows(k, end)}
         expected = self.expected
         if samples:
             expected = expected + samples[(k - segment.a) // loop.chunk]
@@ -292,27 +318,23 @@ class Backward:
                 if not _are_close(expected, found):
                     raise different_numbers(rerun.label)
                 ends = _places(found, cls)
-                roots, forms = [], []
-                for place, g in zip(places, gs):
-                    x, row = ends.get(place), place[0] >= self.width
-                    if x is None and row:  # these results do not depend on what is differentiated
-                        continue
-                    if x is None or (shape_of(g) != x.shape and not row):
+                roots = [(node, g) for node, g in zip(boundary, sums) if g is not None]
+                for place, g in zip(cotangents, gs):
+                    x = ends.get(place)
+                    if x is None or shape_of(g) != x.shape:
                         found = [None if x is None else x.shape]
                         raise different_forms(rerun.label, found, [shape_of(g)])
                     number = x.parts()[1][0]
                     roots.append((x.parts()[1] if number > start else (number, None), g))
-                    forms.append((x.shape, x.dtype))
                 nodes = [x.parts()[1] for x in _places(flatten(state)[0], cls, start).values()]
                 cuts = _places(arrays, cls, start)
                 nodes += [x.parts()[1] for x in cuts.values()]
                 before = [len(x.shape) - len(shape_of(arrays[p[0]])) for p, x in cuts.items()]
                 slices[:] = zip(cuts, before, [(x.shape, x.dtype) for x in cuts.values()])
                 del out, found, ends
-            roots = [(node, fit(g, *form)) for (node, g), form in zip(roots, forms)]
-            roots[:0] = [(node, g) for node, g in zip(boundary, sums) if g is not None]
             return backward(roots, [*boundary, *nodes], start)
 
+        gs = [*cotangents.values()]
         found = region(rerun.label, pull, state, self.inputs(k, end), self.more, gs, self.sums)
         n, m = len(boundary), len(boundary) + len(fresh)
         self.sums = found[:n]
