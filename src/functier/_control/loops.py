@@ -112,6 +112,10 @@ def fori_loop(
         As `while_loop`, whose notes on memory apply here too; and if a bound is not an integer
         scalar.
 
+    Notes
+    -----
+    `checkpoint` with slots saves a fixed number of carries of a function that calls this loop.
+
     Examples
     --------
     >>> import numpy as np

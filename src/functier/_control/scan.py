@@ -74,7 +74,8 @@ def scan(
     Notes
     -----
     Reverse mode saves what `f` records in every step. ``scan(checkpoint(f), init, xs)``
-    saves the carry of each step and the record of one, and runs `f` twice. Forward mode and
+    saves the carry of each step and the record of one, and runs `f` twice. `checkpoint` with
+    slots saves a fixed number of carries of a function that calls `scan`. Forward mode and
     `vmap` save only the carry and the results.
 
     Examples
