@@ -34,7 +34,7 @@ SECTIONS = {
     "tutorials": "autodiff per-sample-gradients from-loops fitting adopt compile",
     "howto": (
         "optimize scipy sparse random writes arrays with-blocks scikit-learn pandas dask "
-        "nans leaks slow errors limits"
+        "nans leaks slow simulation errors limits"
     ),
     "coming-from": "jax torch autograd mygrad",
     "reference": (
