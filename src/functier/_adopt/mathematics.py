@@ -67,8 +67,10 @@ def _usual(func: Callable, args: tuple) -> list | None:
         value = known_float(x, ("reverse",))
         if type(x) is int:
             x = value = math.ldexp(x, 0)
-        elif value is None or (type(value) is float and value is not x):
+        elif value is None:
             return None
+        elif type(value) is float and value is not x:
+            x = as_float(x)
         numbers.append(x)
         known.append(value)
     try:
