@@ -50,14 +50,19 @@ def noting_level(values: Any) -> Any:
     return found[0].level
 
 
-def known_float(x: Any, modes: Collection[str] = ("forward", "reverse")) -> float | None:
+def known_float(
+    x: Any, modes: Collection[str] = ("forward", "reverse"), recorded: bool = False
+) -> float | None:
     """Return the float that `x` stands for: a float64 number with derivatives of these modes.
 
-    None stands for all others, as for those of a batch or a program.
+    None stands for all others, as for those of a batch. Of a number that is `recorded`, for a
+    program, the caller may use the type alone.
     """
     while isinstance(x, Tensor):
         level = type(x).level
-        if level.differentiates not in modes or level.records or level.off:
+        if level.differentiates not in modes and not (recorded and level.guards):
+            return None
+        if level.records or level.off:
             return None
         x = x._value
     return x if type(x) is float64 or type(x) is float else None
@@ -68,6 +73,8 @@ def is_finite(x: Any) -> bool:
     known = known_float(x)
     if known is not None:
         return math.isfinite(known)
+    if known_float(x, recorded=True) is not None:
+        return bool(abs(x) < np.inf)  # which machine code can answer in spite of its rounding
     return bool(np.all(plain_values(np.isfinite(x))))
 
 
@@ -172,7 +179,7 @@ def as_scalar(x: Any, name: str) -> Any:
 
 def as_float(x: Any, name: str = "float") -> Any:
     """Return a tensor of a level as a float64 scalar, which keeps derivative and batch."""
-    known = known_float(x)
+    known = known_float(x, recorded=True)
     if known is None or is_array(x):
         x = as_scalar(x, name).astype(float)[()]
     elif type(known) is float:
