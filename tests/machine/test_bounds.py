@@ -11,6 +11,7 @@ from test_answers import VALUES, choosing
 
 import functier as ft
 from functier._programs.graph import replace
+from functier._programs.machine import backend
 from functier._programs.machine.parts import bounds
 from functier._programs.machine.parts.exactness import is_exact
 from functier._programs.trace import trace
@@ -216,3 +217,37 @@ def test_bounds_of_nothing_are_found(monkeypatch):
 
     with pytest.raises(AssertionError):
         test_answers_at_a_boundary()
+
+
+# ---- a program of one part, which ends where an answer has changed ----
+
+
+def smooth(x):
+    y = np.exp(-x) * np.sin(3.0 * x)
+    return np.hypot(y, x) if y > 0.1 else np.arctan2(y, 1.0 + x * x)
+
+
+def straight(x):
+    return 2.0 * x * x if x > 0.1 else -x / (1.0 + x * x)
+
+
+@pytest.mark.parametrize("f", [smooth, straight])
+def test_a_checked_part_gives_all_answers(f):
+    fast = ft.compile(ft.grad(f), backend="llvm", warm=True)
+    edge = 0.1
+    for x in [*np.linspace(-2.0, 2.0, 101).tolist(), edge, np.nextafter(edge, 1.0), np.nan]:
+        np.testing.assert_allclose(fast(x), ft.grad(f)(x), rtol=1e-13)
+
+    assert 1 < fast.explain().count("the whole program") == len(fast.programs)
+
+
+def test_a_part_that_does_not_tell_of_a_changed_answer_is_found(monkeypatch):
+    monkeypatch.setattr(
+        backend, "checking", lambda given: CHECKING(given).replace("zext i8 %answer", "zext i8 0")
+    )
+
+    with pytest.raises(AssertionError):
+        test_a_checked_part_gives_all_answers(straight)
+
+
+CHECKING = backend.checking

@@ -105,7 +105,7 @@ def test_the_fallback_of_a_part(f):
 @pytest.mark.parametrize(("f", "x"), [(chosen, 0.3), (bounced, np.ones(3))])
 def test_answers_in_a_loop(f, x):
     machine = check(f, x)
-    assert not machine.direct
+    assert machine.checked
     assert not np.any(machine.fallbacks[0](x)[-1])  # a flag of the part as NumPy calls
     program = trace(f)(x)
     refused = 0
