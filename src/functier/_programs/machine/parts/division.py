@@ -48,6 +48,9 @@ class Stage(Lowering):
         self.outputs: list[Output] = []
         self.writers: list[Step] = []
 
+    def stays(self, node: Node) -> bool:
+        return node in self.division.staying
+
     def rule_for(self, node: Node) -> Callable:
         return exact if node in self.division.by_loops else super().rule_for(node)
 
@@ -136,6 +139,19 @@ def affected(node: Node) -> list[Node]:
     return [x for x in node.args[:1] if type(x) is Node and x.func is memory_of]
 
 
+def staying(graph: Graph) -> set[Node]:
+    """Return the reads of memories that no write follows."""
+    found: set[Node] = set()
+    written: set[Node] = set()
+    for node in reversed(graph.nodes):
+        memories = affected(node)
+        if is_loop(node) or node.func not in READS:
+            written.update(memories)
+        elif written.isdisjoint(memories):
+            found.add(node)
+    return found
+
+
 class Division:
     """The parts of a graph.
 
@@ -158,6 +174,7 @@ class Division:
                 self.before[node] = [latest[x] for x in memories if x in latest]
             if is_loop(node) or node.func not in READS:
                 latest.update(dict.fromkeys(memories, node))
+        self.staying = staying(graph)
         self.rounded: set[Node] = set()
         self.by_loops: set[Node] = set()
         lost: set[Node] = set()
