@@ -129,3 +129,21 @@ def test_a_read_that_does_not_stay_is_found(monkeypatch):
 
     with pytest.raises(AssertionError, match="Not equal"):
         check_overwritten()
+
+
+OUTERS = {
+    "sums": lambda x: np.add.outer(x[:4], x[4:9]) * 2.0,
+    "of a matrix": lambda x: np.subtract.outer(x.reshape(3, 4)[::2], x[::5]),
+    "of numbers": lambda x: np.maximum.outer(x[0], x) + np.multiply.outer(2.0, x),
+    "of a constant": lambda x: np.add.outer(X[::3], x),
+    "truths": lambda x: np.less.outer(x, x).sum(axis=0),
+    "of nothing": lambda x: np.add.outer(x, x[:0]),
+}
+
+
+@pytest.mark.parametrize("name", OUTERS)
+def test_all_pairs_of_elements(name):
+    machine = MachineProgram(trace(OUTERS[name])(X)._graph, "f")
+
+    assert machine.direct
+    np.testing.assert_array_equal(machine.run(-X)[0], OUTERS[name](-X))
