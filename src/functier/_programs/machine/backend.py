@@ -152,7 +152,8 @@ class Fallback:
             own = [f"x{i}" for i in range(len(args))]
             self.run = Replay(self.part.program(), "part", own).function
         with np.errstate(all="ignore"):
-            return self.run(*args)
+            found = self.run(*args)
+        return tuple([copy_of_view(x) for x in found])
 
     def __str__(self) -> str:
         """Return what `explain` says of the part, if there is something."""
@@ -185,7 +186,13 @@ def function_of(
         except Mismatch:  # NumPy has given another layout
             return fallback(*args)
 
+    guarded.makes_new_arrays = True  # type: ignore[attr-defined]  # so that operands are let go
     return guarded, fallback
+
+
+def copy_of_view(x: Any) -> Any:
+    """Return an array that is no view of an operand, as a part makes it."""
+    return x.copy("K") if type(x) is np.ndarray and x.base is not None else x
 
 
 def form_in(part: Stage, node: Any) -> Form:
