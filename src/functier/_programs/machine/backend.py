@@ -15,6 +15,7 @@ from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner
 from .lowering import effects, loops, places, products, reductions, systems, views
+from .lowering.exact import is_function_of_numbers
 from .lowering.steps import Buffer, strides_out
 from .parts.arena import laid_out
 from .parts.bounds import doubted
@@ -256,16 +257,19 @@ class MachineProgram:
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
     ):
         graph, division = divided(graph, contract)
-        bounded = doubted(graph, contract) if division.rounded and trusts else None
+        inexact = division.rounded or any(map(is_function_of_numbers, division.by_loops))
+        bounded = doubted(graph, contract) if inexact and trusts else None
         self.bounded = bounded is not None
         graph = bounded or graph
+        by_loops = set() if self.bounded else division.by_loops
         whole = None
-        if len(graph.nodes) < FEW and (self.bounded or not (division.rounded or division.by_loops)):
-            whole = joined(graph)
-        found = None if whole is None else Division(whole, contract, True)
-        self.checked = found is not None and found.direct() is not None
-        if found is not None and self.checked:
-            division = found
+        if self.bounded or not division.rounded:
+            arrays = [x for x in graph.inputs if x.form.kind is np.ndarray]
+            whole = None if arrays or len(graph.nodes) >= FEW else joined(graph)
+        found = None if whole is None else Division(whole, contract, True, by_loops)
+        self.checked = False
+        if found is not None and found.direct() is not None and by_loops <= found.known.keys():
+            division, self.checked = found, True
         elif self.bounded:
             division = Division(graph, contract, True)
         self.reasons = [

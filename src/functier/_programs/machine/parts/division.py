@@ -11,7 +11,7 @@ NOTE [what has no steps]
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -164,7 +164,10 @@ class Division:
         Why NumPy computes the others.
     """
 
-    def __init__(self, graph: Graph, contract: bool = False, bounded: bool = False):
+    def __init__(
+        self, graph: Graph, contract: bool = False, bounded: bool = False,
+        by_loops: Collection[Node] = (),
+    ):  # fmt: skip
         self.graph = graph
         self.before: dict[Node, list[Node]] = {}
         latest: dict[Node, Node] = {}
@@ -176,7 +179,7 @@ class Division:
                 latest.update(dict.fromkeys(memories, node))
         self.staying = staying(graph)
         self.rounded: set[Node] = set()
-        self.by_loops: set[Node] = set()
+        self.by_loops: set[Node] = set(by_loops)
         lost: set[Node] = set()
         if not bounded:
             self.rounded, self.by_loops = rounded(graph, self.before, contract)
@@ -192,7 +195,7 @@ class Division:
             lost |= (
                 self.by_loops - self.known.keys() - self.inside_loops
             )  # operands lie in another order
-            if self.by_loops.isdisjoint(lost):
+            if bounded or self.by_loops.isdisjoint(lost):
                 break
             self.rounded, self.by_loops = rounded(graph, self.before, contract, lost)
         self.part_views()
