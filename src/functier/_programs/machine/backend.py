@@ -380,9 +380,9 @@ class Doubts:
             try:
                 found = run(*args)
             except Changed:
-                if self.row == ROW:
-                    raise
                 found = other(*args)
+                if self.row == ROW:
+                    return found
                 self.calls, self.row = self.calls + 1, self.row + 1
                 if self.row == ROW:
                     run = remake() or other
