@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...._core.numpy_facts import SIMPLE
 from ...graph import Form, Node, nodes_in
 from ...loops import Series
+from ..elementary import ELEMENTWISE
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
 from ..linalg.products import contract
 from ..loops.nests import Literal
@@ -135,7 +135,7 @@ def aligned(low: Lowering, value: Any, shape: tuple, own: tuple, labels: Any) ->
     return Ref(new, value.dtype, place, value.steps, straight)
 
 
-@rule(*[(func, "outer") for func in SIMPLE if func.nin == 2])
+@rule(*[(func, "outer") for func in ELEMENTWISE if getattr(func, "nin", 0) == 2])
 def _outer(low: Lowering, node: Node) -> Any:
     """All pairs of elements: the first operand has an axis of size 1 for each of the second one."""
     func: Any = node.func
