@@ -12,6 +12,7 @@ import numpy as np
 from .graph import Form, Graph, Node, nodes_in
 from .loops import is_loop
 from .sharing import Sharing, gives_view, is_fresh, is_plain_ufunc
+from .stores import READS
 
 LARGE = 4096
 """From so many bytes on an array is freed early, and used again."""
@@ -52,7 +53,7 @@ class Liveness:
         for own, nodes in members.items():
             if own in theirs or death[own] >= len(graph.nodes):
                 continue
-            nodes = [x for x in nodes if not (x.memory or is_loop(x))]
+            nodes = [x for x in nodes if x.func in READS or not (x.memory or is_loop(x))]
             if any([is_large(x.form) for x in nodes]):
                 self.ends.setdefault(graph.nodes[death[own]], []).extend(nodes)
 

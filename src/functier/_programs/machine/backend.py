@@ -15,13 +15,14 @@ from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner
 from .lowering import effects, loops, places, products, reductions, systems, views
+from .lowering.exact import is_function_of_numbers
 from .lowering.steps import Buffer, strides_out
 from .parts.arena import laid_out
 from .parts.bounds import doubted
 from .parts.calling import Caller, texts_of
 from .parts.division import Division, Stage, input_form
 from .parts.exactness import chooses
-from .parts.flags import flagged
+from .parts.flags import flagged, joined
 from .parts.fusion import Call
 from .parts.loops import routines_of
 from .text.emitter import ATTRIBUTES
@@ -59,8 +60,10 @@ class Text:
         The addresses of the constants.
     """
 
-    def __init__(self, part: Stage, inputs: list, contract: bool, threads: int = 1):
-        self.part = part
+    def __init__(
+        self, part: Stage, inputs: list, contract: bool, threads: int = 1, checked: bool = False
+    ):
+        self.part, self.checked = part, checked
         options = engine.vector_bytes(), contract, threads
         self.calls = routines_of(part, part.writers, options)
         self.arena = laid_out(self.calls)
@@ -86,10 +89,13 @@ class Text:
         given = [f"ptr %in{i}" for i in range(count)]
         given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
         parameters = ", ".join(given)
+        name, shim = "part", ""
+        if self.checked:
+            name, shim = "whole", checking(given)
         head = [f"@{name} = external global i8" for name in self.symbols]
         if len(self.calls) <= MANY:
-            main = f"define i32 @part({parameters}) {self.body(self.calls)}"
-            return "\n".join([*head, *texts.values(), main])
+            main = f"define i32 @{name}({parameters}) {self.body(self.calls)}"
+            return "\n".join([*head, *texts.values(), main, shim])
         # The time for one function of many calls grows faster than their number.
         pieces, lines = [], []
         for n, start in enumerate(range(0, len(self.calls), MANY)):
@@ -100,8 +106,8 @@ class Text:
             lines.append(f"  br i1 %bad{n}, label %refused, label %next{n}")
             lines.append(f"next{n}:")
         lines += ["  ret i32 0", "refused:", "  ret i32 1"]
-        main = "\n".join([f"define i32 @part({parameters}) {ATTRIBUTES} {{", *lines, "}"])
-        return "\n".join([*head, *texts.values(), *pieces, main])
+        main = "\n".join([f"define i32 @{name}({parameters}) {ATTRIBUTES} {{", *lines, "}"])
+        return "\n".join([*head, *texts.values(), *pieces, main, shim])
 
     def body(self, calls: list[Call]) -> str:
         """Return the body of a function that makes some calls."""
@@ -112,6 +118,25 @@ class Text:
     def is_long(self) -> bool:
         sizes = [place.buffer.size for call in self.calls for place in call.places]
         return max(sizes, default=0) >= 8 * LONG
+
+
+def checking(given: list[str]) -> str:
+    """Return the part whose status is not 0 where the last result of the whole is true."""
+    *before, flag, arena = given
+    return f"""
+define i32 @part({", ".join([*before, arena])}) {{
+  {flag.removeprefix("ptr ")} = alloca i64, align 64
+  %status = call i32 @whole({", ".join(given)})
+  %answer = load i8, {flag}
+  %changed = zext i8 %answer to i32
+  %found = or i32 %status, %changed
+  ret i32 %found
+}}"""
+
+
+def change(*args: Any) -> Any:
+    """End a run in which an answer may have changed: the other program tells which one."""
+    raise Changed(0)
 
 
 class Fallback:
@@ -128,7 +153,8 @@ class Fallback:
             own = [f"x{i}" for i in range(len(args))]
             self.run = Replay(self.part.program(), "part", own).function
         with np.errstate(all="ignore"):
-            return self.run(*args)
+            found = self.run(*args)
+        return tuple([copy_of_view(x) for x in found])
 
     def __str__(self) -> str:
         """Return what `explain` says of the part, if there is something."""
@@ -136,17 +162,22 @@ class Fallback:
 
 
 def function_of(
-    part: Stage, inputs: list, direct: bool, contract: bool, threads: int
+    part: Stage, inputs: list, direct: bool, contract: bool, threads: int, checked: bool = False
 ) -> tuple[Any, Fallback]:
-    """Return the builtin of a part, and what runs instead."""
-    text = Text(part, inputs, contract, threads)
+    """Return the builtin of a part, and what runs instead.
+
+    Where it is `checked`, its last result is no result, but ends the run where it is true.
+    """
+    text = Text(part, inputs, contract, threads, checked)
     forms = [form_in(part, node) for node in inputs]
+    results = [output.form for output in part.outputs]
     signature = builtin.Signature(
-        tuple(forms), tuple([output.form for output in part.outputs]), text.arena, text.is_long()
+        tuple(forms), tuple(results[:-1] if checked else results), text.arena, text.is_long()
     )
     fallback = Fallback(part)
     symbols = {**blas.addresses(), **inner.addresses(), **text.symbols}
-    found = builtin.make_builtin(text.text, signature, fallback, symbols)
+    other = change if checked else fallback
+    found = builtin.make_builtin(text.text, signature, other, symbols)
     if direct:
         return found, fallback
 
@@ -156,7 +187,13 @@ def function_of(
         except Mismatch:  # NumPy has given another layout
             return fallback(*args)
 
+    guarded.makes_new_arrays = True  # type: ignore[attr-defined]  # so that operands are let go
     return guarded, fallback
+
+
+def copy_of_view(x: Any) -> Any:
+    """Return an array that is no view of an operand, as a part makes it."""
+    return x.copy("K") if type(x) is np.ndarray and x.base is not None else x
 
 
 def form_in(part: Stage, node: Any) -> Form:
@@ -206,6 +243,8 @@ class MachineProgram:
         The number of loops of the program that are in parts.
     direct : bool
         Tell if the program is one builtin.
+    checked : bool
+        Tell if that ends the run where an answer has changed.
     bounded : bool
         Tell if it ends where an answer is in doubt.
     reasons : list of str
@@ -218,10 +257,21 @@ class MachineProgram:
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
     ):
         graph, division = divided(graph, contract)
-        bounded = doubted(graph, contract) if division.rounded and trusts else None
+        inexact = division.rounded or any(map(is_function_of_numbers, division.by_loops))
+        bounded = doubted(graph, contract) if inexact and trusts else None
         self.bounded = bounded is not None
-        if bounded is not None:
-            graph, division = bounded, Division(bounded, contract, True)
+        graph = bounded or graph
+        by_loops = set() if self.bounded else division.by_loops
+        whole = None
+        if self.bounded or not division.rounded:
+            arrays = [x for x in graph.inputs if x.form.kind is np.ndarray]
+            whole = None if arrays or len(graph.nodes) >= FEW else joined(graph)
+        found = None if whole is None else Division(whole, contract, True, by_loops)
+        self.checked = False
+        if found is not None and found.direct() is not None and by_loops <= found.known.keys():
+            division, self.checked = found, True
+        elif self.bounded:
+            division = Division(graph, contract, True)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes
@@ -238,7 +288,9 @@ class MachineProgram:
         self.direct = direct is not None
         if direct is not None:
             direct.taken = list(graph.inputs)
-            self.run, fallback = function_of(direct, graph.inputs, True, contract, threads)
+            self.run, fallback = function_of(
+                direct, graph.inputs, True, contract, threads, self.checked
+            )
             self.fallbacks = [fallback]
         elif parts:
             made = {}
@@ -284,7 +336,8 @@ def use_machine(
                 run, program._run,
                 lambda: MachineProgram(graph, program.name, contract, threads, False).run,
             )  # fmt: skip
-        program._run = asked_again(run, program._run) if any(map(chooses, graph.nodes)) else run
+        again = machine.checked or any(map(chooses, graph.nodes))
+        program._run = asked_again(run, program._run) if again and not machine.bounded else run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
@@ -327,9 +380,9 @@ class Doubts:
             try:
                 found = run(*args)
             except Changed:
-                if self.row == ROW:
-                    raise
                 found = other(*args)
+                if self.row == ROW:
+                    return found
                 self.calls, self.row = self.calls + 1, self.row + 1
                 if self.row == ROW:
                     run = remake() or other
