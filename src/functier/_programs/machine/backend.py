@@ -8,7 +8,7 @@ import numpy as np
 
 from ..entries import Mismatch
 from ..graph import Form, Graph
-from ..loops import every_guard, is_loop, unrolled
+from ..loops import every_graph, every_guard, is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
 from .calls import builtin
@@ -40,11 +40,21 @@ FEW = 1000
 SHORT = 8
 """Also a loop of so many steps where the machine does not know a function."""
 
+CALLS = 10_000
+"""With so many calls, those of a loop counted once, LLVM would take long."""
+
+LENGTH = 3_000_000
+"""So would it with the text of a part that is as long."""
+
 ROW = 3
 """After so many doubts in a row answers are NumPy's."""
 
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
+
+
+class TooLong(Exception):
+    """Machine code would take long to make, and nobody has asked for it by name."""
 
 
 class Text:
@@ -136,10 +146,12 @@ class Fallback:
 
 
 def function_of(
-    part: Stage, inputs: list, direct: bool, contract: bool, threads: int
+    part: Stage, inputs: list, direct: bool, contract: bool, threads: int, bounded: bool
 ) -> tuple[Any, Fallback]:
-    """Return the builtin of a part, and what runs instead."""
+    """Return the builtin of a part, and what runs instead; a `bounded` part is not long."""
     text = Text(part, inputs, contract, threads)
+    if bounded and len(text.text) > LENGTH:
+        raise TooLong(f"of {len(part.inside):,} calls, few are alike")
     forms = [form_in(part, node) for node in inputs]
     signature = builtin.Signature(
         tuple(forms), tuple([output.form for output in part.outputs]), text.arena, text.is_long()
@@ -215,13 +227,17 @@ class MachineProgram:
     """
 
     def __init__(
-        self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
-    ):
+        self, graph: Graph, name: str, contract: bool = False, threads: int = 1,
+        trusts: bool = True, bounded: bool = False,
+    ):  # fmt: skip
+        calls = sum([node.func is not None for each in every_graph(graph) for node in each.nodes])
+        if bounded and calls > CALLS:
+            raise TooLong(f"there are {calls:,} calls")
         graph, division = divided(graph, contract)
-        bounded = doubted(graph, contract) if division.rounded and trusts else None
-        self.bounded = bounded is not None
-        if bounded is not None:
-            graph, division = bounded, Division(bounded, contract, True)
+        doubts = doubted(graph, contract) if division.rounded and trusts else None
+        self.bounded = doubts is not None
+        if doubts is not None:
+            graph, division = doubts, Division(doubts, contract, True)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes
@@ -238,12 +254,14 @@ class MachineProgram:
         self.direct = direct is not None
         if direct is not None:
             direct.taken = list(graph.inputs)
-            self.run, fallback = function_of(direct, graph.inputs, True, contract, threads)
+            self.run, fallback = function_of(direct, graph.inputs, True, contract, threads, bounded)
             self.fallbacks = [fallback]
         elif parts:
             made = {}
             for part in parts:
-                made[part], fallback = function_of(part, part.taken, False, contract, threads)
+                made[part], fallback = function_of(
+                    part, part.taken, False, contract, threads, bounded
+                )
                 self.fallbacks.append(fallback)
             rest = division.rest()
             for node in rest.nodes:
@@ -262,9 +280,11 @@ def unsuitable() -> str:
 
 
 def use_machine(
-    program: Program, graph: Graph, contract: bool = False, threads: int = 1
+    program: Program, graph: Graph, contract: bool, threads: int, bounded: bool
 ) -> list[Any]:
     """Let a program with this graph run its known parts as machine code.
+
+    A `bounded` one stays NumPy's where that would take long to make.
 
     Return texts, or what has one: how many there are, why the other parts are NumPy calls, and
     how often a part did not serve.
@@ -273,7 +293,9 @@ def use_machine(
     if missing:
         return [f"no machine code: {missing}"]
     try:
-        machine = MachineProgram(graph, program.name, contract, threads)
+        machine = MachineProgram(graph, program.name, contract, threads, bounded=bounded)
+    except TooLong as error:
+        return [f"no machine code: {error}, which takes long to make; backend='llvm' makes it"]
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     doubts = Doubts()
