@@ -8,7 +8,7 @@ import numpy as np
 
 from ..entries import Mismatch
 from ..graph import Form, Graph
-from ..loops import every_guard, is_loop, unrolled
+from ..loops import every_graph, every_guard, is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
 from .calls import builtin
@@ -41,11 +41,21 @@ FEW = 1000
 SHORT = 8
 """Also a loop of so many steps where the machine does not know a function."""
 
+CALLS = 10_000
+"""With so many calls, those of a loop counted once, LLVM would take long."""
+
+LENGTH = 3_000_000
+"""So would it with the text of a part that is as long."""
+
 ROW = 3
 """After so many doubts in a row answers are NumPy's."""
 
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
+
+
+class TooLong(Exception):
+    """Machine code would take long to make, and nobody has asked for it by name."""
 
 
 class Text:
@@ -162,13 +172,16 @@ class Fallback:
 
 
 def function_of(
-    part: Stage, inputs: list, direct: bool, contract: bool, threads: int, checked: bool = False
-) -> tuple[Any, Fallback]:
-    """Return the builtin of a part, and what runs instead.
+    part: Stage, inputs: list, direct: bool, contract: bool, threads: int, bounded: bool,
+    checked: bool = False,
+) -> tuple[Any, Fallback]:  # fmt: skip
+    """Return the builtin of a part, and what runs instead; a `bounded` part is not long.
 
     Where it is `checked`, its last result is no result, but ends the run where it is true.
     """
     text = Text(part, inputs, contract, threads, checked)
+    if bounded and len(text.text) > LENGTH:
+        raise TooLong(f"of {len(part.inside):,} calls, few are alike")
     forms = [form_in(part, node) for node in inputs]
     results = [output.form for output in part.outputs]
     signature = builtin.Signature(
@@ -254,13 +267,17 @@ class MachineProgram:
     """
 
     def __init__(
-        self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
-    ):
+        self, graph: Graph, name: str, contract: bool = False, threads: int = 1,
+        trusts: bool = True, bounded: bool = False,
+    ):  # fmt: skip
+        calls = sum([node.func is not None for each in every_graph(graph) for node in each.nodes])
+        if bounded and calls > CALLS:
+            raise TooLong(f"there are {calls:,} calls")
         graph, division = divided(graph, contract)
         inexact = division.rounded or any(map(is_function_of_numbers, division.by_loops))
-        bounded = doubted(graph, contract) if inexact and trusts else None
-        self.bounded = bounded is not None
-        graph = bounded or graph
+        doubts = doubted(graph, contract) if inexact and trusts else None
+        self.bounded = doubts is not None
+        graph = doubts or graph
         by_loops = set() if self.bounded else division.by_loops
         whole = None
         if self.bounded or not division.rounded:
@@ -289,13 +306,15 @@ class MachineProgram:
         if direct is not None:
             direct.taken = list(graph.inputs)
             self.run, fallback = function_of(
-                direct, graph.inputs, True, contract, threads, self.checked
+                direct, graph.inputs, True, contract, threads, bounded, self.checked
             )
             self.fallbacks = [fallback]
         elif parts:
             made = {}
             for part in parts:
-                made[part], fallback = function_of(part, part.taken, False, contract, threads)
+                made[part], fallback = function_of(
+                    part, part.taken, False, contract, threads, bounded
+                )
                 self.fallbacks.append(fallback)
             rest = division.rest()
             for node in rest.nodes:
@@ -314,9 +333,11 @@ def unsuitable() -> str:
 
 
 def use_machine(
-    program: Program, graph: Graph, contract: bool = False, threads: int = 1
+    program: Program, graph: Graph, contract: bool, threads: int, bounded: bool
 ) -> list[Any]:
     """Let a program with this graph run its known parts as machine code.
+
+    A `bounded` one stays NumPy's where that would take long to make.
 
     Return texts, or what has one: how many there are, why the other parts are NumPy calls, and
     how often a part did not serve.
@@ -325,7 +346,9 @@ def use_machine(
     if missing:
         return [f"no machine code: {missing}"]
     try:
-        machine = MachineProgram(graph, program.name, contract, threads)
+        machine = MachineProgram(graph, program.name, contract, threads, bounded=bounded)
+    except TooLong as error:
+        return [f"no machine code: {error}, which takes long to make; backend='llvm' makes it"]
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     doubts = Doubts()
