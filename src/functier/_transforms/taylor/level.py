@@ -1,0 +1,262 @@
+"""A kind of level for Taylor series, by public names of the protocol alone.
+
+A tensor has the value of a function of t at 0 and, beside it, the coefficients of t, t^2 and so on.
+
+NOTE [a derivative is enough]
+    A rule of forward mode gives the derivative of an operation, ``y' = rule(x', x, y)``, as NumPy
+    code. This level calls the rule with series. The coefficient k of `y` is that of k - 1 of
+    ``y'``, over k, and that one needs no coefficients of `x'`, `x` and `y` beyond k - 1. So the rule
+    is called once, with a series `y` whose coefficients are computed as they are asked for: it
+    becomes the recurrence of the operation. Only operations by which such a recurrence would
+    lead to itself, as the derivative of a quotient has a quotient, have one in `recurrences`.
+
+NOTE [lazy inside, eager outside]
+    A coefficient is computed when it is asked for, and kept. What a function computes gets all of
+    its coefficients at once, as arrays may be written to afterwards. What a rule computes does
+    not, as nothing but these coefficients asks for it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import NoRuleError
+from ...protocol import Call, Level, Op
+from .recurrences import RECURRENCES, convolve
+
+Term = Callable[[int], Any]
+"""The coefficient of t^k by k, from 1; None is zero."""
+
+
+class Series:
+    """The coefficients of t, t^2 and so on, of which None is zero.
+
+    Attributes
+    ----------
+    known : list
+        Those that are known, from that of t.
+    term : callable or None
+        Computes the next one.
+    twins : dict
+        Results of functions of this one alone: sin and cos are made of each other.
+    """
+
+    __slots__ = ("known", "term", "twins")
+
+    def __init__(self, term: Term | None, known: list | None = None):
+        self.term, self.known = term, known or []
+        self.twins: dict[Any, Any] = {}
+
+    def __getitem__(self, k: int) -> Any:
+        known = self.known
+        while len(known) < k:
+            known.append(self.term(len(known) + 1) if self.term else None)
+        return known[k - 1]
+
+    def close(self, order: int) -> None:
+        """Compute all coefficients, and forget how."""
+        if order:
+            self[order]
+        self.term = None
+        self.twins.clear()
+
+
+class SeriesLevel(Level):
+    """A level of jet: the parts of a tensor are the value at t = 0 and a `Series`."""
+
+    differentiates = "series"
+    order: int
+    inside = 0  # how many rules are running
+
+    # ---- operations ----
+
+    def apply(self, op: Op, call: Call) -> Any:
+        values = [self.lower(x) for x in call.operands]
+        ans = call.run(values)
+        moving = [i for i, x in enumerate(call.operands) if type(x) is self.cls]
+        if op.constant or not moving:
+            return ans
+        for i in moving:
+            if call.names[i] not in rules_of(op):
+                raise NoRuleError(
+                    f"{self}: {op.name} has no derivative rule for its argument "
+                    f"{call.names[i]!r}, and so no Taylor series; write the computation with other "
+                    f"NumPy functions, or keep that argument free of the variables"
+                )
+        twins = self.twins(call)
+        if op.func in twins:
+            return twins[op.func]
+        if op.jvp == "linear":
+            term = self.linear(op, call, values)
+        elif op.jvp == "multilinear":
+            term = self.product(call, values, moving)
+        else:
+            find = RECURRENCES.get(op.func) if call.direct and not call.given else None
+            term = find(self, call.operands, ans) if find else None
+        if term is not None:
+            made = self.join(ans, term)
+        else:
+            found: list = []
+            made = self.join(ans, self.integral(op, call, moving, found))
+            found.append(made)
+        twins[op.func] = made
+        if not self.inside:
+            self.close(made)
+        return made
+
+    def twins(self, call: Call) -> dict:
+        """Return the results of other functions inside a rule that depend on one tensor alone."""
+        if self.inside and len(call.operands) == 1 and call.direct and not call.given:
+            return call.operands[0].parts()[1].twins
+        return {}
+
+    def coefficient(self, x: Any, k: int) -> Any:
+        """Return the coefficient of t^k, or None where it is zero."""
+        if type(x) is not self.cls:
+            return None if k else self.lower(x)
+        value, series = x.parts()
+        return series[k] if k else value
+
+    def linear(self, op: Op, call: Call, values: list) -> Term:
+        """Return the terms of an operation that is linear in all operands that have a rule."""
+
+        def term(k: int) -> Any:
+            given = [self.coefficient(x, k) for x in call.operands]
+            if all(c is None for c in given):
+                return None
+            return call.run([
+                c if c is not None else zero(v) if name in op.vjp else v
+                for c, v, name in zip(given, values, call.names)
+            ])  # fmt: skip
+
+        return term
+
+    def product(self, call: Call, values: list, moving: list[int]) -> Term:
+        """Return the terms of an operation that is linear in each operand."""
+
+        def multiply(*parts: Any) -> Any:
+            given = list(values)
+            for i, part in zip(moving, parts):
+                given[i] = part
+            return call.run(given)
+
+        factors = [call.operands[i] for i in moving]
+        return lambda k: convolve(self.coefficient, multiply, factors, k)
+
+    def integral(self, op: Op, call: Call, moving: list[int], made: list) -> Term:
+        """Return the terms of any other operation: see NOTE [a derivative is enough].
+
+        `made` will have its result.
+        """
+        rates: list = []
+
+        def term(k: int) -> Any:
+            if not rates:
+                rates.append(self.derivative(op, call, moving, made[0]))
+            return each(lambda rate: over(self.coefficient(rate, k - 1), k), rates[0])
+
+        return term
+
+    def derivative(self, op: Op, call: Call, moving: list[int], ans: Any) -> Any:
+        """Return the derivative of a result by its rules, as a tensor or a tuple of these."""
+        rules, found = rules_of(op), None
+        self.inside += 1
+        try:
+            for i in moving:
+                rule = rules[call.names[i]]
+                saved = rule.save(ans, call, call.operands, i)
+                part = rule.fn(self.rate(call.operands[i]), *saved)
+                found = part if found is None else both(add, found, part)
+        finally:
+            self.inside -= 1
+        return found
+
+    def rate(self, x: Any) -> Any:
+        """Return the derivative of a tensor by t."""
+        value, series = x.parts()
+        if "rate" not in series.twins:
+            first = zero(value) if series[1] is None else series[1]
+            terms = Series(lambda k: times(k + 1, series[k + 1]))
+            series.twins["rate"] = self.cls.join(first, terms)
+        return series.twins["rate"]
+
+    def join(self, value: Any, term: Term) -> Any:
+        """Return the tensor of a value and the terms of its series, or a tuple of such."""
+        if isinstance(value, (tuple, list)):
+            found = Series(term)
+            return like(value, [
+                self.join(v, lambda k, i=i: None if found[k] is None else found[k][i])
+                for i, v in enumerate(value)
+            ])  # fmt: skip
+        if kind_of(value) not in "fc":
+            return value
+        return self.cls.join(value, Series(lambda k: fit(term(k), value)))
+
+    def close(self, made: Any) -> None:
+        """Compute all coefficients: see NOTE [lazy inside, eager outside]."""
+        if isinstance(made, (tuple, list)):
+            for part in made:
+                self.close(part)
+        elif type(made) is self.cls:
+            made.parts()[1].close(self.order)
+
+
+# ---- coefficients ----
+
+
+def rules_of(op: Op) -> Any:
+    """Return the derivative rules of an operation by its operands, or those that tell which has one."""
+    return op.vjp if isinstance(op.jvp, str) else (op.jvp or {})
+
+
+def like(sequence: Any, items: list) -> Any:
+    """Return the items as a sequence of this type."""
+    kind = type(sequence)
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
+def each(func: Callable, parts: Any) -> Any:
+    """Return the function of a value, or of each value of a tuple."""
+    return [func(part) for part in parts] if isinstance(parts, (tuple, list)) else func(parts)
+
+
+def both(func: Callable, a: Any, b: Any) -> Any:
+    """Return the function of two values, or of each pair of two tuples."""
+    if isinstance(a, (tuple, list)):
+        return [func(x, y) for x, y in zip(a, b)]
+    return func(a, b)
+
+
+def add(a: Any, b: Any) -> Any:
+    return b if a is None else a if b is None else a + b
+
+
+def over(c: Any, k: int) -> Any:
+    return c if c is None or k == 1 else c / k
+
+
+def times(k: int, c: Any) -> Any:
+    return c if c is None or k == 1 else k * c
+
+
+def kind_of(value: Any) -> str:
+    """Return the kind of the dtype of a value."""
+    return value.dtype.kind if hasattr(value, "dtype") else np.dtype(type(value)).kind
+
+
+def zero(value: Any) -> Any:
+    """Return a zero of the form of a value."""
+    return np.zeros_like(value) if hasattr(value, "dtype") else type(value)(0)
+
+
+def fit(c: Any, value: Any) -> Any:
+    """Return a coefficient in the shape and dtype of the value that it belongs to."""
+    if c is None:
+        return None
+    if np.shape(c) != np.shape(value):
+        c = np.broadcast_to(c, np.shape(value))
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None and getattr(c, "dtype", None) != dtype:
+        c = np.astype(c, dtype) if hasattr(c, "dtype") else dtype.type(c)
+    return c
