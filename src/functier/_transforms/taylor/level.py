@@ -27,6 +27,7 @@ from .recurrences import RECURRENCES, convolve
 
 Term = Callable[[int], Any]
 """The coefficient of t^k by k, from 1; None is zero."""
+WEAK = bool, int, float, complex
 
 
 class Series:
@@ -77,17 +78,13 @@ class SeriesLevel(Level):
         moving = [i for i, x in enumerate(call.operands) if type(x) is self.cls]
         if op.constant or not moving:
             return ans
-        for i in moving:
-            if call.names[i] not in rules_of(op):
-                raise NoRuleError(
-                    f"{self}: {op.name} has no derivative rule for its argument "
-                    f"{call.names[i]!r}, and so no Taylor series; write the computation with other "
-                    f"NumPy functions, or keep that argument free of the variables"
-                )
         twins = self.twins(call)
         if op.func in twins:
             return twins[op.func]
-        if op.jvp == "linear":
+        lacking = [call.names[i] for i in moving if call.names[i] not in rules_of(op)]
+        if lacking:
+            term = self.refuse(op, lacking[0])
+        elif op.jvp == "linear":
             term = self.linear(op, call, values)
         elif op.jvp == "multilinear":
             term = self.product(call, values, moving)
@@ -111,12 +108,29 @@ class SeriesLevel(Level):
             return call.operands[0].parts()[1].twins
         return {}
 
+    def tensor(self, value: Any, coefficients: list) -> Any:
+        """Return the tensor of a value and its coefficients, all of them one level out."""
+        known = [None if c is None else self.lower(c) for c in coefficients]
+        return self.cls.join(self.lower(value), Series(None, known))
+
     def coefficient(self, x: Any, k: int) -> Any:
         """Return the coefficient of t^k, or None where it is zero."""
         if type(x) is not self.cls:
             return None if k else self.lower(x)
         value, series = x.parts()
         return series[k] if k else value
+
+    def refuse(self, op: Op, name: str) -> Term:
+        """Return the terms of an operation that has no rule for an operand: a rule may need none."""
+
+        def term(k: int) -> Any:
+            raise NoRuleError(
+                f"{self}: {op.name} has no derivative rule for its argument {name!r}, and so no "
+                f"Taylor series; write the computation with other NumPy functions, or keep that "
+                f"argument free of the variables"
+            )
+
+        return term
 
     def linear(self, op: Op, call: Call, values: list) -> Term:
         """Return the terms of an operation that is linear in all operands that have a rule."""
@@ -247,7 +261,7 @@ def kind_of(value: Any) -> str:
 
 def zero(value: Any) -> Any:
     """Return a zero of the form of a value."""
-    return np.zeros_like(value) if hasattr(value, "dtype") else type(value)(0)
+    return type(value)(0) if type(value) in WEAK else np.zeros_like(value)
 
 
 def fit(c: Any, value: Any) -> Any:

@@ -94,13 +94,15 @@ def is_flat(level: Any, x: Any) -> Any:
 
 def sqrt(level: Any, operands: Sequence, ans: Any) -> Callable:
     (x,), known = operands, [ans]
-    flat = is_flat(level, x)
-    bottom = 2 * np.where(flat, 1, ans)[()]
+    flat: list = []
 
     def term(k: int) -> Any:
+        if not flat:
+            flat.append(is_flat(level, x))
+            flat.append(2 * np.where(flat[0], 1, ans)[()])
         rest = products((known[j], known[k - j]) for j in range(1, k))
         found = less(level.coefficient(x, k), rest)
-        known.append(None if found is None else np.where(flat, 0, found)[()] / bottom)
+        known.append(None if found is None else np.where(flat[0], 0, found)[()] / flat[1])
         return known[k]
 
     return term
