@@ -17,6 +17,7 @@ NOTE [lazy inside, eager outside]
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,13 +95,9 @@ class SeriesLevel(Level):
         if term is not None:
             made = self.join(ans, term)
         else:
-            found: list = []
-            made = self.join(ans, self.integral(op, call, moving, found))
-            found.append(made)
+            made = self.integrate(ans, partial(self.derivative, op, call, moving))
         twins[op.func] = made
-        if not self.inside:
-            self.close(made)
-        return made
+        return self.close(made)
 
     def twins(self, call: Call) -> dict:
         """Return the results of other functions inside a rule that depend on one tensor alone."""
@@ -158,32 +155,33 @@ class SeriesLevel(Level):
         factors = [call.operands[i] for i in moving]
         return lambda k: convolve(self.coefficient, multiply, factors, k)
 
-    def integral(self, op: Op, call: Call, moving: list[int], made: list) -> Term:
-        """Return the terms of any other operation: see NOTE [a derivative is enough].
+    def integrate(self, value: Any, derivative: Callable[[Any], Any]) -> Any:
+        """Return the result that has a value and a derivative: see NOTE [a derivative is enough].
 
-        `made` will have its result.
+        `derivative` takes the result, and runs once.
         """
         rates: list = []
 
         def term(k: int) -> Any:
             if not rates:
-                rates.append(self.derivative(op, call, moving, made[0]))
+                self.inside += 1
+                try:
+                    rates.append(derivative(made))
+                finally:
+                    self.inside -= 1
             return each(lambda rate: over(self.coefficient(rate, k - 1), k), rates[0])
 
-        return term
+        made = self.join(value, term)
+        return made
 
     def derivative(self, op: Op, call: Call, moving: list[int], ans: Any) -> Any:
         """Return the derivative of a result by its rules, as a tensor or a tuple of these."""
         rules, found = rules_of(op), None
-        self.inside += 1
-        try:
-            for i in moving:
-                rule = rules[call.names[i]]
-                saved = rule.save(ans, call, call.operands, i)
-                part = rule.fn(self.rate(call.operands[i]), *saved)
-                found = part if found is None else both(add, found, part)
-        finally:
-            self.inside -= 1
+        for i in moving:
+            rule = rules[call.names[i]]
+            saved = rule.save(ans, call, call.operands, i)
+            part = rule.fn(self.rate(call.operands[i]), *saved)
+            found = part if found is None else both(add, found, part)
         return found
 
     def rate(self, x: Any) -> Any:
@@ -207,13 +205,13 @@ class SeriesLevel(Level):
             return value
         return self.cls.join(value, Series(lambda k: fit(term(k), value)))
 
-    def close(self, made: Any) -> None:
+    def close(self, made: Any) -> Any:
         """Compute all coefficients: see NOTE [lazy inside, eager outside]."""
-        if isinstance(made, (tuple, list)):
-            for part in made:
-                self.close(part)
-        elif type(made) is self.cls:
-            made.parts()[1].close(self.order)
+        if not self.inside:
+            for part in made if isinstance(made, (tuple, list)) else (made,):
+                if type(part) is self.cls:
+                    part.parts()[1].close(self.order)
+        return made
 
 
 # ---- coefficients ----
