@@ -17,13 +17,14 @@ NOTE [lazy inside, eager outside]
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from ...errors import NoRuleError
 from ...protocol import Call, Level, Op
+from . import simple
 from .recurrences import RECURRENCES, convolve
 
 Term = Callable[[int], Any]
@@ -39,9 +40,9 @@ class Series:
     known : list
         Those that are known, from that of t.
     term : callable or None
-        Computes the next one.
+        Computes the next one; without it, all others are zero.
     twins : dict
-        Results of functions of this one alone: sin and cos are made of each other.
+        What rules have computed of this one: sin and cos are made of each other.
     """
 
     __slots__ = ("known", "term", "twins")
@@ -49,19 +50,6 @@ class Series:
     def __init__(self, term: Term | None, known: list | None = None):
         self.term, self.known = term, known or []
         self.twins: dict[Any, Any] = {}
-
-    def __getitem__(self, k: int) -> Any:
-        known = self.known
-        while len(known) < k:
-            known.append(self.term(len(known) + 1) if self.term else None)
-        return known[k - 1]
-
-    def close(self, order: int) -> None:
-        """Compute all coefficients, and forget how."""
-        if order:
-            self[order]
-        self.term = None
-        self.twins.clear()
 
 
 class SeriesLevel(Level):
@@ -74,14 +62,23 @@ class SeriesLevel(Level):
     # ---- operations ----
 
     def apply(self, op: Op, call: Call) -> Any:
+        moving = [i for i, x in enumerate(call.operands) if type(x) is self.cls]
+        if op.constant or not self.inside or not moving:
+            return self.compute(op, call, moving)
+        if call.given or not call.direct:
+            return self.compute(op, call, moving)
+        key = (op.func, *[(type(x), x) if type(x) in WEAK else id(x) for x in call.operands])
+        twins = call.operands[moving[0]].parts()[1].twins
+        if key not in twins:  # with the operands, so that no other one has the identity of these
+            twins[key] = self.compute(op, call, moving), call.operands
+        return twins[key][0]
+
+    def compute(self, op: Op, call: Call, moving: list[int]) -> Any:
+        """Return the result of an operation, of which some operands are tensors of this level."""
         values = [self.lower(x) for x in call.operands]
         ans = call.run(values)
-        moving = [i for i, x in enumerate(call.operands) if type(x) is self.cls]
         if op.constant or not moving:
             return ans
-        twins = self.twins(call)
-        if op.func in twins:
-            return twins[op.func]
         lacking = [call.names[i] for i in moving if call.names[i] not in rules_of(op)]
         if lacking:
             term = self.refuse(op, lacking[0])
@@ -91,19 +88,11 @@ class SeriesLevel(Level):
             term = self.product(call, values, moving)
         else:
             find = RECURRENCES.get(op.func) if call.direct and not call.given else None
-            term = find(self, call.operands, ans) if find else None
-        if term is not None:
-            made = self.join(ans, term)
-        else:
-            made = self.integrate(ans, partial(self.derivative, op, call, moving))
-        twins[op.func] = made
-        return self.close(made)
-
-    def twins(self, call: Call) -> dict:
-        """Return the results of other functions inside a rule that depend on one tensor alone."""
-        if self.inside and len(call.operands) == 1 and call.direct and not call.given:
-            return call.operands[0].parts()[1].twins
-        return {}
+            term = find(self, call.operands, ans) if find else self.steady(op, call, moving)
+        if term is None:
+            derivative = partial(self.derivative, op, call, moving)
+            return self.close(self.integrate(ans, derivative, simple.checker(op, ans)))
+        return self.close(self.join(ans, term))
 
     def tensor(self, value: Any, coefficients: list) -> Any:
         """Return the tensor of a value and its coefficients, all of them one level out."""
@@ -115,7 +104,10 @@ class SeriesLevel(Level):
         if type(x) is not self.cls:
             return None if k else self.lower(x)
         value, series = x.parts()
-        return series[k] if k else value
+        known, term = series.known, series.term
+        while len(known) < k:  # without further calls, as rules inside rules are deep enough
+            known.append(None if term is None else fit(term(len(known) + 1), value))
+        return known[k - 1] if k else value
 
     def refuse(self, op: Op, name: str) -> Term:
         """Return the terms of an operation that has no rule for an operand: a rule may need none."""
@@ -143,6 +135,29 @@ class SeriesLevel(Level):
 
         return term
 
+    def steady(self, op: Op, call: Call, moving: list[int]) -> Term | None:
+        """Return the terms by rules that need no operand that moves; else None."""
+        rules = [rules_of(op)[call.names[i]] for i in moving]
+        saved = [rule.save(self, call, call.operands, i) for rule, i in zip(rules, moving)]
+        if any(self.moves(v) for row in saved for v in row):
+            return None
+
+        def term(k: int) -> Any:
+            found = None
+            for i, rule, row in zip(moving, rules, saved):
+                c = self.coefficient(call.operands[i], k)
+                if c is not None:
+                    found = both(add, found, rule.fn(c, *row))
+            return found
+
+        return term
+
+    def moves(self, saved: Any) -> bool:
+        """Tell if a saved value is the result, for which `self` stands, or a tensor of this level."""
+        if isinstance(saved, (tuple, list)):
+            return any(map(self.moves, saved))
+        return saved is self or type(saved) is self.cls
+
     def product(self, call: Call, values: list, moving: list[int]) -> Term:
         """Return the terms of an operation that is linear in each operand."""
 
@@ -152,27 +167,47 @@ class SeriesLevel(Level):
                 given[i] = part
             return call.run(given)
 
-        factors = [call.operands[i] for i in moving]
-        return lambda k: convolve(self.coefficient, multiply, factors, k)
+        at, factors = self.coefficient, [call.operands[i] for i in moving]
+        return lambda k: convolve(multiply, [[at(x, j) for j in range(k + 1)] for x in factors])
 
-    def integrate(self, value: Any, derivative: Callable[[Any], Any]) -> Any:
+    def integrate(
+        self, value: Any, derivative: Callable[[Any], Any], check: Callable | None = None
+    ) -> Any:
         """Return the result that has a value and a derivative: see NOTE [a derivative is enough].
 
-        `derivative` takes the result, and runs once.
+        `derivative` takes the result, and runs once. `check` takes each coefficient beyond that
+        of t.
         """
-        rates: list = []
+        rates = self.once(lambda: derivative(made))
 
         def term(k: int) -> Any:
-            if not rates:
-                self.inside += 1
-                try:
-                    rates.append(derivative(made))
-                finally:
-                    self.inside -= 1
-            return each(lambda rate: over(self.coefficient(rate, k - 1), k), rates[0])
+            rate = rates()
+            if isinstance(rate, (tuple, list)):
+                found: Any = [over(self.coefficient(r, k - 1), k) for r in rate]
+            else:
+                found = over(self.coefficient(rate, k - 1), k)
+            return found if k == 1 or check is None else each(check, found)
 
         made = self.join(value, term)
         return made
+
+    def once(self, make: Callable[[], Any]) -> Callable[[], Any]:
+        """Return a function that computes something of tensors, as a rule does, and keeps it."""
+
+        @cache
+        def made() -> Any:
+            self.inside += 1
+            try:
+                return make()
+            finally:
+                self.inside -= 1
+
+        return made
+
+    def lazily(self, make: Callable[[], Any]) -> Term:
+        """Return the terms of what `make` computes of tensors."""
+        made = self.once(make)
+        return lambda k: self.coefficient(made(), k)
 
     def derivative(self, op: Op, call: Call, moving: list[int], ans: Any) -> Any:
         """Return the derivative of a result by its rules, as a tensor or a tuple of these."""
@@ -180,37 +215,41 @@ class SeriesLevel(Level):
         for i in moving:
             rule = rules[call.names[i]]
             saved = rule.save(ans, call, call.operands, i)
-            part = rule.fn(self.rate(call.operands[i]), *saved)
-            found = part if found is None else both(add, found, part)
+            found = both(add, found, rule.fn(self.rate(call.operands[i]), *saved))
         return found
 
     def rate(self, x: Any) -> Any:
         """Return the derivative of a tensor by t."""
         value, series = x.parts()
         if "rate" not in series.twins:
-            first = zero(value) if series[1] is None else series[1]
-            terms = Series(lambda k: times(k + 1, series[k + 1]))
-            series.twins["rate"] = self.cls.join(first, terms)
+            at, first = self.coefficient, self.coefficient(x, 1)
+            terms = Series(lambda k: times(k + 1, at(x, k + 1)))
+            series.twins["rate"] = self.cls.join(zero(value) if first is None else first, terms)
         return series.twins["rate"]
 
     def join(self, value: Any, term: Term) -> Any:
         """Return the tensor of a value and the terms of its series, or a tuple of such."""
         if isinstance(value, (tuple, list)):
-            found = Series(term)
-            return like(value, [
-                self.join(v, lambda k, i=i: None if found[k] is None else found[k][i])
-                for i, v in enumerate(value)
-            ])  # fmt: skip
+            known: list = []
+
+            def part(i: int, k: int) -> Any:
+                while len(known) < k:
+                    known.append(term(len(known) + 1))
+                return None if known[k - 1] is None else known[k - 1][i]
+
+            return like(value, [self.join(v, partial(part, i)) for i, v in enumerate(value)])
         if kind_of(value) not in "fc":
             return value
-        return self.cls.join(value, Series(lambda k: fit(term(k), value)))
+        return self.cls.join(value, Series(term))
 
     def close(self, made: Any) -> Any:
         """Compute all coefficients: see NOTE [lazy inside, eager outside]."""
         if not self.inside:
             for part in made if isinstance(made, (tuple, list)) else (made,):
                 if type(part) is self.cls:
-                    part.parts()[1].close(self.order)
+                    self.coefficient(part, self.order)
+                    series = part.parts()[1]
+                    series.term, series.twins = None, {}
         return made
 
 
@@ -234,7 +273,9 @@ def each(func: Callable, parts: Any) -> Any:
 
 
 def both(func: Callable, a: Any, b: Any) -> Any:
-    """Return the function of two values, or of each pair of two tuples."""
+    """Return the function of two values, or of each pair of two tuples; None is zero."""
+    if a is None:
+        return b
     if isinstance(a, (tuple, list)):
         return [func(x, y) for x, y in zip(a, b)]
     return func(a, b)

@@ -10,6 +10,7 @@ The formulas are those of Griewank and Walther, *Evaluating Derivatives* (2008),
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,30 +19,29 @@ NUMBERS = int, float, np.floating, np.integer
 
 
 def total(parts: Iterable) -> Any:
-    """Return the sum, or None without parts."""
+    """Return the sum of the parts that are not None, or None without such."""
     found = None
     for part in parts:
-        found = part if found is None else found + part
+        if part is not None:
+            found = part if found is None else found + part
     return found
 
 
-def convolve(at: Callable, multiply: Callable, factors: Sequence, k: int) -> Any:
-    """Return the coefficient k of a product, whose factors have the coefficients `at`."""
-    if len(factors) == 1:
-        last = at(factors[0], k)
-        return None if last is None else multiply(last)
-    parts = []
-    for j in range(k + 1):
-        first = at(factors[0], j)
-        if first is not None:
-            rest = convolve(at, lambda *others: multiply(first, *others), factors[1:], k - j)
-            parts.append(rest)
-    return total(p for p in parts if p is not None)
-
-
 def products(pairs: Iterable, multiply: Callable = np.multiply) -> Any:
-    """Return the sum of the products of pairs that are not zero."""
+    """Return the sum of the products of pairs that are not None."""
     return total(multiply(a, b) for a, b in pairs if a is not None and b is not None)
+
+
+def convolve(multiply: Callable, factors: Sequence[list]) -> Any:
+    """Return the last coefficient of a product, by those of its factors up to this one."""
+    first, *others = factors
+    if not others:
+        return None if first[-1] is None else multiply(first[-1])
+    return total(
+        convolve(partial(multiply, c), [other[: len(first) - j] for other in others])
+        for j, c in enumerate(first)
+        if c is not None
+    )
 
 
 def less(a: Any, b: Any) -> Any:
@@ -54,7 +54,7 @@ def multiply(level: Any, operands: Sequence, ans: Any) -> Callable:
     if a is b:
         return square(level, [a], ans)
     at = level.coefficient
-    return lambda k: products((at(a, j), at(b, k - j)) for j in range(k + 1))
+    return lambda k: products([(at(a, j), at(b, k - j)) for j in range(k + 1)])
 
 
 def square(level: Any, operands: Sequence, ans: Any) -> Callable:
@@ -64,7 +64,7 @@ def square(level: Any, operands: Sequence, ans: Any) -> Callable:
         c = [level.coefficient(x, j) for j in range(k + 1)]
         found = products(zip(c[: (k + 1) // 2], c[:k // 2 : -1]))
         found = None if found is None else 2 * found
-        return found if k % 2 else total(p for p in (found, products([(c[k // 2],) * 2])) if p is not None)
+        return found if k % 2 else total([found, products([(c[k // 2], c[k // 2])])])
 
     return term
 
@@ -74,7 +74,7 @@ def divide(level: Any, operands: Sequence, ans: Any) -> Callable:
     bottom = level.lower(b)
 
     def term(k: int) -> Any:
-        rest = products((at(b, j), known[k - j]) for j in range(1, k + 1))
+        rest = products([(at(b, j), known[k - j]) for j in range(1, k + 1)])
         found = less(at(a, k), rest)
         known.append(None if found is None else np.divide(found, bottom))
         return known[k]
@@ -100,7 +100,7 @@ def sqrt(level: Any, operands: Sequence, ans: Any) -> Callable:
         if not flat:
             flat.append(is_flat(level, x))
             flat.append(2 * np.where(flat[0], 1, ans)[()])
-        rest = products((known[j], known[k - j]) for j in range(1, k))
+        rest = products([(known[j], known[k - j]) for j in range(1, k)])
         found = less(level.coefficient(x, k), rest)
         known.append(None if found is None else np.where(flat[0], 0, found)[()] / flat[1])
         return known[k]
@@ -122,7 +122,7 @@ def power(level: Any, operands: Sequence, ans: Any) -> Callable | None:
 
     def term(k: int) -> Any:
         pairs = [((p * j - (k - j)) / k, at(x, j), known[k - j]) for j in range(1, k + 1)]
-        found = products((times(f, c), y) for f, c, y in pairs)
+        found = products([(times(f, c), y) for f, c, y in pairs])
         if found is not None:
             factor = math.prod([(p - j) / (j + 1) for j in range(k)])
             first = at(x, 1)
@@ -140,17 +140,15 @@ def times(factor: float, c: Any) -> Any:
 
 def whole_power(level: Any, x: Any, p: int) -> Callable:
     """Return the terms of x to a whole power, by products: also where x is zero."""
-    if not p:
-        return lambda k: None
-    found = None
-    level.inside += 1
-    try:
+
+    def made() -> Any:
+        found = None
         for digit in bin(p)[2:]:
             found = x if found is None else np.square(found)
             found = found * x if digit == "1" and found is not x else found
-    finally:
-        level.inside -= 1
-    return lambda k: level.coefficient(found, k)
+        return found
+
+    return level.lazily(made) if p else lambda k: None
 
 
 def solve(level: Any, operands: Sequence, ans: Any) -> Callable:
@@ -173,6 +171,21 @@ def solve(level: Any, operands: Sequence, ans: Any) -> Callable:
     return term
 
 
+def sinc(level: Any, operands: Sequence, ans: Any) -> Callable:
+    """Return the terms of sin(u) / u, and near u = 0, where that loses all digits, of its series."""
+    (x,) = operands
+
+    def made() -> Any:
+        near = np.less(np.absolute(level.lower(x)), 2)
+        far, square = np.where(near, 2, x) * np.pi, np.square(np.where(near, x, 0) * np.pi)
+        found = 0
+        for n in range(22 + level.order // 2, -1, -1):
+            found = found * square + (-1) ** n / math.factorial(2 * n + 1)
+        return np.where(near, found, np.sin(far) / far)
+
+    return level.lazily(made)
+
+
 RECURRENCES: dict[Callable, Callable] = {
     np.multiply: multiply,
     np.square: square,
@@ -180,5 +193,6 @@ RECURRENCES: dict[Callable, Callable] = {
     np.reciprocal: reciprocal,
     np.sqrt: sqrt,
     np.power: power,
+    np.sinc: sinc,
     np.linalg.solve: solve,
 }
