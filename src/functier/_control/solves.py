@@ -312,12 +312,13 @@ def _attach(
             return linear_function()
 
     if level.differentiates == "series":
-        function, terms = make(linearize_f), [[] for _ in values]
-        for k in range(1, level.order + 1):  # one more is right after each step
+        function, order = make(linearize_f), level.order
+        terms: list[list] = [[None] * order for _ in values]
+        for k in range(1, order + 1):  # one more is right after each step
             right = [level.coefficient(r, k) for r in residuals]
             right = [batches.rise(zeros(v) if r is None else r) for r, v in zip(right, values)]
             for v, t, own in zip(values, map(batches.sink, solve(solvers, function, right)), terms):
-                own.append(fit_tangent(cast(t, v), v))
+                own[k - 1] = fit_tangent(cast(t, v), v)
             made = [level.tensor(v, own) for v, own in zip(values, terms)]
             x = unflatten(structure, [batches.rise(y) for y in made])
             with _switch_off(off):

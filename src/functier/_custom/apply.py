@@ -279,7 +279,7 @@ def _at_series(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         moved = dict(zip(inexact(outs), found[len(outs) :]))
         return [moved[i] for i in places]
 
-    made = level.integrate([outs[i] for i in places], derivative)
+    made = level.integrate([outs[i] for i in places], derivative, by_user=True)
     for i, y in zip(places, level.close(made)):
         outs[i] = y
     return outs, form

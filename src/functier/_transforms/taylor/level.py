@@ -5,15 +5,16 @@ A tensor has the value of a function of t at 0 and, beside it, the coefficients 
 NOTE [a derivative is enough]
     A rule of forward mode gives the derivative of an operation, ``y' = rule(x', x, y)``, as NumPy
     code. This level calls the rule with series. The coefficient k of `y` is that of k - 1 of
-    ``y'``, over k, and that one needs no coefficients of `x'`, `x` and `y` beyond k - 1. So the rule
-    is called once, with a series `y` whose coefficients are computed as they are asked for: it
-    becomes the recurrence of the operation. Only operations by which such a recurrence would
-    lead to itself, as the derivative of a quotient has a quotient, have one in `recurrences`.
+    ``y'``, over k, and that one needs no coefficients of `x'`, `x` and `y` beyond k - 1. So the
+    rule is called once, with a series `y` whose coefficients are computed as they are asked for:
+    it becomes the recurrence of the operation. Only operations by which that would lead from one
+    operation to the next, as the derivative of a quotient has a quotient, are in `recurrences`.
 
 NOTE [lazy inside, eager outside]
-    A coefficient is computed when it is asked for, and kept. What a function computes gets all of
-    its coefficients at once, as arrays may be written to afterwards. What a rule computes does
-    not, as nothing but these coefficients asks for it.
+    What a function computes gets all of its coefficients at once, as arrays may be written to
+    afterwards. What a rule of the table computes does not: it writes to nothing, and what it
+    computes twice is computed once. A rule of a user is a function like any other; it runs with
+    all coefficients but one.
 """
 
 from collections.abc import Callable
@@ -40,7 +41,7 @@ class Series:
     known : list
         Those that are known, from that of t.
     term : callable or None
-        Computes the next one; without it, all others are zero.
+        Computes the next one, until all are known.
     twins : dict
         What rules have computed of this one: sin and cos are made of each other.
     """
@@ -57,17 +58,15 @@ class SeriesLevel(Level):
 
     differentiates = "series"
     order: int
-    inside = 0  # how many rules are running
+    inside = False  # a rule of the table is running
 
     # ---- operations ----
 
     def apply(self, op: Op, call: Call) -> Any:
         moving = [i for i, x in enumerate(call.operands) if type(x) is self.cls]
-        if op.constant or not self.inside or not moving:
+        if op.constant or not (self.inside and moving and call.direct) or call.given:
             return self.compute(op, call, moving)
-        if call.given or not call.direct:
-            return self.compute(op, call, moving)
-        key = (op.func, *[(type(x), x) if type(x) in WEAK else id(x) for x in call.operands])
+        key = (op.func, *[(type(x), repr(x)) if type(x) in WEAK else id(x) for x in call.operands])
         twins = call.operands[moving[0]].parts()[1].twins
         if key not in twins:  # with the operands, so that no other one has the identity of these
             twins[key] = self.compute(op, call, moving), call.operands
@@ -81,7 +80,7 @@ class SeriesLevel(Level):
             return ans
         lacking = [call.names[i] for i in moving if call.names[i] not in rules_of(op)]
         if lacking:
-            term = self.refuse(op, lacking[0])
+            term: Term | None = self.refuse(op, lacking[0])
         elif op.jvp == "linear":
             term = self.linear(op, call, values)
         elif op.jvp == "multilinear":
@@ -106,11 +105,12 @@ class SeriesLevel(Level):
         value, series = x.parts()
         known, term = series.known, series.term
         while len(known) < k:  # without further calls, as rules inside rules are deep enough
-            known.append(None if term is None else fit(term(len(known) + 1), value))
+            assert term is not None, "a coefficient beyond the order of the series"
+            known.append(fit(term(len(known) + 1), value))
         return known[k - 1] if k else value
 
     def refuse(self, op: Op, name: str) -> Term:
-        """Return the terms of an operation that has no rule for an operand: a rule may need none."""
+        """Return the terms of an operation that has no rule, for which nobody may ask."""
 
         def term(k: int) -> Any:
             raise NoRuleError(
@@ -153,7 +153,7 @@ class SeriesLevel(Level):
         return term
 
     def moves(self, saved: Any) -> bool:
-        """Tell if a saved value is the result, for which `self` stands, or a tensor of this level."""
+        """Tell if a saved value is a tensor of this level, or `self`, which stands for the result."""
         if isinstance(saved, (tuple, list)):
             return any(map(self.moves, saved))
         return saved is self or type(saved) is self.cls
@@ -171,14 +171,18 @@ class SeriesLevel(Level):
         return lambda k: convolve(multiply, [[at(x, j) for j in range(k + 1)] for x in factors])
 
     def integrate(
-        self, value: Any, derivative: Callable[[Any], Any], check: Callable | None = None
+        self,
+        value: Any,
+        derivative: Callable[[Any], Any],
+        check: Callable | None = None,
+        by_user: bool = False,
     ) -> Any:
         """Return the result that has a value and a derivative: see NOTE [a derivative is enough].
 
         `derivative` takes the result, and runs once. `check` takes each coefficient beyond that
-        of t.
+        of t. `by_user`: see NOTE [lazy inside, eager outside].
         """
-        rates = self.once(lambda: derivative(made))
+        rates = self.once(lambda: derivative(made), by_user)
 
         def term(k: int) -> Any:
             rate = rates()
@@ -191,16 +195,18 @@ class SeriesLevel(Level):
         made = self.join(value, term)
         return made
 
-    def once(self, make: Callable[[], Any]) -> Callable[[], Any]:
+    def once(self, make: Callable[[], Any], by_user: bool = False) -> Callable[[], Any]:
         """Return a function that computes something of tensors, as a rule does, and keeps it."""
+        order = self.order
 
         @cache
         def made() -> Any:
-            self.inside += 1
+            around = self.inside, self.order
             try:
+                self.inside, self.order = not by_user, order - by_user
                 return make()
             finally:
-                self.inside -= 1
+                self.inside, self.order = around
 
         return made
 
@@ -238,7 +244,12 @@ class SeriesLevel(Level):
                 return None if known[k - 1] is None else known[k - 1][i]
 
             return like(value, [self.join(v, partial(part, i)) for i, v in enumerate(value)])
-        if kind_of(value) not in "fc":
+        if (kind := kind_of(value)) not in "fc":
+            if kind not in "iub":
+                raise NoRuleError(
+                    f"{self}: an array of dtype {value.dtype} has no Taylor series; compute with "
+                    f"arrays of numbers, x.astype(float)"
+                )
             return value
         return self.cls.join(value, Series(term))
 
@@ -257,7 +268,7 @@ class SeriesLevel(Level):
 
 
 def rules_of(op: Op) -> Any:
-    """Return the derivative rules of an operation by its operands, or those that tell which has one."""
+    """Return rules of an operation by its operands: those of forward mode, or which tell of one."""
     return op.vjp if isinstance(op.jvp, str) else (op.jvp or {})
 
 

@@ -62,7 +62,7 @@ def square(level: Any, operands: Sequence, ans: Any) -> Callable:
 
     def term(k: int) -> Any:
         c = [level.coefficient(x, j) for j in range(k + 1)]
-        found = products(zip(c[: (k + 1) // 2], c[:k // 2 : -1]))
+        found = products(zip(c[: (k + 1) // 2], c[: k // 2 : -1]))
         found = None if found is None else 2 * found
         return found if k % 2 else total([found, products([(c[k // 2], c[k // 2])])])
 
@@ -134,7 +134,7 @@ def power(level: Any, operands: Sequence, ans: Any) -> Callable | None:
     return term
 
 
-def times(factor: float, c: Any) -> Any:
+def times(factor: Any, c: Any) -> Any:
     return None if c is None else factor * c
 
 
@@ -172,7 +172,7 @@ def solve(level: Any, operands: Sequence, ans: Any) -> Callable:
 
 
 def sinc(level: Any, operands: Sequence, ans: Any) -> Callable:
-    """Return the terms of sin(u) / u, and near u = 0, where that loses all digits, of its series."""
+    """Return the terms of sin(u) / u; near u = 0, where that loses all digits, of its series."""
     (x,) = operands
 
     def made() -> Any:

@@ -40,7 +40,7 @@ constant(check, "w name", "w", vmap=lambda k, w, name: np.broadcast_to(check(w, 
 
 
 def checker(op: Op, ans: Any) -> Callable | None:
-    """Return a function of coefficients that checks the values of `ans`; None for other functions."""
+    """Return a function of coefficients, which checks the values of `ans`; None without such."""
     if op.name.rpartition(".")[2] not in NAMES:
         return None
     values = min(ans, key=np.ndim) if isinstance(ans, (tuple, list)) else ans
