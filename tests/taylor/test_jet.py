@@ -12,7 +12,7 @@ from taylor_support import along, derivatives, nested
 
 import functier as ft
 from functier import scipy as ft_scipy
-from functier._transforms import taylor
+from functier._transforms import series
 from rows import each, run_each
 from sources import tree_of
 
@@ -348,7 +348,7 @@ def test_kinks(f, x, expected):
 @each("name", ["level", "recurrences", "simple"])
 def test_the_level_takes_public_names_alone(name):
     """It is a kind of level as an outsider would write it."""
-    tree = tree_of(Path(taylor.__file__).with_name(f"{name}.py"))
+    tree = tree_of(Path(series.__file__).with_name(f"{name}.py"))
     modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.level > 1}
     private = {
         n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr.startswith("_")
