@@ -1,5 +1,6 @@
 """Every example runs, makes its pictures, and finds what it should find."""
 
+import itertools
 import os
 import re
 import runpy
@@ -437,7 +438,7 @@ def test_taylor_ode(tmp_path):
     out = run_example("taylor_ode.py", tmp_path)
     errors = [float(x) for x in re.findall(r"^ +\d+ +(\S+) +\S+$", out, re.MULTILINE)]
     assert len(errors) == 6 and errors[-1] < 1e-11, out
-    assert all(later < earlier / 10 for earlier, later in zip(errors, errors[1:])), out
+    assert all(later < earlier / 10 for earlier, later in itertools.pairwise(errors)), out
 
 
 @pytest.mark.slow
