@@ -116,20 +116,17 @@ def power(level: Any, operands: Sequence, ans: Any) -> Callable | None:
         return sqrt(level, [x], ans)
     if p >= 0 and p == int(p):
         return whole_power(level, x, int(p))
-    value, at, known = level.lower(x), level.coefficient, [ans]
-    zero = np.equal(value, 0)
-    bottom = np.where(zero, 1, value)[()]
+    # In units of t in which x begins as x0 (1 + ..), so that x0 may be zero or very small.
+    value, at, known = level.lower(x), level.coefficient, [1.0]
+
+    def scaled(j: int) -> Any:
+        c = at(x, j)
+        return c if c is None or j == 1 else c * np.power(value, j - 1)
 
     def term(k: int) -> Any:
-        pairs = [((p * j - (k - j)) / k, at(x, j), known[k - j]) for j in range(1, k + 1)]
-        found = products([(times(f, c), y) for f, c, y in pairs])
-        if found is not None:
-            factor = math.prod([(p - j) / (j + 1) for j in range(k)])
-            first = at(x, 1)
-            there = 0 if first is None else factor * np.power(value, p - k) * first**k
-            found = np.where(zero, there, found / bottom)[()]
-        known.append(found)
-        return found
+        pairs = [((p * j - (k - j)) / k, scaled(j), known[k - j]) for j in range(1, k + 1)]
+        known.append(products([(times(f, c), y) for f, c, y in pairs]))
+        return None if known[k] is None else np.power(value, p - k) * known[k]
 
     return term
 
