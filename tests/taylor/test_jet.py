@@ -116,6 +116,24 @@ def test_refused(call, error, words):
         call()
 
 
+def test_a_tensor_that_escapes():
+    kept = []
+    ft.jet(lambda x: kept.append(x) or x, (X,), ([V],))
+    with pytest.raises(ft.EscapedTensorError, match=r"return it from the function$"):
+        kept[0] + 1
+
+
+def test_subclasses_and_observers():
+    class Angle(ft.Tensor):
+        def chord(self):
+            return 2 * np.sin(self / 2)
+
+    value, (first,) = ft.jet(lambda x: x.chord(), (Angle(X),), ([V],))
+    assert type(value) is type(first) is Angle
+    with ft.debug.debug_nans(), pytest.raises(ft.NonFiniteError, match=r"numpy\.log made 1 NaN"):
+        ft.jet(np.log, (-1.0,), ([1.0],))
+
+
 # ---- other transforms ----
 
 
