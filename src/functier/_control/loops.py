@@ -13,6 +13,7 @@ from .._core.pytree import name_of_function
 from .._core.types import Function, PyTree, Value
 from .given import ENDLESS, Repeats
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
+from .schedule import refuse_plan, run_steps
 
 
 @checks_keywords
@@ -68,6 +69,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     check_function("while_loop", "cond_fun", cond_fun)
     check_function("while_loop", "body_fun", body_fun)
     label = f"while_loop({name_of_function(body_fun)})"
+    refuse_plan(label, "ends when its condition says so")
     carry, iteration = init_val, 0
 
     def step(_: Any, carry: PyTree, xs: Any) -> tuple[PyTree, None] | None:
@@ -125,6 +127,10 @@ def fori_loop(
         As `while_loop`, whose notes on memory apply here too; and if a bound is not an integer
         scalar.
 
+    Notes
+    -----
+    `checkpoint` with slots saves a fixed number of carries of a function that calls this loop.
+
     Examples
     --------
     >>> import numpy as np
@@ -141,28 +147,31 @@ def fori_loop(
     start, lower_axes = bare(lower)
     stop, upper_axes = bare(upper)
     if lower_axes or upper_axes:
+        refuse_plan(label, "has bounds that differ between examples")
         return _fori_of_examples(label, lower, upper, body_fun, init_val)
     numbers = range(int(start), int(stop))
 
     def step(i: Value, carry: PyTree, _: Any) -> tuple[PyTree, None]:
         return check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry)), None
 
-    carry, done = init_val, 0
-    loop = Repeats(step, len(numbers), (), (body_fun,), numbers)
-    while done < len(numbers):
-        try:
-            found = None if loop.level is None else loop.rest(done, carry)
-            if found is None:
-                after = body_fun(numbers[done], carry)
-                carry = check_carry(label, "body_fun", "init_val", carry, after)
-                done += 1
-                continue
-            steps, carry, *_ = found
-        except Exception as error:
-            error.add_note(f"{label}: in iteration {done}")
-            raise
-        done += steps
-    return carry
+    def steps(a: int, b: int, carry: PyTree, _: Any) -> tuple[PyTree, None]:
+        loop = Repeats(step, b - a, (), (body_fun,), numbers[a:b])
+        while a < b:
+            try:
+                found = None if loop.level is None else loop.rest(a - b + loop.n, carry)
+                if found is None:
+                    after = body_fun(numbers[a], carry)
+                    carry = check_carry(label, "body_fun", "init_val", carry, after)
+                    a += 1
+                    continue
+                done, carry, *_ = found
+            except Exception as error:
+                error.add_note(f"{label}: in iteration {a}")
+                raise
+            a += done
+        return carry, None
+
+    return run_steps(label, steps, len(numbers), init_val)[0]
 
 
 LATE = 6

@@ -21,9 +21,9 @@ from .._core.table import PIECES
 from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .._cpython.frames import current_frame, is_inside
-from .cotangents import Pieces, add, fit, pull, take_piece
+from .cotangents import Pieces, add, fit, go_on, pull, take_piece
 from .second_look import WITHOUT_ARRAY, is_large, look_again, may_be_large, note_large
-from .tape import Node
+from .tape import Continued, Node
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -129,6 +129,8 @@ def _along_chain(
                     c = rule(g, saved[0])
                 elif rule in PIECES:
                     c = take_piece(grads, parent[0], rule, g, saved, moves, here, roots)
+                elif type(rule) is Continued:
+                    c = go_on(rule, g, saved[0], grads, ours, moves)
                 else:
                     c = rule(g, *saved)
             elif fix[2]:

@@ -104,6 +104,7 @@ class RecordLevel(Level):
         self.settings = np.geterr()
         self.known = object() if SETTINGS(None) is True else SETTINGS(None)
         self.sources: dict[int, Any] = {}
+        self.known_values: dict[Node, ndarray] = {}  # of which the program asks, one for each node
         self.streams: dict[int, Node] = {}
         self.captured: dict[int, tuple[ndarray, Tensor]] = {}
         self.lifted: dict[tuple, Tensor] = {}  # for arrays from outside, and views of them
@@ -351,7 +352,9 @@ class RecordLevel(Level):
     def guard(self, x: Tensor, how: str) -> None:
         """Note that the program holds for this value of `x` alone."""
         value, node = x.parts()
-        self.answers.append(Guard(node, how, np.array(value), self.where_now()))
+        if node not in self.known_values:
+            self.known_values[node] = np.array(value)
+        self.answers.append(Guard(node, how, self.known_values[node], self.where_now()))
 
     def guard_sizes(self, made: Any) -> None:
         """Note the sizes of the results of a function that is made of others."""
