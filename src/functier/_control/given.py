@@ -121,7 +121,8 @@ class Repeats:
         except Unfit:
             self.level = None
             return None
-        kinds = structure, found.kinds, found.axes, [np.shape(x) for x in found.values]
+        forms = [(np.shape(x), type(x) is level.cls) for x in found.values]
+        kinds = structure, found.kinds, found.axes, forms
         if kinds != self.kinds:
             self.kinds = kinds
             return None

@@ -171,6 +171,9 @@ class Sampled:
         if self.asked or self.is_asked():
             self.no_loop("the number of a step, or another plain value, is asked for itself")
             return None
+        if any([(n in self.plain) != self.is_plain(x) for n, x in zip(self.inputs, after)]):
+            self.no_loop("plain values change places with others")
+            return None
         if self.effects.happened():
             self.no_loop("a step changes an object, or may")
             return None
