@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.collector import all_containers
+from .._cpython.collector import known_containers
 from .._mutation.array import was_written
 from .dead import drop_dead
 from .graph import Graph, Guard, Node, form_of, mark_first, replace
@@ -378,7 +378,7 @@ def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
     """
     found: dict[Node, Any] = {}
     wanted = {x for x in nodes if type(x) is Node}
-    for x in all_containers() or ():
+    for x in known_containers():
         if type(x) is level.cls:
             value, node = x.parts()
             node = level.samples.real_of(node)
