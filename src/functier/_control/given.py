@@ -381,7 +381,8 @@ class Pull:
             ends = [outputs[k].nodes[j][1] for k, j in self.places]
             del out, outputs
         ends = [node if node[0] > start else (node[0], None) for node in ends]
-        roots = [(node, c) for node, c in zip(ends, cotangents) if c is not None]
+        totals = zip(self.shared, carry[self.carried :])  # to which each cotangent is added at once
+        roots = [(node, c) for node, c in (*totals, *zip(ends, cotangents)) if c is not None]
         del ends
         own = [node for node, (cls, _, _) in zip(starts, self.given.nodes) if cls is self.cls]
         found = backward(roots, [*own, *self.shared], start, whole=False)
@@ -391,8 +392,8 @@ class Pull:
                 made += self.apart_from(c, place - len(own))
             if type(c) is Pieces:
                 found[place] = c.sum() if c.values else None
-        shared = [add(x, c) for x, c in zip(carry[self.carried :], found[len(own) :])]
-        return [*found[: self.carried], *shared], [*found[self.carried : len(own)], *made]
+        shared, left = found[len(own) :], found[self.carried : len(own)]
+        return [*found[: self.carried], *shared], [*left, *made]
 
     def apart_from(self, c: Pieces, place: int) -> list[Value]:
         """Take the pieces of a cotangent out whose places grow with the number of the step."""
