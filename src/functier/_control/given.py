@@ -127,9 +127,11 @@ class Repeats:
             return None
         sample = Sample(self, level, position, leaves, structure).run()
         self.tries -= 1
-        if sample is None:
+        if sample is None:  # the first steps may run other code, so the next one is asked again
+            self.since = level.watch.again()
+        elif sample[0] < FEWEST:
             self.level = None
-        elif sample[0] < FEWEST or not self.tries:
+        if not self.tries:
             self.level = None
         return sample
 
