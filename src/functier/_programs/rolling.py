@@ -37,7 +37,7 @@ WORTH = 4
 """So many nodes less make a loop worth it."""
 
 SEARCHED = 200_000
-"""So many nodes of steps, and four for each node, are compared before lengths wait early."""
+"""So many nodes of steps, and one for each node, are compared before lengths wait early."""
 
 SMALL = 1 << 12
 """Values of up to so many bytes are kept for all steps, also if few are needed."""
@@ -60,7 +60,7 @@ class Finder:
         self.ends: dict[int, tuple[int, int]] = {}
         self.last_use = self.last_uses()
         self.banned: dict[int, list[Run]] = {}  # loops that do not pay, for each of their nodes
-        self.left = SEARCHED + 4 * len(self.nodes)  # what may be compared in vain
+        self.left = SEARCHED + len(self.nodes)  # what may be compared in vain
         while True:
             self.waits: dict[int, int] = {}  # up to which node a length is not tried
             self.failures: dict[int, int] = {}
