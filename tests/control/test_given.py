@@ -354,6 +354,30 @@ def test_steps_that_run_one_by_one_on_plain_values(view):
     check(f, (X,), (X + 1,))
 
 
+def passed_on(x, a):
+    return ft.fori_loop(0, 20, lambda i, c: (c[0] * x, c[1]), (x, a))[1]
+
+
+def closed_over(x, a):
+    return ft.fori_loop(0, 20, lambda i, c: (c[0] * x, a), (x, a))[1]
+
+
+def closed_over_later(x, a):
+    return ft.fori_loop(0, 20, lambda i, c: (c[0] * x, a), (x, np.sin(x)))[1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("loop", [passed_on, closed_over, closed_over_later])
+def test_a_write_to_what_a_loop_returns_as_it_was(loop, way):
+    def f(x):
+        a = x * 1.0
+        s = loop(x, a)
+        s[1] = 5.0
+        return np.sum(a * a) + np.sum(s * x)
+
+    check(WAYS[way](f), (X,), (X + 1,))
+
+
 # ---- what a user reads ----
 
 
