@@ -211,6 +211,11 @@ class RecordLevel(Level):
             return tensor
         return None
 
+    def whole_array(self, x: ndarray) -> Any:
+        """Return a tensor for a plain array, of which each step of a loop reads another part."""
+        found = self.lift(x) if self.reads.those_of(x) else None
+        return self.record(np.asarray, (x,), {}) if found is None else found
+
     def check_constants(self) -> None:
         """Raise where a large plain array was written to after it had been used."""
         for x, copied, before in self.arrays.values():

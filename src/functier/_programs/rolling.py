@@ -148,7 +148,7 @@ class Finder:
                 run = self.run_at(i, following, longest)
             else:
                 before = known.get(i - outer)
-                run = before and self.fit(before.start + outer, before.period, before.count)
+                run = before and self.again(before, before.start + outer)
                 if before and (run is None or run.count < before.count):
                     alike = total  # look again from here on
                     continue
@@ -164,6 +164,10 @@ class Finder:
             known[i] = run
             self.accept(run)
             i = run.stop
+
+    def again(self, run: Run, i: int) -> Run | None:
+        """Return a run like another one in a later step around it, which may have fewer steps."""
+        return self.fit(i, run.period, min(run.count, self.steps(i, run.period)))
 
     def inner(self, run: Run, following: list[int]) -> Run | None:
         """Return a run in the first step of another one; the inner loops are found first."""

@@ -69,6 +69,11 @@ class Samples:
         """Return factor and summand of a number that grows with that of a step."""
         return grows(x.parts()[1], self.counters) if type(x) is self.level.cls else None
 
+    def grows(self, index: Any) -> bool:
+        """Tell if a number in an index grows with that of a step."""
+        parts = index if type(index) is tuple else (index,)
+        return bool(self.open) and any([self.growth(part) is not None for part in parts])
+
     def have_plain(self, x: Any) -> bool:
         """Tell if a value is plain but for a sample."""
         return any([sample.is_plain(x) for sample in self.open])
