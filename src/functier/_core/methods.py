@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .border import without_labels
-from .errors import UnsupportedError
+from .errors import EscapedTensorError, UnsupportedError
+from .hidden_frames import hide_own
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
 from .peers import ATTRIBUTES
 from .subclasses import KEPT, OVER_TENSORS, answer, inside
@@ -152,7 +153,11 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return func(self, other)
-            return level.binary(func, self, other)
+            try:
+                return level.binary(func, self, other)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -162,7 +167,11 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return func(other, self)
-            return level.binary(func, other, self)
+            try:
+                return level.binary(func, other, self)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -172,7 +181,11 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return func(self)
-            return level.unary(func, self)
+            try:
+                return level.unary(func, self)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -182,7 +195,11 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return self[index]
-            return level.getitem(self, index)
+            try:
+                return level.getitem(self, index)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -194,17 +211,25 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return _call_on_plain(call, (self, *args), kwargs)
-            if level.forwards_methods:
-                return level.method(call, (self, *args), kwargs)
-            if same:
-                return level.function(meaning, (self, *args), kwargs)
-            return level.function(*meaning(self, *args, **kwargs))
+            try:
+                if level.forwards_methods:
+                    return level.method(call, (self, *args), kwargs)
+                if same:
+                    return level.function(meaning, (self, *args), kwargs)
+                return level.function(*meaning(self, *args, **kwargs))
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
     def getter(name: str, func: Callable) -> property:
         def read(self: Tensor) -> Any:
-            return self.level.property(name, self) if hasattr(self, "level") else func(self)
+            try:
+                return self.level.property(name, self) if hasattr(self, "level") else func(self)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         def write(self: Any, value: Any) -> None:
             if name == "imag" and self.dtype.kind != "c":
@@ -216,7 +241,11 @@ def _define_all() -> None:
 
     def ordering() -> Callable:
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return self.level.reorder(self, call, args, kwargs)
+            try:
+                return self.level.reorder(self, call, args, kwargs)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -230,7 +259,11 @@ def _define_all() -> None:
                     level.batches and value.ndim == level.k and (notes is None or not notes.points)
                 ):
                     return NotImplemented
-            return level.augment(func, self, inside(other) if OVER_TENSORS else other)
+            try:
+                return level.augment(func, self, inside(other) if OVER_TENSORS else other)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -381,13 +414,21 @@ def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
     """Return methods that use the fast `calls`, for the class of a level."""
 
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        call = calls.get(ufunc)
-        if call is None or kwargs or method != "__call__":
-            return Tensor.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
-        return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
+        try:
+            call = calls.get(ufunc)
+            if call is None or kwargs or method != "__call__":
+                return Tensor.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+            return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     def __array_function__(self: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        return call_function(self.level.function, func, types, args, kwargs)
+        try:
+            return call_function(self.level.function, func, types, args, kwargs)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     found: dict[str, Function] = {
         "__array_ufunc__": __array_ufunc__,
@@ -405,7 +446,14 @@ def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
 
 
 def _reflecting(call: Callable) -> Callable:
-    return lambda self, other: call(other, self)
+    def reflected(self: Tensor, other: Any) -> Any:
+        try:
+            return call(other, self)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
+
+    return reflected
 
 
 def _into(func: Callable) -> Callable[..., tuple]:

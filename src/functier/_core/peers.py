@@ -1,11 +1,14 @@
 """Names of other libraries, each with what to write instead."""
 
 import re
+from collections.abc import Callable
 from importlib import import_module
+from typing import NoReturn
 
 import numpy as np
 
 from .._cpython.frames import current_frame, instruction_at
+from .hidden_frames import hide_own
 
 NAMES = {
     **dict.fromkeys(("jit", "jit_compile", "njit"), "functier.compile"),
@@ -196,6 +199,19 @@ OPTIONS = {
     "input": "the array by position",
 }
 """Keywords of functions of arrays, with NumPy's for them."""
+
+
+def answering(module: str) -> Callable[[str], NoReturn]:
+    """Return the ``__getattr__`` of a module, which raises the error for an unknown name."""
+
+    def __getattr__(name: str) -> NoReturn:
+        try:
+            raise unknown_name(module, name)
+        except (AttributeError, ImportError) as error:
+            hide_own(error)
+            raise
+
+    return __getattr__
 
 
 def unknown_name(module: str, name: str) -> Exception:

@@ -127,7 +127,7 @@ def file_and_line(place: tuple[Code, int]) -> tuple[str, int]:
 
 
 def name_line(file: str, line: int) -> str:
-    """Return a line as messages name it: ``file.py:12``, or ``Cell In[3], line 2`` in a notebook."""
+    """Return a line as messages name it: ``file.py:12``, or ``Cell In[3], line 2`` of IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython and ipython.get_ipython()
     cell = shell and shell.compile.format_code_name(file)

@@ -33,8 +33,7 @@ from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
-from .._cpython.frames import line_behind
-from .._cpython.frames import Frame, Place, code_at, generator_of, place_at
+from .._cpython.frames import Frame, Place, code_at, generator_of, line_behind, place_at
 from .._mutation.array import Array, settle, view_of
 from .._mutation.copies import tie_to
 from .._mutation.items import augment, keeps_dtype, reshape_window

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import optree
 
+from .._core.border import name_of_kind
 from .._core.key_orders import NAMESPACE
 from .._core.pytree import (
     flatten,
@@ -292,7 +293,7 @@ def has_objects(x: Any) -> bool:
 def what_to_write(x: Any) -> str:
     """Return why an object is no argument of a program, and what to write."""
     kind = type(x)
-    name = kind.__name__
+    name = name_of_kind(x)
     if has_objects(x):
         return (
             "is an array of objects, which may change between two calls; write "
@@ -308,7 +309,7 @@ def what_to_write(x: Any) -> str:
         return f"{head}; write list(x)"
     if hasattr(x, "__wrapped__"):
         return f"{head}; write x.__wrapped__, the function in it"
-    if (text := instead_of(x)).startswith("pass numpy.asarray"):
+    if (text := instead_of(x)).endswith(", its array"):
         return f"{head}; write {text.removeprefix('pass ')}"
     rest = "pass a tuple of what the function reads of it, or let the function close over it"
     if kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}:
