@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ._core.border import check_leaf, name_of_kind
+from ._core.border import check_leaf
 from ._core.numpy_facts import dtype_of, shape_of
 from ._core.peers import answering
 from ._core.pytree import differing, flatten, instead_of, is_value, paths
@@ -321,7 +321,7 @@ def _parameters(label: str, params: PyTree) -> tuple[list, Any]:
             continue
         if not is_value(p):
             raise TypeError(
-                f"{label}: {paths(params, 'params')[i]} is a {name_of_kind(p)}, not an array; "
+                f"{label}: {paths(params, 'params')[i]} is a {type(p).__name__}, not an array; "
                 f"{instead_of(p)}"
             )
         check_leaf(label, lambda i=i: paths(params, "params")[i], p)

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ METHODS: dict[str, Any] = {
 PROPERTIES: dict[str, Function] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
+SIZES: dict[str, Any] = {"shape": None, "ndim": len, "size": prod}
+"""The properties that are functions of the shape; None for the shape itself."""
 MEMORY = {
     "resize": "numpy.concatenate((x, numpy.zeros(k))) for k more elements, or x[:n] for fewer",
     "setfield": "x[...] = v",
@@ -239,6 +242,27 @@ def _define_all() -> None:
         _name(name, read)
         return property(read, write if name in ("real", "imag") else None)
 
+    def form(of: Callable | None) -> Callable:
+        def read(self: Tensor) -> Any:
+            try:
+                shape = self.level.shape(self)
+                return shape if of is None else of(shape)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
+
+        return read
+
+    def reshape(self: Any, shape: Any) -> None:
+        self.level.reshape(self, shape)
+
+    def dtype(self: Tensor) -> np.dtype:
+        try:
+            return self.level.dtype(self)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
+
     def ordering() -> Callable:
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             try:
@@ -293,6 +317,9 @@ def _define_all() -> None:
         _define(name, method(meaning), meaning)
     for name, meaning in ORDERING.items():
         _define(name, ordering(), meaning)
+    reads = {name: form(of) for name, of in SIZES.items()} | {"dtype": dtype}
+    for name, read in reads.items():
+        setattr(Tensor, name, property(read, reshape if name == "shape" else None))
     for name in MEMORY:
         setattr(Tensor, name, of_memory(name))
     for name in HIDDEN:

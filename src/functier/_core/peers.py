@@ -37,12 +37,11 @@ NAMES = {
     **dict.fromkeys(("holomorphic_grad", "egrad"), "functier.grad or functier.elementwise_grad"),
     "multigrad_dict": "functier.grad(f, argnums=(0, 1))",
     **dict.fromkeys(("PRNGKey", "key"), "functier.random.default_rng(seed)"),
-    **dict.fromkeys(("func", "functorch", "autograd"), "functier itself, as functier.grad"),
+    "func": "functier itself, as functier.grad",
     **dict.fromkeys(
-        ("device_put", "device_get", "from_numpy", "as_tensor", "Variable"),
-        "x itself: all arrays are NumPy's",
+        ("device_put", "device_get", "from_numpy", "as_tensor"), "x itself: all arrays are NumPy's"
     ),
-    **dict.fromkeys(("cat", "concat"), "numpy.concatenate(arrays, axis=axis)"),
+    "cat": "numpy.concatenate(arrays, axis=axis)",
 }
 """Names that functier itself does not have."""
 

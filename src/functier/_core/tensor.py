@@ -23,7 +23,7 @@ from .observers import OPERATIONS
 from .peers import ATTRIBUTES
 from .subclasses import KEPT, OVER_TENSORS, answer, inside, inside_index, view_as
 from .table import array_namespace, find
-from .types import Function, Index, Shape, Value
+from .types import Function, Index, Value
 
 if TYPE_CHECKING:
     from .declared import Operators
@@ -178,45 +178,6 @@ class Tensor(Operators):
         return cls.level.gradient(output, inputs)
 
     @property
-    def shape(self) -> Shape:
-        try:
-            return self.level.shape(self)
-        except EscapedTensorError as error:
-            hide_own(error)
-            raise
-
-    @shape.setter
-    def shape(self, shape: Any) -> None:
-        self.level.reshape(self, shape)
-
-    @property
-    def ndim(self) -> int:
-        try:
-            return len(self.level.shape(self))
-        except EscapedTensorError as error:
-            hide_own(error)
-            raise
-
-    @property
-    def size(self) -> int:
-        try:
-            size = 1
-            for n in self.level.shape(self):
-                size *= n
-            return size
-        except EscapedTensorError as error:
-            hide_own(error)
-            raise
-
-    @property
-    def dtype(self) -> np.dtype:
-        try:
-            return self.level.dtype(self)
-        except EscapedTensorError as error:
-            hide_own(error)
-            raise
-
-    @property
     def device(self) -> Any:
         """Device of the value: ``"cpu"`` for NumPy's arrays."""
         return self.level.dtype(self) and getattr(self._value, "device", "cpu")
@@ -286,11 +247,7 @@ class Tensor(Operators):
         return self.level.convert(self, hash)  # that of the value, as NumPy's numbers have it
 
     def __bool__(self) -> bool:
-        try:
-            return self.level.convert(self, bool)
-        except EscapedTensorError as error:
-            hide_own(error)
-            raise
+        return self.level.convert(self, bool)
 
     def __int__(self) -> int:
         return self.level.convert(self, int)

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import optree
 
-from .._core.border import name_of_kind
 from .._core.key_orders import NAMESPACE
 from .._core.pytree import (
     flatten,
@@ -293,7 +292,7 @@ def has_objects(x: Any) -> bool:
 def what_to_write(x: Any) -> str:
     """Return why an object is no argument of a program, and what to write."""
     kind = type(x)
-    name = name_of_kind(x)
+    name = kind.__name__
     if has_objects(x):
         return (
             "is an array of objects, which may change between two calls; write "
