@@ -186,7 +186,7 @@ def test_a_loop_of_numpys_keeps_its_place_among_writes():
 def test_the_text_of_an_answer_in_a_loop():
     f = ft.compile(lambda x, y: gated(x, y), warm=True)
     program = trace(gated)(0.5, np.ones(20))
-    use_machine(program, program._graph)
+    use_machine(program, program._graph, contract=False, threads=1, bounded=False)
     y = np.ones(20)
     y[3] = -1.0
     with pytest.raises(ValueError, match="bool"):

@@ -5,13 +5,13 @@
     PYTHONPATH=tests:src python -m nets.given 200 --seed 3 --backend llvm
 
 Each number is a program with one or two loops by `scan`, `fori_loop`, `map`, `while_loop` or
-`associative_scan`, with others inside, as `nets.giving.draw` writes it. It is compiled by itself and
-under a transform, and called three times, with two arguments: so guards fail, and programs come
+`associative_scan`, with others inside, as `nets.giving.draw` writes it. It is compiled by itself,
+and under a transform, and called three times, with two arguments: so guards fail, and programs come
 back. The results, the errors with the step that they name, and what a call leaves in objects and
 generators have to be those of eager mode; and these the ones of the program with Python loops.
 
 Of the loops whose steps have no effects and no guards, those of which one step is recorded for all
-are counted.
+are counted, in programs of odd numbers: in the others steps are rolled into loops, too.
 """
 
 import itertools
@@ -21,7 +21,7 @@ import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from functier._control import given
 from .commands import make_parser, run_numbers
 from .giving import plain
 from .giving.draw import Program, draw
-from .loops import Way, narrow, others, problem_of, short, total, ways_of
+from .loops import Way, failing, narrow, others, problem_of, rolling, short, total, ways_of
 from .programs import is_rounding
 from .verdicts import Verdicts
 
@@ -129,14 +129,23 @@ def ways(f: Callable, program: Program, r: random.Random) -> list[Way]:
 
 @contextmanager
 def counting(found: set[str]) -> Iterator[None]:
-    """Note the names of the functions of which one step is recorded for all."""
+    """Note the names of the functions of which one step is recorded for all.
+
+    A function that is traced meanwhile runs by itself, as code runs that the trace does not know.
+    """
     right = given.Sample.run
 
     def run(self: Any) -> Any:
         result = right(self)
-        if result is not None and result[3] is not None:
-            root = self.roots[0]
-            found.add(getattr(root, "__name__", ""))
+        if result is not None and result[0] > 1:
+            for root in self.roots:
+                cells = getattr(root, "__closure__", None) or ()
+                parts = [
+                    root,
+                    getattr(root, "__wrapped__", None),
+                    *[x.cell_contents for x in cells],
+                ]
+                found.update([getattr(x, "__name__", "") for x in parts])
         return result
 
     given.Sample.run = run  # type: ignore[method-assign]
@@ -157,7 +166,7 @@ class Given:
 
     def __init__(self, counts: Verdicts, seed: int, backend: str = "numpy", calls: int = 3):
         self.counts, self.seed, self.backend, self.calls = counts, seed, backend, calls
-        self.unclear = self.regular = self.found = 0
+        self.unclear = self.alone = self.regular = self.found = 0
         self.rounded: list[str] = []
         self.flat: list[str] = []
 
@@ -182,14 +191,20 @@ class Given:
                     f"# python -m nets.given --seed {self.seed} --number {number}: {way}\n"
                     f"{program.text}# "
                 )
-                self.judge(head, way, case, g, python, h, inputs, program)
+                roll = number % 2 == 0
+                with nullcontext() if roll else rolling(lambda graph: graph):
+                    self.judge(head, way, case, g, python, h, inputs, program, roll)
             linecache.cache.pop(name)
 
     def judge(
         self, head: str, way: str, case: Case, g: Callable, python: Case, h: Callable,
-        inputs: list[tuple], program: Program,
+        inputs: list[tuple], program: Program, roll: bool,
     ) -> None:  # fmt: skip
-        """Compare one function with eager mode, and that with Python loops."""
+        """Compare one function with eager mode, and that with Python loops.
+
+        Steps that are alike are rolled into loops where `roll` is true; else all loops of a program
+        are given ones.
+        """
         eager = [case.outcome(g, args) for args in inputs]
         for args, found in zip(inputs, eager):
             wanted = python.outcome(h, args)
@@ -199,12 +214,10 @@ class Given:
             if problem is not None:
                 self.counts.wrong.append(f"{head}eager, beside Python loops: {problem}")
                 return
-        names: set[str] = set()
         compiled = ft.compile(g, backend=self.backend)
         for call in range(self.calls):
             i = call % len(inputs)
-            with counting(names):
-                found = case.outcome(compiled, inputs[i])
+            found = case.outcome(compiled, inputs[i])
             a, b = found[0], eager[i][0]
             if isinstance(a, Exception) and not isinstance(b, Exception):
                 self.counts.refuse(f"{head}call {call}", a)
@@ -217,7 +230,15 @@ class Given:
                 return
         if isinstance(eager[0][0], Exception):
             self.unclear += 1
-        else:
+        elif (problem := failing(compiled, inputs)) is not None:
+            self.counts.wrong.append(f"{head}{problem}")
+            return
+        elif not compiled._variants:
+            self.alone += 1
+        elif not roll:
+            names: set[str] = set()
+            with counting(names):
+                case.outcome(ft.compile(g), inputs[0])
             missed = program.regular - names
             self.regular += len(program.regular)
             self.found += len(program.regular) - len(missed)
@@ -239,7 +260,8 @@ class Given:
     def summary(self) -> str:
         return (
             f"{self.counts.summary()}; {self.found} of {self.regular} loops recorded by one step, "
-            f"{self.unclear} raised errors, {len(self.rounded)} by rounding"
+            f"{self.unclear} raised errors, {self.alone} run by themselves, "
+            f"{len(self.rounded)} by rounding"
         )
 
     def settle(self) -> None:

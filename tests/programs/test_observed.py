@@ -916,7 +916,13 @@ def without_calls(code):
     for each, after in zip(every, [*every[1:], None]):
         told = getattr(each.argval, "__self__", None)
         if each.opname == "LOAD_CONST" and isinstance(told, (Events, module._Calls)):
-            replaces = each.argval.__name__ in ("operates", "changes", "calls", "calls_spread")
+            replaces = each.argval.__name__ in (
+                "operates",
+                "reads",
+                "changes",
+                "calls",
+                "calls_spread",
+            )
             inside, last = True, "UNPACK_SEQUENCE" if replaces else "POP_TOP"
             if not module.EMPTY_ABOVE:
                 found.pop()

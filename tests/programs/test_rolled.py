@@ -281,7 +281,7 @@ def compared(monkeypatch, f, *args):
     monkeypatch.setattr(rolling, "SEARCHED", 0)
     graph = ft.trace(f)(*args)._graph
     monkeypatch.undo()
-    work = sum([4 * len(finder.nodes) - finder.left for finder, _ in finders])
+    work = sum([len(finder.nodes) - finder.left for finder, _ in finders])
     return work / finders[0][1], len(graph.nodes)
 
 

@@ -376,6 +376,13 @@ def test_the_level_takes_public_names_alone(name):
     assert private <= {"_fields"}
 
 
+@each("f", [np.abs, lambda x: np.sqrt(x * x), lambda x: np.hypot(x, 2 * x)], ids=map(str, range(3)))
+def test_the_root_of_another_norm_is_not_flat(f):
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(derivatives(lambda x: np.sqrt(f(x)), 0.0, 1.0, 2)[1])
+        assert not np.isfinite(ft.jvp(lambda x: np.sqrt(f(x)), (0.0,), (1.0,))[1])
+
+
 # ---- cost ----
 
 

@@ -87,7 +87,8 @@ def checkpoint(
     keeps one state for each chunk that it has run.
 
     The carry has the same bits as without `slots`. The cotangents of what all steps share are
-    added in the same order as without.
+    added in the same order as without. Only where a result of a step is also its state, or a value
+    that all steps share, are they added in the order of the chunks, and may differ by rounding.
 
     Examples
     --------

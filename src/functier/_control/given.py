@@ -31,7 +31,7 @@ from .._levels.kept import join_edges
 from .._levels.lineage import levels_of
 from .._levels.states import resume
 from .._levels.stretch import Stretch
-from .._levels.tape import Given, Node, node_numbers, node_of
+from .._levels.tape import Continued, Given, Node, node_numbers, node_of
 from .effects import Effects
 from .masks import AMONG
 from .parts import Parts, Unfit, apart
@@ -121,7 +121,8 @@ class Repeats:
         except Unfit:
             self.level = None
             return None
-        kinds = structure, found.kinds, found.axes, [np.shape(x) for x in found.values]
+        forms = [(np.shape(x), type(x) is level.cls) for x in found.values]
+        kinds = structure, found.kinds, found.axes, forms
         if kinds != self.kinds:
             self.kinds = kinds
             return None
@@ -278,9 +279,10 @@ class Sample:
             kept = self.outputs[2 + i].together(values[2 + i], nodes[2 + i])
             pull = Pull(self, cls)
             xs = pull.first_axis(apart(self.xs, cls.level.outer))
-            made = join_edges(
-                pull.parents, pull, len(pull.places), (Given([*kept, *xs]),), cls.level, "a loop"
-            )
+            rule = Continued(pull)
+            rule.parents = [node[0] for node in pull.parents]
+            saved = Given([*kept, *xs]), ()
+            made = join_edges(pull.parents, rule, len(pull.places), saved, cls.level, "a loop")
             for (k, j), node in zip(pull.places, made):
                 nodes[k][j] = node
         ends, rows = [
@@ -332,7 +334,10 @@ class Pull:
         """Return values with the axis of the steps first."""
         return [np.moveaxis(x, a, 0) if a else x for x, a in zip(parts.values, parts.axes)]
 
-    def __call__(self, cotangents: tuple, given: Sequence) -> list:
+    def __call__(self, cotangents: tuple, given: Sequence, sums: Sequence) -> list:
+        """Return the cotangents of the parents, each added to what there is so far in `sums`."""
+        own = self.carried + len(self.spread)
+        sums = sums or [None] * len(self.parents)
         last, rows = cotangents[: self.carried], cotangents[self.carried :]
         wanted = [
             None if c is None else np.moveaxis(c, a, 0) if a else c
@@ -344,7 +349,7 @@ class Pull:
         loop = Repeats(step, self.count, xs, self.roots, self.numbers)
         found: list[tuple] = []
         results, size = Rows(), len(self.spread)
-        carry: list = [*last, *[None] * len(self.shared)]
+        carry: list = [*last, *sums[own:]]
         numbers: Any = self.numbers
         for position, steps, carry, made, rest in loop.steps(carry):  # noqa: B007, B020
             results.add(made[:size], rest and rest[:size], steps - 1)
@@ -355,11 +360,12 @@ class Pull:
         for piece, values, at in found:
             k = self.carried + piece.place
             carry[k] = add(carry[k], piece.total(values, at))
-        own = [
+        ends = [
             None if c is None else np.moveaxis(c[::-1], 0, a) if a else c[::-1]
             for c, a in zip(map(results.column, range(size)), self.spread)
         ]
-        return [*carry[: self.carried], *own, *carry[self.carried :]]
+        first = map(add, sums, [*carry[: self.carried], *ends])
+        return [*first, *carry[self.carried :]]
 
     def back(self, on: list[bool], number: Any, carry: list, elements: list) -> tuple:
         """Run a step again, and return the cotangents of what it has taken."""
@@ -380,7 +386,8 @@ class Pull:
             ends = [outputs[k].nodes[j][1] for k, j in self.places]
             del out, outputs
         ends = [node if node[0] > start else (node[0], None) for node in ends]
-        roots = [(node, c) for node, c in zip(ends, cotangents) if c is not None]
+        totals = zip(self.shared, carry[self.carried :])  # to which each cotangent is added at once
+        roots = [(node, c) for node, c in (*totals, *zip(ends, cotangents)) if c is not None]
         del ends
         own = [node for node, (cls, _, _) in zip(starts, self.given.nodes) if cls is self.cls]
         found = backward(roots, [*own, *self.shared], start, whole=False)
@@ -390,8 +397,8 @@ class Pull:
                 made += self.apart_from(c, place - len(own))
             if type(c) is Pieces:
                 found[place] = c.sum() if c.values else None
-        shared = [add(x, c) for x, c in zip(carry[self.carried :], found[len(own) :])]
-        return [*found[: self.carried], *shared], [*found[self.carried : len(own)], *made]
+        shared, left = found[len(own) :], found[self.carried : len(own)]
+        return [*found[: self.carried], *shared], [*left, *made]
 
     def apart_from(self, c: Pieces, place: int) -> list[Value]:
         """Take the pieces of a cotangent out whose places grow with the number of the step."""

@@ -13,7 +13,7 @@ from .._mutation.array import settle, was_written
 ndarray = np.ndarray
 
 
-class Unfit(Exception):
+class Unfit(BaseException):
     """A leaf is of a kind that a loop of a program does not carry."""
 
 

@@ -25,7 +25,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Structure, Value
 from .._transforms.vmap import vmap
 from .given import Repeats, joined
-from .masks import WEAK, check_carry, check_function, common_dtype, form
+from .masks import WEAK, check_carry, check_function, common_dtype, form, number_of
 from .schedule import run_steps
 
 
@@ -239,7 +239,7 @@ class _Rows:
                     f"{self.label}: {paths(y, 'the result')[i]} is {form(leaf)}, but was "
                     f"{form(first)} before; return one shape and dtype in all steps"
                 )
-            if WEAK.get(type(leaf), 4) > WEAK.get(type(first), 4):
+            if WEAK.get(type(number_of(leaf)), 4) > WEAK.get(type(number_of(first)), 4):
                 self.forms[i] = leaf
             self.columns[i].append(leaf)
         if rest is not None:
@@ -255,7 +255,7 @@ class _Rows:
         arrays = []
         for column, first, stacks in zip(self.columns, self.forms, self.stacks):
             dtype = dtype_of(first)
-            if type(first) not in WEAK:  # Python numbers take the dtype of the arrays
+            if type(number_of(first)) not in WEAK:  # Python numbers take the dtype of the arrays
                 column[:] = [dtype.type(v) if type(v) in WEAK else v for v in column]
             arrays.append(joined(column, stacks, reverse))
             column.clear()  # before the next one is stacked
@@ -266,7 +266,7 @@ class _Rows:
         """Return the stacked results of parts of the loop as those of all."""
         arrays = []
         for first, *column in zip(self.forms, *[flatten(part)[0] for part in parts]):
-            if type(first) not in WEAK:
+            if type(number_of(first)) not in WEAK:
                 dtype = dtype_of(first)
                 column = [x if dtype_of(x) == dtype else x.astype(dtype) for x in column]
             arrays.append(np.concatenate(column))

@@ -193,9 +193,7 @@ class Segment:
             leaves = flatten(ys)[0]
             if leaves:
                 self.samples.append(_samples(leaves))
-                levels = [
-                    (at, type(x), x.shape) for i, y in enumerate(leaves) for at, x in walk(y, i)
-                ]
+                levels = _levels_of(leaves)
                 if levels != before:
                     groups.append([])
                     self.groups.append((k, [len(shape_of(y)) for y in leaves]))
@@ -424,6 +422,11 @@ def _places(leaves: Sequence[Value], cls: type[Tensor], start: int = -1) -> dict
                     seen.add(number)
                     found[place] = x
     return found
+
+
+def _levels_of(leaves: Sequence[Value]) -> list:
+    """Return the classes and the shapes of all tensors in leaves."""
+    return [(place, type(x), x.shape) for i, y in enumerate(leaves) for place, x in walk(y, i)]
 
 
 def _samples(leaves: Sequence[Value]) -> list[Sample | None]:

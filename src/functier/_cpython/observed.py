@@ -10,7 +10,7 @@ NOTE [observed code]
     arguments of `f(*x)` become a tuple before the call.
 
 NOTE [others in their place]
-    `operands` and `called` may return operands and arguments that the instruction is to have.
+    `operands`, `item` and `called` may return what the instruction is to have instead.
     So they are taken off the stack, and what the call returns is put there.
 """
 
@@ -55,8 +55,8 @@ class Events:
     def cell(self, cell: Any) -> None:
         """A variable of a closure: its cell, before the contents are read."""
 
-    def item(self, owner: Any, key: Any) -> None:
-        """``owner[key]``, also with a slice."""
+    def item(self, owner: Any, key: Any) -> tuple | None:
+        """``owner[key]``, also with a slice; it may be another owner or key that is returned."""
 
     def operands(self, *values: Any) -> tuple | None:
         """The operands of an operator or comparison, and what a set or dict will hash.
@@ -116,7 +116,7 @@ TOLD: dict[str, Told] = {
     "LOAD_DEREF": ("cell", CELL),
     "LOAD_CLASSDEREF": ("cell", CELL),
     "LOAD_FROM_DICT_OR_DEREF": ("cell", CELL),
-    "BINARY_SUBSCR": ("item", 2, 1),
+    "BINARY_SUBSCR": ("reads", 2, 1),
     "BINARY_SLICE": ("item", 3, SLICE),
     "COMPARE_OP": ("operates", 2, 1),
     "CONTAINS_OP": ("operands", 2, 1),
@@ -268,6 +268,9 @@ class _Calls:
         else:
             return values[::-1]
         return (self.events.operands(*values) or values)[::-1]
+
+    def reads(self, owner: Any, key: Any) -> Any:
+        return (self.events.item(owner, key) or (owner, key))[::-1]
 
     def changes(self, owner: Any, value: Any) -> Any:
         return (self.events.operands(owner, value) or (owner, value))[1], owner
@@ -430,7 +433,7 @@ class _Copy:
         What it returns is dropped, or stands instead of so many objects on top of the stack.
         """
         event, *parts = told
-        replaces = len(parts) if event in ("operates", "changes") else replaces
+        replaces = len(parts) if event in ("operates", "reads", "changes") else replaces
         own = self.calls if hasattr(self.calls, event) else self.events
         function = (LOAD_CONST, self.number_of(getattr(own, event)), None)
         made: list[Instruction] = [function, NULL] if EMPTY_ABOVE else [NULL, function]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.sharing import PROTECTED
 from .graph import Form, Graph, Node, nodes_in
 from .loops import is_loop
 from .sharing import Sharing, gives_view, is_fresh, is_plain_ufunc
@@ -16,9 +17,6 @@ from .stores import READS
 
 LARGE = 4096
 """From so many bytes on an array is freed early, and used again."""
-
-READ_ONLY = {np.broadcast_to, np.broadcast_arrays, np.diagonal, np.linalg.diagonal}
-"""Functions whose views NumPy protects."""
 
 
 class Liveness:
@@ -64,7 +62,7 @@ class Liveness:
 def is_read_only(x: Any) -> bool:
     """Tell if a value is a view that nobody may write to."""
     while type(x) is Node and gives_view(x.func):
-        if x.func in READ_ONLY:
+        if x.func in PROTECTED:
             return True
         x = x.args[0]
     return False

@@ -182,20 +182,22 @@ class Reads(Outside):
             self.fact("cell", cell, "", contents(cell), "a variable that the function closes over")
             self.known.add(id(cell))
 
-    def item(self, owner: Any, key: Any) -> None:
+    def item(self, owner: Any, key: Any) -> tuple | None:
         kind = type(owner)
         if kind is ndarray:
+            if self.level.samples.grows(key):  # the elements of all steps of a loop
+                return self.level.whole_array(owner), key
             if self.those_of(owner) and not is_view(owner, key):
                 self.array(owner)
-            return
+            return None
         if id(owner) not in self.outer:
-            return
+            return None
         if kind in MAPPINGS:
             if type(key) in (str, int, bytes, bool, type(None), float):
                 if kind is not collections.defaultdict or key in owner:
                     words = f"the item {key!r} of a {kind.__name__}"
                     self.fact("entry", owner, key, dict.get(owner, key, EMPTY), words)
-                    return
+                    return None
                 self.unwatched("it puts an item into a defaultdict")
             self.contents(owner)
         elif kind is tuple:
@@ -204,6 +206,7 @@ class Reads(Outside):
             self.fact("index", owner, key, owner[key], f"the item {key} of a list")
         else:
             self.contents(owner)
+        return None
 
     def truth(self, x: Any) -> None:
         self.contents(x)

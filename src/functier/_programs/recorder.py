@@ -42,7 +42,7 @@ from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import asked, number, settled
 from .literals import COPIED, copy_of
-from .questions import ANSWERS, HERE, is_internal, is_writeable, text
+from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
 from .sampled import Sampled, Samples
@@ -210,6 +210,11 @@ class RecordLevel(Level):
             self.lifted[place] = tensor
             return tensor
         return None
+
+    def whole_array(self, x: ndarray) -> Any:
+        """Return a tensor for a plain array, of which each step of a loop reads another part."""
+        found = self.lift(x) if self.reads.those_of(x) else None
+        return self.record(np.asarray, (x,), {}) if found is None else found
 
     def check_constants(self) -> None:
         """Raise where a large plain array was written to after it had been used."""
@@ -492,12 +497,3 @@ PYTHON: dict[Any, Callable] = {
     _methods.__round__: round, _methods.__divmod__: divmod, REFLECTED: divmod,
 }  # fmt: skip
 """Methods by which Python calls functions of numbers."""
-
-
-def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:
-    """Tell if a call raises an error of a kind."""
-    try:
-        func(*args, **kwargs)
-    except kind:
-        return True
-    return False

@@ -69,21 +69,22 @@ def _of_known(name: str) -> Callable:
     """Return the same for an event that means nothing for most objects."""
     reads_name, reads_cell = name == "attribute", name == "cell"
 
-    def tell(self: Teller, owner: Any, *given: Any) -> None:
+    def tell(self: Teller, owner: Any, *given: Any) -> Any:
         kind = type(owner)
         if kind in Teller.inert:
-            return
+            return None
         if reads_name and kind is ModuleType and (owner, *given) in Teller.facts:
-            return
+            return None
         if reads_cell and id(owner) in Teller.facts:
-            return
+            return None
         reads = LIVE.get(get_ident())
         if reads is not None:
             outer = reads.outer
             if issubclass(kind, ModuleType):
                 reads.module(owner)
             if id(owner) in outer or id(kind) in outer or kind is super or kind is ndarray:
-                getattr(reads, name)(owner, *given)
+                return getattr(reads, name)(owner, *given)
+        return None
 
     tell.__name__ = name
     return tell

@@ -37,7 +37,7 @@ WORTH = 4
 """So many nodes less make a loop worth it."""
 
 SEARCHED = 200_000
-"""So many nodes of steps, and four for each node, are compared before lengths wait early."""
+"""So many nodes of steps, and one for each node, are compared before lengths wait early."""
 
 SMALL = 1 << 12
 """Values of up to so many bytes are kept for all steps, also if few are needed."""
@@ -60,7 +60,7 @@ class Finder:
         self.ends: dict[int, tuple[int, int]] = {}
         self.last_use = self.last_uses()
         self.banned: dict[int, list[Run]] = {}  # loops that do not pay, for each of their nodes
-        self.left = SEARCHED + 4 * len(self.nodes)  # what may be compared in vain
+        self.left = SEARCHED + len(self.nodes)  # what may be compared in vain
         while True:
             self.waits: dict[int, int] = {}  # up to which node a length is not tried
             self.failures: dict[int, int] = {}
@@ -148,7 +148,7 @@ class Finder:
                 run = self.run_at(i, following, longest)
             else:
                 before = known.get(i - outer)
-                run = before and self.fit(before.start + outer, before.period, before.count)
+                run = before and self.again(before, before.start + outer)
                 if before and (run is None or run.count < before.count):
                     alike = total  # look again from here on
                     continue
@@ -164,6 +164,10 @@ class Finder:
             known[i] = run
             self.accept(run)
             i = run.stop
+
+    def again(self, run: Run, i: int) -> Run | None:
+        """Return a run like another one in a later step around it, which may have fewer steps."""
+        return self.fit(i, run.period, min(run.count, self.steps(i, run.period)))
 
     def inner(self, run: Run, following: list[int]) -> Run | None:
         """Return a run in the first step of another one; the inner loops are found first."""

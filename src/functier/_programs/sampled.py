@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.collector import all_containers
+from .._cpython.collector import known_containers
 from .._mutation.array import was_written
 from .dead import drop_dead
 from .graph import Graph, Guard, Node, form_of, mark_first, replace
@@ -68,6 +68,11 @@ class Samples:
     def growth(self, x: Any) -> tuple[int, int] | None:
         """Return factor and summand of a number that grows with that of a step."""
         return grows(x.parts()[1], self.counters) if type(x) is self.level.cls else None
+
+    def grows(self, index: Any) -> bool:
+        """Tell if a number in an index grows with that of a step."""
+        parts = index if type(index) is tuple else (index,)
+        return bool(self.open) and any([self.growth(part) is not None for part in parts])
 
     def have_plain(self, x: Any) -> bool:
         """Tell if a value is plain but for a sample."""
@@ -171,6 +176,9 @@ class Sampled:
         if self.asked or self.is_asked():
             self.no_loop("the number of a step, or another plain value, is asked for itself")
             return None
+        if any([(n in self.plain) != self.is_plain(x) for n, x in zip(self.inputs, after)]):
+            self.no_loop("plain values change places with others")
+            return None
         if self.effects.happened():
             self.no_loop("a step changes an object, or may")
             return None
@@ -220,7 +228,7 @@ class Sampled:
         return any([guard.node is self.index for guard in self.level.answers[self.answers :]])
 
 
-class Differs(Exception):
+class Differs(BaseException):
     """A later step may make other calls than the sample."""
 
 
@@ -375,7 +383,7 @@ def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
     """
     found: dict[Node, Any] = {}
     wanted = {x for x in nodes if type(x) is Node}
-    for x in all_containers() or ():
+    for x in known_containers():
         if type(x) is level.cls:
             value, node = x.parts()
             node = level.samples.real_of(node)

@@ -362,7 +362,8 @@ class Draw:
         row, c = self.fresh("row"), self.fresh("q")
         given, argument, more = r.choice([
             ("None", "_", ([], [])), (f"xs[:{n}]", row, ([row], [])),
-            (f"xs[1:{n} + 1]", row, ([row], [])), (f"(xs[:{n}], COLUMN[:{n}])", "both", ([row], [c])),
+            (f"xs[1:{n} + 1]", row, ([row], [])),
+            (f"(xs[:{n}], COLUMN[:{n}])", "both", ([row], [c])),
             (f"TABLE[:{n}]", row, ([row], [])), (f"COLUMN[:{n}]", c, ([], [c])),
             (f"dict(a=xs[:{n}], b=xs[:{n}, 0])", "pair", ([row], [c])),
             (f"np.arange({n})", c, ([], [c])),
@@ -382,10 +383,11 @@ class Draw:
         def returned() -> str:
             own = r.choice(vectors + scalars)
             other = r.choice(scope.vectors)
+            number = r.choice(["0.5", "1", f"({own}, 2.0)"])
             ys = {
                 "None": "None", "leaf": own, "tuple": f"({own}, {other})",
-                "dict": f"dict(p={own}, q=[{other}])", "number": r.choice(["0.5", "1", f"({own}, 2.0)"]),
-                "row": other, "sum": f"np.sum({other} * {own})",
+                "dict": f"dict(p={own}, q=[{other}])", "row": other, "number": number,
+                "sum": f"np.sum({other} * {own})",
             }[what]  # fmt: skip
             return f"{self.packed(after, form, keys)}, {ys}"
 

@@ -77,8 +77,9 @@ ASKING = (
 """Statements that ask for the number of the step."""
 
 GUARDS = (
-    "if {test}: {v} = {v} * 0.5", "if {test}: {e} = {e} + 0.1", "if np.real(t) > 2.05: {v} = {v} * 0.3",
-    "if np.real(t) > 0.65: {e} = {e} * 0.5", "if np.real(t) > 0.15: {e} = 0.1 + {e} * 0.5",
+    "if {test}: {v} = {v} * 0.5", "if {test}: {e} = {e} + 0.1",
+    "if np.real(t) > 2.05: {v} = {v} * 0.3", "if np.real(t) > 0.65: {e} = {e} * 0.5",
+    "if np.real(t) > 0.15: {e} = 0.1 + {e} * 0.5",
     "{v} = {v} * (0.5 if {test} else 0.8)", "while np.sum(np.abs({v})) > 0.8: {v} = {v} * 0.5",
 )  # fmt: skip
 """Statements that branch on values; t is a number of the carry that grows by 0.1."""
@@ -98,18 +99,21 @@ EFFECTS = (
     ("it = itertools.count()", "{e} = 0.5 * {e} + 0.01 * next(it)", "0.01 * next(it)"),
     ("it = (0.1 * k for k in range(9999))", "{e} = 0.5 * {e} + 0.01 * next(it)",
      "0.01 * next(it)"),
-    ("flat = np.arange(9999.0).flat", "{e} = 0.5 * {e} + 0.001 * next(flat)", "0.001 * next(flat)"),
+    ("flat = np.arange(9999.0).flat", "{e} = 0.5 * {e} + 0.001 * next(flat)",
+     "0.001 * next(flat)"),
     ("buf = np.zeros(3)", "buf[0] += 1; {e} = 0.5 * {e} + 0.01 * buf[0]", "0.01 * np.sum(buf)"),
-    ("buf = np.zeros(3)", "np.add(buf, 1, out=buf); {e} = 0.5 * {e} + 0.01 * buf[1]", "buf[0] / 99"),
+    ("buf = np.zeros(3)", "np.add(buf, 1, out=buf); {e} = 0.5 * {e} + 0.01 * buf[1]",
+     "buf[0] / 99"),
     ("buf = np.zeros(3)", "np.add.at(buf, [0, 0], 1); {e} = 0.5 * {e} + 0.01 * buf[0]",
      "0.01 * np.sum(buf)"),
     ("buf = np.zeros(3)", "buf[1:].fill(buf[1] + 1); {e} = 0.5 * {e} + 0.01 * buf[1]",
      "0.01 * np.sum(buf)"),
     ("pair = (np.zeros(3), 1)", "pair[0][0] += 1; {e} = 0.5 * {e} + 0.01 * pair[0][0]",
      "0.01 * np.sum(pair[0])"),
-    ("board = fnp.zeros({m}, A.dtype)", "board += {v}; {v} = {v} * 0.5 + 0.01 * board", "board * 0.1"),
-    ("board = fnp.zeros(3, A.dtype)", "board[1] = board[1] * 0.5 + {e}; {e} = 0.5 * {e} + 0.2 * board[1]",
-     "np.sum(board)"),
+    ("board = fnp.zeros({m}, A.dtype)", "board += {v}; {v} = {v} * 0.5 + 0.01 * board",
+     "board * 0.1"),
+    ("board = fnp.zeros(3, A.dtype)",
+     "board[1] = board[1] * 0.5 + {e}; {e} = 0.5 * {e} + 0.2 * board[1]", "np.sum(board)"),
     ("own = ft.random.default_rng(5)", "{v} = 0.5 * {v} + 0.1 * own.normal(size={m})",
      "own.normal()"),
     ("", "{v} = 0.5 * {v} + 0.1 * rng.uniform(size={m})", "rng.normal()"),

@@ -54,7 +54,7 @@ LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
 
 
-class TooLong(Exception):
+class TooLong(BaseException):
     """Machine code would take long to make, and nobody has asked for it by name."""
 
 

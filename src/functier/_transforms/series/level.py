@@ -26,7 +26,7 @@ import numpy as np
 from ...errors import NoRuleError
 from ...protocol import Call, Level, Op
 from . import simple
-from .recurrences import RECURRENCES, convolve
+from .recurrences import KINKED, RECURRENCES, convolve
 
 Term = Callable[[int], Any]
 """The coefficient of t^k by k, from 1; None is zero."""
@@ -44,13 +44,16 @@ class Series:
         Computes the next one, until all are known.
     twins : dict
         What rules have computed of this one: sin and cos are made of each other.
+    kinks : dict
+        For each function with a kink at 0 on the way to it, whether it was there.
     """
 
-    __slots__ = ("known", "term", "twins")
+    __slots__ = ("kinks", "known", "term", "twins")
 
     def __init__(self, term: Term | None, known: list | None = None):
         self.term, self.known = term, known or []
         self.twins: dict[Any, Any] = {}
+        self.kinks: dict[object, Any] = {}
 
 
 class SeriesLevel(Level):
@@ -90,8 +93,16 @@ class SeriesLevel(Level):
             term = find(self, call.operands, ans) if find else self.steady(op, call, moving)
         if term is None:
             derivative = partial(self.derivative, op, call, moving)
-            return self.close(self.integrate(ans, derivative, simple.checker(op, ans)))
-        return self.close(self.join(ans, term))
+            made = self.integrate(ans, derivative, simple.checker(op, ans))
+        else:
+            made = self.join(ans, term)
+        if type(made) is self.cls:
+            own = made.parts()[1]
+            for i in moving:
+                own.kinks |= call.operands[i].parts()[1].kinks
+            if op.func in KINKED:
+                own.kinks |= {object(): np.any(np.equal(ans, 0))}
+        return self.close(made)
 
     def tensor(self, value: Any, coefficients: list) -> Any:
         """Return the tensor of a value and its coefficients, all of them one level out."""

@@ -87,9 +87,17 @@ def reciprocal(level: Any, operands: Sequence, ans: Any) -> Callable:
 
 
 def is_flat(level: Any, x: Any) -> Any:
-    """Return where a root is that of a sum of squares which are zero: its slope is 0, as in jvp."""
+    """Return where a root is that of a sum of squares which are zero: its slope is 0, as in jvp.
+
+    A kink on the way has a slope of 0 that says nothing of this.
+    """
     value, first = level.lower(x), level.coefficient(x, 1)
-    return np.equal(value, 0) if first is None else np.equal(value, 0) & np.equal(first, 0)
+    flat = np.equal(value, 0)
+    if first is not None:
+        flat = flat & np.equal(first, 0)
+    for met in x.parts()[1].kinks.values():
+        flat = flat & np.logical_not(met)
+    return flat
 
 
 def sqrt(level: Any, operands: Sequence, ans: Any) -> Callable:
@@ -182,6 +190,9 @@ def sinc(level: Any, operands: Sequence, ans: Any) -> Callable:
 
     return level.lazily(made)
 
+
+KINKED = {np.absolute, np.fabs, np.hypot, np.linalg.norm, np.sqrt}
+"""Functions that have the slope 0 at the kink where they are zero."""
 
 RECURRENCES: dict[Callable, Callable] = {
     np.multiply: multiply,
