@@ -31,8 +31,8 @@ def tables():
     """The names of what `Tensor` gets from tables, without what raises."""
     made = {f"__{name}__" for name in (*methods.BINARY, *methods.COMPARISON, *methods.UNARY)}
     made |= {f"__{side}{name}__" for name in methods.BINARY for side in "ri"}
-    made |= {*methods.METHODS, *methods.PROPERTIES, *methods.ORDERING, *methods.FORM, *methods.SIZES}
-    return made | {"__getitem__", "dtype"}
+    made |= {*methods.METHODS, *methods.PROPERTIES, *methods.ORDERING, *methods.FORM}
+    return made | {*methods.SIZES, "__getitem__", "dtype"}
 
 
 def strange_parameters(text):
