@@ -247,7 +247,11 @@ class Tensor(Operators):
         return self.level.convert(self, hash)  # that of the value, as NumPy's numbers have it
 
     def __bool__(self) -> bool:
-        return self.level.convert(self, bool)
+        try:
+            return self.level.convert(self, bool)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     def __int__(self) -> int:
         return self.level.convert(self, int)

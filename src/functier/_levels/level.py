@@ -355,12 +355,11 @@ class Level:
 
     def release(self, x: Tensor, other: "Level") -> Value:
         """Answer the level `other`, which met `x` and is not nested in this one."""
-        error = LevelError(
+        text = (
             f"{other} met a tensor of {self}, and their levels are not in one chain; pass the "
-            f"value in as an argument, or return it from {self} first",
-            named=True,
+            f"value in as an argument, or return it from {self} first"
         )
-        raise self.note_levels(other.note_levels(error))
+        raise self.note_levels(other.note_levels(LevelError(text, named=True)))
 
     # ---- the form of a tensor, and leaving ----
 
