@@ -21,7 +21,7 @@ KIT = {
         "PLAIN UFUNC_OF align dtype_of known_type name_of shape_of sum_to"
     ),
     "_core.observers": "EVENTS",
-    "_core.peers": "unknown_name",
+    "_core.peers": "answering",
     "_core.pytree": (
         "check_callable differing flatten instead_of is_value like name_of_function parts_of "
         "paths"

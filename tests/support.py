@@ -84,8 +84,9 @@ def recorder() -> type[ft.Tensor]:
 
 
 def message(error: Any) -> str:
-    """The text of the exception that `pytest.raises` caught."""
-    return str(error.value)
+    """The text of the exception that `pytest.raises` caught, and its note on the levels."""
+    notes = getattr(error.value, "__notes__", ()) if isinstance(error.value, ft.LevelError) else ()
+    return "\n".join([str(error.value), *notes])
 
 
 def has_all(text: str, *parts: str) -> None:
@@ -102,7 +103,7 @@ def raises(kind: type, call: Any, *parts: str) -> None:
     has_all(message(error), *parts)
     assert _level.AMBIENT.get() is ft.Tensor
     if issubclass(kind, ft.LevelError):
-        has_all(message(error), "(Tensor <- ", ", made at ")
+        has_all(message(error), "levels: Tensor <- ", ", made at ")
     assert not re.search(r"array\(\[+[-\d]", message(error))  # forms, not data
 
 

@@ -22,6 +22,7 @@ from ._core.errors import NoRuleError as NoRuleError
 from ._core.errors import NumberError as NumberError
 from ._core.errors import RandomnessError as RandomnessError
 from ._core.errors import UnsupportedError as UnsupportedError
+from ._core.hidden_frames import hide_own as _hide_own
 from ._core.peers import unknown_name as _unknown_name
 from ._transforms.grad import grad as grad
 from ._transforms.grad import grad_and_value as grad_and_value
@@ -141,7 +142,11 @@ def __getattr__(name: str) -> _typing.Any:
     if name in _MODULES:
         return _import_module(f"{__name__}.{name}")
     if name not in _HOMES:
-        raise _unknown_name(__name__, name)
+        try:
+            raise _unknown_name(__name__, name)
+        except (AttributeError, ImportError) as error:
+            _hide_own(error)
+            raise
     value = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

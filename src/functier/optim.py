@@ -6,13 +6,13 @@ place, so a step can stand in `vmap` (many fits at once), in `fori_loop` or `sca
 (derivatives by the learning rate, or by the first parameters).
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ._core.border import check_leaf
 from ._core.numpy_facts import dtype_of, shape_of
-from ._core.peers import unknown_name
+from ._core.peers import answering
 from ._core.pytree import differing, flatten, instead_of, is_value, paths
 from ._core.tensor import Tensor
 from ._core.types import Value
@@ -25,9 +25,7 @@ __all__ = ["AdamState", "adam", "adam_init", "momentum", "momentum_init"]
 
 
 if not TYPE_CHECKING:  # a type checker would take any name
-
-    def __getattr__(name: str) -> NoReturn:
-        raise unknown_name(__name__, name)
+    __getattr__ = answering(__name__)
 
 
 def __dir__() -> list[str]:

@@ -198,7 +198,7 @@ def test_tensors_pass_the_cache_by(name, tmp_path):
 def test_without_an_adoption_it_is_refused(name, tmp_path):
     model = module_of(tmp_path, MODELS[name].replace("math.", "numpy.").replace(", math", ", numpy")
                       .replace("numpy.pow(float(x)", "numpy.power((x)"))  # fmt: skip
-    with pytest.raises(ft.ConversionError, match=r"^grad\(f\) .*: hash\(x\)"):
+    with pytest.raises(ft.ConversionError, match=r"^grad\(f\): hash\(x\)"):
         ft.grad(model.f)(XS[0])
 
 

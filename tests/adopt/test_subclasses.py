@@ -289,7 +289,7 @@ def into_plain(x): y = Vector((3,)); y[0] = x[0]; return y
         "memory": r"x\.tobytes\(\.\.\.\) is about the memory",
         "strided": r"a tensor hides its memory; write x\.reshape\(shape\)\.view\(Vector\)",
         "three_axes": "matrix must be 2-dimensional",
-        "into_plain": "would make a plain|made outside",
+        "into_plain": "would lose the derivative|would turn a batch|made outside",
     }.items(),
 )
 def test_what_is_refused(name, words, tmp_path):

@@ -275,7 +275,7 @@ def test_batched_mask_is_refused_with_the_remedy():
     x = RNG.normal(size=(3, 4))
     with pytest.raises(ft.DataDependentError) as error:
         ft.vmap(lambda x: x[x > 0])(x)
-    has_all(message(error), "vmap(<lambda>) (Tensor <- ", "boolean mask", "numpy.where")
+    has_all(message(error), "vmap(<lambda>): ", "levels: Tensor <- ", "boolean mask", "numpy.where")
 
 
 @pytest.mark.parametrize(

@@ -342,7 +342,7 @@ def test_making_a_tensor():
     with ft.vmap() as V:
         v = V(A)
         assert ft.tensor(v) is v
-        with pytest.raises(ft.LevelError, match=r"vmap\(\) .*Sub\(x\) would put"):
+        with pytest.raises(ft.LevelError, match=r"vmap\(\): Sub\(x\) would put"):
             Sub(v)
         with pytest.raises(TypeError, match="not a subclass of Tensor that can be made"):
             x.as_subclass(V)

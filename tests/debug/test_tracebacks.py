@@ -184,7 +184,7 @@ def test_notes_name_the_transforms_and_the_arguments_from_the_inside_out():
     ]
     assert str(error) in traceback.format_exception_only(error)[0]
     refused = raised(lambda: ft.grad(lambda x: float(x))(1.0))
-    assert not hasattr(refused, "__notes__")  # the message names it
+    assert "grad(" in str(refused) and len(refused.__notes__) == 1  # that on the levels
 
 
 def test_causes_contexts_and_groups():

@@ -319,7 +319,7 @@ LEAVING = {
     ),
     "full": (lambda x: np.full((2, *x.shape), x), "numpy.zeros(shape) + x for numpy.full"),
     "math": (lambda x: math.sin(x[0]), "float(x)", "numpy.sin(x[0]) for math.sin(x[0])"),
-    "float": (lambda x: float(x[0]), "float(x)", "x * 1.0 for float(x)"),
+    "float": (lambda x: float(x[0]), "float(x)", "(x * 1.0) for float(x)"),
     "item": (lambda x: x[0].item(), "item(x)", "numpy.reshape(x, ())"),
     "tolist": (lambda x: x.tolist(), "tolist(x)", "list(x)"),
 }

@@ -29,7 +29,7 @@ def test_a_mistake_and_its_remedy(row, mode):
         run(mode, row.wrong, row.xs)
     text = str(error.value)
     assert re.search(row.pattern, text), text
-    assert re.match(r"(vmap|grad|jvp)\(program\) ", text), text
+    assert re.match(r"(vmap|grad|jvp)\(program\): ", text), text
     assert "elem()" not in text
 
     result = run(mode, row.right, row.xs)

@@ -35,7 +35,7 @@ from .writing.foreseen import REASONS as WRITING
 from .writing.nests import FUNCTIER, PAIRS, SINGLE, VARIANTS, Nest
 
 REASONS = {
-    r"^ConversionError: .*(float|complex)\(x\) would make a plain number": (
+    r"^ConversionError: .*(float|complex)\(x\) would (lose the derivative|be the same)": (
         "a program could not follow the plain number"
     ),
     r"^LevelError: .*constant\.(shares_memory|may_share_memory)": (

@@ -178,6 +178,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
     assert found == {
         ("_core.table", "load"),
         ("_core.table", "later"),
+        ("_core.peers", "_elsewhere"),
         ("__init__", "__getattr__"),
         ("_programs.compiled", "machine_of"),
         ("_programs.machine.elementary.__init__", "rule_of"),

@@ -32,7 +32,7 @@ def tables():
     made = {f"__{name}__" for name in (*methods.BINARY, *methods.COMPARISON, *methods.UNARY)}
     made |= {f"__{side}{name}__" for name in methods.BINARY for side in "ri"}
     made |= {*methods.METHODS, *methods.PROPERTIES, *methods.ORDERING, *methods.FORM}
-    return made | {"__getitem__"}
+    return made | {*methods.SIZES, "__getitem__", "dtype"}
 
 
 def strange_parameters(text):

@@ -107,7 +107,7 @@ def test_taylor_adds_one_number_to_all_elements():
         (lambda: ft.jet(3, (X,), ([V],)), TypeError, "not a function"),
         (lambda: ft.jet(np.sin, (X,), ([V],), scaled=1), TypeError, "has no argument 'scaled'"),
         (lambda: ft.taylor(np.sin, 1.0, -1), ValueError, "the order is -1"),
-        (lambda: ft.taylor(float, 1.0, 1), ft.ConversionError, "the derivative would be lost"),
+        (lambda: ft.taylor(float, 1.0, 1), ft.ConversionError, "would lose the derivative of x"),
     ],
     ids=map(str, range(9)),
 )  # fmt: skip
@@ -119,7 +119,7 @@ def test_refused(call, error, words):
 def test_a_tensor_that_escapes():
     kept = []
     ft.jet(lambda x: kept.append(x) or x, (X,), ([V],))
-    with pytest.raises(ft.EscapedTensorError, match=r"return it from the function$"):
+    with pytest.raises(ft.EscapedTensorError, match=r"return it from the function\n"):
         kept[0] + 1
 
 

@@ -292,6 +292,13 @@ def name_of_class(kind: type) -> str:
     return f"{module}{inside}.{kind.__name__}" if module != "builtins" else kind.__name__
 
 
+def name_of_kind(x: Any) -> str:
+    """Return the name of the class of `x`, with its library where that has arrays of its kind."""
+    kind = type(x)
+    name = name_of_class(kind) if hasattr(kind, "__dlpack__") else kind.__name__
+    return "jax.Array" if name == "jaxlib.ArrayImpl" else name
+
+
 def check_leaf(label: object, where: str | Callable[..., str], x: Value) -> None:
     """Raise where `x`, which stands at `where`, is not one array of values."""
     found = unfit(x)

@@ -2,12 +2,14 @@
 
 import operator
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from .border import without_labels
-from .errors import UnsupportedError
+from .errors import EscapedTensorError, UnsupportedError
+from .hidden_frames import hide_own
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
 from .peers import ATTRIBUTES
 from .subclasses import KEPT, OVER_TENSORS, answer, inside
@@ -51,6 +53,8 @@ METHODS: dict[str, Any] = {
 PROPERTIES: dict[str, Function] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
+SIZES: dict[str, Any] = {"shape": None, "ndim": len, "size": prod}
+"""The properties that are functions of the shape; None for the shape itself."""
 MEMORY = {
     "resize": "numpy.concatenate((x, numpy.zeros(k))) for k more elements, or x[:n] for fewer",
     "setfield": "x[...] = v",
@@ -152,7 +156,11 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return func(self, other)
-            return level.binary(func, self, other)
+            try:
+                return level.binary(func, self, other)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -162,7 +170,11 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return func(other, self)
-            return level.binary(func, other, self)
+            try:
+                return level.binary(func, other, self)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -172,7 +184,11 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return func(self)
-            return level.unary(func, self)
+            try:
+                return level.unary(func, self)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -182,7 +198,11 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return self[index]
-            return level.getitem(self, index)
+            try:
+                return level.getitem(self, index)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -194,17 +214,25 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return _call_on_plain(call, (self, *args), kwargs)
-            if level.forwards_methods:
-                return level.method(call, (self, *args), kwargs)
-            if same:
-                return level.function(meaning, (self, *args), kwargs)
-            return level.function(*meaning(self, *args, **kwargs))
+            try:
+                if level.forwards_methods:
+                    return level.method(call, (self, *args), kwargs)
+                if same:
+                    return level.function(meaning, (self, *args), kwargs)
+                return level.function(*meaning(self, *args, **kwargs))
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
     def getter(name: str, func: Callable) -> property:
         def read(self: Tensor) -> Any:
-            return self.level.property(name, self) if hasattr(self, "level") else func(self)
+            try:
+                return self.level.property(name, self) if hasattr(self, "level") else func(self)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         def write(self: Any, value: Any) -> None:
             if name == "imag" and self.dtype.kind != "c":
@@ -214,9 +242,34 @@ def _define_all() -> None:
         _name(name, read)
         return property(read, write if name in ("real", "imag") else None)
 
+    def form(of: Callable | None) -> Callable:
+        def read(self: Tensor) -> Any:
+            try:
+                shape = self.level.shape(self)
+                return shape if of is None else of(shape)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
+
+        return read
+
+    def reshape(self: Any, shape: Any) -> None:
+        self.level.reshape(self, shape)
+
+    def dtype(self: Tensor) -> np.dtype:
+        try:
+            return self.level.dtype(self)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
+
     def ordering() -> Callable:
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return self.level.reorder(self, call, args, kwargs)
+            try:
+                return self.level.reorder(self, call, args, kwargs)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -230,7 +283,11 @@ def _define_all() -> None:
                     level.batches and value.ndim == level.k and (notes is None or not notes.points)
                 ):
                     return NotImplemented
-            return level.augment(func, self, inside(other) if OVER_TENSORS else other)
+            try:
+                return level.augment(func, self, inside(other) if OVER_TENSORS else other)
+            except EscapedTensorError as error:
+                hide_own(error)
+                raise
 
         return call
 
@@ -260,6 +317,9 @@ def _define_all() -> None:
         _define(name, method(meaning), meaning)
     for name, meaning in ORDERING.items():
         _define(name, ordering(), meaning)
+    reads = {name: form(of) for name, of in SIZES.items()} | {"dtype": dtype}
+    for name, read in reads.items():
+        setattr(Tensor, name, property(read, reshape if name == "shape" else None))
     for name in MEMORY:
         setattr(Tensor, name, of_memory(name))
     for name in HIDDEN:
@@ -381,13 +441,21 @@ def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
     """Return methods that use the fast `calls`, for the class of a level."""
 
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        call = calls.get(ufunc)
-        if call is None or kwargs or method != "__call__":
-            return Tensor.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
-        return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
+        try:
+            call = calls.get(ufunc)
+            if call is None or kwargs or method != "__call__":
+                return Tensor.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+            return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     def __array_function__(self: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        return call_function(self.level.function, func, types, args, kwargs)
+        try:
+            return call_function(self.level.function, func, types, args, kwargs)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     found: dict[str, Function] = {
         "__array_ufunc__": __array_ufunc__,
@@ -405,7 +473,14 @@ def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
 
 
 def _reflecting(call: Callable) -> Callable:
-    return lambda self, other: call(other, self)
+    def reflected(self: Tensor, other: Any) -> Any:
+        try:
+            return call(other, self)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
+
+    return reflected
 
 
 def _into(func: Callable) -> Callable[..., tuple]:

@@ -1,6 +1,14 @@
 """Names of other libraries, each with what to write instead."""
 
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import NoReturn
+
+import numpy as np
+
 from .._cpython.frames import current_frame, instruction_at
+from .hidden_frames import hide_own
 
 NAMES = {
     **dict.fromkeys(("jit", "jit_compile", "njit"), "functier.compile"),
@@ -29,7 +37,11 @@ NAMES = {
     **dict.fromkeys(("holomorphic_grad", "egrad"), "functier.grad or functier.elementwise_grad"),
     "multigrad_dict": "functier.grad(f, argnums=(0, 1))",
     **dict.fromkeys(("PRNGKey", "key"), "functier.random.default_rng(seed)"),
-    **dict.fromkeys(("gradcheck", "check_grads"), "functier.testing.gradcheck"),
+    "func": "functier itself, as functier.grad",
+    **dict.fromkeys(
+        ("device_put", "device_get", "from_numpy", "as_tensor"), "x itself: all arrays are NumPy's"
+    ),
+    "cat": "numpy.concatenate(arrays, axis=axis)",
 }
 """Names that functier itself does not have."""
 
@@ -66,8 +78,10 @@ OF_MODULES = {
     "functier.random": {
         **dict.fromkeys(("PRNGKey", "key", "seed"), "functier.random.default_rng(seed)"),
         "split": "rng.spawn(n) for a generator rng",
+        "randn": "rng.normal(size=shape), with rng = functier.random.default_rng(seed)",
+        "rand": "rng.random(shape), with rng = functier.random.default_rng(seed)",
         **{name: f"rng.{name}(...), with rng = functier.random.default_rng(seed)"
-           for name in ("normal", "uniform", "randn", "rand", "choice", "permutation")},
+           for name in ("normal", "uniform", "choice", "permutation")},
     },
     "functier.debug": {
         "print": "print(x), which shows a tensor at once",
@@ -112,6 +126,8 @@ LEFT_OUT = {
     "vectorize": "all rows are computed at once",
     "use_reentrant": "there is one kind of checkpoint",
     **dict.fromkeys(("nopython", "cache", "nogil"), "no option is needed for that"),
+    "requires_grad": "functier.grad(f)(x) differentiates f by its argument x",
+    "device": "all arrays are NumPy's",
 }
 """Keywords of other libraries that nothing stands for, with the reason."""
 
@@ -172,13 +188,66 @@ ATTRIBUTES = {
 """Attributes that tensors of other libraries have, and NumPy's arrays have not."""
 
 
+HOMES = "functier", "functier.nn.functional", "functier.nn", "functier.testing", "functier.random"
+"""The modules in which a name is looked for that another one does not have."""
+
+OPTIONS = {
+    **dict.fromkeys(("dim", "dims"), "axis="),
+    "keepdim": "keepdims=",
+    "unbiased": "ddof=1 for unbiased=True",
+    "input": "the array by position",
+}
+"""Keywords of functions of arrays, with NumPy's for them."""
+
+
+def answering(module: str) -> Callable[[str], NoReturn]:
+    """Return the ``__getattr__`` of a module, which raises the error for an unknown name."""
+
+    def __getattr__(name: str) -> NoReturn:
+        try:
+            raise unknown_name(module, name)
+        except (AttributeError, ImportError) as error:
+            hide_own(error)
+            raise
+
+    return __getattr__
+
+
 def unknown_name(module: str, name: str) -> Exception:
     """Return the error for a name that a module does not have.
 
     In ``from functier import jit`` it is an ImportError: Python drops the text of another one.
     """
     known = OF_MODULES.get(module, NAMES)
-    hint = f"; write {known[name]}" if name in known else ""
+    instead = known[name] if name in known else _elsewhere(module, name)
+    hint = f"; write {instead}" if instead else ""
     if hint and instruction_at(current_frame(2)) == "IMPORT_FROM":
         return ImportError(f"cannot import name {name!r} from {module!r}{hint}", name=module)
     return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+
+
+def _elsewhere(module: str, name: str) -> str:
+    """Return what has a name that a module has not: NumPy, another module, or another table.
+
+    An empty text stands for an unknown name, and for one with an underscore, which tools ask for.
+    """
+    if name.startswith("_"):
+        return ""
+    if name in np.__all__:
+        return f"numpy.{name}"
+    for home in HOMES:
+        if home != module and name in dir(import_module(home)):
+            return f"{home}.{name}"
+    for names in (NAMES, OF_MODULES["functier.random"], ATTRIBUTES):
+        if name in names:
+            return names[name]
+    return ""
+
+
+def explain_keyword(error: BaseException) -> str:
+    """Return a note for an unknown keyword that another library has, else an empty text."""
+    found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    name = found[1] if found and isinstance(error, TypeError) else ""
+    if name in OPTIONS:
+        return f"NumPy has no {name}=; write {OPTIONS[name]}"
+    return f"NumPy has no {name}=; leave it out: {LEFT_OUT[name]}" if name in LEFT_OUT else ""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import optree
 
-from .border import code_for_array, is_convertible
+from .border import code_for_array, is_convertible, name_of_kind
 from .key_orders import NAMESPACE, entries_of, is_ordered, reordered, settled
 from .numpy_facts import SCALARS, named
 from .tensor import Tensor
@@ -263,8 +263,8 @@ def describe(tree: PyTree) -> str:
 
 def short_form(x: Any) -> str:
     """Return ``float64[3, 2]`` for an array, or the name of the type of a value."""
-    known = hasattr(x, "shape") and hasattr(x, "dtype")
-    return f"{x.dtype}{list(x.shape)}" if known else type(x).__name__
+    known = hasattr(x, "shape") and hasattr(x, "dtype") and is_value(x)
+    return f"{x.dtype}{list(x.shape)}" if known else name_of_kind(x)
 
 
 class _Form:
@@ -283,7 +283,8 @@ def instead_of(x: Any, verb: str = "pass") -> str:
     if dataclasses.is_dataclass(kind):
         return f"{arrays}, which functier.register_dataclass({kind.__name__}) makes of this one"
     if is_convertible(x) and not isinstance(x, (str, bytes)):
-        return f"{verb} numpy.asarray(x), its array"
+        array = "x.detach().numpy()" if hasattr(kind, "detach") else "numpy.asarray(x)"
+        return f"{verb} {array}, its array"
     known = code_for_array(x)
     if known is not None:
         return f"{verb} {known[1]}, its array"

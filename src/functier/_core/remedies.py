@@ -13,7 +13,7 @@ WRITING = "tensors can be written to such an array"
 """The end of the remedy for a write to a plain array."""
 
 GENERAL: dict[str, str] = {
-    "float": "x * 1.0 for float(x), and numpy.sin(x) for math.sin(x)",
+    "float": "(x * 1.0) for float(x), and numpy.sin(x) for math.sin(x)",
     "complex": "x + 0j for complex(x), and numpy.exp(x + 0j) for cmath.exp(x)",
     "numpy.asarray": "functier.numpy.asarray(x) for numpy.asarray(x), numpy.stack([x, y]) "
     "for numpy.array([x, y]), and functier.tensor(a)[x] for a[x]",
@@ -99,7 +99,7 @@ BY_EXPRESSION: dict[str, str] = {
 """Remedies by the kind of expression that the user wrote."""
 
 CALLS: dict[str, str] = {
-    "float": "x * 1.0 for float(x)",
+    "float": "(x * 1.0) for float(x)",
     "complex": "x + 0j for complex(x)",
     "int": "numpy.trunc(x).astype(int) for int(x)",
     "range": "functier.fori_loop(0, x, lambda i, y: ..., start) for a loop over range(x)",

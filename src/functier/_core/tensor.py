@@ -2,8 +2,8 @@
 
 A tensor passes everything on to ``self.level``, an attribute of its class. For plain tensors
 and users' subclasses it is the `RootLevel` of `_core.root`; for the classes that
-`_levels.level` creates it is the level object of a transform. Imports `adopted`, `observers`,
-`subclasses`, `table` and `types` only.
+`_levels.level` creates it is the level object of a transform. Imports `adopted`, `errors`,
+`hidden_frames`, `observers`, `subclasses`, `table` and `types` only.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,13 +15,15 @@ import numpy as np
 from .._cpython.code import names_of
 from .._cpython.frames import code_at, current_frame
 from .adopted import ADOPTED, CLASS, is_called_by_percent
+from .errors import EscapedTensorError
 from .flat import Flat
 from .foreign_operators import array_for_operator
+from .hidden_frames import hide_own
 from .observers import OPERATIONS
 from .peers import ATTRIBUTES
 from .subclasses import KEPT, OVER_TENSORS, answer, inside, inside_index, view_as
 from .table import array_namespace, find
-from .types import Function, Index, Shape, Value
+from .types import Function, Index, Value
 
 if TYPE_CHECKING:
     from .declared import Operators
@@ -176,29 +178,6 @@ class Tensor(Operators):
         return cls.level.gradient(output, inputs)
 
     @property
-    def shape(self) -> Shape:
-        return self.level.shape(self)
-
-    @shape.setter
-    def shape(self, shape: Any) -> None:
-        self.level.reshape(self, shape)
-
-    @property
-    def ndim(self) -> int:
-        return len(self.level.shape(self))
-
-    @property
-    def size(self) -> int:
-        size = 1
-        for n in self.level.shape(self):
-            size *= n
-        return size
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.level.dtype(self)
-
-    @property
     def device(self) -> Any:
         """Device of the value: ``"cpu"`` for NumPy's arrays."""
         return self.level.dtype(self) and getattr(self._value, "device", "cpu")
@@ -254,9 +233,13 @@ class Tensor(Operators):
         return bool((self == value).any())  # type: ignore[attr-defined]
 
     def __setitem__(self, index: Index, value: Value) -> None:
-        if OVER_TENSORS:
-            index, value = inside_index(index), inside(value)
-        return self.level.setitem(self, index, value)
+        try:
+            if OVER_TENSORS:
+                index, value = inside_index(index), inside(value)
+            return self.level.setitem(self, index, value)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     # ---- leaving: the level decides whether that may be ----
 
@@ -264,7 +247,11 @@ class Tensor(Operators):
         return self.level.convert(self, hash)  # that of the value, as NumPy's numbers have it
 
     def __bool__(self) -> bool:
-        return self.level.convert(self, bool)
+        try:
+            return self.level.convert(self, bool)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     def __int__(self) -> int:
         return self.level.convert(self, int)
@@ -273,20 +260,28 @@ class Tensor(Operators):
         return self.level.convert(self, "__index__")
 
     def __float__(self) -> float:
-        if self.level.depth and is_called_by_percent() and self.dtype.kind != "c":  # type: ignore[attr-defined]
-            asked = ADOPTED.text_for(self, float, ".17g")
-            return float(asked or self.level.convert(self, "format", ".17g"))
-        return self.level.convert(self, float)
+        try:
+            if self.level.depth and is_called_by_percent() and self.dtype.kind != "c":  # type: ignore[attr-defined]
+                asked = ADOPTED.text_for(self, float, ".17g")
+                return float(asked or self.level.convert(self, "format", ".17g"))
+            return self.level.convert(self, float)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     def __complex__(self) -> complex:
         return self.level.convert(self, complex)
 
     def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
-        if self.level.answers_operators(self):
-            asked = array_for_operator()
-            if asked is not None:
-                return asked
-        return self.level.convert(self, "numpy.asarray", dtype, copy)
+        try:
+            if self.level.answers_operators(self):
+                asked = array_for_operator()
+                if asked is not None:
+                    return asked
+            return self.level.convert(self, "numpy.asarray", dtype, copy)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     def item(self, *args: Any) -> Any:
         method = ADOPTED.method_for_caller("item")

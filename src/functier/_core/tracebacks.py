@@ -8,28 +8,18 @@ NOTE [frames that are hidden]
     entry, and a ``try`` that nothing is raised in costs nothing. The list of entries is made
     anew, as somebody else may hold the old one.
 
-Imports `errors`, `notes` and `pytree`.
+Imports `errors`, `hidden_frames`, `notes`, `peers` and `pytree`.
 """
 
 import inspect
-import os
-from contextvars import ContextVar
 from typing import Any
 
 from .._cpython.frames import hide_frames, is_raised_here
 from .errors import LevelError
+from .hidden_frames import shows_frames
 from .notes import explain_compiled
+from .peers import explain_keyword
 from .pytree import describe, is_value, short_form
-
-VARIABLE = "FUNCTIER_TRACEBACKS"
-SHOWN: ContextVar[bool | None] = ContextVar("shown", default=None)
-"""True and False show and hide functier's frames; None leaves it to the environment variable."""
-
-
-def shows_frames() -> bool:
-    """Tell if functier's frames are to be seen in tracebacks."""
-    shown = SHOWN.get()
-    return os.environ.get(VARIABLE, "") == "full" if shown is None else shown
 
 
 def leave(
@@ -56,7 +46,8 @@ def _add_note(error: Exception, label: str, func: Any, args: tuple, kwargs: dict
         return
     given = ", ".join(f"{name}: {_form(x)}" for name, x in named_arguments(func, args, kwargs))
     note = f"{label} got {given}" if given else f"{label} was called"
-    for text in (explain_compiled(error), "" if label in str(error) else note):
+    notes = explain_compiled(error), explain_keyword(error), "" if label in str(error) else note
+    for text in notes:
         if text and text not in getattr(error, "__notes__", ()):
             error.add_note(text)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .border import check_leaf
+from .border import check_leaf, name_of_kind
 from .numpy_facts import dtype_of, shape_of
 from .pytree import describe, flatten, instead_of, is_value, paths, unflatten
 from .tensor import Tensor
@@ -66,7 +66,7 @@ def ravel_pytree(tree: PyTree) -> tuple[Value, Callable[[Value], PyTree]]:
     for i, x in enumerate(leaves):
         if not is_value(x):
             raise TypeError(
-                f"ravel_pytree: {paths(tree, 'tree')[i]} is a {type(x).__name__}, not an array; "
+                f"ravel_pytree: {paths(tree, 'tree')[i]} is a {name_of_kind(x)}, not an array; "
                 f"{instead_of(x)}"
             )
         check_leaf("ravel_pytree", lambda i=i: paths(tree, "tree")[i], x)

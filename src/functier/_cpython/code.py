@@ -6,6 +6,7 @@ Where the interpreter does not tell it, nothing is known of a function.
 import dis
 import inspect
 import linecache
+import sys
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from types import CodeType, FunctionType
@@ -116,13 +117,21 @@ def line_of(code: Code, instruction: int, unknown: int | None = None) -> int:
 def describe_line(code: Code, line: int) -> str:
     """Return a line of code with its place: ``file.py:12, in f: y = g(x)``."""
     text = linecache.getline(code.co_filename, line).strip()
-    return f"{code.co_filename}:{line}, in {code.co_name}: {text}".rstrip(": ")
+    return f"{name_line(code.co_filename, line)}, in {code.co_name}: {text}".rstrip(": ")
 
 
 def file_and_line(place: tuple[Code, int]) -> tuple[str, int]:
     """Return the file and the line of an instruction of code."""
     code, instruction = place
     return code.co_filename, line_of(code, instruction)
+
+
+def name_line(file: str, line: int) -> str:
+    """Return a line as messages name it: ``file.py:12``, or ``Cell In[3], line 2`` of IPython."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    cell = shell and shell.compile.format_code_name(file)
+    return f"{' '.join(cell)}, line {line}" if cell else f"{file}:{line}"
 
 
 def file_of(function: Any) -> str:

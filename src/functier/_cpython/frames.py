@@ -21,6 +21,7 @@ from types import (
 from typing import Any
 
 from . import facts
+from .code import file_and_line, name_line
 
 Frame = FrameType
 Place = tuple[CodeType, int]
@@ -172,7 +173,28 @@ def asking_line() -> str:
     """Return the file and line of the user's code that is running, ``file.py:12``."""
     frame, inside = asking_frames()
     frame = inside[0] if frame is None and inside else frame
-    return "an unknown line" if frame is None else f"{file_at(frame)}:{line_at(frame)}"
+    return "an unknown line" if frame is None else name_line(file_at(frame), line_at(frame))
+
+
+def line_behind(place: Place, around: Iterable[Place]) -> str:
+    """Return the user's line that a place of code stands for, or that has called it.
+
+    Where functier's own code is at the place, the line is that of the caller as long as it runs,
+    and else the first line of a user among the places `around`.
+    """
+    frame = running(place[0], current_frame(1)) if is_own_file(place[0].co_filename) else None
+    frame = outside(frame, (OWN,))
+    if frame is not None:
+        return name_line(file_at(frame), line_at(frame))
+    for code, instruction in (place, *around):
+        if not is_own_file(code.co_filename):
+            return name_line(*file_and_line((code, instruction)))
+    return "a line of functier"
+
+
+def is_own_file(file: str) -> bool:
+    """Tell if a file has functier's code, or is the name of code that functier writes."""
+    return file.startswith(FILES)
 
 
 def is_called_by_user() -> bool:
@@ -361,7 +383,7 @@ def hide_frames(error: BaseException) -> None:
 def _without_own(trace: TracebackType) -> TracebackType | None:
     """Return the entries of a traceback that are not functier's, as a new list where some are."""
     entries = _entries(trace)
-    kept = [x for x in entries if not file_at(x.tb_frame).startswith(FILES)]
+    kept = [x for x in entries if not is_own_file(file_at(x.tb_frame))]
     if len(kept) == len(entries):
         return trace
     found: TracebackType | None = None
@@ -376,4 +398,4 @@ def is_raised_here(error: Exception) -> bool:
         return False
     last = _entries(error.__traceback__)[-1]
     code = last.tb_frame.f_code
-    return code.co_filename.startswith(FILES) and code.co_code[last.tb_lasti] == RAISE
+    return is_own_file(code.co_filename) and code.co_code[last.tb_lasti] == RAISE

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.border import check_leaf
+from .._core.border import check_leaf, name_of_kind
 from .._core.numpy_facts import PLAIN
 from .._core.pytree import flatten, instead_of, is_value, paths
 from .._core.types import Value
@@ -14,7 +14,7 @@ from .._core.types import Value
 def short(x: Any) -> str:
     """Return a short text of a value for a message."""
     if type(x) not in PLAIN:
-        return f"a {type(x).__name__}"
+        return f"a {name_of_kind(x)}"
     text = repr(x)
     return f"{type(x).__name__} {text if len(text) < 40 else text[:37] + '...'}"
 

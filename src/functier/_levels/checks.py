@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.border import check_leaf, check_objects
+from .._core.border import check_leaf, check_objects, name_of_kind
 from .._core.errors import ConversionError
 from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.pytree import (
@@ -52,8 +52,9 @@ def check_inputs(
         if not isinstance(leaf, Tensor):
             if not is_value(leaf):
                 raise TypeError(
-                    f"{level}: {where(*given)[i]} is a {type(leaf).__name__}, not an array; "
-                    f"{instead_of(leaf)}, and leave other arguments out of argnums (or argnames)"
+                    f"{level}: {where(*given)[i]} is a {name_of_kind(leaf)}, not an array of "
+                    f"NumPy; {instead_of(leaf)}, and leave other arguments out of argnums (or "
+                    f"argnames)"
                 )
             check_leaf(level, lambda i=i: where(*given)[i], leaf)
         if not is_inexact(leaf) and not (integers and dtype_of(leaf).kind in "iub"):
@@ -103,7 +104,7 @@ def arrays_of(level: Level, out: PyTree) -> tuple[list, Any]:
     for i, y in enumerate(leaves):
         if not is_value(y):
             where = paths(out, "the result")[i]
-            raise TypeError(f"{level}: {where} is a {type(y).__name__}; {instead_of(y, 'return')}")
+            raise TypeError(f"{level}: {where} is a {name_of_kind(y)}; {instead_of(y, 'return')}")
         if type(y) is not level.cls:
             check_result(level, partial(_path_of_result, out, i), y)
             if dtype_of(y).kind not in "biufc":
@@ -145,10 +146,12 @@ def match(
     matched = []
     for i, (primal, tangent) in enumerate(zip(primals, leaves)):
         if not is_value(tangent) or shape_of(tangent) != shape_of(primal):
+            kind, remedy = f"is a {name_of_kind(tangent)}", instead_of(tangent)
+            if is_value(tangent):
+                kind, remedy = f"has shape {np.shape(tangent)}", "pass an array of that shape"
             raise ValueError(
-                f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
-                f"shape {np.shape(tangent)}, but the value has shape {np.shape(primal)}; "
-                f"pass an array of that shape"
+                f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} {kind}, "
+                f"but the value has shape {np.shape(primal)}; {remedy}"
             )
         dtype, own = dtype_of(primal), dtype_of(tangent)
         if type(tangent) is not ndarray or own is not dtype:

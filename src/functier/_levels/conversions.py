@@ -26,8 +26,9 @@ from .._core.types import Function, Value
 from .._cpython.frames import Frame, is_foreign, module_at
 from .._mutation.array import is_array
 
-LOST = "the derivative would be lost"
-"""The reason why a differentiated tensor is not made a plain number."""
+LOST = "lose the derivative of x"
+SAME = "be the same in each call of the program"
+"""What would become of a tensor that is made a plain number."""
 CACHED: type = type(functools.lru_cache(len))
 """The class of the functions that `functools.lru_cache` makes."""
 
@@ -47,9 +48,7 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
     asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)
     error = level.refusal(
         MutationError if writing else ConversionError,
-        f"{asked} would make {'plain numbers' if x.ndim else 'a plain number'} of x, and "
-        f"{'each call of the program would have the same' if level.kind.guards else LOST}; "
-        f"write {remedy}",
+        f"{asked} would {SAME if level.kind.guards else LOST}; write {remedy}",
     )
     if how is float or how is complex:
         level.unanswered = error

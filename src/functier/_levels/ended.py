@@ -11,7 +11,6 @@ from .._core.root import convert_to, tree_map
 from .._core.tensor import Tensor
 from .._core.types import Function, Index, Shape, Value
 from .level import ENDED, Level
-from .lineage import chain
 
 OF_EQUALITY = (
     "if a cache or a dict has found it, empty that before the call (f.cache_clear() for "
@@ -48,11 +47,9 @@ class EndedLevel(Level):
     def refuse_with(self, cause: str) -> NoReturn:
         """Raise the error for a use after the end, of which `cause` says more."""
         transform = self.label.partition("(")[0]
-        raise EscapedTensorError(
-            f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
-            f"{self.where()}) had ended; {cause}{self.kind.instead.format(transform)}",
-            named=True,
-        )
+        text = f"a tensor of {self} was used after its level had ended; {cause}"
+        instead = self.kind.instead.format(transform)
+        raise self.note_levels(EscapedTensorError(text + instead, named=True))
 
     def make(self, cls: type, data: Any, *args: Any, **options: Any) -> Any:
         raise self.refusal(

@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.errors import EscapedTensorError
+from .._core.hidden_frames import hide_own
 from .._core.methods import COMPARISON as COMPARING
 from .._core.numpy_facts import VALUES
 from .._core.tensor import Tensor
@@ -30,13 +32,17 @@ from .views import note_point
 UNARY = """
 def maker({parameters}):
     def call(x):
-        cls = type(x)
-        level = cls.level
-        if type(level) is not KIND:
-            return level.unary(func, x)
-        y = new(cls)
-        {body}
-        return y
+        try:
+            cls = type(x)
+            level = cls.level
+            if type(level) is not KIND:
+                return level.unary(func, x)
+            y = new(cls)
+            {body}
+            return y
+        except Escaped as error:
+            hide_own(error)
+            raise
 
     return call
 """
@@ -44,39 +50,43 @@ def maker({parameters}):
 BINARY = """
 def maker({parameters}):
     def call(a, b):
-        cls, other = type(a), type(b)
-        if other is cls:
-            level = cls.level
-            if type(level) is not KIND:
-                return level.binary(func, a, b)
-            {both}
-        elif other in VALUES:
-            level = cls.level
-            if type(level) is not KIND:
-                return level.binary(func, a, b)
-            {left}
-        elif cls in VALUES:
-            level = other.level
-            if type(level) is not KIND:
-                return level.binary(func, a, b)
-            {right}
-            cls = other
-        elif encloses(other, cls):
-            level = cls.level
-            if type(level) is not KIND:
-                return level.binary(func, a, b)
-            {left_inner}
-        elif encloses(cls, other):
-            level = other.level
-            if type(level) is not KIND:
-                return level.binary(func, a, b)
-            {right_inner}
-            cls = other
-        else:
-            return level_in(a, b).binary(func, a, b)
-        z = new(cls)
-        {result}
-        return z
+        try:
+            cls, other = type(a), type(b)
+            if other is cls:
+                level = cls.level
+                if type(level) is not KIND:
+                    return level.binary(func, a, b)
+                {both}
+            elif other in VALUES:
+                level = cls.level
+                if type(level) is not KIND:
+                    return level.binary(func, a, b)
+                {left}
+            elif cls in VALUES:
+                level = other.level
+                if type(level) is not KIND:
+                    return level.binary(func, a, b)
+                {right}
+                cls = other
+            elif encloses(other, cls):
+                level = cls.level
+                if type(level) is not KIND:
+                    return level.binary(func, a, b)
+                {left_inner}
+            elif encloses(cls, other):
+                level = other.level
+                if type(level) is not KIND:
+                    return level.binary(func, a, b)
+                {right_inner}
+                cls = other
+            else:
+                return level_in(a, b).binary(func, a, b)
+            z = new(cls)
+            {result}
+            return z
+        except Escaped as error:
+            hide_own(error)
+            raise
 
     return call
 """
@@ -95,17 +105,21 @@ def maker({parameters}):
         return note_point(level, x, y) if {without_axes} else y
 
     def call(x, index):
-        cls = type(x)
-        level = cls.level
-        if type(level) is not KIND:
-            return level.getitem(x, index)
-        parts = index if type(index) is tuple else (index,)
-        for part in parts:
-            if type(part) not in PARTS:
-                return with_dots(x, index) if part is Ellipsis else level.getitem(x, index)
-        y = new(cls)
-        {body}
-        return y
+        try:
+            cls = type(x)
+            level = cls.level
+            if type(level) is not KIND:
+                return level.getitem(x, index)
+            parts = index if type(index) is tuple else (index,)
+            for part in parts:
+                if type(part) not in PARTS:
+                    return with_dots(x, index) if part is Ellipsis else level.getitem(x, index)
+            y = new(cls)
+            {body}
+            return y
+        except Escaped as error:
+            hide_own(error)
+            raise
 
     return call
 """
@@ -201,6 +215,7 @@ class FastCalls:
         file = f"{sys.modules[module].__file__} ({name} of {self.kind.__name__})"
         linecache.cache[file] = len(source), None, source.splitlines(True), file
         space: dict[str, Any] = {"__name__": module, "KIND": self.kind, "new": object.__new__}
+        space |= {"Escaped": EscapedTensorError, "hide_own": hide_own}
         space |= names | self.names
         exec(compile(source, file, "exec"), space)
         return space["maker"]

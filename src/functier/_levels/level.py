@@ -33,8 +33,7 @@ from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
-from .._cpython.code import file_and_line
-from .._cpython.frames import Frame, Place, code_at, generator_of, place_at
+from .._cpython.frames import Frame, Place, code_at, generator_of, line_behind, place_at
 from .._mutation.array import Array, settle, view_of
 from .._mutation.copies import tie_to
 from .._mutation.items import augment, keeps_dtype, reshape_window
@@ -320,8 +319,13 @@ class Level:
             raise self.name_error(error) from None
 
     def refusal(self, kind: type[LevelError], text: str) -> LevelError:
-        """Return an error of `kind` that names this level: its classes and where it was made."""
-        return kind(f"{self} ({chain(self.cls)}, made at {self.where()}): {text}", named=True)
+        """Return an error of `kind` that names this level, with a note on where it was made."""
+        return self.note_levels(kind(f"{self}: {text}", named=True))
+
+    def note_levels(self, error: LevelError) -> LevelError:
+        """Return an error with a note on the levels, from the outside in, and the user's line."""
+        error.add_note(f"levels: {chain(self.cls)}, made at {self.where()}")
+        return error
 
     def name_error(self, error: LevelError) -> LevelError:
         """Return an error of a rule with the name of this level, which the rule did not know."""
@@ -351,13 +355,11 @@ class Level:
 
     def release(self, x: Tensor, other: "Level") -> Value:
         """Answer the level `other`, which met `x` and is not nested in this one."""
-        raise LevelError(
-            f"{other} met a tensor of {self}, whose level is not around it: "
-            f"{chain(other.cls)} and {chain(type(x))} are not in one chain. The tensor's "
-            f"level was made at {self.where()}; pass the value in as an argument, or "
-            f"return it from {self} first",
-            named=True,
+        text = (
+            f"{other} met a tensor of {self}, and their levels are not in one chain; pass the "
+            f"value in as an argument, or return it from {self} first"
         )
+        raise self.note_levels(other.note_levels(LevelError(text, named=True)))
 
     # ---- the form of a tensor, and leaving ----
 
@@ -438,8 +440,11 @@ class Level:
     place, window, point, tie, repr, card = place, window, point, tie_to, text_of, table_of
 
     def where(self) -> str:
-        """Return the file and line of the call or the ``with`` that made this level."""
-        return "{}:{}".format(*file_and_line(self.made))
+        """Return the user's line with the call or the ``with`` that made this level.
+
+        A transform that others are made of is called by functier; the user's line is further out.
+        """
+        return line_behind(self.made, [level.made for level in levels_of(self.cls)])
 
     def __repr__(self) -> str:
         return self.label

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.foreign_operators import operate
+from .._core.keywords import checks_keywords
 from .._core.methods import PROPERTIES
 from .._core.numpy_facts import UFUNC_OF
 from .._core.observers import CALLS
@@ -249,6 +250,7 @@ def _getitem(x: Any, index: Index) -> Any:
 Array.level = ArrayLevel()
 
 
+@checks_keywords
 def tensor(data: Any) -> Tensor:
     """Return `data` as a `Tensor`.
 

@@ -308,7 +308,7 @@ def what_to_write(x: Any) -> str:
         return f"{head}; write list(x)"
     if hasattr(x, "__wrapped__"):
         return f"{head}; write x.__wrapped__, the function in it"
-    if (text := instead_of(x)).startswith("pass numpy.asarray"):
+    if (text := instead_of(x)).endswith(", its array"):
         return f"{head}; write {text.removeprefix('pass ')}"
     rest = "pass a tuple of what the function reads of it, or let the function close over it"
     if kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}:

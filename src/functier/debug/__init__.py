@@ -6,9 +6,9 @@ Each is a context manager and a decorator. Code outside such a block runs at ful
 
 # Imports `_cpython`, `_core`, `_levels` and `_transforms`.
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from .._core.peers import unknown_name
+from .._core.peers import answering
 from ._leaks import check_leaks
 from ._levels import show_levels
 from ._nans import debug_nans, detect_anomaly
@@ -21,9 +21,7 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a type checker would take any name
-
-    def __getattr__(name: str) -> NoReturn:
-        raise unknown_name(__name__, name)
+    __getattr__ = answering(__name__)
 
 
 def __dir__() -> list[str]:

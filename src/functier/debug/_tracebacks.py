@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from .._core.blocks import block
-from .._core.tracebacks import SHOWN
+from .._core.hidden_frames import SHOWN
 from ._watching import check_flags
 
 

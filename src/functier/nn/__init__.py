@@ -8,9 +8,9 @@ functions of `functional`, too; their modules only call them.
 
 # Imports `_core`, `_rules`, `protocol`, `_transforms` and `random`.
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from .._core.peers import unknown_name
+from .._core.peers import answering
 from . import functional, init
 from ._attention import MultiheadAttention
 from ._containers import ModuleDict, ModuleList, Sequential
@@ -44,9 +44,7 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a type checker would take any name
-
-    def __getattr__(name: str) -> NoReturn:
-        raise unknown_name(__name__, name)
+    __getattr__ = answering(__name__)
 
 
 def __dir__() -> list[str]:

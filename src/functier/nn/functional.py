@@ -7,12 +7,12 @@ differentiated in both modes, to any order, and batched in any nesting without a
 """
 
 import math
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
-from .._core.peers import unknown_name
+from .._core.peers import answering
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._rules.indexing import read_at
@@ -42,9 +42,7 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a type checker would take any name
-
-    def __getattr__(name: str) -> NoReturn:
-        raise unknown_name(__name__, name)
+    __getattr__ = answering(__name__)
 
 
 def __dir__() -> list[str]:

@@ -17,13 +17,13 @@ A chunked vmap draws the same numbers on every executor, and `checkpoint` repeat
 import copy
 import operator
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.errors import RandomnessError
-from .._core.peers import unknown_name
+from .._core.peers import answering
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._transforms.chunks.chunk import CHUNK
@@ -54,9 +54,7 @@ __all__ = ["Generator", "default_rng"]
 
 
 if not TYPE_CHECKING:  # a type checker would take any name
-
-    def __getattr__(name: str) -> NoReturn:
-        raise unknown_name(__name__, name)
+    __getattr__ = answering(__name__)
 
 
 def __dir__() -> list[str]:

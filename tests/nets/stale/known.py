@@ -11,7 +11,7 @@ REASONS = {
     r"^MutationError: .*puts another value into a container or a module that it was given": (
         "a program would not do so"
     ),
-    r"^MutationError: .*numpy.asarray\(x\) would make plain numbers of x": (
+    r"^MutationError: .*numpy.asarray\(x\) would (lose the derivative|be the same)": (
         "a plain array cannot take a value of the trace"
     ),
     r"^MutationError: .*an array that was given twice, or as a view of another argument": (
