@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from itertools import zip_longest
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -34,6 +34,10 @@ from .outside import Unwatched
 from .program import Program
 from .slow import tell_if_slow
 from .trace import record
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 
 LEVELS = EVENTS["level"]
 
@@ -61,13 +65,13 @@ class Variant(NamedTuple):
     strides: list[Any]
 
 
-class Compiled:
+class Compiled(Generic[P, R]):
     """A function that `compile` made: see there."""
 
     stands_for = "__wrapped__"  # what a trace looks into
 
     def __init__(
-        self, func: Callable, backend: str, fastmath: bool, on_change: str, threads: int = 1,
+        self, func: Callable[P, R], backend: str, fastmath: bool, on_change: str, threads: int = 1,
         warm: bool = False, on_unwatched: str = "run",
     ):  # fmt: skip
         functools.update_wrapper(self, func, updated=())
@@ -84,7 +88,7 @@ class Compiled:
         self._misses, self._numbers = Misses(), WholeNumbers()
         self._odd = self._state  # or it has a debt; one test then tells that a call is a common one
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if LEVELS or AMBIENT.get() is not Tensor or (SETTINGS(None) is not None and is_strict()):
             # A transform or a mode sees its calls, and `numpy.errstate` its errors of arithmetic.
             return self.__wrapped__(*args, **kwargs)
@@ -93,7 +97,7 @@ class Compiled:
                 return self.__wrapped__(*args, **kwargs)
             self._odd = self._state or self._misses.debt > 0
             if self._state:
-                args = self.__wrapped__, *args
+                args = self.__wrapped__, *args  # type: ignore[assignment]
         for variant in self._variants:
             try:
                 return variant.entry(*args, **kwargs)
@@ -276,7 +280,7 @@ class Compiled:
         name = getattr(func, "__qualname__", "")
         if name and getattr(module, name, None) is self:
             return name  # a decorated function, by its name
-        return _compiled, (func, *self._options())
+        return Compiled, (func, *self._options())
 
     def _options(self) -> tuple:
         return (
@@ -287,6 +291,12 @@ class Compiled:
     def __deepcopy__(self, memo: dict) -> "Compiled":
         return self
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> "Compiled[P, R]": ...
+    @overload
+    def __get__(
+        self: "Compiled[Concatenate[Any, Q], R]", instance: object, owner: Any = None
+    ) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
@@ -338,10 +348,16 @@ def has_llvm() -> bool:
     return importlib.util.find_spec("llvmlite") is not None
 
 
-def _compiled(*given: Any) -> Compiled:
-    return Compiled(*given)
-
-
+@overload
+def compile(
+    func: Callable[P, R], *, backend: str = "auto", fastmath: bool = False,
+    on_change: str = "retrace", threads: int = 1, warm: bool = False, on_unwatched: str = "run",
+) -> Compiled[P, R]: ...  # fmt: skip
+@overload
+def compile(
+    func: None = None, *, backend: str = "auto", fastmath: bool = False,
+    on_change: str = "retrace", threads: int = 1, warm: bool = False, on_unwatched: str = "run",
+) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...  # fmt: skip
 @checks_keywords
 def compile(  # torch.compile has this name
     func: Callable | None = None, *, backend: str = "auto", fastmath: bool = False,

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -33,10 +33,11 @@ from .chunks.chunk import Chunk
 from .chunks.compute import check_chunking, check_count, in_chunks, pieces_of
 from .chunks.join import Join, leaf_dims
 from .chunks.streams import call_heard, check_unmoved, find_generators
-from .contexts import BatchContext
 from .splitting import check_branches, in_groups, join_groups, take
 
-P = ParamSpec("P")
+if TYPE_CHECKING:
+    from .declared import BatchContext, Mapped, OfBatches
+
 R = TypeVar("R")
 
 ndarray = np.ndarray
@@ -45,18 +46,14 @@ Branches = Literal["error", "split"]
 
 @overload
 def vmap(
-    func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
-    *, chunk_size: int | None = None, axis_size: int | None = None, axis_name: Hashable = None,
-    executor: Any = None, progress: bool = False, escape: Escape = "dead",
-    branches: Branches = "error",
-) -> Callable[P, R]: ...  # fmt: skip
+    func: Callable[..., R], in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
+    **options: "Unpack[OfBatches]",
+) -> "Mapped[R]": ...  # fmt: skip
 @overload
 def vmap(
     func: None = None, in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
-    *, chunk_size: int | None = None, axis_size: int | None = None, axis_name: Hashable = None,
-    executor: Any = None, progress: bool = False, escape: Escape = "dead",
-    branches: Branches = "error",
-) -> BatchContext: ...  # fmt: skip
+    **options: "Unpack[OfBatches]",
+) -> "BatchContext": ...  # fmt: skip
 @checks_keywords
 def vmap(
     func: Callable | None = None,

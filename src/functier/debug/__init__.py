@@ -6,9 +6,9 @@ Each is a context manager and a decorator. Code outside such a block runs at ful
 
 # Imports `_cpython`, `_core`, `_levels` and `_transforms`.
 
-from typing import TYPE_CHECKING, NoReturn
+import typing as _typing
 
-from .._core.peers import unknown_name
+from .._core.peers import unknown_name as _unknown_name
 from ._leaks import check_leaks
 from ._levels import show_levels
 from ._nans import debug_nans, detect_anomaly
@@ -20,10 +20,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-if not TYPE_CHECKING:  # a type checker would take any name
+if not _typing.TYPE_CHECKING:  # a type checker would take any name
 
-    def __getattr__(name: str) -> NoReturn:
-        raise unknown_name(__name__, name)
+    def __getattr__(name: str) -> _typing.NoReturn:
+        raise _unknown_name(__name__, name)
 
 
 def __dir__() -> list[str]:
