@@ -34,6 +34,7 @@ from .._levels.tape import Given, Node, node_numbers
 from .._mutation.array import was_written
 from .._mutation.memory import CHOSEN, REGION, clock
 from .._transforms.chunks.streams import record_draws, replay_draws
+from .._transforms.transformed import Transformed
 from .masks import AMONG, among
 
 P = ParamSpec("P")
@@ -94,7 +95,6 @@ def checkpoint(func: Any = None) -> Any:
     check_callable("checkpoint", func)
     label = f"checkpoint({name_of_function(func)})"
 
-    @functools.wraps(func)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         try:
             return region(label, lambda args, kwargs: func(*args, **kwargs), args, kwargs)
@@ -102,7 +102,7 @@ def checkpoint(func: Any = None) -> Any:
             leave(error, label, func, args, kwargs)
             raise
 
-    return checkpointed
+    return Transformed(checkpointed, func, "checkpoint", None)
 
 
 def region(label: str, func: Function, *given: PyTree) -> PyTree:

@@ -16,7 +16,6 @@ class Wrapper(Generic[P, R]):
     __module__: str
     __qualname__: str
     __wrapped__: Callable[P, R]
-    stands_for = "__wrapped__"  # what a trace looks into
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...

@@ -1,6 +1,5 @@
 """Reverse mode: grad, value_and_grad, grad_and_value and vjp, on the tape."""
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
@@ -32,6 +31,7 @@ from .arguments import (
     resolve_argnums,
 )
 from .options import Options
+from .transformed import Transformed
 
 if TYPE_CHECKING:
     from .declared import (
@@ -115,7 +115,6 @@ def gradients(
             grads = complex_derivatives(grads)
         return own_memory(fill_zeros(grads, leaves)), value, aux
 
-    @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
             leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
@@ -135,7 +134,7 @@ def gradients(
             leave(error, label, func, args, kwargs)
             raise
 
-    return transformed
+    return Transformed(transformed, func, transform, options)
 
 
 @overload

@@ -34,6 +34,7 @@ from .chunks.chunk import Chunk
 from .chunks.compute import in_chunks
 from .chunks.join import Join
 from .options import Options, check_options
+from .transformed import Transformed
 from .unit_vectors import blocks, fill_rows, only_unit, some_units, units
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def jacrev(
            [0.+0.j, 0.+4.j]])
     """
     options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size)
-    return _reverse("jacrev", func, options)
+    return Transformed(_reverse("jacrev", func, options), func, "jacrev", options)
 
 
 def _reverse(transform: str, func: Function, options: Options) -> Function:
@@ -171,7 +172,6 @@ def _reverse(transform: str, func: Function, options: Options) -> Function:
     select = choose_complex if holomorphic else choose
     wrong = REAL_RESULT if holomorphic else COMPLEX_RESULT
 
-    @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         try:
             leaves, structure, outer, call = split_call(
@@ -316,7 +316,7 @@ def jacfwd(
     options = Options(
         argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
     )
-    return _forward("jacfwd", func, options)
+    return Transformed(_forward("jacfwd", func, options), func, "jacfwd", options)
 
 
 def _forward(transform: str, func: Function, options: Options) -> Function:
@@ -330,7 +330,6 @@ def _forward(transform: str, func: Function, options: Options) -> Function:
     check_randomness(transform, func, randomness)
     select = choose_complex if holomorphic else choose_real
 
-    @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         try:
             leaves, structure, outer, call = split_call(
@@ -481,4 +480,5 @@ def hessian(
     options = Options(
         argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
     )
-    return _forward("hessian", _reverse("hessian", func, options), options)
+    gradient = functools.wraps(func)(_reverse("hessian", func, options))
+    return Transformed(_forward("hessian", gradient, options), func, "hessian", options)

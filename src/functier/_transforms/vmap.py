@@ -1,8 +1,8 @@
 """vmap: the transform that adds a batch axis."""
 
-import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
@@ -34,6 +34,7 @@ from .chunks.compute import check_chunking, check_count, in_chunks, pieces_of
 from .chunks.join import Join, leaf_dims
 from .chunks.streams import call_heard, check_unmoved, find_generators
 from .splitting import check_branches, in_groups, join_groups, take
+from .transformed import Transformed
 
 if TYPE_CHECKING:
     from .declared import BatchContext, Mapped, OfBatches
@@ -207,8 +208,15 @@ def vmap(
     label = f"vmap({name_of_function(func)})"
     mapping = _Mapping(func, label, in_dims, out_dims, escape, attributes, branches)
     if chunk_size is not None:
-        return _in_chunks(mapping, chunk_size, executor, progress)
-    return _in_groups(mapping) if branches == "split" else _whole(mapping)
+        call = _in_chunks(mapping, chunk_size, executor, progress)
+    else:
+        call = _in_groups(mapping) if branches == "split" else _whole(mapping)
+    options = SimpleNamespace(
+        in_dims=in_dims, out_dims=out_dims, randomness=randomness, chunk_size=chunk_size,
+        axis_size=axis_size, axis_name=axis_name, executor=executor, progress=progress,
+        escape=escape, branches=branches,
+    )  # fmt: skip
+    return Transformed(call, func, "vmap", options)
 
 
 @dataclass(slots=True)
@@ -263,7 +271,6 @@ def _whole(mapping: _Mapping) -> Function:
             return level.unwrap(out), None
         return _unwrap_tree(level, out, out_dims)
 
-    @functools.wraps(func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         try:
             dims: Any
@@ -311,7 +318,6 @@ def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool
     label, in_dims, axis_size = mapping.label, mapping.in_dims, mapping.axis_size
     attributes = mapping.attributes
 
-    @functools.wraps(mapping.func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         try:
             leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
@@ -345,7 +351,6 @@ def _in_groups(mapping: _Mapping) -> Function:
     label, in_dims, out_dims = mapping.label, mapping.in_dims, mapping.out_dims
     attributes = mapping.attributes
 
-    @functools.wraps(mapping.func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         try:
             axis_size = mapping.axis_size
