@@ -32,6 +32,7 @@ from .misses import LIMIT, Misses
 from .objects import reached_from
 from .outside import Unwatched
 from .program import Program
+from .shown import Text
 from .slow import tell_if_slow
 from .trace import record
 
@@ -269,7 +270,7 @@ class Compiled(Generic[P, R]):
                 f"    constant: {name}, {np.shape(value)}"
                 for name, value in program.constants.items()
             ]
-        return "\n".join(lines)
+        return Text("\n".join(lines))
 
     def __repr__(self) -> str:
         return f"<functier.compile({name_of_function(self.__wrapped__)})>"
