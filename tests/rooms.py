@@ -55,6 +55,7 @@ ROOMS = {
     "SciPy": Room("scipy", "tests/scipy_twins"),
     "networks": Room("nn optim", "tests/nn tests/optim tests/peers"),
     "sparse Jacobians": Room("_transforms.sparse", "tests/sparse_jacobians"),
+    "Taylor series": Room("_transforms.series", "tests/taylor"),
     "documents and structure": Room("", "tests/project"),
 }
 

@@ -218,7 +218,7 @@ def load_all():
         load(module)
     for name in ("exponentials", "products", "systems"):
         import_module(f"functier.scipy._rules.sparse.{name}")
-    assert ft.nn.functional and ft.random.Generator  # these load their own, too
+    assert ft.nn.functional and ft.random.Generator and ft.jet  # these load their own, too
 
 
 def bare(x):

@@ -33,8 +33,8 @@ SECTIONS = {
     "start": "install first-gradient first-batch ten-minutes",
     "tutorials": "autodiff per-sample-gradients from-loops fitting adopt compile",
     "howto": (
-        "optimize scipy sparse random writes arrays with-blocks scikit-learn pandas dask "
-        "nans leaks slow errors limits"
+        "optimize scipy sparse taylor random writes arrays with-blocks scikit-learn pandas dask "
+        "nans leaks slow simulation errors limits"
     ),
     "coming-from": "jax torch autograd mygrad",
     "reference": (

@@ -98,6 +98,8 @@ if _typing.TYPE_CHECKING:
     from ._control.scan import associative_scan as associative_scan
     from ._control.scan import map as map
     from ._control.scan import scan as scan
+    from ._transforms.series.jet import jet as jet
+    from ._transforms.series.jet import taylor as taylor
     from ._transforms.sparse.jacobian import jacobian_pattern as jacobian_pattern
     from ._transforms.sparse.jacobian import sparse_hessian as sparse_hessian
     from ._transforms.sparse.jacobian import sparse_jacobian as sparse_jacobian
@@ -124,6 +126,7 @@ _NAMES = {
     "_programs.trace": "trace",
     "_custom.registry": "registry",
     "_transforms.sparse.jacobian": "jacobian_pattern sparse_hessian sparse_jacobian",
+    "_transforms.series.jet": "jet taylor",
     "_transforms.tracing.linearize": "linear_transpose linearize",
     "_transforms.functional_call": "functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeVar
 from ._core.op import Call, Op
 from ._core.rule import Rule
 from ._core.types import Value
-from ._cpython.frames import current_frame
+from ._cpython.frames import current_frame, outside
 from ._levels import level, life, stores
 from ._rules.constructors import (
     composite,
@@ -68,8 +68,8 @@ class Level(level.Level):
     ----------
     batches : bool
         Whether a tensor holds all examples along leading axes of its value.
-    differentiates : {"forward", "reverse"}, optional
-        Whether `extra` is a tangent, or a node of a tape.
+    differentiates : {"forward", "reverse", "series"}, optional
+        Whether `extra` is a tangent, a node of a tape, or a Taylor series of `jet`.
     records : bool
         Whether calls are noted and made later, so that values are not known yet.
     guards : bool
@@ -98,6 +98,7 @@ class Level(level.Level):
     differentiates: ClassVar[level.Direction | None] = None
     records: ClassVar[bool] = False
     guards: ClassVar[bool] = False
+    instead = "return it from the function"  # as `run` has no other way out
     store: ClassVar[Any] = stores.RecordStore  # a write makes a tensor by operations
     cls: Any
 
@@ -155,5 +156,6 @@ def run(kind: type[Level], label: str, leaves: Iterable, body: Callable[[Any], T
     >>> run(Level, "empty", [], lambda level: issubclass(level.cls, functier.Tensor))
     True
     """
-    made = kind.prepare(label, "dead", current_frame(1), leaves)
+    caller: Any = outside(current_frame(1), ("functier",))  # as `run` may be called by this package
+    made = kind.prepare(label, "dead", caller, leaves)
     return life.run(made, lambda at, _: body(at))

@@ -57,13 +57,17 @@ def check_point(name, *point):
         warnings.simplefilter("error")
         found = outcome(ft.vmap(twin), *batch)
         under = outcome(ft.jvp, twin, point, (0.0,) * len(point))
+        numbers = [np.float64(v) for v in point]
+        value = outcome(ft.vjp, twin, *numbers)
     if failed(expected):
+        assert value == expected, (name, point, value, expected)
         assert failed(found) and found == expected, (name, point, found, expected)
         assert failed(under) and under == expected, (name, point, under, expected)
         return
     assert not failed(found) and not failed(under), (name, point, found, under)
     assert agree(first(found), expected), (name, point, found, expected)
     assert agree(under[0], expected), (name, point, under, expected)
+    assert agree(value[0], expected), (name, point, value, expected)
 
 
 @pytest.mark.parametrize("name", ONE)

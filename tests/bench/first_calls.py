@@ -98,12 +98,51 @@ def writes(lib: Library, n: int) -> tuple[Callable, tuple]:
     return f, (np.float64(0.5),)
 
 
+def hidden(lib: Library, n: int) -> tuple[Callable, tuple]:
+    """The probability of a sequence under a hidden Markov model of 8 states."""
+
+    def logsumexp(x: Any) -> Any:
+        most = lib.np.max(x, axis=0)
+        return lib.np.log(lib.np.sum(lib.np.exp(x - most), axis=0)) + most
+
+    def f(moves: Any, seen: Any) -> Any:
+        def step(state: Any, row: Any) -> Any:
+            return logsumexp(state[:, None] + moves) + row
+
+        return logsumexp(lib.loop(step, seen[0] * 0.0, seen))
+
+    return f, (G.normal(size=(8, 8)), G.normal(size=(n, 8)))
+
+
+class Given:
+    """A library whose loops are given as such, by `scan` and `fori_loop`."""
+
+    def __init__(self, lib: Library) -> None:
+        self.lib = lib
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.lib, name)
+
+    def loop(self, step: Callable, state: Any, xs: Any) -> Any:
+        scan = self.lib.transforms.scan
+        return scan(lambda state, x: (step(state, x), None), state, xs)[0]
+
+    def repeat(self, step: Callable, n: int, state: Any) -> Any:
+        return self.lib.transforms.fori_loop(0, n, step, state)
+
+
 PROGRAMS: dict[str, tuple[Callable, int]] = {
     "pendulum": (pendulum, 1000), "long pendulum": (pendulum, 10_000),
     "recurrent": (recurrent, 1000), "kalman": (kalman, 500), "bodies": (bodies, 200),
     "heat": (heat, 200), "writes": (writes, 1000),
 }  # fmt: skip
 """The programs, with the number of their steps."""
+GIVEN: dict[str, tuple[Callable, int]] = {
+    f"given {make.__name__}, {n} steps": (make, n)
+    for make in (pendulum, recurrent, kalman, bodies, hidden, heat) for n in (100, 10_000)
+    if make is not heat or n == 100
+}  # fmt: skip
+"""The same for loops that are given as such: the length does not count, but for the steps."""
 
 
 # ---- what is measured ----
@@ -150,9 +189,11 @@ def seconds(call: Callable) -> float:
 
 def measured(name: str, library: str) -> dict[str, float]:
     """Return the times of one program."""
-    lib = LIBRARIES[library]()
-    make, n = PROGRAMS[name]
-    for steps in (5, n):  # what is imported and set up once does not count
+    lib: Any = LIBRARIES[library]()
+    make, n = (PROGRAMS | GIVEN)[name]
+    if name in GIVEN and library != "jax_jit":
+        lib = Given(lib)
+    for steps in (12, n):  # what is imported and set up once does not count
         f, args = make(lib, steps)
         gradient = lib.grad(f)
         given = tuple(map(lib.array, args))
@@ -171,7 +212,7 @@ def measure(libraries: list[str]) -> dict[str, dict[str, dict[str, float]]]:
     """Return the times of all programs, each in a process: what one leaves is none of another's."""
     own = [name for name in ("functier", "jax_jit") if name in libraries]
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for name in PROGRAMS:
+    for name in PROGRAMS | GIVEN:
         for library in own:
             command = [sys.executable, __file__, name, library]
             text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -183,6 +224,6 @@ if __name__ == "__main__":
     if len(sys.argv) > 2:
         print(json.dumps(measured(*sys.argv[1:])))
     else:
-        for name in sys.argv[1:] or PROGRAMS:
+        for name in sys.argv[1:] or PROGRAMS | GIVEN:
             times = measured(name, "functier")
             print(name, *[f"{k}: {times.get(k, 0) * 1e3:.4g} ms" for k in COLUMNS], sep="; ")

@@ -262,6 +262,20 @@ def test_complex_numbers():
     close(ft.grad(loss(ft.checkpoint))(z), ft.grad(loss(lambda f: f))(z))
 
 
+def test_sums_of_cotangents_have_the_order_of_those_without():
+    def f(wrap):
+        def loss(x, w):
+            y = x
+            for i in range(9):
+                y = wrap(lambda y, i=i: np.tanh(w @ y) + w[i % 4] * np.sum(w[1:3]))(y)
+            return np.sum(w**3) + np.sum(y * w[0])
+
+        return ft.grad(loss, (0, 1))(X, W)
+
+    for actual, expected in zip(f(ft.checkpoint), f(lambda f: f)):
+        equal(actual, expected)
+
+
 def test_in_a_with_block():
     with ft.grad() as G:
         x = G(X)

@@ -458,7 +458,7 @@ def test_a_loop_in_a_checkpointed_body_ends_in_the_second_run_too():
             test_a_loop_in_a_branch_ends_with_those_that_chose_it,
         ),
         (
-            "functier._control.checkpoint.among",
+            "functier._control.regions.among",
             lambda mask: nullcontext(),
             test_a_loop_in_a_checkpointed_body_ends_in_the_second_run_too,
         ),

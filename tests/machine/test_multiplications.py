@@ -213,6 +213,45 @@ def test_stacks_broadcast_by_blas_and_by_tiles(monkeypatch):
         assert np.allclose(out, a @ b, rtol=1e-13)
 
 
+SCATTERED = {
+    "sums over three axes": ("iajb,jbka->ik", (12, 8, 13, 9), (13, 9, 24, 8)),
+    "columns apart": ("iajb,jbka->ki", (12, 8, 13, 9), (13, 9, 24, 8)),
+    "rows apart": ("iajm,jka->imk", (12, 8, 13, 9), (13, 24, 8)),
+    "stacks": ("sabi,sbka->sik", (5, 8, 13, 6), (5, 13, 24, 8)),
+    "a strided result": ("ijs,jks->iks", (40, 40, 3), (40, 40, 3)),
+}
+"""Contractions whose operands BLAS does not take as they are."""
+
+
+@pytest.mark.skipif(not blas.addresses(), reason="NumPy has another library")
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("name", SCATTERED)
+def test_packed_operands_and_results(name, accumulate, monkeypatch):
+    monkeypatch.setattr(products, "LIMIT", 100)
+    monkeypatch.setattr(products, "NO_BLAS", 200)
+    rng = np.random.default_rng(0)
+    text, *shapes = SCATTERED[name]
+    a, b = [rng.normal(size=shape) for shape in shapes]
+    expected = np.einsum(text, a, b)
+    labels, *_ = contraction_of(Node(np.einsum, (text, a, b), {}, None))
+    for left, right in ((a, b), (np.asfortranarray(a), b), (a, np.asfortranarray(b))):
+        out = np.ones(expected.shape)
+        kernel = products.contract(labels, *map(operand, (left, right, out)), accumulate)
+        assert "scipy_cblas_dgemm64_" in kernel.texts
+        (run,) = load([kernel])
+        run(left, right, out)
+        assert np.allclose(out, expected + accumulate, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.skipif(not blas.addresses(), reason="NumPy has another library")
+def test_large_contractions_are_calls_of_blas():
+    text, shapes = "iajb,jbka->ki", ((16, 24, 16, 24), (16, 24, 16, 24))
+    labels, *_ = contraction_of(Node(np.einsum, (text, *map(np.empty, shapes)), {}, None))
+    kernel = products.contract(labels, *[operand(np.empty(s)) for s in (*shapes, (16, 16))])
+
+    assert "scipy_cblas_dgemm64_" in kernel.texts
+
+
 def test_nan_and_infinity():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(9, 17)), rng.normal(size=(17, 13))

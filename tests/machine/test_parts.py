@@ -5,8 +5,11 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+import functier as ft
 import functier.numpy as fnp
-from functier._programs.machine.backend import Fallback
+from functier._programs import stores
+from functier._programs.machine.backend import Fallback, MachineProgram
+from functier._programs.machine.parts import division
 from functier._programs.machine.parts.division import Division
 from functier._programs.trace import trace
 
@@ -89,3 +92,58 @@ def test_the_fallback_of_a_part():
     expected = np.sin(X)
     expected[2:] = expected[:-2] * 2.0
     np.testing.assert_array_equal(Fallback(part)(X)[0], expected + X)
+
+
+def overwritten(x):
+    y = fnp.zeros(12)
+    y[:] = x
+    total = np.sum(y[:6] ** 3)
+    y[4] = 5.0 * total
+    return total + y[2:] @ y[2:]
+
+
+def check_overwritten():
+    f = ft.grad(overwritten)
+    machine = MachineProgram(trace(f)(X)._graph, "f")
+    assert machine.direct
+    np.testing.assert_allclose(machine.run(X)[0], f(X), rtol=1e-13)
+
+
+def test_reads_that_no_write_follows_are_no_copies(monkeypatch):
+    def copies():
+        (part,) = division_of(ft.grad(overwritten), X).stages.values()
+        return len([step for step in part.steps if step.func == "copy"])
+
+    check_overwritten()
+    few = copies()
+    monkeypatch.setattr(division, "staying", lambda graph: set())
+
+    assert copies() > few
+    check_overwritten()
+
+
+def test_a_read_that_does_not_stay_is_found(monkeypatch):
+    monkeypatch.setattr(
+        division, "staying", lambda graph: {x for x in graph.nodes if x.func is stores.get}
+    )
+
+    with pytest.raises(AssertionError, match="Not equal"):
+        check_overwritten()
+
+
+OUTERS = {
+    "sums": lambda x: np.add.outer(x[:4], x[4:9]) * 2.0,
+    "of a matrix": lambda x: np.subtract.outer(x.reshape(3, 4)[::2], x[::5]),
+    "of numbers": lambda x: np.maximum.outer(x[0], x) + np.multiply.outer(2.0, x),
+    "of a constant": lambda x: np.add.outer(X[::3], x),
+    "truths": lambda x: np.less.outer(x, x).sum(axis=0),
+    "of nothing": lambda x: np.add.outer(x, x[:0]),
+}
+
+
+@pytest.mark.parametrize("name", OUTERS)
+def test_all_pairs_of_elements(name):
+    machine = MachineProgram(trace(OUTERS[name])(X)._graph, "f")
+
+    assert machine.direct
+    np.testing.assert_array_equal(machine.run(-X)[0], OUTERS[name](-X))

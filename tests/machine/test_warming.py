@@ -134,3 +134,17 @@ def test_machine_code_that_is_made_for_each_trace_is_found(made, monkeypatch):
 
     with pytest.raises(AssertionError):
         test_calls_with_other_answers_do_not_make_it(made)
+
+
+@pytest.mark.parametrize("bound", ["CALLS", "LENGTH"])
+def test_what_takes_long_has_to_be_asked_for(monkeypatch, bound):
+    from functier._programs.machine import backend
+
+    monkeypatch.setattr(backend, bound, 1)
+    numpys, fast = ft.compile(wave), ft.compile(wave, backend="llvm")
+    for _ in range(3):
+        np.testing.assert_array_equal(numpys(X), wave(X))
+        np.testing.assert_allclose(fast(X), wave(X), rtol=1e-14)
+
+    assert "takes long to make; backend='llvm' makes it" in numpys.explain()
+    assert "the whole program" in fast.explain()

@@ -253,6 +253,19 @@ def is_rolled(span: Span, before: Count, after: Count) -> bool | None:
 # ---- the net ----
 
 
+def failing(f: Any, inputs: list[tuple]) -> str | None:
+    """Say how a program of a compiled function fails, after which it would be traced again."""
+    for args in inputs:
+        for variant in f._variants:
+            try:
+                variant.entry(*[x.copy() for x in args])
+            except BUGS as error:
+                return f"its program fails: {short(error)}"
+            except (Mismatch, Exception):
+                pass
+    return None
+
+
 class Loops:
     """Runs numbers of a seed and counts; `roll` makes the loops."""
 
@@ -360,15 +373,7 @@ class Loops:
                     self.rounded.append(f"{head}call {i}: {problem}")
                     continue
                 return f"compiled, call {i}: {problem}"
-        for args in inputs:
-            for variant in f._variants:
-                try:
-                    variant.entry(*[x.copy() for x in args])
-                except BUGS as error:  # which hide: the function would be traced again
-                    return f"its program fails: {short(error)}"
-                except (Mismatch, Exception):
-                    pass
-        return None
+        return failing(f, inputs)
 
     def summary(self) -> str:
         return (

@@ -9,6 +9,7 @@ from functier._programs.bodies import rolled
 from functier._programs.graph import Node
 from functier._programs.loops import Count, Table, every_node, is_loop
 from functier._programs.stores import add, put
+from nets.looping.numbers import counted
 from nets.loops import net
 
 pytestmark = pytest.mark.usefixtures("frozen_heap")
@@ -40,19 +41,6 @@ def check_fault(spoil, *numbers):
         if found.counts.wrong:
             return
     pytest.fail(found.summary())
-
-
-def counted(value, change):
-    """An argument with other numbers that grow."""
-    kind = type(value)
-    if kind is Count:
-        return change(value)
-    if kind is tuple or kind is list:
-        return kind([counted(part, change) for part in value])
-    if kind is slice:
-        parts = (value.start, value.stop, value.step)
-        return slice(*[counted(part, change) for part in parts])
-    return value
 
 
 def recount(node, change):

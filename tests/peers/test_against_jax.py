@@ -286,3 +286,25 @@ def test_gamma_numbers_follow_their_shape_as_jaxs(a):
     theirs = jax.lax.random_gamma_grad(np.full(z.shape, a), z)
 
     np.testing.assert_allclose(rate, theirs, rtol=1e-9)
+
+
+def test_taylor_series_are_those_of_jaxs_jet():
+    """The names, their order and the scaling are the same; compiled, so are the numbers."""
+    jet = import_module("jax.experimental.jet").jet
+
+    def network(np):
+        def f(x, w):
+            return np.sum(np.sin(np.tanh(w @ x)) * np.exp(x)), np.tanh(x) / (1 + x * x)
+
+        return f
+
+    rng = np.random.default_rng(0)
+    primals = rng.normal(size=3), rng.normal(size=(3, 3))
+    series = tuple([[rng.normal(size=p.shape) for _ in range(6)] for p in primals])
+    ours = ft.compile(lambda p, s: ft.jet(network(np), p, s))(primals, series)
+    theirs = jax.jit(lambda p, s: jet(network(jnp), p, s))(primals, series)
+
+    for found, expected in zip(optree.tree_leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+    assert inspect.signature(ft.jet).parameters["factorial_scaled"].default
+    assert len(ours[1][0]) == len(theirs[1][0]) == 6

@@ -326,3 +326,14 @@ def test_a_module_has_one_program_for_all_objects_of_a_form():
     model.sizes.append(2)
     assert np.array_equal(model(X), X * 4)
     assert Scale.forward._traced == 2
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_number_among_the_arguments_is_weak_at_levels_inside(inside):
+    x = np.ones((2, 3), np.float32)
+    if inside:
+        f = ft.compile(lambda x, c: ft.vmap(lambda row: np.sum(row * c))(x), backend="numpy")
+    else:
+        f = ft.compile(ft.vmap(lambda row, c: np.sum(row * c), (0, None)), backend="numpy")
+    for _ in range(2):
+        assert f(x, 0.5).dtype == np.float32

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+import functier.numpy as fnp
 from functier._programs import compiled as _compiled
 from functier._programs import entries, misses, reads, recorder
 from nets.programs import difference
@@ -585,3 +586,38 @@ def test_an_object_that_a_package_puts_in_its_place_may_hold_the_classes_of_the_
     assert len(compiled.programs) == 1
     user.rate = 3.0
     assert compiled(3.0) == 27.0
+
+
+def test_versions_of_python_have_no_state():
+    def f(x):
+        return x * 2.0 if sys.version_info >= (3, 11) and sys.float_info.max > 1.0 else x
+
+    assert "not watched" not in check(f, (3.0,), (np.ones(3),)).explain()
+
+
+def test_a_mask_that_is_used_several_times_is_compared_once_and_values_are_let_go():
+    def f(x):
+        y, z = fnp.zeros(600), x * 1.0
+        for _ in range(3):
+            mask = np.abs(y) < 2.0
+            y[mask] = y[mask] * 0.5 + z[mask]
+            z[mask] = z[mask] * 1.5
+        return y, z
+
+    fast = check(f, (np.ones(600),), (np.linspace(0.0, 3.0, 600),))
+    text, _ = fast.programs[0]._replay.written()
+    assert text.count("raise Changed") == 2  # the first mask is a constant
+    assert " del " in text
+
+
+def test_defaults_that_are_replaced_by_equal_ones():
+    def scaled(x, by=2.0):
+        return x * by
+
+    fast = ft.compile(lambda x: scaled(x))
+    assert fast(3.0) == fast(3.0) == 6.0
+    for by, found in ((2.0, 6.0), (4.0, 12.0), (2.0, 6.0)):
+        scaled.__defaults__ = (by,)
+        assert fast(3.0) == found
+    scaled.__kwdefaults__ = {}
+    assert fast(3.0) == 6.0

@@ -224,6 +224,7 @@ LIVE = {
     "view of a result": lambda x: (lambda u: (u.T, u * 2))(np.sin(x)),
     "diagonal": lambda x: (lambda u: (np.diagonal(u), u * 2))(np.sin(x)),
     "broadcast": lambda x: np.cos(np.broadcast_to(np.sin(x), x.shape)),
+    "row of a broadcast": lambda x: np.cos(np.broadcast_to(np.sin(x)[:, None], (25, 2, 25))[:, 1]),
     "constant": lambda x: np.cos(np.where(x > 0, M, M)) + np.cos(np.atleast_2d(M) * x),
     "read": lambda x: (lambda y: (y.__setitem__(0, x[0]), np.cos(y + 0) + y)[1])(fnp.array(x)),
 }

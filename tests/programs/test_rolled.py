@@ -1,5 +1,6 @@
 """Loops in programs: what rolls, what the source says, and what explain() says of the rest."""
 
+import functools
 import pickle
 import tracemalloc
 
@@ -8,6 +9,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
+from functier._programs import rolling
 from functier._programs.loops import every_graph, is_loop, unrolled
 from functier._programs.replays import Replay
 
@@ -264,3 +266,55 @@ def test_a_list_in_a_list_is_left_as_it_is():
     xs = np.random.default_rng(0).normal(size=(6, 1000))
     for found, expected in zip(ft.trace(gradient)(xs[5], xs)(xs[5], xs), gradient(xs[5], xs)):
         np.testing.assert_array_equal(found, expected)
+
+
+def compared(monkeypatch, f, *args):
+    """Return how many nodes of steps are compared for each node, and the nodes that are left."""
+    finders = []
+    init = rolling.Finder.__init__
+
+    def noted(self, graph):
+        finders.append((self, len(graph.nodes)))
+        init(self, graph)
+
+    monkeypatch.setattr(rolling.Finder, "__init__", noted)
+    monkeypatch.setattr(rolling, "SEARCHED", 0)
+    graph = ft.trace(f)(*args)._graph
+    monkeypatch.undo()
+    work = sum([len(finder.nodes) - finder.left for finder, _ in finders])
+    return work / finders[0][1], len(graph.nodes)
+
+
+def test_inner_loops_of_later_steps_are_those_of_the_first_ones(monkeypatch):
+    def f(x, count):
+        for _ in range(count):
+            x = np.sin(x) * 0.5
+            for _ in range(5):
+                y = np.cos(x)
+                x = y * x + y
+            x = np.tanh(x) + 1.0
+        return x
+
+    few, nodes = compared(monkeypatch, functools.partial(f, count=10), np.ones(3))
+    many, same = compared(monkeypatch, functools.partial(f, count=200), np.ones(3))
+
+    assert nodes == same
+    assert many < few
+
+
+def test_steps_that_never_fit_are_compared_a_few_times(monkeypatch):
+    functions = np.sin, np.cos, np.tanh, np.arctan, np.cbrt
+
+    def f(x, count):
+        kept, places = [x], np.random.default_rng(0).integers(1000, size=count).tolist()
+        for i in range(count):
+            for k in range(60):
+                x = functions[k % 5 * k % 7 % 5](x)
+            x = x + kept[places[i] % len(kept)]
+            kept.append(x)
+        return x
+
+    work, nodes = compared(monkeypatch, functools.partial(f, count=60), np.ones(3))
+
+    assert nodes > 3000
+    assert work < 16

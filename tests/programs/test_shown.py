@@ -275,3 +275,19 @@ def test_a_transpose_that_has_a_name_has_its_line():
 
     assert "    u = x.T" in text.splitlines()
     assert "u @ u" in text
+
+
+def test_a_number_that_is_a_result_keeps_its_type():
+    def f(x):
+        if np.floor(x * 3) > 0:
+            return x * 0.0 + np.sum(np.zeros(2))
+        return x
+
+    def g(x):
+        return np.float64(0.0), np.floor(x)
+
+    for func in f, g, ft.grad(f):
+        found = pasted(ft.trace(func)(np.float64(0.5)))(np.float64(0.5))
+        for a, b in zip(np.atleast_1d(found), np.atleast_1d(func(np.float64(0.5)))):
+            assert type(a) is type(b)
+        assert not isinstance(found, tuple) or {*map(type, found)} == {np.float64}

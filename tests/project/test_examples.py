@@ -1,5 +1,6 @@
 """Every example runs, makes its pictures, and finds what it should find."""
 
+import itertools
 import os
 import re
 import runpy
@@ -27,6 +28,7 @@ EXAMPLES = {
     "functier_in_200_lines.py": [],
     "gaussian_process.py": ["gaussian_process.png"],
     "image_registration.py": ["image_registration.png"],
+    "laplacian.py": [],
     "jacobians_hessians.py": ["jacobians_hessians.png"],
     "kalman_noise.py": ["kalman_noise.png"],
     "maml.py": ["maml.png"],
@@ -43,6 +45,7 @@ EXAMPLES = {
     "single_precision.py": [],
     "spline_fit.py": ["spline_fit.png"],
     "subclasses.py": [],
+    "taylor_ode.py": [],
 }
 """Each example and the pictures that it makes."""
 
@@ -428,3 +431,20 @@ def test_maml(tmp_path):
     assert sorted(losses) == [0, 1, 2, 5, 10], out
     assert losses[0][0] > 2.5 and losses[0][1] > 2.5, out
     assert losses[1][0] < 0.3 * losses[1][1] and losses[10][0] < 0.2 * losses[10][1], out
+
+
+@pytest.mark.slow
+def test_taylor_ode(tmp_path):
+    out = run_example("taylor_ode.py", tmp_path)
+    errors = [float(x) for x in re.findall(r"^ +\d+ +(\S+) +\S+$", out, re.MULTILINE)]
+    assert len(errors) == 6 and errors[-1] < 1e-11, out
+    assert all(later < earlier / 10 for earlier, later in itertools.pairwise(errors)), out
+
+
+@pytest.mark.slow
+def test_laplacian(tmp_path):
+    out = run_example("laplacian.py", tmp_path)
+    error = re.search(r"error of the Laplacian (\S+)", out)
+    assert error and abs(float(error[1])) < 1e-12, out
+    both = re.search(r"Laplacian (\S+), trace of the Hessian (\S+)", out)
+    assert both and both[1] == both[2], out

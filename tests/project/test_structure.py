@@ -35,6 +35,7 @@ RULES.append(NETWORKS)
 ORDER = [
     "_cpython", "_core", "errors", "_rules", "_mutation", "_levels", "protocol",
     "_transforms.chunks", "_transforms", "_transforms.tracing", "_transforms.sparse",
+    "_transforms.series",
     "_programs",
     "_programs.machine.compiler", "_programs.machine.text", "_programs.machine.elementary",
     "_programs.machine.loops", "_programs.machine.linalg", "_programs.machine.lowering",
@@ -565,6 +566,7 @@ PUBLIC = {
     "sequential_vmap",
     "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize",
     "jacobian_pattern", "show_versions", "sparse_hessian", "sparse_jacobian",
+    "jet", "taylor",
     "GradcheckError", "LeakError", "LeakWarning", "NonFiniteError",
     "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
     "HookRecursionError", "LevelError",

@@ -184,3 +184,19 @@ def test_the_check_finds_a_probe_that_sees_nothing(monkeypatch):
     )
     with pytest.raises(AssertionError):
         test_a_zero_by_value_does_not_win("root of a norm")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_part_of_a_memory_under_vmap():
+    """Where the part does not move is known of the part, and not of the memory."""
+
+    def loss(x):
+        y = x * 1.0
+        y[0] = 2.0
+        return np.sum(np.where(y[1:] > 0, np.sqrt(y[1:]), 0.0)) + np.sum(y * y)
+
+    x = np.array([[1.0, 0.0, 4.0], [2.0, 9.0, 0.0]])
+    expected = [[0.0, 0.0, 8.25], [0.0, 18 + 1 / 6, 0.0]]
+
+    equal(ft.vmap(ft.grad(loss))(x), np.stack([ft.grad(loss)(row) for row in x]))
+    np.testing.assert_allclose(ft.vmap(ft.grad(loss))(x), expected, rtol=1e-15)

@@ -23,6 +23,8 @@ from .values import (
     as_float,
     in_level,
     is_finite,
+    known_float,
+    note_python,
     noted,
     noting_level,
     plain_values,
@@ -37,17 +39,44 @@ def _number(x: Any, func: Callable) -> Any:
 
 def _compute(func: Callable, formula: Callable, args: tuple, kwargs: dict) -> Any:
     """Return ``formula(*args)`` of float64 scalars; raise as `func` does for an example."""
-    values = settled(args)
-    if kwargs or not any(map(in_level, values)):
-        return func(*values, **kwargs)
-    level = noting_level(values)
-    if level is not None:
-        return level.missing(func, tuple(values), kwargs)
-    numbers = [_number(x, func) for x in values]
-    with np.errstate(all="ignore"):
+    numbers: Any = None if kwargs or formula not in SILENT else _usual(func, args)
+    if numbers is not None:
         y = formula(*numbers)
+        note_python()
+    else:
+        values = settled(args)
+        if kwargs or not any(map(in_level, values)):
+            return func(*values, **kwargs)
+        level = noting_level(values)
+        if level is not None:
+            return level.missing(func, tuple(values), kwargs)
+        numbers = [_number(x, func) for x in values]
+        with np.errstate(all="ignore"):
+            y = noted(formula(*numbers), True)
     _check(func, numbers, y)
-    return noted(y, True)
+    return y
+
+
+def _usual(func: Callable, args: tuple) -> list | None:
+    """Return the operands where `func` of their plain values is a normal number, and no error.
+
+    Their rules run later. None stands for all other operands.
+    """
+    numbers, known = [], []
+    for x in args:
+        value = known_float(x, ("reverse",))
+        if type(x) is int:
+            x = value = math.ldexp(x, 0)
+        elif value is None:
+            return None
+        elif type(value) is float and value is not x:
+            x = as_float(x)
+        numbers.append(x)
+        known.append(value)
+    try:
+        return numbers if 1e-290 < abs(func(*known)) < math.inf else None
+    except (ArithmeticError, ValueError):
+        return None
 
 
 def _check(func: Callable, numbers: list, y: Any) -> None:
@@ -82,7 +111,7 @@ def _truth(y: Any) -> Any:
 def _logarithm(x: Any, base: Any = None) -> Any:
     if base is None:
         return np.log(x)
-    above, below = [_compute(math.log, np.log, (v,), {}) for v in (x, base)]
+    above, below = MATH.log(x), MATH.log(base)
     return np.divide(above, below)
 
 
@@ -97,10 +126,10 @@ def _remainder(x: Any, y: Any) -> Any:
 
 
 def _hypotenuse(*xs: Any) -> Any:
-    total = np.fabs(xs[0])
-    for x in xs[1:]:
-        total = np.hypot(total, x)
-    return total
+    if len(xs) == 2:
+        return np.hypot(*xs)
+    with np.errstate(under="ignore"):
+        return functools.reduce(np.hypot, xs[1:], np.fabs(xs[0]))
 
 
 def _unit(x: Any) -> Any:
@@ -133,6 +162,9 @@ FORMULAS: dict[str, Callable] = {
     "tanh": np.tanh, "ulp": _unit,
 }  # fmt: skip
 """The functions of `math` with float results, each as a formula of float64 scalars."""
+
+SILENT = {*(f for f in FORMULAS.values() if isinstance(f, np.ufunc)), _logarithm, _hypotenuse}
+"""Formulas that set no flag of errors where their result is neither tiny nor infinite."""
 
 WHOLE = {"ceil": np.ceil, "floor": np.floor, "trunc": np.trunc}
 TRUTHS = {"isfinite": np.isfinite, "isinf": np.isinf, "isnan": np.isnan}

@@ -7,6 +7,8 @@ NOTE [Python's number or NumPy's]
     such text of a number that is not noted.
 """
 
+import math
+from collections.abc import Collection
 from typing import Any
 from weakref import ref
 
@@ -22,6 +24,7 @@ from .._mutation.array import Array, is_array
 from .._mutation.array import settle as snapshot_of
 from ..numpy._subclasses import Instance
 
+float64 = np.float64
 TENSORS = Tensor, Instance
 """The classes of tensors, and of instances of a subclass of NumPy's array over one."""
 
@@ -47,8 +50,31 @@ def noting_level(values: Any) -> Any:
     return found[0].level
 
 
+def known_float(
+    x: Any, modes: Collection[str] = ("forward", "reverse"), recorded: bool = False
+) -> float | None:
+    """Return the float that `x` stands for: a float64 number with derivatives of these modes.
+
+    None stands for all others, as for those of a batch. Of a number that is `recorded`, for a
+    program, the caller may use the type alone.
+    """
+    while isinstance(x, Tensor):
+        level = type(x).level
+        if level.differentiates not in modes and not (recorded and level.guards):
+            return None
+        if level.records or level.off:
+            return None
+        x = x._value
+    return x if type(x) is float64 or type(x) is float else None
+
+
 def is_finite(x: Any) -> bool:
     """Tell if `x` is finite for all examples, which is all that a program then depends on."""
+    known = known_float(x)
+    if known is not None:
+        return math.isfinite(known)
+    if known_float(x, recorded=True) is not None:
+        return bool(abs(x) < np.inf)  # which machine code can answer in spite of its rounding
     return bool(np.all(plain_values(np.isfinite(x))))
 
 
@@ -153,7 +179,12 @@ def as_scalar(x: Any, name: str) -> Any:
 
 def as_float(x: Any, name: str = "float") -> Any:
     """Return a tensor of a level as a float64 scalar, which keeps derivative and batch."""
-    return noted(as_scalar(x, name).astype(float)[()], True)
+    known = known_float(x, recorded=True)
+    if known is None or is_array(x):
+        x = as_scalar(x, name).astype(float)[()]
+    elif type(known) is float:
+        x = np.positive(x)
+    return noted(x, True)
 
 
 def settled(args: Any) -> list[Any]:

@@ -11,7 +11,9 @@ import numpy as np
 from .._core.keywords import checks_keywords
 from .._core.pytree import name_of_function
 from .._core.types import Function, PyTree, Value
+from .given import ENDLESS, Repeats
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
+from .schedule import refuse_plan, run_steps
 
 
 @checks_keywords
@@ -67,16 +69,31 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     check_function("while_loop", "cond_fun", cond_fun)
     check_function("while_loop", "body_fun", body_fun)
     label = f"while_loop({name_of_function(body_fun)})"
-    carry = init_val
-    for iteration in count():
+    refuse_plan(label, "ends when its condition says so")
+    carry, iteration = init_val, 0
+
+    def step(_: Any, carry: PyTree, xs: Any) -> tuple[PyTree, None] | None:
+        mask = truth(label, "the result of cond_fun", cond_fun(carry))
+        if not mask.some:
+            return None
+        return _advance(label, "init_val", mask, body_fun, (carry,), carry), None
+
+    loop = Repeats(step, ENDLESS, (), (cond_fun, body_fun))
+    while True:
         try:
-            mask = truth(label, "the result of cond_fun", cond_fun(carry))
-            if not mask.some:
+            late = loop.level is not None and iteration >= LATE
+            found = loop.rest(iteration, carry) if late else None
+            if found is None:
+                one = step(None, carry, ())
+                found = (0, None) if one is None else (1, one[0])
+            steps, after, *_ = found
+            if not steps:
                 break
-            carry = _advance(label, "init_val", mask, body_fun, (carry,), carry)
+            carry = after
         except Exception as error:
             error.add_note(f"{label}: in iteration {iteration}")
             raise
+        iteration += steps
     return carry
 
 
@@ -110,6 +127,10 @@ def fori_loop(
         As `while_loop`, whose notes on memory apply here too; and if a bound is not an integer
         scalar.
 
+    Notes
+    -----
+    `checkpoint` with slots saves a fixed number of carries of a function that calls this loop.
+
     Examples
     --------
     >>> import numpy as np
@@ -125,18 +146,50 @@ def fori_loop(
     integer(label, "upper", upper)
     start, lower_axes = bare(lower)
     stop, upper_axes = bare(upper)
-    i = lower if lower_axes else int(start)
+    if lower_axes or upper_axes:
+        refuse_plan(label, "has bounds that differ between examples")
+        return _fori_of_examples(label, lower, upper, body_fun, init_val)
+    numbers = range(int(start), int(stop))
+
+    def step(i: Value, carry: PyTree, _: Any) -> tuple[PyTree, None]:
+        return check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry)), None
+
+    def steps(a: int, b: int, carry: PyTree, _: Any) -> tuple[PyTree, None]:
+        loop = Repeats(step, b - a, (), (body_fun,), numbers[a:b])
+        while a < b:
+            try:
+                found = None if loop.level is None else loop.rest(a - b + loop.n, carry)
+                if found is None:
+                    after = body_fun(numbers[a], carry)
+                    carry = check_carry(label, "body_fun", "init_val", carry, after)
+                    a += 1
+                    continue
+                done, carry, *_ = found
+            except Exception as error:
+                error.add_note(f"{label}: in iteration {a}")
+                raise
+            a += done
+        return carry, None
+
+    return run_steps(label, steps, len(numbers), init_val)[0]
+
+
+LATE = 6
+"""A loop that ends with a condition is not looked at before so many steps."""
+
+
+def _fori_of_examples(
+    label: str, lower: Value, upper: Value, body_fun: Function, init_val: PyTree
+) -> PyTree:
+    """Return the carry of a loop whose bounds differ from example to example."""
+    i = lower if bare(lower)[1] else int(bare(lower)[0])
     carry = init_val
-    steps: Any = count() if lower_axes or upper_axes else range(int(stop) - int(start))
-    for step in steps:
+    for step in count():
         try:
-            if lower_axes or upper_axes:
-                mask = Mask(np.less(i, upper))
-                if not mask.some:
-                    break
-                carry = _advance(label, "init_val", mask, body_fun, (i, carry), carry)
-            else:
-                carry = check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
+            mask = Mask(np.less(i, upper))
+            if not mask.some:
+                break
+            carry = _advance(label, "init_val", mask, body_fun, (i, carry), carry)
         except Exception as error:
             error.add_note(f"{label}: in iteration {step}")
             raise

@@ -277,6 +277,7 @@ def common_dtype(a: Value, b: Value) -> np.dtype | None:
     Shapes and dtypes have to be equal, but a Python number takes the dtype of an array if that
     can represent it.
     """
+    a, b = number_of(a), number_of(b)
     weak_a, weak_b = type(a) in WEAK, type(b) in WEAK
     if shape_of(a) != shape_of(b):
         return None
@@ -290,8 +291,15 @@ def common_dtype(a: Value, b: Value) -> np.dtype | None:
     return dtype if fits else None
 
 
+def number_of(x: Any) -> Any:
+    """Return a Python number for the tensor of a program that stands for it, as it is weak, too."""
+    value = x.parts()[0] if isinstance(x, Tensor) and x.level.guards else x
+    return value if type(value) in WEAK else x
+
+
 def form(x: Any) -> str:
     """Return the form of a leaf for a message: ``float64[3]``."""
+    x = number_of(x)
     if type(x) in WEAK or not is_value(x):
         return f"a Python {type(x).__name__}"
     return f"{dtype_of(x)}{list(shape_of(x))}"
@@ -348,7 +356,7 @@ def check_carry(label: str, func: str, root: str, old: PyTree, new: PyTree) -> P
                 f"which was {form(a)}; the carry keeps its shapes and dtypes: start with an array "
                 f"of the form that {func} returns, or use x.astype"
             )
-        if type(b) in WEAK and type(a) not in WEAK:
+        if type(b) in WEAK and type(number_of(a)) not in WEAK:
             leaves[i], changed = dtype.type(b), True  # type: ignore[union-attr]
     return unflatten(structure, leaves) if changed else new
 

@@ -3,7 +3,7 @@
 Like `branches`, this is Python code over NumPy on tensors.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isqrt
 from typing import Any
 
@@ -24,7 +24,9 @@ from .._core.pytree import (
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Structure, Value
 from .._transforms.vmap import vmap
-from .masks import WEAK, check_carry, check_function, common_dtype, form
+from .given import Repeats, joined
+from .masks import WEAK, check_carry, check_function, common_dtype, form, number_of
+from .schedule import run_steps
 
 
 @checks_keywords
@@ -73,7 +75,8 @@ def scan(
     Notes
     -----
     Reverse mode saves what `f` records in every step. ``scan(checkpoint(f), init, xs)``
-    saves the carry of each step and the record of one, and runs `f` twice. Forward mode and
+    saves the carry of each step and the record of one, and runs `f` twice. `checkpoint` with
+    slots saves a fixed number of carries of a function that calls `scan`. Forward mode and
     `vmap` save only the carry and the results.
 
     Examples
@@ -94,20 +97,39 @@ def _scan(
 ) -> tuple:
     leaves, structure = flatten(xs)
     n = _length(label, leaves, xs, length)
-    if not n:
-        return init, _no_rows(label, f, init, leaves, structure)
-    order = range(n - 1, -1, -1) if reverse else range(n)
-    slices = [_slices(x, order) for x in leaves]
-    carry, rows = init, _Rows(label)
-    for i in order:
-        try:
-            out = f(carry, unflatten(structure, [next(s) for s in slices]))
-            carry, y = _pair(label, carry, out)
-            rows.add(y)
-        except Exception as error:
-            error.add_note(f"{label}: in step {i} of {n}")
-            raise
-    return carry, rows.stack(reverse)
+    known = _Rows(label)
+
+    def step(_: Any, carry: PyTree, elements: list) -> tuple[PyTree, PyTree]:
+        return _pair(label, carry, f(carry, unflatten(structure, elements)))
+
+    def steps(start: int, stop: int, carry: PyTree, xs: Sequence) -> tuple:
+        if not n:
+            return carry, _no_rows(label, f, carry, leaves, structure)
+        order, rows, position = range(stop - start), known.copy(), 0
+        loop = Repeats(step, len(order), xs, (f,), reverse=reverse)
+        order = order[::-1] if reverse else order
+        slices = [_slices(x, order) for x in xs]
+        while position < len(order):
+            try:
+                found = None if loop.level is None else loop.rest(position, carry)
+                if found is None:
+                    out = f(carry, unflatten(structure, [next(s) for s in slices]))
+                    carry, y = _pair(label, carry, out)
+                    rows.add(y)
+                    position += 1
+                    continue
+                done, carry, y, rest = found
+                rows.add(y, rest)
+            except Exception as error:
+                i = start + position
+                error.add_note(f"{label}: in step {n - 1 - i if reverse else i} of {n}")
+                raise
+            position += done
+            slices = [_slices(x, order[position:]) for x in xs if position < len(order)]
+        known.structure, known.forms = rows.structure, rows.forms
+        return carry, rows.stack(reverse)
+
+    return run_steps(label, steps, n, init, leaves, reverse, known.join)
 
 
 def _length(label: str, leaves: list, xs: PyTree, length: Any) -> int:
@@ -177,10 +199,21 @@ class _Rows:
     def __init__(self, label: str):
         self.label, self.structure = label, None
         self.columns: list[list] = []
+        self.stacks: list[dict[int, Value]] = []  # for each column, arrays after some results
         self.forms: list = []
 
-    def add(self, y: PyTree) -> None:
-        """Add the result of a step, checked to have the form of those before."""
+    def copy(self) -> "_Rows":
+        """Return rows for the steps that follow."""
+        rows = _Rows(self.label)
+        rows.structure, rows.forms = self.structure, [*self.forms]
+        rows.columns, rows.stacks = [[] for _ in self.forms], [{} for _ in self.forms]
+        return rows
+
+    def add(self, y: PyTree, rest: PyTree = None) -> None:
+        """Add the result of a step, checked to have the form of those before.
+
+        `rest` has arrays of the results of some steps after it, which have this form.
+        """
         leaves, structure = flatten(y, self.label, "the result")
         for i, leaf in enumerate(leaves):
             check_leaf(self.label, lambda i=i: paths(y, "the result")[i], leaf)
@@ -193,6 +226,7 @@ class _Rows:
                     raise TypeError(f"{self.label}: {where} is {form(leaf)}; return arrays")
             self.columns, self.structure = [[leaf] for leaf in leaves], structure
             self.forms = leaves
+            self.stacks = [{} for _ in leaves]
             return
         if structure != self.structure and not same_structure(y, self.example()):
             raise TypeError(
@@ -205,9 +239,12 @@ class _Rows:
                     f"{self.label}: {paths(y, 'the result')[i]} is {form(leaf)}, but was "
                     f"{form(first)} before; return one shape and dtype in all steps"
                 )
-            if WEAK.get(type(leaf), 4) > WEAK.get(type(first), 4):
+            if WEAK.get(type(number_of(leaf)), 4) > WEAK.get(type(number_of(first)), 4):
                 self.forms[i] = leaf
             self.columns[i].append(leaf)
+        if rest is not None:
+            for column, stacks, stack in zip(self.columns, self.stacks, flatten(rest)[0]):
+                stacks[len(column)] = stack
 
     def example(self) -> PyTree:
         """Return a result of the form of those before."""
@@ -216,14 +253,23 @@ class _Rows:
     def stack(self, reverse: bool) -> PyTree:
         """Return the results of all steps along a new axis 0, and forget them."""
         arrays = []
-        for column, first in zip(self.columns, self.forms):
-            if reverse:
-                column.reverse()
+        for column, first, stacks in zip(self.columns, self.forms, self.stacks):
             dtype = dtype_of(first)
-            if type(first) not in WEAK:  # Python numbers take the dtype of the arrays
+            if type(number_of(first)) not in WEAK:  # Python numbers take the dtype of the arrays
                 column[:] = [dtype.type(v) if type(v) in WEAK else v for v in column]
-            arrays.append(np.stack(column))
+            arrays.append(joined(column, stacks, reverse))
             column.clear()  # before the next one is stacked
+            stacks.clear()
+        return unflatten(self.structure, arrays)
+
+    def join(self, parts: list[PyTree]) -> PyTree:
+        """Return the stacked results of parts of the loop as those of all."""
+        arrays = []
+        for first, *column in zip(self.forms, *[flatten(part)[0] for part in parts]):
+            if type(number_of(first)) not in WEAK:
+                dtype = dtype_of(first)
+                column = [x if dtype_of(x) == dtype else x.astype(dtype) for x in column]
+            arrays.append(np.concatenate(column))
         return unflatten(self.structure, arrays)
 
 

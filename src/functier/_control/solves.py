@@ -311,6 +311,20 @@ def _attach(
         with _switch_off(outward.off):
             return linear_function()
 
+    if level.differentiates == "series":
+        function, order = make(linearize_f), level.order
+        terms: list[list] = [[None] * order for _ in values]
+        for k in range(1, order + 1):  # one more is right after each step
+            right = [level.coefficient(r, k) for r in residuals]
+            right = [batches.rise(zeros(v) if r is None else r) for r, v in zip(right, values)]
+            for v, t, own in zip(values, map(batches.sink, solve(solvers, function, right)), terms):
+                own[k - 1] = fit_tangent(cast(t, v), v)
+            made = [level.tensor(v, own) for v, own in zip(values, terms)]
+            x = unflatten(structure, [batches.rise(y) for y in made])
+            with _switch_off(off):
+                residuals = [batches.sink(r) for r in flatten(_lower(off, f(x)))[0]]
+        return x
+
     if level.differentiates == "forward":
         right = [
             batches.rise(r.parts()[1] if type(r) is level.cls else zeros(r)) for r in residuals

@@ -261,3 +261,17 @@ def copy_in_rows(x: Value) -> Value:
 def are_known(x: Value, y: Value) -> bool:
     """Tell if both are arrays, or known ones of a level that notes calls."""
     return known_array(x) is not None and known_array(y) is not None
+
+
+def has_counts(index: Any) -> bool:
+    """Tell if an index has whole numbers of a program, and besides these no array."""
+    found = False
+    for x in index if type(index) is tuple else (index,):
+        if type(x) in BASIC_PARTS:
+            continue
+        while hasattr(type(x), "_value"):
+            x = x._value
+            found = True
+        if type(x) is not int:
+            return False
+    return found

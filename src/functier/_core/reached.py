@@ -16,7 +16,7 @@ NOTE [what a function reaches]
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
@@ -124,7 +124,7 @@ def generators_of(*roots: Any) -> list[tuple[Any, Any]]:
     import random  # noqa: F401, as the function may import it and draw; it takes 1 ms
 
     among = kinds()
-    found = {id(x): x for x in _reached(roots) if is_generator(x, among)}
+    found = {id(x): x for x in reached(roots) if is_generator(x, among)}
     return [(x, state_of(x)) for x in found.values()]
 
 
@@ -136,7 +136,7 @@ def of_modules() -> list[Any]:
     return [*found, python.random.__self__] if python else found
 
 
-def _reached(roots: Iterable[Any]) -> Iterable[Any]:
+def reached(roots: Iterable[Any]) -> Collection[Any]:
     """Return what objects refer to; see NOTE [what a function reaches]."""
     among, seen, waiting = kinds(), dict[int, Any](), [*roots]
     while waiting:
@@ -146,15 +146,17 @@ def _reached(roots: Iterable[Any]) -> Iterable[Any]:
         seen[id(x)] = x
         if len(seen) == MOST and (everything := all_containers()) is not None:
             return everything
-        if type(x) is FunctionType:
-            cells = map(contents, x.__closure__ or ())
-            parts = [*cells, *defaults_of(x), *attributes_of(x), *globals_of(x)]
-        elif issubclass(type(x), (*CLOSED, *among)) or not _is_open(x):
-            continue
-        else:
-            parts = parts_of(x)
-        waiting += containers_among(parts)
+        if not issubclass(type(x), (*CLOSED, *among)) and (type(x) is FunctionType or _is_open(x)):
+            waiting += containers_among(inside(x))
     return seen.values()
+
+
+def inside(x: Any) -> list[Any]:
+    """Return what an object refers to; of a function what its code may read."""
+    if type(x) is not FunctionType:
+        return parts_of(x)
+    cells = map(contents, x.__closure__ or ())
+    return [*cells, *defaults_of(x), *attributes_of(x), *globals_of(x)]
 
 
 def _is_open(x: Any) -> bool:

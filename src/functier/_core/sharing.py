@@ -17,6 +17,9 @@ MEMORY: dict[Function, Sharing] = {}
 """The memory of a function's results: a "view" of the operand; "either" that or a new array, as the
 operand lies in memory and as the options tell; a view that is "copied" here; or a "fresh" array."""
 
+PROTECTED: set[Function] = set()
+"""The functions whose views NumPy lets nobody write to, or not without a warning."""
+
 
 def declare_memory(sharing: Sharing, functions: Iterable[Function]) -> None:
     """Say which memory the results of functions have."""
@@ -47,6 +50,7 @@ declare_memory("view", (
     np.vsplit, np.dsplit, np.unstack, np.diagonal, np.linalg.diagonal, np.broadcast_to,
     np.broadcast_arrays, np.real, np.imag,
 ))  # fmt: skip
+PROTECTED.update((np.diagonal, np.linalg.diagonal, np.broadcast_to, np.broadcast_arrays))
 declare_memory("either", (
     np.reshape, np.ravel, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
     np.require,

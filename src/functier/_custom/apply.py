@@ -11,6 +11,7 @@ respect to this tensor would be lost: `_check_results` refuses it.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -48,6 +49,8 @@ def apply(rules: Rules, leaves: list) -> tuple[list, Any]:
         return _at_grad(rules, level, leaves)
     if level.differentiates == "forward":
         return _at_jvp(rules, level, leaves)
+    if level.differentiates == "series":
+        return _at_series(rules, level, leaves)
     return followed(rules.run, leaves)  # the level sees the calls in the function
 
 
@@ -257,6 +260,28 @@ def _at_jvp(rules: Rules, level: JvpLevel, leaves: list) -> tuple[list, Any]:
     for i in rules.differentiable(outs, form):
         if tangents_out[i] is not None:
             outs[i] = level.pair(outs[i], fit_tangent(tangents_out[i], outs[i]))
+    return outs, form
+
+
+def _at_series(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
+    """Return the result with the Taylor series whose derivative is that of the rules."""
+    own = _own(rules, level, leaves)
+    rules.note(own, True)
+    outs, form = one_level_out(level, apply, rules, [level.lower(x) for x in leaves])
+    _check_results(level, rules, "the rule", outs)
+    _check_numbers(level, rules, outs)
+    places = rules.differentiable(outs, form)
+
+    def derivative(_: list) -> list:
+        tangents = [level.rate(leaves[i]) for i in own]
+        once_more = JvpRules(rules, len(leaves), own, places)
+        found, _ = once_more.derivative(partial(apply, rules), [*leaves, *tangents])
+        moved = dict(zip(inexact(outs), found[len(outs) :]))
+        return [moved[i] for i in places]
+
+    made = level.integrate([outs[i] for i in places], derivative, by_user=True)
+    for i, y in zip(places, level.close(made)):
+        outs[i] = y
     return outs, form
 
 

@@ -21,9 +21,9 @@ from .._core.table import PIECES
 from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .._cpython.frames import current_frame, is_inside
-from .cotangents import Pieces, add, fit, pull, take_piece
+from .cotangents import Pieces, add, fit, go_on, pull, take_piece
 from .second_look import WITHOUT_ARRAY, is_large, look_again, may_be_large, note_large
-from .tape import Node
+from .tape import Continued, Node
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -32,13 +32,15 @@ INPLACE = {times: np.multiply, times_ans: np.multiply, negated: np.negative}
 
 
 def backward(
-    roots: list[tuple[Node, Value]], inputs: list[Node], floor: int = -1, given: bool = False
-) -> list:
+    roots: list[tuple[Node, Value]], inputs: list[Node], floor: int = -1, given: bool = False,
+    whole: bool = True,
+) -> list:  # fmt: skip
     """Compute the cotangents of `inputs` from ``(node, cotangent)`` of the outputs.
 
     The pass visits the nodes that the roots reach in falling order of their numbers, down to
     `floor`, without recursion. Where a cotangent of the inputs is not finite, a second pass looks
-    for zeros that win: see `second_look`. `given`: the zeros of the outputs' were given.
+    for zeros that win: see `second_look`. `given`: the zeros of the outputs' were given. `Pieces`
+    of cotangents are arrays only if they are wanted `whole`.
     It empties `roots`: where the caller does not hold a node either, the tape is freed.
     """
     quiet = AMBIENT.get().level.quiet
@@ -71,10 +73,12 @@ def backward(
         found, finite = [], True
         for leaf in inputs:
             c = grads.get(leaf[0])
-            if type(c) is Pieces:
+            if type(c) is Pieces and whole:
                 grads[leaf[0]] = c = c.sum()
             found.append(c)
-            if c is not None and finite and roots:
+            if type(c) is Pieces:
+                finite = finite and all(map(is_trusted, c.values))
+            elif c is not None and finite and roots:
                 finite = isfinite(c) if type(c) is float64 else is_trusted(c)
         if not finite:
             found = look_again(
@@ -125,6 +129,8 @@ def _along_chain(
                     c = rule(g, saved[0])
                 elif rule in PIECES:
                     c = take_piece(grads, parent[0], rule, g, saved, moves, here, roots)
+                elif type(rule) is Continued:
+                    c = go_on(rule, g, saved[0], grads, ours, moves)
                 else:
                     c = rule(g, *saved)
             elif fix[2]:

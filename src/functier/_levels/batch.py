@@ -52,7 +52,7 @@ from .._core.subclasses import OVER_TENSORS, inside
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
-from .._mutation.array import Array, settle
+from .._mutation.array import Array, innermost, settle
 from .._mutation.copies import lend
 from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
@@ -173,7 +173,7 @@ class BatchLevel(Level):
         if type(x) is Array:
             return self.lift(settle(x))
         value = self.lower(x)
-        if type(value) in (bool, int, float, complex):
+        if type(innermost(value)) in (bool, int, float, complex):  # also that of a program
             return value
         if type(value) is not ndarray and not (
             hasattr(value, "shape") and hasattr(value, "reshape")

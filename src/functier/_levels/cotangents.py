@@ -22,6 +22,7 @@ from .._core.table import PIECES
 from .._core.tensor import Tensor
 from .._core.types import Function, Index, Scalar, Shape, Value
 from .moves import Moves, depth_of, either_later, now, probe, question
+from .tape import Continued
 
 float64 = np.float64
 new = object.__new__
@@ -249,3 +250,19 @@ def take_piece(
         if moves is not None:
             noted[key] = moves
     return made if found is None else None
+
+
+def go_on(
+    rule: Continued, g: Value, given: Any, grads: dict[int, Any], ours: set[int],
+    noted: dict[int, Any],
+) -> list:  # fmt: skip
+    """Return the cotangents that `rule` finds for nodes that have none; add to the others."""
+    sums = [grads.get(key) for key in rule.parents]
+    sums = [c.sum() if type(c) is Pieces else c for c in sums]
+    found = rule(g, given, sums)
+    for i, key in enumerate(rule.parents):
+        if sums[i] is not None:
+            grads[key], found[i] = found[i], None
+            ours.discard(key)
+            noted.pop(key, None)
+    return found

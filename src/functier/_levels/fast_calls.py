@@ -12,6 +12,7 @@ that it needs are passed by name. Tracebacks show its lines.
 """
 
 import linecache
+import operator
 import re
 import sys
 from collections.abc import Callable, Collection
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.methods import COMPARISON as COMPARING
 from .._core.numpy_facts import VALUES
 from .._core.tensor import Tensor
 from .lineage import encloses, level_in
@@ -112,6 +114,27 @@ WITHOUT_AXES = "isinstance(y._value, Tensor) and not y._value.ndim"
 """The question of `FastCalls.getitem` where a tensor has the axes of its value."""
 
 
+COMPARED = [getattr(operator, name) for name in COMPARING]
+PLAIN_NUMBERS = frozenset({float, int, np.float64})
+COMPARISON = {
+    "both": "return func(a._value, b._value)",
+    "left": """
+        if other not in PLAIN_NUMBERS:
+            return level.binary(func, a, b)
+        return func(a._value, b)
+    """,
+    "right": """
+        if cls not in PLAIN_NUMBERS:
+            return level.binary(func, a, b)
+        return func(a, b._value)
+    """,
+    "left_inner": "return func(a._value, b)",
+    "right_inner": "return func(a, b._value)",
+    "result": "",
+}
+"""The comparisons of a kind whose tensors have derivatives, which truth values have not."""
+
+
 class FastCalls:
     """Makers of the fast calls of one kind of level.
 
@@ -135,6 +158,11 @@ class FastCalls:
         """
         return self._ladder("binary", VALUES, parameters, bodies)
 
+    def comparisons(self) -> dict[Callable, Callable]:
+        """Return the calls of the operators that compare, of a level that differentiates."""
+        make = self._ladder("comparison", VALUES, "func", COMPARISON, PLAIN_NUMBERS=PLAIN_NUMBERS)
+        return {func: make(func) for func in COMPARED}
+
     def product(self, parameters: str, bodies: dict[str, str]) -> Callable:
         """Return the maker of products of matrices, whose operands cannot be numbers."""
         return self._ladder("product", {np.ndarray}, parameters, bodies)
@@ -152,13 +180,15 @@ class FastCalls:
         )
 
     def _ladder(
-        self, name: str, values: Collection[Any], parameters: str, bodies: dict[str, str]
-    ) -> Callable:
+        self, name: str, values: Collection[Any], parameters: str, bodies: dict[str, str],
+        **names: Any,
+    ) -> Callable:  # fmt: skip
         texts = {
             "left_inner": bodies["left"], "right_inner": bodies["right"], **bodies,
             "parameters": parameters,
         }  # fmt: skip
-        return self._maker(name, BINARY, texts, VALUES=values, encloses=encloses, level_in=level_in)
+        names |= {"VALUES": values, "encloses": encloses, "level_in": level_in}
+        return self._maker(name, BINARY, texts, **names)
 
     def _maker(self, name: str, template: str, texts: dict[str, str], **names: Any) -> Callable:
         """Return the function that a template defines, with `texts` inserted.

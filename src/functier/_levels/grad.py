@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from .._core.border import one_array, unexpected
-from .._core.numpy_facts import FAST_PARTS, FLOAT, PLAIN, dtype_of, shape_of
+from .._core.numpy_facts import FAST_PARTS, FLOAT, PLAIN, dtype_of, has_counts, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.subclasses import inside
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
+from .._core.types import Function, Index, Value
 from .._mutation.array import make_result_writable, settle
 from .attributes import has_methods
 from .backward import backward
@@ -65,7 +65,7 @@ class GradLevel(Level):
             3: fast.unary(one, UNARY),
             8: fast.binary(f"{one}, {two}, reads, reads2", BINARY),
         }
-        calls = {}
+        calls = fast.comparisons()
         for func, row in PARTIALS.items():
             if len(row) == 6:  # also whether the rule of the one operand reads the other one
                 row = *row, _reads(row[1], 2), _reads(row[4], 1)
@@ -74,6 +74,14 @@ class GradLevel(Level):
         parts = {*FAST_PARTS, ndarray}
         calls[getitem] = fast.getitem("rule, *_", parts, GETITEM, WITHOUT_AXES)(*PARTIALS[getitem])
         return calls
+
+    def getitem(self, x: Tensor, index: Index) -> Value:
+        if type(x) is not self.cls or not has_counts(index):
+            return super().getitem(x, index)
+        value, node = x.parts()  # as the fast call does, so that its cotangent is a piece
+        saved = shape_of(value), index
+        made = next(node_numbers), node, PARTIALS[getitem][0], saved, None, None
+        return self.cls.join(value[index], made)
 
     def apply(self, op: Op, call: Call) -> Value:
         values = [self.lower(x) for x in call.operands]

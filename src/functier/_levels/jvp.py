@@ -108,7 +108,7 @@ class JvpLevel(Level):
             (6, power): fast.binary("func, rule, pick, _, rule2, pick2, __", POWER),
         }
         select = fast.binary("func, rule, pick, _, rule2, pick2, __", SELECTION)
-        calls = {}
+        calls = fast.comparisons()
         for func, row in PARTIALS.items():
             if len(row) in (3, 6) and func not in (getitem, matmul):
                 kind_here = kind_of(row[0])

@@ -54,7 +54,7 @@ from .views import WRITERS, note_item, point, window
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
-Direction = Literal["forward", "reverse"]
+Direction = Literal["forward", "reverse", "series"]
 
 ENDED: dict[str, type["Level"]] = {}
 """The class of a level object whose level has ended, by escape mode; `_levels.ended` fills it."""

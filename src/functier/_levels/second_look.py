@@ -206,6 +206,8 @@ def _pull_unknown(rule: Function, g: Any, moves: Any, saved: tuple) -> Looked:
         return c, tuple([False if part is None else moves if part is g else None for part in c])
     if type(g) is tuple or moves is None or c is None or isinstance(c, list):
         return c, None
+    if type(c) in WITHOUT_ARRAY and type(c) not in SCALARS:  # a memory's, from a part of it
+        return rule(np.where(moves, g, 0)[()], *saved), None
     moves = np.any(moves)
     return np.where(moves, c, 0)[()], moves
 

@@ -12,6 +12,7 @@ NOTE [a node is a tuple]
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -25,6 +26,16 @@ class Roots(list):
 
 class Given(tuple):
     """Arguments of a function that runs again in the backward pass, among those values."""
+
+
+class Continued(partial):
+    """A rule of a function that runs again, which adds to the cotangents that there are so far.
+
+    It keeps two values, of which the second one stands for no such sums. Its results belong to the
+    nodes whose numbers `parents` has.
+    """
+
+    parents: list[int]
 
 
 def node_of(edges: Sequence[tuple]) -> Node:

@@ -146,7 +146,7 @@ class Compiled(Generic[P, R]):
         notes: list[Any] = []
         machine = self.backend == "llvm" or (self.backend == "auto" and has_llvm())
         if machine and self.warm:
-            notes = machine_of(found.program, found.program._graph, self.fastmath, self.threads)
+            notes = self._machine_of(found.program, found.program._graph)
         cold = machine and not self.warm
         entry = entry_of(found.program, args, kwargs, guards, found.program._checks, cold)
         if cold:
@@ -190,7 +190,7 @@ class Compiled(Generic[P, R]):
 
         def entry(*args: Any, **kwargs: Any) -> Any:
             result, begin = numpys(*args, **kwargs), time.perf_counter()
-            notes[:] = machine_of(program, graph, self.fastmath, self.threads)
+            notes[:] = self._machine_of(program, graph)
             tell_if_slow(begin, label, "machine code", graph, 4)
             warm = entry_of(program, args, kwargs, guards, program._checks)
             with LOCK:
@@ -200,6 +200,11 @@ class Compiled(Generic[P, R]):
             return result
 
         return entry
+
+    def _machine_of(self, program: Program, graph: Any) -> list[Any]:
+        """Let a program run as machine code; what takes long to make has to be asked for."""
+        bounded = self.backend == "auto"
+        return machine_of(program, graph, self.fastmath, self.threads, bounded)
 
     def _record(
         self, func: Callable, args: tuple, kwargs: dict, frame: Any, numbers: set[int]
@@ -332,7 +337,9 @@ def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
     return found.finish()
 
 
-def machine_of(program: Program, graph: Any, fastmath: bool, threads: int) -> list[Any]:
+def machine_of(
+    program: Program, graph: Any, fastmath: bool, threads: int, bounded: bool
+) -> list[Any]:
     """Let a program with this graph run as machine code; return what is to say about it.
 
     The files of that import this one.
@@ -341,7 +348,7 @@ def machine_of(program: Program, graph: Any, fastmath: bool, threads: int) -> li
         backend: Any = importlib.import_module("functier._programs.machine.backend")
     except Exception as error:  # llvmlite is found, and cannot be loaded
         return [f"no machine code: {type(error).__name__}: {error}"]
-    return backend.use_machine(program, graph, fastmath, threads)
+    return backend.use_machine(program, graph, fastmath, threads, bounded)
 
 
 def has_llvm() -> bool:
@@ -377,7 +384,7 @@ def compile(  # torch.compile has this name
         llvmlite (``pip install functier[compile]``); results differ from NumPy's by rounding, and
         there are no warnings of arithmetic. What Python code is told of values, as in ``x > 0``,
         is what NumPy tells. ``"auto"`` takes machine code where llvmlite is
-        installed.
+        installed, but for programs of many calls that are no loop, as it takes long to make.
     fastmath : bool
         Whether a product and a sum may be rounded once. The NumPy backend makes no use of it.
     on_change : {"retrace", "raise"}

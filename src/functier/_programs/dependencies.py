@@ -62,7 +62,8 @@ class Watch:
     ) -> None:
         self.seen: dict[int, Any] = {}
         self.generators = Generators()
-        self.codes: list[Code] = []
+        self.codes: list[tuple[Code, dict]] = []
+        self.observers: dict[int, Any] = {}
         self.entropy = False
         self.swaps = Swaps(rewritten)
         self.roots, self.given, self.tries = roots, given, tries
@@ -83,7 +84,7 @@ class Watch:
             if is_in_import(before):
                 return  # which finds the same module each time
         self.seen[id(code)] = names
-        self.codes.append(code)  # so that its identity stays its own
+        self.codes.append((code, names))  # so that its identity stays its own
         if home == "library":
             return
         reads = self.reads
@@ -103,6 +104,12 @@ class Watch:
                 known = names.get("__builtins__", {})
                 known = known if type(known) is dict else vars(known)
                 reads.entry(known, name, f"the builtin {name}")
+
+    def again(self) -> int:
+        """Note all code once more that runs from now on; return how much has run."""
+        self.seen.clear()
+        self.seen.update(self.observers)
+        return len(self.codes)
 
     def moved(self) -> list[Any]:
         """Return the generators of NumPy's that have drawn."""
@@ -125,7 +132,8 @@ class Watch:
         # A collection may begin at any time, and its observers do not belong to the function.
         for call in observers:
             if isinstance(call, FunctionType):
-                self.seen[id(read_code(call))] = call.__globals__
+                self.observers[id(read_code(call))] = call.__globals__
+        self.seen.update(self.observers)
         try:
             self.begin()
         except BaseException:

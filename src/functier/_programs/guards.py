@@ -205,8 +205,8 @@ class Writer:
             return
         o = self.held(i, owner)
         d = self.dict_of(i, owner, o) if kind in ("attribute", "of class", "class") else ""
-        if kind == "function" and value[1:] == ((), (), ()):
-            self.unless(i, self.plain_function(i, o, key, value[0]))
+        if kind == "function" and not value[2]:
+            self.unless(i, self.plain_function(i, o, key, value))
             return
         if kind in TESTS:
             if kind == "class":
@@ -238,13 +238,21 @@ class Writer:
         self.lines.append((i, line))
         return line
 
-    def plain_function(self, i: int, o: str, key: str, code: Code) -> str:
-        """Return the test for a function without defaults, which matter for some calls alone."""
-        self.space[f"_v{i}"], self.space[f"_c{i}"] = (code, (), (), ()), code
-        if key == "called":
+    def plain_function(self, i: int, o: str, key: str, value: tuple) -> str:
+        """Return the test for a function without defaults by keyword.
+
+        Defaults matter for some calls alone.
+        """
+        code, defaults = value[:2]
+        self.space[f"_v{i}"], self.space[f"_c{i}"] = value, code
+        if key == "called" and not defaults:
             return f"{HAS_CODE.format(o, f'_c{i}')} or _same_code({o}, _c{i})"
         parts = [HAS_CODE.format(o, f"_c{i}")]
-        parts += [f"{o}.__defaults__ is None"] * (key == "all" or takes_places(code))
+        if defaults:
+            self.space[f"_f{i}"] = defaults
+            parts.append(f"{o}.__defaults__ is _f{i}")
+        elif key == "all" or takes_places(code):
+            parts.append(f"{o}.__defaults__ is None")
         parts += [f"{o}.__kwdefaults__ is None"] * (key == "all" or takes_keywords(code))
         return f"{' and '.join(parts)} or _same_function({o}, _v{i})"
 

@@ -8,7 +8,7 @@ NOTE [whole numbers]
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from .._core.numpy_facts import UFUNC_OF
 from .._core.tensor import Tensor
 from .._cpython.code import names_of
 from .dependencies import Watch
-from .graph import Guard
+from .graph import Guard, Node
 from .program import Program
 
 MOST = 64
@@ -32,7 +32,9 @@ QUESTIONS = frozenset({"type", "isinstance", "__class__", "int", "Integral"})
 OPERANDS = {np.where: 3, np.reshape: 1}
 """Functions that are neither operators nor ufuncs: how many of their arguments are operands."""
 
-OURS = __name__.partition(".")[0], "numpy"
+LOADING = "importlib inspect enum re weakref abc contextlib functools typing types".split()
+OURS = {__name__.partition(".")[0], "numpy", *LOADING}
+"""The homes of code that asks for other reasons, as modules do that are loaded."""
 
 
 class WholeNumbers:
@@ -80,13 +82,14 @@ def fits(x: int) -> bool:
     return -(2**63) <= x < 2**63
 
 
-def asks_for_type(watch: Watch) -> bool:
+def asks_for_type(watch: Watch, since: int = 0) -> bool:
     """Tell if code that a trace has entered may ask if a value is an `int`, which no tensor is.
 
-    Where it names a way to ask, whole numbers stay part of the program.
+    Where it names a way to ask, whole numbers stay part of the program. What ran before `since` is
+    not meant.
     """
-    for code in watch.codes:
-        home = watch.seen[id(code)].get("__name__", "").partition(".")[0]
+    for code, names in watch.codes[since:]:
+        home = names.get("__name__", "").partition(".")[0]
         if home not in OURS and not QUESTIONS.isdisjoint(names_of(code)):
             return True
     return False
@@ -106,6 +109,8 @@ def settled(level: Any, func: Any, args: tuple, kwargs: dict) -> tuple[tuple, di
         args = tuple(
             [x if i < count and is_input(level, x) else asked(level, x) for i, x in enumerate(args)]
         )
+    elif func is operator.getitem and level.samples.counters:
+        args = asked(level, args, counts=True)
     else:
         args = args[:count] + asked(level, args[count:])
         kwargs = asked(level, kwargs)
@@ -122,18 +127,48 @@ def kind_of(level: Any, x: Any) -> type:
     return type(x.parts()[0]) if type(x) is level.cls else type(x)
 
 
-def asked(level: Any, x: Any) -> Any:
-    """Return an argument with each whole number of Python's in it as itself, and guarded."""
+def asked(level: Any, x: Any, counts: bool = False) -> Any:
+    """Return an argument with each whole number of Python's in it as itself, and guarded.
+
+    With `counts` those stay that grow with the counter of a loop.
+    """
     kind = type(x)
     if kind is level.cls:
-        return number(level, x) if kind_of(level, x) is int else x
+        if kind_of(level, x) is not int:
+            return x
+        if counts and grows(x.parts()[1], level.samples.counters) is not None:
+            return x
+        return number(level, x)
     if kind is tuple or kind is list:
-        return kind([asked(level, part) for part in x])
+        return kind([asked(level, part, counts) for part in x])
     if kind is dict:
         return {name: asked(level, part) for name, part in x.items()}
     if kind is slice:
-        return slice(*[asked(level, part) for part in (x.start, x.stop, x.step)])
+        return slice(*[asked(level, part, counts) for part in (x.start, x.stop, x.step)])
     return x
+
+
+def grows(node: Any, counters: Collection) -> tuple[int, int] | None:
+    """Return factor and summand of a whole number that grows with a counter of loops."""
+    if type(node) is int:
+        return 0, node
+    if type(node) is not Node:
+        return None
+    if node in counters:
+        return 1, 0
+    if node.func not in AFFINE:
+        return None
+    parts = [grows(x, counters) for x in node.args]
+    return None if None in parts else AFFINE[node.func](*parts)
+
+
+AFFINE: dict[Any, Any] = {
+    operator.neg: lambda x: (-x[0], -x[1]),
+    operator.add: lambda x, y: (x[0] + y[0], x[1] + y[1]),
+    operator.sub: lambda x, y: (x[0] - y[0], x[1] - y[1]),
+    operator.mul: lambda x, y: None if x[0] and y[0] else (x[0] * y[1] + y[0] * x[1], x[1] * y[1]),
+}
+"""What operators make of numbers that grow."""
 
 
 def number(level: Any, x: Tensor) -> int:

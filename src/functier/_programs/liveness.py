@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from .._core.sharing import PROTECTED
 from .graph import Form, Graph, Node, nodes_in
 from .loops import is_loop
 from .sharing import Sharing, gives_view, is_fresh, is_plain_ufunc
+from .stores import READS
 
 LARGE = 4096
 """From so many bytes on an array is freed early, and used again."""
@@ -43,7 +45,7 @@ class Liveness:
                 if type(x) is not Node or x.form != node.form:
                     continue
                 own = group[x]
-                if death[own] != node.number or own in theirs:
+                if death[own] != node.number or own in theirs or is_read_only(x):
                     continue
                 base = base_of(members[own])
                 if base is not None and size_of(base.form) == size_of(node.form):
@@ -52,9 +54,18 @@ class Liveness:
         for own, nodes in members.items():
             if own in theirs or death[own] >= len(graph.nodes):
                 continue
-            nodes = [x for x in nodes if not (x.memory or is_loop(x))]
+            nodes = [x for x in nodes if x.func in READS or not (x.memory or is_loop(x))]
             if any([is_large(x.form) for x in nodes]):
                 self.ends.setdefault(graph.nodes[death[own]], []).extend(nodes)
+
+
+def is_read_only(x: Any) -> bool:
+    """Tell if a value is a view that nobody may write to."""
+    while type(x) is Node and gives_view(x.func):
+        if x.func in PROTECTED:
+            return True
+        x = x.args[0]
+    return False
 
 
 def base_of(nodes: list[Node]) -> Node | None:

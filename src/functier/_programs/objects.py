@@ -3,6 +3,7 @@
 import collections
 import functools
 import operator
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -28,6 +29,7 @@ IMMUTABLE: tuple[type, ...] = (
     Code, BuiltinFunctionType, np.ufunc, np.dtype, np.generic, type(np.sum), *DESCRIPTORS,
     types.MethodWrapperType, types.GenericAlias, types.UnionType, operator.attrgetter,
     operator.itemgetter, operator.methodcaller,
+    *map(type, (sys.version_info, sys.float_info, sys.int_info, sys.hash_info, sys.flags)),
 )  # fmt: skip
 """Types whose instances have no state that changes."""
 

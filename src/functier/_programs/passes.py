@@ -255,9 +255,10 @@ Loops are found before the identities are used, which drop nodes of single steps
 def optimized(graph: Graph) -> Graph:
     """Return a graph after all passes."""
     reasons: dict[Any, str] = {}
+    given = graph.reasons
     with resting():
         for run in PASSES.values():
             graph = run(graph)
             reasons |= graph.reasons
-    graph.reasons = reasons
+    graph.reasons = reasons | given
     return graph

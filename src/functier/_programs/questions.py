@@ -92,3 +92,12 @@ def is_writeable(level: Any, x: Any) -> bool:
 def is_internal(module: str) -> bool:
     """Tell if a module is one of functier, or of the libraries that it calls."""
     return module.partition(".")[0] in (HERE, *LIBRARIES)
+
+
+def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:
+    """Tell if a call raises an error of a kind."""
+    try:
+        func(*args, **kwargs)
+    except kind:
+        return True
+    return False

@@ -128,7 +128,7 @@ def item_of(kind: Any) -> Callable:
         if type(level) is not kind:
             return level.getitem(x, index)
         for part in index if type(index) is tuple else (index,):
-            if type(part) not in INDICES:
+            if type(part) not in INDICES or (type(part) is slice and not is_constant(part)):
                 return level.getitem(x, index)
         value = x._value
         if type(value) is not ndarray or value.dtype.kind not in KINDS:

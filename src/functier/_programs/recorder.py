@@ -40,11 +40,12 @@ from .captured import way_to
 from .draws import draw, has_made, note_made
 from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
 from .guards import digest
-from .integers import number, settled
+from .integers import asked, number, settled
 from .literals import COPIED, copy_of
-from .questions import ANSWERS, HERE, is_internal, is_writeable, text
+from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
+from .sampled import Sampled, Samples
 from .sharing import is_fresh
 from .stores import ProgramStore
 from .uncommon import FACTS, LENGTHS, SPELLED
@@ -82,7 +83,8 @@ class RecordLevel(Level):
     note_made, has_made, draw = note_made, has_made, draw
     forwards_methods = True
     trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
-    note: Any = None  # the watch of the trace, which is off at times
+    watch: Any = None  # that of the trace
+    note: Any = None  # the function of the watch, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
     here: Any = ANYWHERE  # where the watch went off: the frame, then the place that this is
     fast_calls: Any = classmethod(fast_calls)
@@ -102,9 +104,11 @@ class RecordLevel(Level):
         self.settings = np.geterr()
         self.known = object() if SETTINGS(None) is True else SETTINGS(None)
         self.sources: dict[int, Any] = {}
+        self.known_values: dict[Node, ndarray] = {}  # of which the program asks, one for each node
         self.streams: dict[int, Node] = {}
         self.captured: dict[int, tuple[ndarray, Tensor]] = {}
         self.lifted: dict[tuple, Tensor] = {}  # for arrays from outside, and views of them
+        self.samples = Samples(self)
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -348,7 +352,9 @@ class RecordLevel(Level):
     def guard(self, x: Tensor, how: str) -> None:
         """Note that the program holds for this value of `x` alone."""
         value, node = x.parts()
-        self.answers.append(Guard(node, how, np.array(value), self.where_now()))
+        if node not in self.known_values:
+            self.known_values[node] = np.array(value)
+        self.answers.append(Guard(node, how, self.known_values[node], self.where_now()))
 
     def guard_sizes(self, made: Any) -> None:
         """Note the sizes of the results of a function that is made of others."""
@@ -397,6 +403,8 @@ class RecordLevel(Level):
             return self.text(x, "format", *args)
         if type(value) is int and (how is float or how is complex):
             return how(number(self, x))
+        if self.samples.have_plain(x):
+            return self.samples.answer(value, how, *args)
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
@@ -431,6 +439,23 @@ class RecordLevel(Level):
             LevelError, "unwrap would take a value out of the program; return x from the function"
         )
 
+    # ---- loops that the function says are loops ----
+
+    plain = asked  # an argument with its whole numbers as they are, which is an answer
+
+    @property
+    def repeats(self) -> bool:
+        """True where a step may be recorded for all: what the function reads is watched."""
+        return self.reads is not None and self.live
+
+    @unwatched
+    def sample(self, *given: Any) -> Sampled | None:
+        return self.samples.begin(*given)
+
+    @unwatched
+    def repeat(self, sample: Sampled, *given: Any) -> Any:
+        return sample.repeat(*given)
+
     # ---- where it happened ----
 
     def where_now(self) -> Any:
@@ -447,12 +472,13 @@ class RecordLevel(Level):
         mark_first(self.nodes)
         self.check_constants()
         returned = [self.returned(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
+        self.answers, returned = self.samples.settle(self.nodes, self.answers, returned)
         extra = [x.parts()[1] for _, x in self.captured.values()]
-        inputs, nodes = (
-            [*self.inputs, *extra],
-            [*self.inputs, *extra, *self.nodes[len(self.inputs) :]],
-        )
-        return Graph(nodes, inputs, returned, self.answers)
+        inputs = [*self.inputs, *extra]
+        nodes = [*inputs, *self.nodes[len(self.inputs) :]]
+        found = Graph(nodes, inputs, returned, self.answers)
+        found.reasons = self.samples.reasons
+        return found
 
     def returned(self, x: ndarray) -> Any:
         """Return what stands for a plain array that the function returns."""
@@ -466,12 +492,3 @@ PYTHON: dict[Any, Callable] = {
     _methods.__round__: round, _methods.__divmod__: divmod, REFLECTED: divmod,
 }  # fmt: skip
 """Methods by which Python calls functions of numbers."""
-
-
-def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:
-    """Tell if a call raises an error of a kind."""
-    try:
-        func(*args, **kwargs)
-    except kind:
-        return True
-    return False

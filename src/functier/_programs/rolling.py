@@ -36,6 +36,9 @@ PEELED = 4
 WORTH = 4
 """So many nodes less make a loop worth it."""
 
+SEARCHED = 200_000
+"""So many nodes of steps, and one for each node, are compared before lengths wait early."""
+
 SMALL = 1 << 12
 """Values of up to so many bytes are kept for all steps, also if few are needed."""
 
@@ -56,7 +59,8 @@ class Finder:
         self.reasons: dict[Any, str] = {}
         self.ends: dict[int, tuple[int, int]] = {}
         self.last_use = self.last_uses()
-        self.banned: set[tuple[int, int]] = set()  # starts and periods of loops that do not pay
+        self.banned: dict[int, list[Run]] = {}  # loops that do not pay, for each of their nodes
+        self.left = SEARCHED + len(self.nodes)  # what may be compared in vain
         while True:
             self.waits: dict[int, int] = {}  # up to which node a length is not tried
             self.failures: dict[int, int] = {}
@@ -66,7 +70,9 @@ class Finder:
             poor = self.poor()
             if not poor:
                 break
-            self.banned |= {(run.start, run.period) for run in poor}
+            for run in poor:
+                for i in range(run.start, run.stop):
+                    self.banned.setdefault(i, []).append(run)
 
     def kinds_of_nodes(self) -> list[int]:
         """Return a number for each node, which is that of nodes like it."""
@@ -133,15 +139,29 @@ class Finder:
             following[j] = seen.get(kinds[j], total)
             seen[kinds[j]] = j
         longest, until = total, 0  # steps are shorter up to a node: those of inner loops
+        outer, alike = 0, total  # from where on steps of such a length have the same inner loops
+        known: dict[int, Run] = {}
         while i < total:
-            run = self.run_at(i, following, longest if i < until else total)
+            if i >= until:
+                longest, alike = total, total
+            if i < alike:
+                run = self.run_at(i, following, longest)
+            else:
+                before = known.get(i - outer)
+                run = before and self.fit(before.start + outer, before.period, before.count)
+                if before and (run is None or run.count < before.count):
+                    alike = total  # look again from here on
+                    continue
             if run is None:
                 i += 1
                 continue
-            inner = self.inner(run, following)
+            inner = self.inner(run, following) if i < alike else None
             while inner is not None:
-                longest, until = run.period // FEWEST, run.stop if i >= until else until
+                if i >= until:
+                    until, outer, alike = run.stop, run.period, run.start + 2 * run.period
+                longest = run.period // FEWEST
                 run, inner = inner, self.inner(inner, following)
+            known[i] = run
             self.accept(run)
             i = run.stop
 
@@ -167,10 +187,10 @@ class Finder:
             count = self.steps(i, period)
             for peeled in range(min(count - FEWEST + 1, PEELED)):
                 start = i + peeled * period
-                if (start, period) in self.banned:
+                if self.is_banned(start, period) or (count - peeled - 1) * period < WORTH:
                     continue
                 run = self.fit(start, period, count - peeled)
-                if run is not None:
+                if run is not None and run.saved >= WORTH:
                     self.failures[period] = 0
                     return self.turned(run)
             if count >= FEWEST:
@@ -178,13 +198,20 @@ class Finder:
             j = following[j]
         return None
 
+    def is_banned(self, i: int, period: int) -> bool:
+        """Tell if a loop is a part of one that does not pay, perhaps with several steps in one."""
+        stop = i + FEWEST * period
+        return any([
+            stop <= run.stop and not period % run.period for run in self.banned.get(i, ())
+        ])  # fmt: skip
+
     def wait(self, i: int, period: int) -> None:
         """Try a length again after some steps: twice as many each time, while kinds go on so.
 
-        In the first two steps it is tried at each node.
+        In the first two steps it is tried at each node, while not much has been compared in vain.
         """
         failures = self.failures[period] = self.failures.get(period, 0) + 1
-        end, late = self.ends[period][1] + 1, failures - 2 * period
+        end, late = self.ends[period][1] + 1, failures - 2 * period * (self.left > 0)
         self.waits[period] = min(i + (period << min(late, 20)) if late > 0 else i, end)
         if self.waits[period] == end:
             self.failures[period] = 0
@@ -208,8 +235,8 @@ class Finder:
         if best:
             i = run.start + best
             other = self.fit(i, run.period, self.steps(i, run.period))
-            if other is not None and (other.start, other.period) not in self.banned:
-                return other if other.count >= run.count - 1 else run
+            if other is not None and not self.is_banned(other.start, other.period):
+                return other if other.count >= run.count - 1 and other.saved >= WORTH else run
         return run
 
     def is_head(self, i: int) -> bool:
@@ -235,7 +262,8 @@ class Finder:
         for _ in range(8):
             columns, fits = [], count
             for q in range(period):
-                rows = [self.leaves[i + k * period + q] for k in range(fits)]
+                self.left -= 1
+                rows = self.leaves[i + q : i + q + fits * period : period]
                 found = []
                 place = Place(q, i, period, self.nodes, self.homes)
                 for column in zip(*rows):
@@ -274,7 +302,10 @@ class Finder:
 
     def until_dead(self, i: int, period: int, q: int, count: int) -> int:
         """Return after how many steps a loop has to end, as few of its values are needed at all."""
-        flags = [self.nodes[i + k * period + q] in self.live for k in range(count)]
+        own = self.nodes[i + q : i + q + count * period : period]
+        if self.live.issuperset(own):
+            return count
+        flags = [node in self.live for node in own]
         if flags.count(False) <= 1 + count // 8:
             return count
         other = not flags[0]
@@ -325,6 +356,8 @@ class Finder:
 
     def poor(self) -> list[Run]:
         """Return the runs whose loops are hardly shorter: many single values of them are needed."""
+        if not self.runs:
+            return []
         single: dict[int, set[Node]] = {}
         taken = [x for node in self.nodes if node not in self.homes
                  for x in nodes_in(replace(node.args, Node.itself, self.without))]  # fmt: skip
@@ -339,7 +372,7 @@ class Finder:
                 single.setdefault(id(home[0]), set()).add(x)
         return [
             run for run in self.runs
-            if (run.count - 1) * run.period - len(single.get(id(run), ())) < WORTH
+            if run.saved - len(single.get(id(run), ())) < WORTH
         ]  # fmt: skip
 
 

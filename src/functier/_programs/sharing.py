@@ -40,7 +40,7 @@ def is_fresh(node: Node) -> bool:
     func: Any = node.func
     if func is np.einsum:
         return len(node.args) > 2  # of one operand it may be a view
-    return node.memory or sharing_of(func) == "fresh"
+    return node.memory or sharing_of(func) == "fresh" or hasattr(func, "makes_new_arrays")
 
 
 def arrays_in(value: Any) -> bool:

@@ -21,6 +21,7 @@ from .literals import (
 )
 from .loops import Count, Loop, Table, is_loop, times
 from .memories import Memories, index_of, index_of_steps
+from .sharing import Sharing
 from .signature import Slot, arguments_of, parameters_of, short_names, slots, write_tree
 from .source import Source
 from .statements import name_of_target, names_of_nodes, statement_of_loop, user_statements
@@ -211,6 +212,10 @@ class Shown(Source):
     def scalar(self, value: np.generic) -> str:
         text = weak_text(value, self.current) if self.current is not None else ""
         return text or super().scalar(value)
+
+    def output(self, value: Any, shared: Sharing) -> str:
+        self.current = None  # no call, for which a number of Python would do
+        return super().output(value, shared)
 
     def constant(self, value: Any, text: str = "") -> str:
         if type(value) is ndarray and not text:

@@ -1,6 +1,8 @@
 """Steps of a loop, while it is found: how the arguments of a node differ from step to step."""
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,9 @@ from .stores import memory_of
 ndarray = np.ndarray
 
 FLOAT = form_of(np.float64(0))
+
+WHOLE = frozenset({int, Count})
+"""The types of whole numbers that may grow."""
 
 DELAYS = 4
 """A step takes values of so many steps before it at most."""
@@ -78,6 +83,11 @@ class Run:
     def stop(self) -> int:
         return self.start + self.period * self.count
 
+    @property
+    def saved(self) -> int:
+        """How many nodes less the loop has, if no single values of it are needed."""
+        return self.period * (self.count - 1)
+
     def begins(self, place: int) -> list[Any]:
         """Return the values before the loop that steps take for one of the step before."""
         return [
@@ -135,9 +145,10 @@ def relation(column: tuple, place: Place) -> tuple[Any, int]:
     if type(second) is Node:
         return relation_of_nodes(column, place)
     count = len(column)
-    if type(second) is int or type(second) is Count:
-        kinds = [type(x) in (int, Count) for x in column]
-        length = count if all(kinds) else kinds.index(False)
+    if type(second) in WHOLE:
+        length = count
+        if not WHOLE.issuperset(map(type, column)):
+            length = [type(x) in WHOLE for x in column].index(False)
         return progression(column[:length]) if length > 1 else ("an argument is of another type", 1)
     alike = 1
     while alike < count and same_bits(column[alike], column[0]):
@@ -168,10 +179,7 @@ def relation_of_nodes(column: tuple, own: Place) -> tuple[Any, int]:
     if second is column[2]:
         if first is not second or second.number >= i:
             return "the first step takes another value", 1
-        length = 3
-        while length < count and column[length] is second:
-            length += 1
-        return Always(second), length
+        return Always(second), alike(column, repeat(second))
     late = 1
     while late < min(DELAYS, count - 1) and not inside(column[late], i):
         late += 1
@@ -185,9 +193,8 @@ def relation_of_nodes(column: tuple, own: Place) -> tuple[Any, int]:
         begin = [first_value(x, form, nodes[i + q]) for x in column[:delay]]
         if any([x is None or inside(x, i) for x in begin]):
             return "it begins with a value of another form", 1
-        length = delay
-        while length < count and column[length] is nodes[base + length * period]:
-            length += 1
+        others = nodes[base + delay * period : base + count * period : period]
+        length = delay + alike(column[delay:], others)
         place = distance + delay * period
         return Carried(place, tuple(begin)) if delay else Inside(place), length
     found = [homes.get(x) if type(x) is Node else None for x in column[:2]]
@@ -211,6 +218,12 @@ def relation_of_nodes(column: tuple, own: Place) -> tuple[Any, int]:
     return Made(run, place, Count(k0, step)), length
 
 
+def alike(column: Sequence, others: Iterable) -> int:
+    """Return how many values of steps are these others, from the first one on."""
+    same = [*map(operator.is_, column, others)]
+    return len(column) if all(same) else same.index(False)
+
+
 # ---- constants, and values before a loop ----
 
 
@@ -231,6 +244,8 @@ def same_bits(a: Any, b: Any) -> bool:
 
 def progression(column: Sequence) -> tuple[Any, int]:
     """Return how whole numbers grow, for as many steps as they do so."""
+    if column.count(column[0]) == len(column):
+        return Always(column[0]), len(column)
     starts, steps = zip(*map(parts_of_count, column))
     if steps[1] != steps[0]:
         return "a whole number does not grow alike", 1

@@ -99,15 +99,18 @@ class ProgramStore(LevelStore):
             raise
 
     def get(self, layout: Any, parts: tuple | None) -> Value:
+        parts = self.level.plain(parts)
         return self.read(np.copy(self.inner.get(layout, parts))[()], get, layout, parts)
 
     def put(self, layout: Any, parts: tuple | None, value: Value) -> None:
         node, value = self.both(value)
+        parts = self.level.plain(parts)
         self.inner.put(layout, parts, value)
         self.effect(put, layout, parts, node)
 
     def add(self, layout: Any, parts: tuple | None, value: Value) -> None:
         node, value = self.both(value)
+        parts = self.level.plain(parts)
         self.inner.add(layout, parts, value)
         self.effect(add, layout, parts, node)
 

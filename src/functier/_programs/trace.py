@@ -186,7 +186,7 @@ def record(
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
     with Watch(func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers)) as watch:
-        level.note, level.reads = watch.noting, watch.reads
+        level.watch, level.note, level.reads = watch, watch.noting, watch.reads
         if watch.reads is not None:
             watch.reads.level = level
         writes = transform == "compile"

@@ -45,12 +45,15 @@ def promotion_operand(x: Value) -> Value:
 
 def is_known_false(mask: Value) -> bool:
     """Tell if a mask is known to be False everywhere; that of a tensor is not known."""
-    return type(mask) in (np.ndarray, np.bool_) and not np.count_nonzero(mask)
+    kind = type(mask)
+    if kind is np.bool_ or kind is bool:
+        return not mask
+    return kind is np.ndarray and not np.count_nonzero(mask)
 
 
 def replace_zeros(x: Value) -> Value:
     """Return `x` with 1 for each 0, as a divisor."""
-    zero = np.equal(x, 0)
+    zero = x == 0  # of a number ten times as fast as `numpy.equal`
     if is_known_false(zero):
         return x
     replaced = np.where(zero, 1, x)

@@ -150,7 +150,7 @@ elementwise(np.cbrt, lambda g, ans: _divide_by(g, 3 * ans * ans), steep=True)
 
 def _over_hypot(g: Value, ans: Value, x: Value) -> Value:
     """Return g x / ans, with 0 at the origin; an infinite ans has a slope by infinite x only."""
-    infinite = np.isinf(ans)
+    infinite = ans == np.inf
     if is_known_false(infinite):
         return g * (x / replace_zeros(ans))
     share = np.where(infinite, 0, x) / replace_zeros(np.where(infinite, 1, ans))
@@ -189,7 +189,7 @@ def _over_square(g: Value, x: Value, y: Value) -> Value:
         one = np.result_type(x, y).type(1)
         x, y = x * one, y * one
     square = x * x + y * y
-    infinite = np.isinf(square)
+    infinite = square == np.inf
     if is_known_false(infinite):
         return g * y / replace_zeros(square)
     return g * np.where(infinite, 0, y) / np.where(infinite, 1, replace_zeros(square))
@@ -216,7 +216,7 @@ elementwise(np.degrees, lambda g: g * (180 / np.pi))
 
 def _choice(x: Value, y: Value, ans: Value) -> Value:
     """Return the part of the cotangent that `x` gets: 0, 1, or 1/2 where both are equal."""
-    chosen, tie = np.equal(x, ans), np.equal(x, y)
+    chosen, tie = x == ans, x == y
     if is_known_false(tie):
         return chosen
     return np.where(tie, 0.5, chosen).astype(ans.dtype)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.errors import DataDependentError
-from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, lies_in_row
+from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, has_counts, lies_in_row
 from .._core.op import Call
 from .._core.sharing import declare_memory
 from .._core.table import PARTIALS
@@ -50,7 +50,7 @@ def split_index(index: Index) -> tuple:
             part = as_array(part)
             if not part.size:
                 part = np.astype(part, np.intp)
-        if hasattr(part, "shape") and not isinstance(part, np.generic):
+        if hasattr(part, "shape") and not isinstance(part, np.generic) and not has_counts(part):
             indices.append(part)
             part = HOLE
         skeleton.append(part)

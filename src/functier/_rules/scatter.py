@@ -38,7 +38,7 @@ def arrays_in(index: Index) -> list:
 
 def may_repeat(arrays: Value) -> bool:
     """Tell if a position may occur twice at an index with these arrays."""
-    return any([i.dtype != bool and i.size > 1 for i in arrays])
+    return any([np.size(i) > 1 and i.dtype != bool for i in arrays])
 
 
 def distinct_places(shape: Shape, index: Index, values: Value) -> tuple[Index, Value]:

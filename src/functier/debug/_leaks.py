@@ -45,7 +45,7 @@ SHOWN = 5
 STEPS = 100
 """The largest number of holders in a chain."""
 
-RUNNING_AGAIN = ("functier._control.checkpoint", "functier._control.solves")
+RUNNING_AGAIN = tuple(f"functier._control.{name}" for name in ("regions", "schedule", "solves"))
 """Modules whose rules run functions of the user again, which may close over tensors."""
 
 ENTERED: ContextVar[tuple[WeakSet, ...]] = ContextVar("entered", default=())
@@ -273,6 +273,7 @@ def _is_kept(holder: Any) -> bool:
         return True
     while isinstance(holder, functools.partial):
         holder = holder.func
+    holder = getattr(holder, "__func__", holder)  # of a method
     return isinstance(holder, types.FunctionType) and holder.__module__ in RUNNING_AGAIN
 
 

@@ -69,8 +69,9 @@ class Layout:
                 self.grouped[level.cls] = level.group()
                 grouped.update(self.grouped[level.cls])
             self.classes.append(level.cls)
-        self.order = sum(bool(level.differentiates) for level in self.stages)
-        self.zero: Path = (0,) * self.order
+        # A level of series has as many derivatives as coefficients.
+        orders = [getattr(v, "order", 1) for v in self.stages if v.differentiates]
+        self.order, self.zero = sum(orders), (0,) * len(orders)
 
     @property
     def stages(self) -> list[Any]:
@@ -108,6 +109,12 @@ class Layout:
             self._take(i + 1, x, path, found)
         elif not mine:
             self._take(i + 1, x, (*path, 0), found)
+        elif level.differentiates == "series":
+            raise level.refusal(
+                ConversionError,
+                "a function of SciPy that calls a function has derivatives, and no Taylor series; "
+                "write nested jvp, or the steps in NumPy",
+            )
         elif level.differentiates == "forward":
             for n, part in enumerate(x.parts()):
                 self._take(i + 1, part, (*path, n), found)

@@ -8,20 +8,21 @@ import numpy as np
 
 from ..entries import Mismatch
 from ..graph import Form, Graph
-from ..loops import every_guard, is_loop, unrolled
+from ..loops import every_graph, every_guard, is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
 from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner
 from .lowering import effects, loops, places, products, reductions, systems, views
+from .lowering.exact import is_function_of_numbers
 from .lowering.steps import Buffer, strides_out
 from .parts.arena import laid_out
 from .parts.bounds import doubted
 from .parts.calling import Caller, texts_of
 from .parts.division import Division, Stage, input_form
 from .parts.exactness import chooses
-from .parts.flags import flagged
+from .parts.flags import flagged, joined
 from .parts.fusion import Call
 from .parts.loops import routines_of
 from .text.emitter import ATTRIBUTES
@@ -40,11 +41,21 @@ FEW = 1000
 SHORT = 8
 """Also a loop of so many steps where the machine does not know a function."""
 
+CALLS = 10_000
+"""With so many calls, those of a loop counted once, LLVM would take long."""
+
+LENGTH = 3_000_000
+"""So would it with the text of a part that is as long."""
+
 ROW = 3
 """After so many doubts in a row answers are NumPy's."""
 
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
+
+
+class TooLong(BaseException):
+    """Machine code would take long to make, and nobody has asked for it by name."""
 
 
 class Text:
@@ -59,8 +70,10 @@ class Text:
         The addresses of the constants.
     """
 
-    def __init__(self, part: Stage, inputs: list, contract: bool, threads: int = 1):
-        self.part = part
+    def __init__(
+        self, part: Stage, inputs: list, contract: bool, threads: int = 1, checked: bool = False
+    ):
+        self.part, self.checked = part, checked
         options = engine.vector_bytes(), contract, threads
         self.calls = routines_of(part, part.writers, options)
         self.arena = laid_out(self.calls)
@@ -86,10 +99,13 @@ class Text:
         given = [f"ptr %in{i}" for i in range(count)]
         given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
         parameters = ", ".join(given)
+        name, shim = "part", ""
+        if self.checked:
+            name, shim = "whole", checking(given)
         head = [f"@{name} = external global i8" for name in self.symbols]
         if len(self.calls) <= MANY:
-            main = f"define i32 @part({parameters}) {self.body(self.calls)}"
-            return "\n".join([*head, *texts.values(), main])
+            main = f"define i32 @{name}({parameters}) {self.body(self.calls)}"
+            return "\n".join([*head, *texts.values(), main, shim])
         # The time for one function of many calls grows faster than their number.
         pieces, lines = [], []
         for n, start in enumerate(range(0, len(self.calls), MANY)):
@@ -100,8 +116,8 @@ class Text:
             lines.append(f"  br i1 %bad{n}, label %refused, label %next{n}")
             lines.append(f"next{n}:")
         lines += ["  ret i32 0", "refused:", "  ret i32 1"]
-        main = "\n".join([f"define i32 @part({parameters}) {ATTRIBUTES} {{", *lines, "}"])
-        return "\n".join([*head, *texts.values(), *pieces, main])
+        main = "\n".join([f"define i32 @{name}({parameters}) {ATTRIBUTES} {{", *lines, "}"])
+        return "\n".join([*head, *texts.values(), *pieces, main, shim])
 
     def body(self, calls: list[Call]) -> str:
         """Return the body of a function that makes some calls."""
@@ -112,6 +128,25 @@ class Text:
     def is_long(self) -> bool:
         sizes = [place.buffer.size for call in self.calls for place in call.places]
         return max(sizes, default=0) >= 8 * LONG
+
+
+def checking(given: list[str]) -> str:
+    """Return the part whose status is not 0 where the last result of the whole is true."""
+    *before, flag, arena = given
+    return f"""
+define i32 @part({", ".join([*before, arena])}) {{
+  {flag.removeprefix("ptr ")} = alloca i64, align 64
+  %status = call i32 @whole({", ".join(given)})
+  %answer = load i8, {flag}
+  %changed = zext i8 %answer to i32
+  %found = or i32 %status, %changed
+  ret i32 %found
+}}"""
+
+
+def change(*args: Any) -> Any:
+    """End a run in which an answer may have changed: the other program tells which one."""
+    raise Changed(0)
 
 
 class Fallback:
@@ -128,7 +163,8 @@ class Fallback:
             own = [f"x{i}" for i in range(len(args))]
             self.run = Replay(self.part.program(), "part", own).function
         with np.errstate(all="ignore"):
-            return self.run(*args)
+            found = self.run(*args)
+        return tuple([copy_of_view(x) for x in found])
 
     def __str__(self) -> str:
         """Return what `explain` says of the part, if there is something."""
@@ -136,17 +172,25 @@ class Fallback:
 
 
 def function_of(
-    part: Stage, inputs: list, direct: bool, contract: bool, threads: int
-) -> tuple[Any, Fallback]:
-    """Return the builtin of a part, and what runs instead."""
-    text = Text(part, inputs, contract, threads)
+    part: Stage, inputs: list, direct: bool, contract: bool, threads: int, bounded: bool,
+    checked: bool = False,
+) -> tuple[Any, Fallback]:  # fmt: skip
+    """Return the builtin of a part, and what runs instead; a `bounded` part is not long.
+
+    Where it is `checked`, its last result is no result, but ends the run where it is true.
+    """
+    text = Text(part, inputs, contract, threads, checked)
+    if bounded and len(text.text) > LENGTH:
+        raise TooLong(f"of {len(part.inside):,} calls, few are alike")
     forms = [form_in(part, node) for node in inputs]
+    results = [output.form for output in part.outputs]
     signature = builtin.Signature(
-        tuple(forms), tuple([output.form for output in part.outputs]), text.arena, text.is_long()
+        tuple(forms), tuple(results[:-1] if checked else results), text.arena, text.is_long()
     )
     fallback = Fallback(part)
     symbols = {**blas.addresses(), **inner.addresses(), **text.symbols}
-    found = builtin.make_builtin(text.text, signature, fallback, symbols)
+    other = change if checked else fallback
+    found = builtin.make_builtin(text.text, signature, other, symbols)
     if direct:
         return found, fallback
 
@@ -156,7 +200,13 @@ def function_of(
         except Mismatch:  # NumPy has given another layout
             return fallback(*args)
 
+    guarded.makes_new_arrays = True  # type: ignore[attr-defined]  # so that operands are let go
     return guarded, fallback
+
+
+def copy_of_view(x: Any) -> Any:
+    """Return an array that is no view of an operand, as a part makes it."""
+    return x.copy("K") if type(x) is np.ndarray and x.base is not None else x
 
 
 def form_in(part: Stage, node: Any) -> Form:
@@ -206,6 +256,8 @@ class MachineProgram:
         The number of loops of the program that are in parts.
     direct : bool
         Tell if the program is one builtin.
+    checked : bool
+        Tell if that ends the run where an answer has changed.
     bounded : bool
         Tell if it ends where an answer is in doubt.
     reasons : list of str
@@ -215,13 +267,28 @@ class MachineProgram:
     """
 
     def __init__(
-        self, graph: Graph, name: str, contract: bool = False, threads: int = 1, trusts: bool = True
-    ):
+        self, graph: Graph, name: str, contract: bool = False, threads: int = 1,
+        trusts: bool = True, bounded: bool = False,
+    ):  # fmt: skip
+        calls = sum([node.func is not None for each in every_graph(graph) for node in each.nodes])
+        if bounded and calls > CALLS:
+            raise TooLong(f"there are {calls:,} calls")
         graph, division = divided(graph, contract)
-        bounded = doubted(graph, contract) if division.rounded and trusts else None
-        self.bounded = bounded is not None
-        if bounded is not None:
-            graph, division = bounded, Division(bounded, contract, True)
+        inexact = division.rounded or any(map(is_function_of_numbers, division.by_loops))
+        doubts = doubted(graph, contract) if inexact and trusts else None
+        self.bounded = doubts is not None
+        graph = doubts or graph
+        by_loops = set() if self.bounded else division.by_loops
+        whole = None
+        if self.bounded or not division.rounded:
+            arrays = [x for x in graph.inputs if x.form.kind is np.ndarray]
+            whole = None if arrays or len(graph.nodes) >= FEW else joined(graph)
+        found = None if whole is None else Division(whole, contract, True, by_loops)
+        self.checked = False
+        if found is not None and found.direct() is not None and by_loops <= found.known.keys():
+            division, self.checked = found, True
+        elif self.bounded:
+            division = Division(graph, contract, True)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes
@@ -238,12 +305,16 @@ class MachineProgram:
         self.direct = direct is not None
         if direct is not None:
             direct.taken = list(graph.inputs)
-            self.run, fallback = function_of(direct, graph.inputs, True, contract, threads)
+            self.run, fallback = function_of(
+                direct, graph.inputs, True, contract, threads, bounded, self.checked
+            )
             self.fallbacks = [fallback]
         elif parts:
             made = {}
             for part in parts:
-                made[part], fallback = function_of(part, part.taken, False, contract, threads)
+                made[part], fallback = function_of(
+                    part, part.taken, False, contract, threads, bounded
+                )
                 self.fallbacks.append(fallback)
             rest = division.rest()
             for node in rest.nodes:
@@ -262,9 +333,11 @@ def unsuitable() -> str:
 
 
 def use_machine(
-    program: Program, graph: Graph, contract: bool = False, threads: int = 1
+    program: Program, graph: Graph, contract: bool, threads: int, bounded: bool
 ) -> list[Any]:
     """Let a program with this graph run its known parts as machine code.
+
+    A `bounded` one stays NumPy's where that would take long to make.
 
     Return texts, or what has one: how many there are, why the other parts are NumPy calls, and
     how often a part did not serve.
@@ -273,7 +346,9 @@ def use_machine(
     if missing:
         return [f"no machine code: {missing}"]
     try:
-        machine = MachineProgram(graph, program.name, contract, threads)
+        machine = MachineProgram(graph, program.name, contract, threads, bounded=bounded)
+    except TooLong as error:
+        return [f"no machine code: {error}, which takes long to make; backend='llvm' makes it"]
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     doubts = Doubts()
@@ -284,7 +359,8 @@ def use_machine(
                 run, program._run,
                 lambda: MachineProgram(graph, program.name, contract, threads, False).run,
             )  # fmt: skip
-        program._run = asked_again(run, program._run) if any(map(chooses, graph.nodes)) else run
+        again = machine.checked or any(map(chooses, graph.nodes))
+        program._run = asked_again(run, program._run) if again and not machine.bounded else run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
@@ -327,9 +403,9 @@ class Doubts:
             try:
                 found = run(*args)
             except Changed:
-                if self.row == ROW:
-                    raise
                 found = other(*args)
+                if self.row == ROW:
+                    return found
                 self.calls, self.row = self.calls + 1, self.row + 1
                 if self.row == ROW:
                     run = remake() or other

@@ -1,4 +1,4 @@
-"""NumPy's own inner loops, called from machine code. Imports routines.
+"""NumPy's own inner loops, called from machine code. Imports routines and names of functions.
 
 NOTE [to the last bit]
     A ufunc of NumPy's has a function in C for each dtype: it gets the addresses of operands, how
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...._cpython.addresses import at, text_at, why_not
+from ..elementary import ROUNDED
 from ..text.routines import Kernel, Routine
 
 FLOAT = np.dtype(float)
@@ -25,6 +26,9 @@ MOST = 1 << 12
 """Sums of more numbers than these stay with NumPy, which may divide them."""
 
 SYMBOLS = {np.matmul: "functier.numpy.matmul", np.add: "functier.numpy.add"}
+ELEMENTS = {func: f"functier.numpy.{func.__name__}" for func in ROUNDED}
+"""The functions of one or two numbers that machine code rounds in another way."""
+
 Loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 
@@ -58,7 +62,10 @@ def loop_of(func: np.ufunc) -> int:
 def addresses() -> Mapping[str, int]:
     """Return the addresses of the loops that are known, by name."""
     found = {SYMBOLS[func]: loop_of(func) for func in SYMBOLS}
-    return {name: place for name, place in found.items() if place} if agree(found) else {}
+    if not agree(found):
+        return {}
+    places = [(func, name, loop_of(func)) for func, name in ELEMENTS.items()]
+    return found | {name: place for func, name, place in places if place and agrees(func, place)}
 
 
 def agree(found: Mapping[str, int]) -> bool:
@@ -74,6 +81,18 @@ def agree(found: Mapping[str, int]) -> bool:
         run(found[SYMBOLS[np.matmul]], [a, b, out], *layout(a, b, out))
         fine = fine and np.array_equal(out, np.matmul(a, b))
     return bool(fine)
+
+
+def agrees(func: np.ufunc, place: int) -> bool:
+    """Tell if the loop of a function of numbers gives its bits, one number at a time."""
+    with np.errstate(all="ignore"):
+        for x in (0.3, 0.9, 1.7, 25.5, -0.4, -3.1, 1e-9, 0.0):
+            given = [np.array(v) for v in (x, 1.3)[: func.nin]]
+            out = np.empty(())
+            run(place, [*given, out], (1,), (8,) * func.nargs)
+            if not np.array_equal(out, func(*given), equal_nan=True):
+                return False
+    return True
 
 
 def run(place: int, arrays: Sequence[np.ndarray], sizes: Sequence[int], steps: Sequence) -> None:
@@ -105,7 +124,7 @@ def call(
 
     `start` is what the result has before.
     """
-    name = SYMBOLS[func]
+    name = SYMBOLS.get(func) or ELEMENTS[func]
     if name not in addresses():
         return None
     code = Routine(("a", "b", "out"))

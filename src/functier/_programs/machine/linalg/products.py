@@ -62,7 +62,7 @@ def contract(
     count = 1
     for axis in axes:
         count *= axis.size
-    if kind.real and count > LIMIT and by_blas(code, axes, kind, accumulate, same):
+    if kind.real and count > LIMIT and by_blas(code, axes, kind, accumulate, same, count > NO_BLAS):
         return code.kernel()
     if count > NO_BLAS and is_matrix_product(axes):
         return None
@@ -99,9 +99,12 @@ def zero(code: Routine, kind: Numbers, axes: Sequence[Axis]) -> None:
 
 
 def by_blas(
-    code: Routine, axes: Sequence[Axis], kind: Numbers, accumulate: bool, same: bool = False
+    code: Routine, axes: Sequence[Axis], kind: Numbers, accumulate: bool, same: bool, packs: bool
 ) -> bool:
-    """Write calls of BLAS; False if it has no such function."""
+    """Write calls of BLAS; False if it has no such function.
+
+    `packs`: also where several axes are summed, or the result has other strides than BLAS takes.
+    """
     m, n, k = roles(axes)
     if k is not None and len(axes) == 2 and (m is None or n is None):
         return by_gemv(code, m or n, k, kind, accumulate)
@@ -111,14 +114,18 @@ def by_blas(
         return False
     rest = [axis for axis in axes if axis not in (m, n, k)]
     if any([axis.summed for axis in rest]):
-        return False
+        if not packs or not all([axis.a and axis.b for axis in axes if axis.summed]):
+            return False
+        a, b, axes = packed_both(code, axes, kind)
+        return by_blas_of(code, axes, roles(axes), kind, accumulate, a, b)
     item = kind.size
     out = blas.matrix("", m.size, n.size, m.out, n.out, item)
-    if out is None:
+    if out is None and not packs:
         return False
     a = blas.matrix("%a", m.size, k.size, m.a, k.a, item)
     b = blas.matrix("%b", k.size, n.size, k.b, n.b, item)
-    if same and not (accumulate or rest or a is None) and m[:2] == (n.size, n.b) and k.a == k.b:
+    plain = not (accumulate or rest or a is None or out is None)
+    if same and plain and m[:2] == (n.size, n.b) and k.a == k.b:
         blas.syrk(code, kind, n.size, k.size, a, out._replace(pointer="%out"))
         return True
     if a is None:
@@ -151,10 +158,13 @@ def by_gemv(
 
 
 def by_blas_of(
-    code: Routine, axes: Sequence[Axis], of: Sequence[Axis], kind: Numbers, accumulate: bool,
+    code: Routine, axes: Sequence[Axis], of: Sequence[Any], kind: Numbers, accumulate: bool,
     left: str, right: str,
 ) -> bool:  # fmt: skip
-    """Write calls of BLAS for operands that it takes as they are."""
+    """Write calls of BLAS for operands that it takes as they are, but for the right one.
+
+    A result that it does not take is a copy.
+    """
     m, n, k = of
     item = kind.size
     if blas.matrix("", k.size, n.size, k.b, n.b, item) is None:
@@ -172,10 +182,42 @@ def by_blas_of(
     a = blas.matrix(x, m.size, k.size, m.a, k.a, item)
     b = blas.matrix(y, k.size, n.size, k.b, n.b, item)
     out = blas.matrix(z, m.size, n.size, m.out, n.out, item)
-    blas.gemm(code, kind, (m.size, n.size, k.size), a, b, out, accumulate)
+    sizes = m.size, n.size, k.size
+    if out is not None:
+        blas.gemm(code, kind, sizes, a, b, out, accumulate)
+    else:
+        own = code.address("%scratch", (), code.reserve(m.size * n.size * item))
+        blas.gemm(code, kind, sizes, a, b, blas.Matrix(own, False, n.size), False)
+        with code.loop(m.size) as i, code.loop(n.size) as j:
+            here = code.address(own, [(i.index, n.size * item), (j.index, item)])
+            there = code.address(z, [(i.index, m.out), (j.index, n.out)])
+            value = code.instruction(f"load {kind.name}, ptr {here}, align {item}")
+            if accumulate:
+                before = code.instruction(f"load {kind.name}, ptr {there}, align {item}")
+                value = code.instruction(f"fadd {kind.name} {before}, {value}")
+            code.line(f"store {kind.name} {value}, ptr {there}, align {item}")
     for loop in reversed(loops):
         loop.__exit__(None, None, None)
     return True
+
+
+def packed_both(
+    code: Routine, axes: Sequence[Axis], kind: Numbers
+) -> tuple[str, str, list[Axis]]:  # fmt: skip
+    """Write copies of both operands in which the axes that are summed are one.
+
+    Returns the pointers to the copies, and the axes. Rows and columns have the order of the result.
+    """
+    order = sorted(axes, key=lambda axis: -axis.out)
+    summed = [axis for axis in axes if axis.summed]
+    rows, columns = [
+        [x for x in order if not x.summed and bool(x.a) is mine and bool(x.b) is not mine]
+        for mine in (True, False)
+    ]
+    a, moved = packed_copy(code, "%a", "a", axes, (*rows, *summed), kind)
+    last = [moved[axes.index(axis)] for axis in (*summed, *columns)]
+    b, moved = packed_copy(code, "%b", "b", moved, last, kind)
+    return a, b, joined(moved)
 
 
 def packed_copy(

@@ -2,7 +2,8 @@
 
 NOTE [what a read sees]
     A read of exactly what was written last, with no write in between that overlaps, takes the
-    value itself. Other reads copy from memory, after the writes that overlap. A write runs after
+    value itself. A read that no write to the memory follows is the memory itself, and other reads
+    copy from it, after the writes that overlap. A write runs after
     the reads and writes that overlap; in their own loop where the place is the same, element by
     element. Writes that nobody reads from memory are never done.
 """
@@ -124,13 +125,15 @@ class Memory:
     def sources(self, elements: Elements) -> tuple[Step, ...]:
         return tuple([x.step for x in self.writes if x.elements.meet(elements)])
 
-    def read(self, ref: Ref, elements: Elements) -> Any:
-        """Return the value that stands at a place now."""
+    def read(self, ref: Ref, elements: Elements, stays: bool = False) -> Any:
+        """Return the value that stands at a place now, and `stays` there if it does."""
         where = self.where(ref)
         seen = [access for access in self.writes if access.elements.meet(elements)]
         if seen and seen[-1].where == where and seen[-1].value is not None:
             return seen[-1].value
         source = ref._replace(steps=self.sources(elements))
+        if stays:
+            return source
         copied = self.low.copied(source, ref.shape)
         (step,) = copied.steps
         step.effect = True
@@ -220,7 +223,7 @@ def _get(low: Lowering, node: Node) -> Any:
     _, layout, parts = node.args
     memory = memory_in(low, node)
     dtype_of(node.form)
-    return memory.read(*memory.window(layout, parts))
+    return memory.read(*memory.window(layout, parts), low.stays(node))
 
 
 def value_of(low: Lowering, x: Any) -> Any:

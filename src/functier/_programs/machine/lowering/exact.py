@@ -1,4 +1,4 @@
-"""Products and sums with the bits of NumPy's, for what answers depend on: see `linalg.inner`."""
+"""Values with the bits of NumPy's, for what answers depend on: see `linalg.inner`."""
 
 import math
 import operator
@@ -15,12 +15,15 @@ from .steps import Literal, Ref, Unknown
 FLOAT = inner.FLOAT
 PRODUCTS = np.matmul, operator.matmul, np.dot
 SUMS = np.sum, np.mean
+FLOATS = frozenset({float, np.float64})
 
 
 def can_be_exact(node: Node) -> bool:
     """Tell if the machine can compute a node as NumPy does."""
     if not inner.addresses() or type(node.form) is not Form or node.form.dtype != FLOAT:
         return False
+    if is_function_of_numbers(node):
+        return inner.ELEMENTS[node.func] in inner.addresses()  # type: ignore[index]
     given = [x for x in node.args[:2] if type(x) is Node]
     if node.kwargs or not all([x.form.kind is np.ndarray and is_plain(x.form) for x in given]):
         return False
@@ -33,6 +36,16 @@ def can_be_exact(node: Node) -> bool:
     if node.func is np.dot and dims != [1, 1]:
         return False
     return {*dims} <= {1, 2} and min(*shapes[0], *shapes[1]) > 1
+
+
+def is_function_of_numbers(node: Node) -> bool:
+    """Tell if a node is a function of floats that machine code rounds in another way."""
+    func: Any = node.func
+    return (
+        isinstance(func, np.ufunc) and func in inner.ELEMENTS and not node.kwargs
+        and len(node.args) == func.nin and node.form.kind is np.float64
+        and all([(x.form.kind if type(x) is Node else type(x)) in FLOATS for x in node.args])
+    )  # fmt: skip
 
 
 def is_plain(form: Form) -> bool:
@@ -82,6 +95,14 @@ def total(low: Lowering, node: Node) -> Any:
     return found
 
 
+def function_of_numbers(low: Lowering, node: Node) -> Ref:
+    func: Any = node.func
+    given = [low.copied(x, ()) if type(x) is Literal else x for x in map(low.value, node.args)]
+    pointers = (*("%a", "%b")[: func.nin], "%out")
+    kernel = inner.call(func, pointers, (1,), (8,) * func.nargs)
+    return called(low, kernel, [given[0], given[-1]], node.form)
+
+
 @rule(np.linalg.norm)
 def norm(low: Lowering, node: Node) -> Any:
     """The norm of all numbers of an array is the root of a product with itself."""
@@ -98,4 +119,6 @@ def exact(low: Lowering, node: Node) -> Any:
     """Return the value of a node with NumPy's bits."""
     if node.func is np.linalg.norm:
         return norm(low, node)
+    if is_function_of_numbers(node):
+        return function_of_numbers(low, node)
     return total(low, node) if node.func in SUMS else product(low, node)

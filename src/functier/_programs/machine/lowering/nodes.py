@@ -118,6 +118,10 @@ class Lowering(Part):
                 del self.shared[key]
             raise
 
+    def stays(self, node: Node) -> bool:
+        """Tell if no write follows a read of a memory."""
+        return False
+
     def rule_for(self, node: Node) -> Callable:
         func: Any = node.func
         try:

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...graph import Node, nodes_in
+from ...graph import Form, Node, nodes_in
 from ...loops import Series
+from ..elementary import ELEMENTWISE
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
 from ..linalg.products import contract
 from ..loops.nests import Literal
 from ..text.operands import Operand
 from ..text.routines import Kernel
-from .nodes import Lowering, dtype_of, rule
+from .nodes import Lowering, apply, dtype_of, is_array, rule
 from .steps import Place, Ref, Unknown
 from .views import at, reshaped, viewed
 
@@ -132,6 +133,23 @@ def aligned(low: Lowering, value: Any, shape: tuple, own: tuple, labels: Any) ->
         k for k in labels.out if sizes.get(k, 1) != 1
     ]
     return Ref(new, value.dtype, place, value.steps, straight)
+
+
+@rule(*[(func, "outer") for func in ELEMENTWISE if getattr(func, "nin", 0) == 2])
+def _outer(low: Lowering, node: Node) -> Any:
+    """All pairs of elements: the first operand has an axis of size 1 for each of the second one."""
+    func: Any = node.func
+    if node.kwargs or len(node.args) != 2:
+        raise Unknown("the ufunc has options")
+    a, b = node.args
+    if is_array(a):
+        shape = (*a.form.shape, *[1] * len(shape_in(b)))
+        value = reshaped(low, low.value(a), shape)
+        a = Node(None, (), {}, Form(shape, a.form.dtype, (0,) * len(shape), np.ndarray))
+        low.values[a] = value
+    elif type(a) is np.ndarray:
+        a = a.reshape(a.shape + (1,) * len(shape_in(b)))
+    return apply(low, func.__self__, (a, b), node.form)
 
 
 # ---- arrays side by side ----

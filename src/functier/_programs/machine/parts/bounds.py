@@ -9,13 +9,14 @@ NOTE [doubts]
     no rule is for, `exactness` leaves to NumPy what answers depend on.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...._core.numpy_facts import UFUNC_OF
+from ...._core.numpy_facts import UFUNC_OF, name_of
 from ...graph import Form, Graph, Guard, Node
 from ...sharing import gives_view
 from .exactness import chooses, is_exact
@@ -208,7 +209,7 @@ class Bounds:
         if not isinstance(func, np.ufunc) or func.nin != len(args):
             raise Unbounded
         errors = [self.error(x) for x in args]
-        rule = RULES.get(func)
+        rule = RULES.get(func) or RULES.get(name_of(func))
         if rule is None:
             raise Unbounded
         return rule(self, node, *args, *errors)
@@ -259,15 +260,24 @@ class Bounds:
 
     def power(self, node: Node) -> Any:
         base, n = node.args
-        if type(n) not in (int, float) or n != int(n) or not 1 <= n <= 64:
+        if type(base) in (int, float) and base > 0:
+            return self.grown(node, self.times(abs(math.log(base)), self.error(n)))
+        if type(n) not in (int, float):
             raise Unbounded
         error = self.error(base)
-        found = self.times(FEW, self.magnitude(node))
+        if type(error) is not Node:
+            return self.grown(node, error)
+        if n != int(n) or not 1 <= n <= 64:
+            return self.grown(node, self.times(float(abs(n)), over(self, error, base, error)))
+        most = self.plus(self.magnitude(base), error)
+        slope = self.times(float(n), self.call(np.power, most, int(n) - 1)) if n > 1 else 1.0
+        return self.grown(node, 0.0, self.times(slope, error))
+
+    def grown(self, node: Node, error: Any, *terms: Any) -> Any:
+        """Return the bound of a value whose logarithm has an error."""
         if type(error) is Node:
-            most = self.plus(self.magnitude(base), error)
-            slope = self.times(float(n), self.call(np.power, most, int(n) - 1)) if n > 1 else 1.0
-            found = self.plus(found, self.times(slope, error))
-        return self.plus(found, TINY)
+            terms = (*terms, self.times(self.magnitude(node), self.call(np.expm1, error)))
+        return rounding(self, node, *terms, part=FEW)
 
 
 def is_zero(x: Any) -> bool:
@@ -279,11 +289,11 @@ def packed(shape: tuple, dtype: np.dtype) -> tuple[int, ...]:
     return tuple([dtype.itemsize * int(np.prod(shape[k + 1 :])) for k in range(len(shape))])
 
 
-RULES: dict[np.ufunc, Callable] = {}
-"""A function of the bounds, a node, its operands and their bounds, for each ufunc."""
+RULES: dict[np.ufunc | str, Callable] = {}
+"""A function of the bounds, a node, its operands and their bounds, for each ufunc, or its name."""
 
 
-def rule(*funcs: np.ufunc) -> Callable:
+def rule(*funcs: np.ufunc | str) -> Callable:
     def register(write: Callable) -> Callable:
         RULES.update(dict.fromkeys(funcs, write))
         return write
@@ -327,7 +337,7 @@ def _square(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
     return rounding(own, node, own.times(own.plus(own.magnitude(a), own.magnitude(a), ea), ea))
 
 
-@rule(np.negative, np.absolute, np.positive)
+@rule(np.negative, np.absolute, np.fabs, np.positive)
 def _exact(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
     return ea
 
@@ -337,31 +347,86 @@ def _extremum(own: Bounds, node: Node, a: Any, b: Any, ea: Any, eb: Any) -> Any:
     return own.larger(ea, eb)
 
 
-@rule(np.sqrt)
-def _sqrt(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
-    if type(ea) is not Node:
-        return rounding(own, node)
-    return rounding(own, node, own.times(own.magnitude(node), over(own, ea, a, ea)))
+@rule(np.sqrt, np.cbrt)
+def _root(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
+    moved = own.times(own.magnitude(node), over(own, ea, a, ea)) if type(ea) is Node else 0.0
+    return rounding(own, node, moved, part=ONE if node.func is np.sqrt else FEW)
 
 
-@rule(np.exp, np.expm1)
+@rule(np.exp, np.exp2)
 def _exp(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
-    grown = 0.0
-    if type(ea) is Node:
-        value = node if node.func is np.exp else own.call(np.add, node, 1.0)
-        grown = own.times(own.magnitude(value), own.call(np.expm1, ea))
-    return rounding(own, node, grown, part=FEW)
+    return own.grown(node, ea)
 
 
-@rule(np.log, np.log2, np.log10)
+@rule(np.expm1, np.sinh, np.cosh)
+def _hyperbolic(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
+    grown = own.call(np.expm1, ea) if type(ea) is Node else 0.0
+    moved = own.times(own.plus(own.magnitude(node), 1.0), grown)
+    return rounding(own, node, moved, part=FEW)
+
+
+@rule(np.log, np.log2, np.log10, np.log1p)
 def _log(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
-    error = own.times(2.0, over(own, ea, a, ea)) if type(ea) is Node else 0.0
-    return rounding(own, node, error, part=FEW)
+    if type(ea) is not Node:
+        return rounding(own, node, part=FEW)
+    a = own.call(np.add, a, 1.0) if node.func is np.log1p else a
+    return rounding(own, node, own.times(2.0, over(own, ea, a, ea)), part=FEW)
 
 
-@rule(np.sin, np.cos, np.tanh, np.arctan)
+@rule(np.sin, np.cos, np.tanh, np.arctan, np.arcsinh)
 def _slow(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
     return rounding(own, node, ea, part=FEW)
+
+
+@rule(np.hypot)
+def _hypot(own: Bounds, node: Node, a: Any, b: Any, ea: Any, eb: Any) -> Any:
+    return rounding(own, node, ea, eb, part=FEW)
+
+
+@rule("scipy.special.erf", "scipy.special.erfc")
+def _erf(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
+    return rounding(own, node, own.times(1.2, ea), part=FEW)  # the slope at 0 is 2 / sqrt(pi)
+
+
+@rule(np.tan)
+def _tan(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
+    """Bound (1 + y^2) tan e / (1 - y tan e), with 2 e for tan e where that is below 1."""
+    if type(ea) is not Node:
+        return rounding(own, node, part=FEW)
+    size, twice = own.magnitude(node), own.times(2.0, ea)
+    left = own.call(np.subtract, 1.0, own.times(own.plus(size, 1.0), twice))
+    moved = own.times(own.plus(own.times(size, size), 1.0), twice)
+    slope = own.call(np.divide, moved, own.call(np.maximum, left, 0.0))
+    return rounding(own, node, slope, part=FEW)
+
+
+@rule(np.arcsin, np.arccos, np.arctanh, np.arccosh)
+def _steep(own: Bounds, node: Node, a: Any, ea: Any) -> Any:
+    """Bound by the slope at the nearest place to an end; beyond it, NaN is in doubt."""
+    if type(ea) is not Node:
+        return rounding(own, node, part=FEW)
+    nearest: Any = own.plus(own.magnitude(a), ea)
+    left: Any = own.call(np.subtract, 1.0, own.times(nearest, nearest))
+    if node.func is np.arccosh:
+        nearest = own.call(np.subtract, a, ea)
+        left = own.call(np.subtract, own.times(nearest, nearest), 1.0)
+    slope = own.call(np.maximum, left, 0.0) if node.func is np.arctanh else own.call(np.sqrt, left)
+    return rounding(own, node, own.call(np.divide, ea, slope), part=FEW)
+
+
+@rule(np.arctan2)
+def _arctan2(own: Bounds, node: Node, a: Any, b: Any, ea: Any, eb: Any) -> Any:
+    """Bound the turn by the part of the distance that moves, and the jump at the negative axis."""
+    error = own.plus(ea, eb)
+    if type(error) is not Node:
+        return rounding(own, node, part=FEW)
+    terms = [own.times(2.0, over(own, error, own.call(np.hypot, a, b), error))]
+    if type(ea) is Node:
+        low = own.call(np.less_equal, own.magnitude(a), ea, dtype=bool)
+        left = own.call(np.less_equal, b, eb, dtype=bool)
+        jumps = own.call(np.logical_and, low, left, dtype=bool)
+        terms.append(own.call(np.where, jumps, 7.0, 0.0))
+    return rounding(own, node, *terms, part=FEW)
 
 
 def doubted(graph: Graph, contract: bool) -> Graph | None:

@@ -11,7 +11,7 @@ NOTE [what has no steps]
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -47,6 +47,9 @@ class Stage(Lowering):
         self.nodes: list[Node] = []
         self.outputs: list[Output] = []
         self.writers: list[Step] = []
+
+    def stays(self, node: Node) -> bool:
+        return node in self.division.staying
 
     def rule_for(self, node: Node) -> Callable:
         return exact if node in self.division.by_loops else super().rule_for(node)
@@ -136,6 +139,19 @@ def affected(node: Node) -> list[Node]:
     return [x for x in node.args[:1] if type(x) is Node and x.func is memory_of]
 
 
+def staying(graph: Graph) -> set[Node]:
+    """Return the reads of memories that no write follows."""
+    found: set[Node] = set()
+    written: set[Node] = set()
+    for node in reversed(graph.nodes):
+        memories = affected(node)
+        if is_loop(node) or node.func not in READS:
+            written.update(memories)
+        elif written.isdisjoint(memories):
+            found.add(node)
+    return found
+
+
 class Division:
     """The parts of a graph.
 
@@ -148,7 +164,10 @@ class Division:
         Why NumPy computes the others.
     """
 
-    def __init__(self, graph: Graph, contract: bool = False, bounded: bool = False):
+    def __init__(
+        self, graph: Graph, contract: bool = False, bounded: bool = False,
+        by_loops: Collection[Node] = (),
+    ):  # fmt: skip
         self.graph = graph
         self.before: dict[Node, list[Node]] = {}
         latest: dict[Node, Node] = {}
@@ -158,8 +177,9 @@ class Division:
                 self.before[node] = [latest[x] for x in memories if x in latest]
             if is_loop(node) or node.func not in READS:
                 latest.update(dict.fromkeys(memories, node))
+        self.staying = staying(graph)
         self.rounded: set[Node] = set()
-        self.by_loops: set[Node] = set()
+        self.by_loops: set[Node] = set(by_loops)
         lost: set[Node] = set()
         if not bounded:
             self.rounded, self.by_loops = rounded(graph, self.before, contract)
@@ -175,7 +195,7 @@ class Division:
             lost |= (
                 self.by_loops - self.known.keys() - self.inside_loops
             )  # operands lie in another order
-            if self.by_loops.isdisjoint(lost):
+            if bounded or self.by_loops.isdisjoint(lost):
                 break
             self.rounded, self.by_loops = rounded(graph, self.before, contract, lost)
         self.part_views()

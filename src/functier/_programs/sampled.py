@@ -1,0 +1,412 @@
+"""A step that is recorded for all later ones of a loop, and the loop of the program that it makes.
+
+NOTE [a step depends on what it takes]
+    The sample gets stand-ins: inputs of its own for the values that change from step to step, and
+    for the counter. So each of its calls tells if it depends on them. Python code that asks for a
+    value has its answer as a guard of every step, and nothing may ask for the counter. All else
+    that the step reads stays as it is, if the sample leaves no trace: each object that the user's
+    functions reach refers to what it referred to before, and arrays have their contents.
+
+NOTE [the rest runs as the program does]
+    The trace needs the values that the loop makes. So its source is written and called. Where a
+    guard fails in a later step, the loop ends before it, and the trace goes on from there. Where a
+    call raises, it goes on after the sample.
+"""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._cpython.collector import known_containers
+from .._mutation.array import was_written
+from .dead import drop_dead
+from .graph import Graph, Guard, Node, form_of, mark_first, replace
+from .integers import AFFINE, asks_for_type, grows
+from .looping import counting_of
+from .loops import Count, Loop
+from .replays import Changed, Replay
+
+ndarray = np.ndarray
+
+FEWEST = 4
+"""So many steps at least are a loop."""
+
+
+class Samples:
+    """The samples of a trace.
+
+    Attributes
+    ----------
+    open : list
+        Those that are recorded, the innermost last.
+    counters : set
+        The nodes that stand for the numbers of steps.
+    """
+
+    def __init__(self, level: Any):
+        self.level = level
+        self.open: list[Sampled] = []
+        self.counters: set[Node] = set()
+        self.real: dict[Node, Any] = {}  # what the stand-ins of others stand for
+        self.reasons: dict[Any, str] = {}  # why steps at places of the user's code are no loop
+
+    def begin(self, values: list, number: Any, effects: Any, since: int) -> "Sampled | None":
+        """Begin a sample, unless its code may ask for the type of a plain value that it takes."""
+        plain = number is not None or any([type(x) is not self.level.cls for x in values])
+        if plain and asks_for_type(self.level.watch, since):
+            return None
+        return Sampled(self.level, values, number, effects, since)
+
+    def real_of(self, node: Any) -> Any:
+        """Return what a node stands for, which is mostly itself."""
+        while type(node) is Node and node in self.real:
+            node = self.real[node]
+        return node
+
+    def growth(self, x: Any) -> tuple[int, int] | None:
+        """Return factor and summand of a number that grows with that of a step."""
+        return grows(x.parts()[1], self.counters) if type(x) is self.level.cls else None
+
+    def have_plain(self, x: Any) -> bool:
+        """Tell if a value is plain but for a sample."""
+        return any([sample.is_plain(x) for sample in self.open])
+
+    def answer(self, value: Any, how: Any, *args: Any) -> Any:
+        """Convert such a value; later steps may have another answer."""
+        for sample in self.open:
+            sample.asked = True
+        if how == "numpy.asarray":
+            return np.asarray(value, *args[:1])
+        if not callable(how):
+            self.level.reads.unwatched(f"a step of a loop asks for {how} of a plain value")
+        return how(value, *args)
+
+    def settle(self, nodes: list[Node], answers: list[Guard], outputs: list) -> tuple[list, list]:
+        """Put what stand-ins stand for in their places, and return answers and outputs."""
+        if not self.real:
+            return answers, outputs
+        for node in nodes:
+            node.args = replace(node.args, self.real_of)
+            node.kwargs = replace(node.kwargs, self.real_of)
+            if self.counters and node.func in AFFINE and {*map(type, node.args)} == {int}:
+                self.real[node] = node.func(*node.args)  # type: ignore[misc]
+        found = [guard._replace(node=self.real_of(guard.node)) for guard in answers]
+        found = [guard for guard in found if type(guard.node) is Node]
+        return found, replace(outputs, self.real_of)
+
+
+class Sampled:
+    """The sample of a loop, which is recorded from now on.
+
+    Attributes
+    ----------
+    values : list
+        The stand-ins for the values that it takes.
+    counter : tensor, int or None
+        The stand-in for its number.
+    """
+
+    def __init__(self, level: Any, values: Sequence, number: int | None, effects: Any, since: int):
+        self.level, self.number, self.since = level, number, since
+        self.effects = effects
+        self.originals = values
+        self.asked = False  # for a value of a stand-in for a plain one
+        self.real: dict[Node, Any] = {}
+        self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
+        self.values = [level.tensor(level.concrete(x), n) for x, n in zip(values, self.inputs)]
+        self.plain = {n for x, n in zip(values, self.inputs) if type(x) is not level.cls}
+        self.index: Node | None = None
+        self.counter: Any = number
+        if number is not None and not asks_for_type(level.watch, since):
+            self.index = self.stand_in(number, number)
+            self.counter = level.tensor(number, self.index)
+            level.samples.counters.add(self.index)
+            self.plain.add(self.index)
+        level.samples.open.append(self)
+        self.first, self.answers = len(level.nodes), len(level.answers)
+
+    def stand_in(self, x: Any, real: Any) -> Node:
+        node = Node(None, (), {}, form_of(self.level.concrete(x)))
+        self.real[node] = real
+        return node
+
+    def end(self) -> None:
+        """Let the stand-ins be what they stand for: nothing more is recorded with them."""
+        self.level.samples.open.remove(self)
+        self.level.samples.real.update(self.real)
+
+    def is_plain(self, x: Any) -> bool:
+        """Tell if a value of the sample depends on no value of the program."""
+        for node in self.level.nodes[self.first :]:
+            if not (node.memory or node.kept) and self.plain.issuperset(node.parents()):
+                self.plain.add(node)
+        return type(x) is self.level.cls and x.parts()[1] in self.plain
+
+    def without(self, values: Sequence) -> list:
+        """Return values, those that are plain without the level."""
+        return [x.parts()[0] if self.is_plain(x) else x for x in values]
+
+    def check(self, leaves: Sequence) -> None:
+        """Leave the program where the step has done to its stand-ins what nobody would see."""
+        reads = self.level.reads
+        if any(map(was_written, (*leaves, *self.values))):
+            reads.unwatched("a step of a loop writes to a value that it takes")
+        if self.plain and asks_for_type(self.level.watch, self.since):
+            reads.unwatched("a step of a loop may ask for the type of a number that it takes")
+
+    def repeat(
+        self, most: int, after: Sequence, lists: Sequence[tuple[Any, int]],
+        spread: Sequence[tuple[Any, int]], way: int,
+    ) -> tuple[int, list, list] | None:  # fmt: skip
+        """Return how many more steps are a loop, at most, the values after it, and all steps'.
+
+        `after` are the values that the sample has made of the first that it took. `lists` are
+        values that it has taken or made, each with the new axis of the array of all; `spread` has
+        the arrays whose elements are the last that it took, each with the axis of the steps. None
+        is for a sample that does not stand for later steps.
+        """
+        level = self.level
+        if self.asked or self.is_asked():
+            self.no_loop("the number of a step, or another plain value, is asked for itself")
+            return None
+        if any([(n in self.plain) != self.is_plain(x) for n, x in zip(self.inputs, after)]):
+            self.no_loop("plain values change places with others")
+            return None
+        if self.effects.happened():
+            self.no_loop("a step changes an object, or may")
+            return None
+        try:
+            body = Body(self, after, lists, spread, way)
+            again = Body(self, after, lists, spread, way)
+        except Differs as error:
+            self.no_loop(*error.args)
+            return None
+        values = known_values(level, body.args)
+        found = None if values is None else run(again, most, values)
+        if found is None:
+            self.no_loop("the next steps answer Python code in another way, or raise")
+            return None
+        count, last, made = found
+        node = body.node(count, body.args)
+        node.place = level.where_now()
+        level.add(node)
+        ends, rows = body.results(node)
+        for own in (*ends, *rows):
+            level.add(own)
+        ends = [level.tensor(value, own) for value, own in zip(last, ends)]
+        stacks: list = [
+            None if i in body.lists else same_in(count, x, axis)
+            for i, (x, axis) in enumerate(lists)
+        ]
+        for value, (i, (place, axis)) in zip(made, body.lists.items()):
+            own = Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, form_of(value))
+            own.place = node.place
+            level.add(own)
+            stacks[i] = value if self.is_plain(lists[i][0]) else level.tensor(value, own)
+        ends = [
+            x if i is None else last[i] if self.is_plain(y) else ends[i]
+            for i, y, x in zip(body.ends, after, self.originals)
+        ]
+        return count, ends, stacks
+
+    def no_loop(self, reason: str) -> None:
+        """Note why the sample does not stand for later steps."""
+        for node in self.level.nodes[self.first :]:
+            self.level.samples.reasons[node.place] = reason
+
+    def is_asked(self) -> bool:
+        """Tell if something has asked for the counter."""
+        if self.index is None:
+            return self.number is not None
+        return any([guard.node is self.index for guard in self.level.answers[self.answers :]])
+
+
+class Differs(BaseException):
+    """A later step may make other calls than the sample."""
+
+
+def has_effects(node: Node) -> bool:
+    """Tell if a node draws, or uses a memory; also in the steps of a loop."""
+    if type(node.func) is Loop:
+        return any(map(has_effects, node.func.body.nodes))
+    return node.memory or node.kept
+
+
+class Body:
+    """The body of the loop that a sample stands for.
+
+    Attributes
+    ----------
+    args : list
+        The first values of what is carried, then what is the same in all steps.
+    ends : list
+        For each value that the sample has made its place among what is carried, or None for one
+        that stays as it is.
+    rows : list of Node
+        The values of which all steps' are kept.
+    lists : dict of int to (int, int)
+        For the number of each array of such values their place in `rows`, and its axis. Values that
+        are the same in all steps have none.
+    """
+
+    def __init__(
+        self, sample: Sampled, after: Sequence, lists: Sequence, spread: Sequence, way: int
+    ):  # fmt: skip
+        level = sample.level
+        self.level = level
+        self.shared: dict[Node, Node] = {}
+        self.new: dict[Node, Any] = {}
+        self.nodes: list[Node] = []
+        self.args: list[Any] = []
+        carried: list[Node] = []
+        outputs: list[Node] = []
+        self.ends: list[int | None] = []
+        for node, x in zip(sample.inputs, after):
+            own = level.symbol(x)
+            if type(own) is not Node or form_of(level.concrete(x)) != node.form:
+                raise Differs("the forms of values differ from step to step")
+            if own is node:
+                self.ends.append(None)
+                real = level.samples.real_of(sample.real[node])
+                self.new[node] = self.outside(real) if type(real) is Node else real
+                continue
+            self.ends.append(len(carried))
+            self.new[node] = Node(None, (), {}, node.form)
+            carried.append(self.new[node])
+            self.args.append(level.samples.real_of(own))
+            outputs.append(own)
+        self.carried = len(carried)
+        if sample.index is not None:
+            self.number, self.way = sample.counter.parts()[0] + way, way
+            self.new[sample.index] = Count(self.number, way)
+        for node, (x, axis) in zip(sample.inputs[len(after) :], spread):
+            index: Any = Count(0, 1)
+            part = level.concrete(x)[(slice(None),) * axis + (0,)]
+            if form_of(part) != node.form:
+                raise Differs("the forms of values differ from step to step")
+            index = (*(slice(None),) * axis, index) if axis else index
+            source = level.symbol(x)
+            source = level.samples.real_of(source)
+            source = self.outside(source) if type(source) is Node else source
+            self.new[node] = self.add(Node(operator.getitem, (source, index), {}, node.form))
+        for node in level.nodes[sample.first :]:
+            if has_effects(node):
+                raise Differs("a step draws, or uses an array that is written to")
+            found = grows(node, (sample.index,))
+            if found is not None and found[0]:
+                factor, summand = found
+                self.new[node] = Count(factor * self.number + summand, factor * way)
+                continue
+            copied = node.like(self.argument(node.args), self.argument(node.kwargs))
+            self.new[node] = self.add(copied)
+        mark_first(self.nodes)
+        guards = []
+        for guard in level.answers[sample.answers :]:
+            own = self.of(guard.node)
+            if type(own) is Count:
+                raise Differs("the number of a step is asked for itself")
+            if type(own) is not Node or own in self.shared.values():
+                continue  # it holds for all steps, and is that of the sample
+            guards.append(Guard(own, *guard[1:]))
+        self.outputs = [self.own(y) for y in outputs]
+        self.rows: list[Node] = []
+        self.lists: dict[int, tuple[int, int]] = {}
+        for i, (x, axis) in enumerate(lists):
+            node = level.symbol(x)
+            own = self.of(node) if type(node) is Node else node
+            if type(own) is not Node or own in self.shared.values():
+                continue
+            if own not in self.rows:
+                self.rows.append(own)
+            self.lists[i] = self.rows.index(own), axis
+        inputs = [*carried, *self.shared.values()]
+        self.args += self.shared
+        self.graph = Graph([*inputs, *self.nodes], inputs, [*self.outputs, *self.rows], guards)
+
+    def add(self, node: Node) -> Node:
+        self.nodes.append(node)
+        return node
+
+    def own(self, node: Any) -> Node:
+        """Return the node of the body for a value of the sample."""
+        found = self.of(node) if type(node) is Node else None
+        if type(found) is not Node:
+            raise Differs("a step returns a value that is not its own")
+        return found
+
+    def outside(self, node: Node) -> Node:
+        """Return what stands for a value from before the sample."""
+        found = self.shared.get(node)
+        if found is None:
+            found = self.shared[node] = Node(None, (), {}, node.form)
+        return found
+
+    def argument(self, value: Any) -> Any:
+        return replace(value, self.of)
+
+    def of(self, node: Node) -> Any:
+        """Return what the body has for a value of the sample, or from before it."""
+        node = self.level.samples.real_of(node)
+        found = self.new.get(node) if type(node) is Node else node
+        return self.outside(node) if found is None else found
+
+    def node(self, count: int, args: Sequence) -> Node:
+        """Return the node of the loop."""
+        loop = Loop(self.graph, count, self.carried, (), self.carried)
+        node = Node(loop, tuple(args), {}, loop.form())
+        node.kept = loop.has_effects()
+        return node
+
+    def results(self, node: Node) -> tuple[list[Node], list[Node]]:
+        """Return the nodes of the last values of a loop, and of the lists of all."""
+        found = [Node(operator.getitem, (node, i), {}, form) for i, form in enumerate(node.form)]
+        return found[: self.carried], found[self.carried :]
+
+
+def same_in(count: int, x: Any, axis: int) -> Any:
+    """Return an array of a value of some steps, which is the same in all."""
+    shape = np.shape(x)
+    return np.broadcast_to(np.expand_dims(x, axis), (*shape[:axis], count, *shape[axis:]))
+
+
+def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
+    """Return the values of nodes of a trace, from the tensors that have them; None if one is lost.
+
+    Others than nodes are themselves.
+    """
+    found: dict[Node, Any] = {}
+    wanted = {x for x in nodes if type(x) is Node}
+    for x in known_containers():
+        if type(x) is level.cls:
+            value, node = x.parts()
+            node = level.samples.real_of(node)
+            if type(node) is Node and node in wanted:
+                found[node] = value
+    if len(found) < len(wanted):
+        return None
+    return [found[x] if type(x) is Node else x for x in nodes]
+
+
+def run(body: Body, most: int, values: list) -> tuple[int, list, list] | None:
+    """Run a loop until an answer differs; return how often, the last values, and arrays of all."""
+    try:
+        return most, *call(body, most, values)
+    except Changed as changed:
+        counting = counting_of(body.node(most, ()).func, "i")  # type: ignore[arg-type]
+        count = (changed.args[1] - counting.first) * counting.way
+    except Exception:
+        return None
+    return (count, *call(body, count, values)) if count >= FEWEST else None
+
+
+def call(body: Body, count: int, values: list) -> tuple[list, list]:
+    inputs = [Node(None, (), {}, form_of(x)) for x in values]
+    node = body.node(count, inputs)
+    ends, rows = body.results(node)
+    stacks = [Node(np.stack, (rows[i],), {"axis": axis}, None) for i, axis in body.lists.values()]
+    nodes = [*inputs, node, *ends, *rows, *stacks]
+    graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks]))
+    made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
+    return [*made[: body.carried]], [*made[body.carried :]]

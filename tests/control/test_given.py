@@ -1,0 +1,384 @@
+"""Loops that a compiled function has as loops of its program, however many steps they have."""
+
+import gc
+import itertools
+from contextvars import ContextVar
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier.numpy as fnp
+from compiling import leaves
+from functier._programs.loops import every_node, is_loop
+from nets.programs import difference
+
+X = np.array([0.1, 0.4, 0.7])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def thawed_heap(frozen_heap):
+    """A trace looks for its values among all objects; else it records no loop."""
+    gc.unfreeze()
+
+
+def check(f, *calls):
+    """The compiled function gives what the function gives, also when it is called again."""
+    compiled = ft.compile(f, backend="numpy")
+    for args in (*calls, *calls):
+        problem = difference(leaves(compiled(*args)), leaves(f(*args)))
+        assert problem is None, problem
+    return compiled
+
+
+def nodes_of(compiled):
+    (program,) = compiled.programs
+    return [*every_node(program._graph)]
+
+
+# ---- one program for any length ----
+
+
+def by_scan(x, n):
+    return np.sum(ft.scan(lambda c, row: (np.sin(c) + row, c * row), x, np.full((n, 3), 0.1))[1])
+
+
+def by_fori(x, n):
+    return np.sum(ft.fori_loop(0, n, lambda i, c: np.sin(c) + x * i / n, x))
+
+
+def by_map(x, n):
+    return np.sum(ft.map(lambda row: np.sin(x * row), np.full((n, 3), 0.1)))
+
+
+def by_while(x, n):
+    return np.sum(ft.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, np.sin(c[1])), (0, x))[1])
+
+
+WAYS = {
+    "value": lambda f: f,
+    "grad": ft.grad,
+    "hessian": ft.hessian,
+    "vmap of grad": lambda f: lambda x: ft.vmap(ft.grad(f))(np.stack([x, x * 0.5])),
+}
+
+
+@pytest.mark.parametrize("f", [by_scan, by_fori, by_map, by_while])
+@pytest.mark.parametrize("way", WAYS)
+def test_as_many_nodes_for_any_length(f, way):
+    counts = []
+    for n in (100, 400):
+        compiled = ft.compile(WAYS[way](lambda x, n=n: f(x, n)), backend="numpy")
+        compiled(X)
+        counts.append(len(nodes_of(compiled)))
+        assert any(map(is_loop, nodes_of(compiled)))
+
+    assert counts[0] == counts[1] < 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("f", [by_scan, by_fori, by_map, by_while])
+def test_as_many_nodes_for_ten_thousand_steps(f):
+    counts = []
+    for n in (100, 10_000):
+        compiled = ft.compile(ft.grad(lambda x, n=n: f(x, n)), backend="numpy")
+        compiled(X)
+        counts.append(len(nodes_of(compiled)))
+
+    assert counts[0] == counts[1]
+
+
+# ---- steps that leave something behind ----
+
+
+class Box:
+    n, last = 0, 0.0
+
+
+class Slots:
+    __slots__ = ("n",)
+
+
+def variable():
+    count = 0
+
+    def note():
+        nonlocal count
+        count += 1
+        return count
+
+    return note
+
+
+def attribute():
+    box = Box()
+
+    def note():
+        box.n += 1
+        return box.n
+
+    return note
+
+
+def slot():
+    box = Slots()
+    box.n = 0
+
+    def note():
+        box.n += 1
+        return box.n
+
+    return note
+
+
+def attribute_of_a_function():
+    def note():
+        note.n = getattr(note, "n", 0) + 1
+        return note.n
+
+    return note
+
+
+def entry():
+    table = {"n": 0}
+
+    def note():
+        table["n"] += 1
+        return table["n"]
+
+    return note
+
+
+def default():
+    def note(table={"n": 0}):  # noqa: B006
+        table["n"] += 1
+        return table["n"]
+
+    return note
+
+
+def element():
+    table = np.zeros(3)
+
+    def note():
+        table[1] += 1
+        return table[1]
+
+    return note
+
+
+def element_in_a_tuple():
+    pair = np.zeros(3), 1
+    gc.collect()  # from then on the collector does not know the tuple
+
+    def note():
+        np.add.at(pair[0], 1, 1)
+        return pair[0][1]
+
+    return note
+
+
+def filled():
+    table = np.zeros(3)
+
+    def note():
+        table[1:].fill(table[1] + 1)
+        return table[2]
+
+    return note
+
+
+def bytes_of_an_array():
+    table = bytearray(3)
+
+    def note():
+        table[1] += 1
+        return table[1]
+
+    return note
+
+
+def members():
+    found = {0}
+
+    def note():
+        found.add(len(found))
+        return len(found)
+
+    return note
+
+
+def flat():
+    elements = np.arange(99.0).flat
+    return lambda: next(elements)
+
+
+def context():
+    variable = ContextVar("variable", default=0)
+
+    def note():
+        variable.set(variable.get() + 1)
+        return variable.get()
+
+    return note
+
+
+def writable():
+    table = fnp.zeros(3)
+
+    def note():
+        table[1] = table[1] + 1
+        return table[1]
+
+    return note
+
+
+EFFECTS = [
+    variable, attribute, slot, attribute_of_a_function, entry, default, element,
+    element_in_a_tuple, filled, bytes_of_an_array, members, flat, context, writable,
+    lambda: itertools.count().__next__, lambda: iter(range(99)).__next__,
+    lambda: (k for k in range(99)).__next__, lambda: ft.random.default_rng(3).normal,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", EFFECTS)
+def test_an_effect_happens_in_each_step(make):
+    def f(x):
+        note = make()
+        y = ft.fori_loop(0, 20, lambda i, c: np.sin(c) + note(), x)
+        return y * note()
+
+    check(f, (X,), (X + 1,))
+
+
+def test_a_list_has_the_values_of_all_steps():
+    def f(x):
+        history = []
+
+        def body(c, _):
+            history.append(c)
+            return np.sin(c), None
+
+        ft.scan(body, x, None, length=20)
+        return np.stack(history)
+
+    check(f, (X,), (X + 1,))
+
+
+def test_a_write_to_a_plain_element_or_carry():
+    def f(x):
+        rows, first = np.zeros((20, 2)), np.zeros(2)
+
+        def body(c, row):
+            row += 1
+            c[0][1] += 0.5
+            return (c[0], np.sin(c[1]) + row.sum() + c[0][1]), None
+
+        carry, _ = ft.scan(body, (first, x), rows)
+        return carry[1] + rows.sum() + first.sum()
+
+    check(f, (X,), (X + 1,))
+
+
+# ---- what a loop carries ----
+
+
+def swapped(x):
+    return ft.fori_loop(0, 17, lambda i, c: (c[1], c[0]), (np.full(3, 0.25), x))
+
+
+def rotated(x):
+    return ft.fori_loop(0, 17, lambda i, c: (c[1], c[2], c[0]), (0.0 * X, x, x * 2))
+
+
+def late(x):
+    return ft.fori_loop(0, 17, lambda i, c: (c[1], c[2], np.sin(c[2]) + x), (0.0 * X, X, 1.0 * X))
+
+
+def numbers(x):
+    return ft.fori_loop(0, 17, lambda i, c: (c[0], c[1] + 1, c[2] * x), (0.5, 1, x))
+
+
+def asked(x):
+    table = [0.1 * k for k in range(50)]
+    return ft.fori_loop(0, 17, lambda i, c: (c[0] + 1, c[1] * 0.5 + table[c[0]]), (1, x))
+
+
+def results(x):
+    return ft.scan(
+        lambda c, row: ((c[0], np.sin(c[1])), (c[0], c[1], 2.0, row)), (x, x), np.ones(20)
+    )
+
+
+@pytest.mark.parametrize("f", [swapped, rotated, late, numbers, asked, results])
+def test_what_a_loop_carries(f):
+    check(f, (X,), (X + 1,), (X + 2,))
+
+
+def test_second_derivatives_of_values_that_change_places():
+    def f(x):
+        return np.sum(ft.fori_loop(0, 16, lambda i, c: (c[1], np.sin(c[0])), (x, x))[0])
+
+    compiled = ft.compile(ft.hessian(f), backend="numpy")
+    for x in (X, X + 1, X):
+        np.testing.assert_allclose(compiled(x), ft.hessian(f)(x), rtol=1e-12, atol=1e-15)
+
+
+# ---- what a user reads ----
+
+
+def test_a_guard_that_fails_in_a_later_step():
+    def f(x, a):
+        def body(i, c):
+            if c[0] > a:
+                return c * 0.5
+            return c + 0.1
+
+        return ft.fori_loop(0, 40, body, x)
+
+    compiled = check(f, (X, 2.05), (X, 9.0), (X, 0.75))
+
+    assert "in line" in compiled.explain()
+    assert "of body" in compiled.explain()
+
+
+def test_an_error_names_its_step():
+    def f(x):
+        def body(i, c):
+            return c + 0.1 + 0 * np.linalg.inv(np.eye(3) * np.round(1.0 - c[0], 3))[0]
+
+        return ft.fori_loop(0, 40, body, x)
+
+    compiled = ft.compile(f, backend="numpy")
+    for g in (f, compiled, compiled):
+        with pytest.raises(np.linalg.LinAlgError) as caught:
+            g(np.zeros(3))
+        assert "fori_loop(body): in iteration 10" in caught.value.__notes__
+
+
+def test_an_error_after_a_call_without_one():
+    def f(x, a):
+        def body(c, row):
+            with np.errstate(divide="raise"):
+                return c + 0.1, 1 / np.round(a - c[0], 3)
+
+        return ft.scan(body, x, np.ones(30))
+
+    compiled = check(f, (np.zeros(3), np.float64(5.05)))
+    with pytest.raises(FloatingPointError) as caught:
+        compiled(np.zeros(3), np.float64(2.0))
+    assert "scan(body): in step 20 of 30" in caught.value.__notes__
+
+
+def test_explain_says_why_steps_run_one_by_one():
+    def f(x):
+        def body(i, c):
+            if c[0] > 0.55 + 0.1 * (i % 2):
+                return c * 0.5
+            return c + 0.1
+
+        return ft.fori_loop(0, 12, body, x)
+
+    compiled = check(f, (X,))
+
+    assert "no loop: line" in compiled.explain()

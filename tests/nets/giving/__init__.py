@@ -1,0 +1,1 @@
+"""The parts of the net of programs with given loops; see `nets.given`."""

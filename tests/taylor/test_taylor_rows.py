@@ -1,0 +1,52 @@
+"""Each row of the sample table to order 4, against nested jvp."""
+
+import numpy as np
+import pytest
+from taylor_support import along, nested
+
+import checks
+import functier as ft
+import samples
+from rows import run_each
+
+EQUAL = {"lstsqresiduals-d[3,1],d[3,2]"}
+"""Rows of a matrix of rank one, whose other singular values are equal: refused."""
+
+
+FAMILIES = [
+    pytest.param(name, marks=[pytest.mark.slow] * samples.is_of_scipy(name))
+    for name in samples.families()
+]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rows_have_the_derivatives_of_nested_jvp(family, rows_of, request):
+    """To order 4 in a whole run, to order 2 in a quick one, as nested jvp takes long."""
+    order = 4 if request.config.getoption("--slow") else 2
+    own = {name: row for name, row in rows_of(family).items() if checks.differentiable(row)}
+    run_each(own, lambda row: check_row(row, order if row.order > 1 else 1))
+
+
+def check_row(row, order):
+    f, points = checks.function_of(row)
+    columns = [checks.directions(points, 300 * k) for k in range(order)]
+    series = tuple([list(own) for own in zip(*columns)])
+    with np.errstate(all="ignore"):
+        expected = nested(along(f, points, series), order)
+        if str(row) in EQUAL:
+            with pytest.raises(np.linalg.LinAlgError, match="have no Taylor series"):
+                ft.jet(f, tuple(points), series)
+            return
+        value, terms = ft.jet(f, tuple(points), series)
+    for k, wanted in enumerate(expected):
+        for i, x in enumerate(wanted):
+            y = value[i] if k == 0 else terms[i][k - 1]
+            assert np.shape(x) == np.shape(y) and np.result_type(x) == np.result_type(y)
+            close(y, x, checks.precision(row, 1e-8, 1e-2, 0.3))
+
+
+def close(y, x, tolerance):
+    """Compare by the largest element; where nested jvp has no finite number, anything will do."""
+    there = np.isfinite(x)
+    x, y = np.where(there, x, 0), np.where(there, y, 0)
+    assert np.max(np.abs(y - x), initial=0) <= tolerance * max(np.max(np.abs(x), initial=0), 1e-3)
