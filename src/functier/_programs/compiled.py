@@ -25,7 +25,7 @@ from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
 from .arguments import opened
 from .bound import Bound, calling, has_method, has_state, is_tree, reference_to
-from .entries import Mismatch, entry_of
+from .entries import Mismatch, again, entry_of
 from .guards import Guards, is_strict
 from .integers import WholeNumbers, asks_for_type
 from .misses import LIMIT, Misses
@@ -325,16 +325,6 @@ class Compiled(Generic[P, R]):
     def _is_method_of(self, x: Any) -> bool:
         """Tell if an object, the first argument, has this function as a method."""
         return not self._state and has_method(x, self.__wrapped__, self)
-
-
-def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
-    """Return what later calls give, which may differ from the trace by rounding."""
-    if not found.program._replay.sources:  # draws are made once
-        try:
-            return entry(*args, **kwargs)
-        except (Mismatch, Exception):
-            pass
-    return found.finish()
 
 
 def machine_of(
