@@ -281,6 +281,12 @@ class Reads(Outside):
             self.calls(callee.func, (*callee.args, *args), callee.keywords | (kwargs or {}))
         elif isinstance(callee, type):
             self.made(callee, given)
+        elif hasattr(kind, "stands_for") and not is_of_user(kind):
+            inner = getattr(callee, kind.stands_for)
+            if id(callee) in self.outer or id(kind) in self.outer:
+                self.attribute(callee, kind.stands_for)
+                self.bring(inner)
+            self.calls(inner, args, kwargs)
         elif isinstance(callee, IMMUTABLE) or kind.__module__.startswith("_cython"):
             self.call_later(callee)
             self.native(callee, given)
@@ -289,11 +295,6 @@ class Reads(Outside):
                 self.fact("referent", callee, "", callee(), "what a weak reference refers to")
             elif is_of_user(kind):
                 self.operator(callee)
-            elif hasattr(kind, "stands_for"):
-                self.attribute(callee, kind.stands_for)
-                inner = getattr(callee, kind.stands_for)
-                self.bring(inner)
-                self.calls(inner, args, kwargs)
             else:
                 self.state(callee)
                 self.opaque(callee, given, shallow=False)
@@ -441,6 +442,8 @@ def takes_tensors(callee: Any) -> bool:
         return isinstance(callee.__self__, np.ufunc)
     if kind is FunctionType:
         return file_of_code(original(callee)).startswith(HOME)
+    if hasattr(kind, "stands_for"):
+        return takes_tensors(getattr(callee, kind.stands_for))
     return kind is np.ufunc or kind is DISPATCHER
 
 
