@@ -436,3 +436,17 @@ def test_explain_says_why_steps_run_one_by_one():
     compiled = check(f, (X,))
 
     assert "no loop: line" in compiled.explain()
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_arrays_that_only_change_places_are_the_same_after_the_loop(batched):
+    def f(x):
+        a, b = np.ones(3) * x, np.ones(3) * x * x
+        c, s = ft.fori_loop(0, 21, lambda i, c: (c[1], c[0]), (a, b))
+        s[1] = 5.0
+        return np.sum(a * a) + np.sum(b * s) + np.sum(c)
+
+    g, x = (ft.vmap(ft.grad(f)), np.array([1.5, 3.0])) if batched else (ft.grad(f), 1.5)
+    compiled = ft.compile(g, backend="numpy")
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(x), g(x))

@@ -232,13 +232,17 @@ class Sample:
             return 0, None, None, None
         (carry, structure), (made, form) = map(flatten, out)
         row = unflatten(form, taken.without(made))
-        single = 1, unflatten(structure, taken.without(carry)), row, None
+        # What a step returns as it is stays the same object, as a write to it may follow.
+        originals = dict(zip(map(id, leaves), self.leaves))
+        kept = [originals.get(id(x), x) for x in taken.without(carry)]
+        single = 1, unflatten(structure, kept), row, None
         start = unflatten(self.structure, leaves[:size])
         if structure != self.structure and not same_structure(out[0], start):
             return single
         try:
             before, spread = apart(leaves[:size], level.cls), apart(self.xs, level.cls)
             after, results = apart(carry, level.cls), apart(made, level.cls)
+            taken.check_views(after.values)
             if (before.kinds, before.axes) != (after.kinds, after.axes):
                 return single
             if [*before.kinds, *spread.kinds] != given.kinds:
@@ -262,7 +266,6 @@ class Sample:
             values.append(stacks[: len(x.values)])
             stacks = stacks[len(x.values) :]
         ends, rows = self.connected(values)
-        # What each step returns as it is stays the same object, as a write to it may follow.
         ends = [
             old if x is stand_in else end
             for x, stand_in, old, end in zip(carry, leaves, self.leaves, ends)

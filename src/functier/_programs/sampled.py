@@ -27,6 +27,7 @@ from .integers import AFFINE, asks_for_type, grows
 from .looping import counting_of
 from .loops import Count, Loop
 from .replays import Changed, Replay
+from .sharing import gives_view
 
 ndarray = np.ndarray
 
@@ -161,6 +162,23 @@ class Sampled:
         if self.plain and asks_for_type(self.level.watch, self.since):
             reads.unwatched("a step of a loop may ask for the type of a number that it takes")
 
+    def memory_of(self, node: Any) -> tuple[Any, bool]:
+        """Return the node of the array that a value is a view of, and if the step has made that."""
+        own = {*self.level.nodes[self.first :]}
+        while node in own and node.args and type(node.args[0]) is Node and gives_view(node.func):
+            if getattr(node.form, "kind", None) is not ndarray:
+                return node, True  # a number, which has no memory
+            node = node.args[0]
+        return node, node in own
+
+    def check_views(self, values: Sequence) -> None:
+        """Leave the program where a step returns a view of what it takes, as a write may follow."""
+        for x in values:
+            node = self.level.symbol(x)
+            if type(node) is Node and node not in self.inputs:
+                if self.memory_of(node)[0] in self.inputs:
+                    self.level.reads.unwatched("a step of a loop returns a view of what it takes")
+
     def repeat(
         self, most: int, after: Sequence, lists: Sequence[tuple[Any, int]],
         spread: Sequence[tuple[Any, int]], way: int,
@@ -243,6 +261,23 @@ def has_effects(node: Node) -> bool:
     return node.memory or node.kept
 
 
+def only_moves(after: dict[Node, Any]) -> bool:
+    """Tell if a value that a step takes may still be in another place after several steps.
+
+    `after` has for each value that a step takes what stands there behind it. After the loop Python
+    has the array from before it, which may be written to.
+    """
+    for node, own in after.items():
+        steps = 0
+        while own is not node and type(own) is Node and own in after:
+            node, own, steps = own, after[own], steps + 1
+            if steps >= FEWEST:
+                return True
+        if steps and own is node:
+            return True
+    return False
+
+
 class Body:
     """The body of the loop that a sample stands for.
 
@@ -272,8 +307,13 @@ class Body:
         carried: list[Node] = []
         outputs: list[Node] = []
         self.ends: list[int | None] = []
-        for node, x in zip(sample.inputs, after):
-            own = level.symbol(x)
+        afters = [level.symbol(x) for x in after]
+        if only_moves(dict(zip(sample.inputs, afters))):
+            raise Differs("values of the carry change places, and stay the same arrays")
+        views = [x for x in afters if type(x) is Node and x not in sample.inputs]
+        if not all([sample.memory_of(x)[1] for x in views]):
+            raise Differs("a step returns a view of an array that it has not made")
+        for node, x, own in zip(sample.inputs, after, afters):
             if type(own) is not Node or form_of(level.concrete(x)) != node.form:
                 raise Differs("the forms of values differ from step to step")
             if own is node:
