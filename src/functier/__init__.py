@@ -104,6 +104,7 @@ if _typing.TYPE_CHECKING:
     from ._transforms.sparse.jacobian import jacobian_pattern as jacobian_pattern
     from ._transforms.sparse.jacobian import sparse_hessian as sparse_hessian
     from ._transforms.sparse.jacobian import sparse_jacobian as sparse_jacobian
+    from .testing._versions import show_versions as show_versions
 
 _MODULES = (
     "debug", "errors", "modes", "nn", "numpy", "ops", "optim", "overrides",
@@ -132,6 +133,7 @@ _NAMES = {
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.jacobian": "hessian jacfwd jacrev",
     "_transforms.products": "elementwise_grad ggnvp hvp",
+    "testing._versions": "show_versions",
 }
 """The names that are imported on first access, by their private modules."""
 

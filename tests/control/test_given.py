@@ -11,6 +11,7 @@ import functier as ft
 import functier.numpy as fnp
 from compiling import leaves
 from functier._programs.loops import every_node, is_loop
+from functier.scipy.linalg import cho_factor, cho_solve
 from nets.programs import difference
 
 X = np.array([0.1, 0.4, 0.7])
@@ -322,6 +323,59 @@ def test_second_derivatives_of_values_that_change_places():
     compiled = ft.compile(ft.hessian(f), backend="numpy")
     for x in (X, X + 1, X):
         np.testing.assert_allclose(compiled(x), ft.hessian(f)(x), rtol=1e-12, atol=1e-15)
+
+
+def test_a_first_step_that_asks_for_types():
+    """SciPy asks for the types of plain values, which only the first step has."""
+
+    def f(x):
+        def body(c, row):
+            factor = cho_factor(np.eye(3) * (2.0 + np.sum(c * c)))
+            return cho_solve(factor, c) + x * row, None
+
+        return ft.scan(body, np.ones(3), np.linspace(0.0, 1.0, 20))[0]
+
+    compiled = check(f, (X,), (X + 1,))
+
+    assert any(map(is_loop, nodes_of(compiled)))
+
+
+@pytest.mark.parametrize("view", [np.copy, lambda a: a.copy(), lambda a: np.transpose(a, (1, 0))])
+def test_steps_that_run_one_by_one_on_plain_values(view):
+    def f(x):
+        seen = []
+
+        def body(c, _):
+            seen.append(1)
+            return (c[0], c[1] + x * view(c[0])[0, 0]), None
+
+        return ft.scan(body, (np.full((2, 2), 0.5), x), length=12)[0][1]
+
+    check(f, (X,), (X + 1,))
+
+
+def passed_on(x, a):
+    return ft.fori_loop(0, 20, lambda i, c: (c[0] * x, c[1]), (x, a))[1]
+
+
+def closed_over(x, a):
+    return ft.fori_loop(0, 20, lambda i, c: (c[0] * x, a), (x, a))[1]
+
+
+def closed_over_later(x, a):
+    return ft.fori_loop(0, 20, lambda i, c: (c[0] * x, a), (x, np.sin(x)))[1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("loop", [passed_on, closed_over, closed_over_later])
+def test_a_write_to_what_a_loop_returns_as_it_was(loop, way):
+    def f(x):
+        a = x * 1.0
+        s = loop(x, a)
+        s[1] = 5.0
+        return np.sum(a * a) + np.sum(s * x)
+
+    check(WAYS[way](f), (X,), (X + 1,))
 
 
 # ---- what a user reads ----

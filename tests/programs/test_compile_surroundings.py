@@ -21,6 +21,7 @@ from functier import random as ftr
 from functier._core.ambient import AMBIENT
 from functier._cpython.swaps import Swaps, original
 from functier._programs.rewritten import rewritten
+from functier.scipy import linalg
 from nets.programs import difference
 from support import HANG
 
@@ -552,3 +553,12 @@ def test_methods():
 def test_a_transform_of_a_function_of_numpy():
     assert np.array_equal(ft.trace(ft.grad(np.sum))(X)(X), np.ones_like(X))
     assert np.array_equal(ft.compile(ft.grad(np.sum))(X), np.ones_like(X))
+
+
+@pytest.mark.parametrize("module", [linalg, fnp.linalg])
+def test_a_name_of_a_mirror_that_is_used_for_the_first_time(module):
+    vars(module).pop("det", None)
+
+    compiled = check(lambda x: module.det(x * np.eye(3)), (X,), (X + 1,))
+
+    assert len(compiled.programs) == 1

@@ -41,7 +41,7 @@ ORDER = [
     "_programs.machine.loops", "_programs.machine.linalg", "_programs.machine.lowering",
     "_programs.machine.parts", "_programs.machine.calls", "_programs.machine",
     "debug", "_control", "modes", "overrides", "_custom", "random", "ops", "numpy",
-    "_adopt", "scipy", "optim", "nn", "testing", "__init__",
+    "_adopt", "scipy", "optim", "nn", "testing", "__init__", "__main__",
 ]  # fmt: skip
 """The rooms of the package, those inside others too: each imports from those before it."""
 
@@ -104,7 +104,7 @@ def test_files_of_a_room_import_each_other_one_way(folder):
 def test_few_private_modules_are_loose():
     loose = [p.stem for p in FILES if p.parent == PACKAGE and p.stem[0] == "_"]
 
-    assert sorted(loose) == ["__init__"]
+    assert sorted(loose) == ["__init__", "__main__"]
 
 
 @each("path", RULES, ids=name_of)
@@ -566,7 +566,7 @@ PUBLIC = {
     "custom_jvp", "custom_vjp", "custom_vmap", "register_dataclass", "register_pytree_node",
     "sequential_vmap",
     "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize",
-    "jacobian_pattern", "sparse_hessian", "sparse_jacobian",
+    "jacobian_pattern", "show_versions", "sparse_hessian", "sparse_jacobian",
     "jet", "taylor",
     "GradcheckError", "LeakError", "LeakWarning", "NonFiniteError",
     "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",

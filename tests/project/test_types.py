@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import functier as ft
@@ -18,6 +19,7 @@ from functier._core import methods
 
 PACKAGE = Path(ft.__file__).parent
 CODE = Path(__file__).parent.parent / "typed" / "user_code.py"
+CALLS = CODE.with_name("calls.py")
 STUB = (PACKAGE / "_core" / "declared.pyi").read_text("utf-8")
 
 
@@ -77,6 +79,99 @@ def test_typed_code_of_a_user_runs():
     assert found["finished"].shape == (2, 3) and found["number"] == 12.0
 
 
+# ---- the types of calls ----
+
+
+def expected(place):
+    """The types that the comments of the calls have, by lines: those of mypy, or of pyright."""
+    lines = enumerate(CALLS.read_text("utf-8").splitlines(), 1)
+    said = {n: text.rpartition("  # ")[2] for n, text in lines if text.startswith("reveal_type(")}
+    return {n: text.split("; ")[place if "; " in text else 0] for n, text in said.items()}
+
+
+def shortened(text):
+    """A type as the comments have it: an array by this word, and names without their modules."""
+    text = re.sub(r"tuple\[.*, fallback=(.*)\]", r"\1", text)
+    text = re.sub(r"[a-zA-Z_]\w*\.(?=\w)", "", text)
+    while (found := text.find("ndarray[")) >= 0:
+        end, depth = found + len("ndarray["), 1
+        while depth:
+            depth += {"[": 1, "]": -1}.get(text[end], 0)
+            end += 1
+        text = f"{text[:found]}array{text[end:]}"
+    return text
+
+
+def revealed(pattern, text):
+    return {int(line): shortened(kind) for line, kind in re.findall(pattern, text)}
+
+
+def fits(value, kind):
+    """Tell if a value has a type that a comment says."""
+    if kind.endswith("]"):
+        head, _, items = kind[:-1].partition("[")
+        if head == "dict":
+            return all(fits(x, items.split(", ")[1]) for x in value.values())
+        items = re.split(r", (?![^\[]*\])", items)
+        items = items[:1] * len(value) if items[-1] == "..." else items
+        return type(value) is tuple and all(map(fits, value, items))
+    kinds = {"array": np.ndarray, "float64": np.float64, "float": float, "str": str}
+    kinds["Generator"] = ft.random.Generator
+    return type(value).__name__ == kind or isinstance(value, kinds.get(kind, ()))
+
+
+def test_calls_have_the_types_that_checkers_reveal(monkeypatch):
+    found = []
+    monkeypatch.setattr("typing.reveal_type", found.append)
+    runpy.run_path(str(CALLS))
+    kinds = [*expected(0).values()]
+
+    assert len(found) == len(kinds) > 30
+    wrong = [(x, kind) for x, kind in zip(found, kinds) if kind != "Any" and not fits(x, kind)]
+    assert not wrong
+    assert not fits(1.0, "array") and not fits((1.0, found[0]), "tuple[array, float]")
+
+
+@pytest.mark.slow
+def test_mypy_reveals_the_types_of_calls():
+    code, text = check(*mypy(), str(CALLS))
+
+    assert code == 0, text
+    assert revealed(r'py:(\d+): note: Revealed type is "(.*)"', text) == expected(0)
+
+
+@pytest.mark.slow
+def test_pyright_reveals_the_types_of_calls():
+    code, text = check(*pyright(), str(CALLS))
+
+    assert code == 0, text
+    assert revealed(r"py:(\d+):\d+ - information: Type of .* is \"(.*)\"", text) == expected(1)
+
+
+def completions(text):
+    """What jedi completes at the end of a program."""
+    jedi = pytest.importorskip("jedi", reason="jedi is in the extra test")
+    here = jedi.create_environment(sys.prefix, safe=False)
+    found = jedi.Script(text, environment=here).complete()
+    return {name.name for name in found if name.name[0] != "_"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("import functier as ft\nft.debug.", ft.debug.__all__),
+     ("import functier as ft\nft.vma", ["vmap"]),
+     ("import functier as ft\nft.compile(abs).expl", ["explain"]),
+     ("import functier.numpy as np\nnp.arcta", ["arctan", "arctan2", "arctanh"]),
+     ("import functier.scipy.special as sp\nsp.logsum", ["logsumexp"])],
+)  # fmt: skip
+def test_jedi_completes_public_names(text, names):
+    assert completions(text) == {*names}
+
+
+# ---- typed code ----
+
+
 def check(*command):
     """Run a type checker on the code; it must find nothing."""
     env = {**os.environ, "MYPYPATH": str(PACKAGE.parent), "PYTHONPATH": str(PACKAGE.parent)}
@@ -86,32 +181,36 @@ def check(*command):
 
 @pytest.mark.slow
 def test_mypy_accepts_typed_code_of_a_user():
-    if importlib.util.find_spec("mypy") is None:
-        pytest.skip("mypy is in the extra dev")
-    mypy = sys.executable, "-m", "mypy", "--strict", "--config-file="
-    code, text = check(*mypy, str(CODE))
+    code, text = check(*mypy(), str(CODE))
     assert code == 0, text
 
 
 def pyright():
     """The command of pyright on the path, or of basedpyright, which is in the extra dev."""
     own = Path(sys.executable).parent
-    return shutil.which("pyright") or shutil.which("basedpyright", path=own)
+    command = shutil.which("pyright") or shutil.which("basedpyright", path=own)
+    if command is None:
+        pytest.skip("pyright is not on the path, and basedpyright is in the extra dev")
+    return command, "--pythonpath", sys.executable
+
+
+def mypy():
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("mypy is in the extra dev")
+    return sys.executable, "-m", "mypy", "--strict", "--config-file="
 
 
 @pytest.mark.slow
 def test_pyright_accepts_typed_code_of_a_user(tmp_path):
     """It is asked for mistakes, too: a checker that takes everything for Any would find none."""
     command = pyright()
-    if command is None:
-        pytest.skip("pyright is not on the path, and basedpyright is in the extra dev")
-    code, text = check(command, "--pythonpath", sys.executable, str(CODE))
+    code, text = check(*command, str(CODE))
     assert code == 0, text
     wrong = tmp_path / "wrong.py"
     wrong.write_text(
         "# pyright: standard\nimport functier as ft\n\ndef f(x: ft.Tensor) -> None:\n"
         "    x.detach()\n\nft.vmap(3)\nft.grad(f, argnum=1)\n"
     )
-    code, text = check(command, "--pythonpath", sys.executable, str(wrong))
+    code, text = check(*command, str(wrong))
     lines = {int(line) for line in re.findall(r"wrong\.py:(\d+):\d+ - error", text)}
     assert code and lines == {5, 7, 8}, text

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -10,6 +11,7 @@ from .._core.keywords import checks_keywords
 from .._core.pytree import check_callable, name_of_function
 from .._core.tracebacks import leave
 from .._core.types import Function, PyTree
+from .._transforms.transformed import Transformed
 from .masks import check_carry, form
 from .regions import region
 from .schedule import Loop, Plan, planned
@@ -130,7 +132,8 @@ def checkpoint(
             )
         return out
 
-    @functools.wraps(func)
+    options = SimpleNamespace(slots=slots, chunk=chunk, steps=steps)
+
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         try:
             return run(args, kwargs)
@@ -138,7 +141,7 @@ def checkpoint(
             leave(error, label, func, args, kwargs)
             raise
 
-    return checkpointed
+    return Transformed(checkpointed, func, "checkpoint", options)
 
 
 def _check_numbers(slots: Any, chunk: Any, steps: Any) -> None:

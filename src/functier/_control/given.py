@@ -128,9 +128,11 @@ class Repeats:
             return None
         sample = Sample(self, level, position, leaves, structure).run()
         self.tries -= 1
-        if sample is None:
+        if sample is None:  # the first steps may run other code, so the next one is asked again
+            self.since = level.watch.again()
+        elif sample[0] < FEWEST:
             self.level = None
-        elif sample[0] < FEWEST or not self.tries:
+        if not self.tries:
             self.level = None
         return sample
 
@@ -260,6 +262,11 @@ class Sample:
             values.append(stacks[: len(x.values)])
             stacks = stacks[len(x.values) :]
         ends, rows = self.connected(values)
+        # What each step returns as it is stays the same object, as a write to it may follow.
+        ends = [
+            old if x is stand_in else end
+            for x, stand_in, old, end in zip(carry, leaves, self.leaves, ends)
+        ]
         return 1 + self.count, unflatten(structure, ends), row, unflatten(form, rows)
 
     def reverse_levels(self) -> list[Any]:

@@ -11,14 +11,12 @@ import numpy as np
 
 from .types import Function
 
-Sharing = Literal["view", "either", "copied", "fresh"]
+Sharing = Literal["view", "protected", "either", "copied", "fresh"]
 
 MEMORY: dict[Function, Sharing] = {}
-"""The memory of a function's results: a "view" of the operand; "either" that or a new array, as the
-operand lies in memory and as the options tell; a view that is "copied" here; or a "fresh" array."""
-
-PROTECTED: set[Function] = set()
-"""The functions whose views NumPy lets nobody write to, or not without a warning."""
+"""The memory of a function's results: a "view" of the operand; a "protected" one, which NumPy lets
+nobody write to, or not without a warning; "either" a view or a new array, as the operand lies in
+memory and as the options tell; a view that is "copied" here; or a "fresh" array."""
 
 
 def declare_memory(sharing: Sharing, functions: Iterable[Function]) -> None:
@@ -47,10 +45,11 @@ declare_memory("view", (
     np.transpose, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.swapaxes,
     np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims, np.atleast_1d, np.atleast_2d,
     np.atleast_3d, np.flip, np.fliplr, np.flipud, np.rot90, np.split, np.array_split, np.hsplit,
-    np.vsplit, np.dsplit, np.unstack, np.diagonal, np.linalg.diagonal, np.broadcast_to,
-    np.broadcast_arrays, np.real, np.imag,
+    np.vsplit, np.dsplit, np.unstack, np.real, np.imag,
 ))  # fmt: skip
-PROTECTED.update((np.diagonal, np.linalg.diagonal, np.broadcast_to, np.broadcast_arrays))
+declare_memory("protected", (
+    np.diagonal, np.linalg.diagonal, np.broadcast_to, np.broadcast_arrays,
+))  # fmt: skip
 declare_memory("either", (
     np.reshape, np.ravel, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
     np.require,

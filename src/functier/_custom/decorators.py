@@ -6,11 +6,9 @@ All three return the class `Custom`, so that a function can have several of thes
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from types import MethodType
-from typing import Any, overload
+from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -26,25 +24,28 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tracebacks import leave
+from .._core.wrapper import Wrapper
 from .apply import apply, level_among
 from .pytree_rules import PytreeCall
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class Custom:
+
+class Custom(Wrapper[P, R]):
     """A function with custom derivative and batching rules.
 
     `custom_vjp`, `custom_jvp` and `custom_vmap` return it.
     """
 
     __name__: str
-    __qualname__: str
     _fwd: Callable | None = None
     _bwd: Callable | None = None
     _jvp: Callable | None = None
     _partials: tuple | None = None
     _batch: Callable | None = None
 
-    def __init__(self, fun: Callable, kind: str, argnums: Any = (), argnames: Any = ()):
+    def __init__(self, fun: Callable[P, R], kind: str, argnums: Any = (), argnames: Any = ()):
         check_callable(kind, fun)
         self.fun, self._kind = fun, kind
         functools.update_wrapper(self, fun)
@@ -138,7 +139,7 @@ class Custom:
 
     # ---- calls ----
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             if self._fwd is self._jvp is self._partials is self._batch is None:
                 rule = {"custom_jvp": "defjvp(rule)", "custom_vmap": "def_vmap(rule)"}
@@ -147,11 +148,11 @@ class Custom:
                     f"{self.__name__}.{rule.get(self._kind, 'defvjp(fwd, bwd)')} first"
                 )
             if kwargs or len(args) < self._places:
-                args = self._by_position(args, kwargs)
+                args = self._by_position(args, kwargs)  # type: ignore[assignment]
             parts = [flatten(x, self.__name__, f"args[{n}]") for n, x in enumerate(args)]
             leaves, level = level_among([leaf for part, _ in parts for leaf in part], self.__name__)
             if level is None:
-                return self.fun(*args)
+                return self.fun(*args)  # type: ignore[call-arg]  # kwargs are among them
             outs, structure = apply(PytreeCall(self, parts), leaves)
             return unflatten(structure, outs)
         except BaseException as error:
@@ -170,15 +171,7 @@ class Custom:
         bound.apply_defaults()
         return bound.args
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
-
-    def __reduce__(self) -> Any:
-        found: Any = sys.modules.get(self.__module__)
-        for part in self.__qualname__.split("."):
-            found = getattr(found, part, None)
-        if found is self:
-            return self.__qualname__
+    def _parts(self) -> tuple:
         return _restore, (vars(self),)
 
     def __repr__(self) -> str:
@@ -219,11 +212,13 @@ def _positions(label: str, argnums: Any, argnames: Any, places: list, variable: 
 
 
 @overload
-def custom_vjp(fun: Callable, nondiff_argnums: Any = (), nondiff_argnames: Any = ()) -> Custom: ...
+def custom_vjp(
+    fun: Callable[P, R], nondiff_argnums: Any = (), nondiff_argnames: Any = ()
+) -> Custom[P, R]: ...
 @overload
 def custom_vjp(
     fun: None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
-) -> Callable[[Callable], Custom]: ...
+) -> Callable[[Callable[P, R]], Custom[P, R]]: ...
 @checks_keywords
 def custom_vjp(
     fun: Callable | None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
@@ -294,11 +289,13 @@ def custom_vjp(
 
 
 @overload
-def custom_jvp(fun: Callable, nondiff_argnums: Any = (), nondiff_argnames: Any = ()) -> Custom: ...
+def custom_jvp(
+    fun: Callable[P, R], nondiff_argnums: Any = (), nondiff_argnames: Any = ()
+) -> Custom[P, R]: ...
 @overload
 def custom_jvp(
     fun: None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
-) -> Callable[[Callable], Custom]: ...
+) -> Callable[[Callable[P, R]], Custom[P, R]]: ...
 @checks_keywords
 def custom_jvp(
     fun: Callable | None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
@@ -351,6 +348,10 @@ def custom_jvp(
     return _decorate("custom_jvp", fun, nondiff_argnums, nondiff_argnames)
 
 
+@overload
+def custom_vmap(fun: Callable[P, R]) -> Custom[P, R]: ...
+@overload
+def custom_vmap(fun: None = None) -> Callable[[Callable[P, R]], Custom[P, R]]: ...
 @checks_keywords
 def custom_vmap(fun: Callable | None = None) -> Any:
     """Make a function with a custom rule for batches; also a decorator.
@@ -405,7 +406,7 @@ def custom_vmap(fun: Callable | None = None) -> Any:
 
 
 @checks_keywords
-def sequential_vmap(fun: Callable) -> Custom:
+def sequential_vmap(fun: Callable[P, R]) -> Custom[P, R]:
     """Make a function that `vmap` applies to one example after the other.
 
     Use it for code that cannot be batched: code that branches on values, or that calls another

@@ -197,7 +197,7 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
 for _func in MEMORY:
     if MEMORY[_func] == "copied":
         OPS[_func].body = watch(_func, OPS[_func].body)  # type: ignore[arg-type]
-VIEWS = [func for func in MEMORY if sharing_of(func) in ("view", "either")]
+VIEWS = [func for func in MEMORY if sharing_of(func) in ("view", "protected", "either")]
 for _view in (*VIEWS, np.astype, np.copy):  # of an array without axes, one
     if _view in OPS and _view is not np.flip:  # which gives a number of that
         OPS[_view].views = MEMORY.get(_view, "view")

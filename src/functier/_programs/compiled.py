@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from itertools import zip_longest
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -25,15 +25,20 @@ from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
 from .arguments import opened
 from .bound import Bound, calling, has_method, has_state, is_tree, reference_to
-from .entries import Mismatch, entry_of
+from .entries import Mismatch, again, entry_of
 from .guards import Guards, is_strict
 from .integers import WholeNumbers, asks_for_type
 from .misses import LIMIT, Misses
 from .objects import reached_from
 from .outside import Unwatched
 from .program import Program
+from .shown import Text
 from .slow import tell_if_slow
 from .trace import record
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 
 LEVELS = EVENTS["level"]
 
@@ -61,13 +66,13 @@ class Variant(NamedTuple):
     strides: list[Any]
 
 
-class Compiled:
+class Compiled(Generic[P, R]):
     """A function that `compile` made: see there."""
 
     stands_for = "__wrapped__"  # what a trace looks into
 
     def __init__(
-        self, func: Callable, backend: str, fastmath: bool, on_change: str, threads: int = 1,
+        self, func: Callable[P, R], backend: str, fastmath: bool, on_change: str, threads: int = 1,
         warm: bool = False, on_unwatched: str = "run",
     ):  # fmt: skip
         functools.update_wrapper(self, func, updated=())
@@ -84,7 +89,7 @@ class Compiled:
         self._misses, self._numbers = Misses(), WholeNumbers()
         self._odd = self._state  # or it has a debt; one test then tells that a call is a common one
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if LEVELS or AMBIENT.get() is not Tensor or (SETTINGS(None) is not None and is_strict()):
             # A transform or a mode sees its calls, and `numpy.errstate` its errors of arithmetic.
             return self.__wrapped__(*args, **kwargs)
@@ -93,7 +98,7 @@ class Compiled:
                 return self.__wrapped__(*args, **kwargs)
             self._odd = self._state or self._misses.debt > 0
             if self._state:
-                args = self.__wrapped__, *args
+                args = self.__wrapped__, *args  # type: ignore[assignment]
         for variant in self._variants:
             try:
                 return variant.entry(*args, **kwargs)
@@ -270,7 +275,7 @@ class Compiled:
                 f"    constant: {name}, {np.shape(value)}"
                 for name, value in program.constants.items()
             ]
-        return "\n".join(lines)
+        return Text("\n".join(lines))
 
     def __repr__(self) -> str:
         return f"<functier.compile({name_of_function(self.__wrapped__)})>"
@@ -281,7 +286,7 @@ class Compiled:
         name = getattr(func, "__qualname__", "")
         if name and getattr(module, name, None) is self:
             return name  # a decorated function, by its name
-        return _compiled, (func, *self._options())
+        return Compiled, (func, *self._options())
 
     def _options(self) -> tuple:
         return (
@@ -292,6 +297,12 @@ class Compiled:
     def __deepcopy__(self, memo: dict) -> "Compiled":
         return self
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> "Compiled[P, R]": ...
+    @overload
+    def __get__(
+        self: "Compiled[Concatenate[Any, Q], R]", instance: object, owner: Any = None
+    ) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
@@ -316,16 +327,6 @@ class Compiled:
         return not self._state and has_method(x, self.__wrapped__, self)
 
 
-def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
-    """Return what later calls give, which may differ from the trace by rounding."""
-    if not found.program._replay.sources:  # draws are made once
-        try:
-            return entry(*args, **kwargs)
-        except (Mismatch, Exception):
-            pass
-    return found.finish()
-
-
 def machine_of(
     program: Program, graph: Any, fastmath: bool, threads: int, bounded: bool
 ) -> list[Any]:
@@ -345,10 +346,16 @@ def has_llvm() -> bool:
     return importlib.util.find_spec("llvmlite") is not None
 
 
-def _compiled(*given: Any) -> Compiled:
-    return Compiled(*given)
-
-
+@overload
+def compile(
+    func: Callable[P, R], *, backend: str = "auto", fastmath: bool = False,
+    on_change: str = "retrace", threads: int = 1, warm: bool = False, on_unwatched: str = "run",
+) -> Compiled[P, R]: ...  # fmt: skip
+@overload
+def compile(
+    func: None = None, *, backend: str = "auto", fastmath: bool = False,
+    on_change: str = "retrace", threads: int = 1, warm: bool = False, on_unwatched: str = "run",
+) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...  # fmt: skip
 @checks_keywords
 def compile(  # torch.compile has this name
     func: Callable | None = None, *, backend: str = "auto", fastmath: bool = False,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.sharing import PROTECTED
+from .._core.sharing import sharing_of
 from .graph import Form, Graph, Node, nodes_in
 from .loops import is_loop
 from .sharing import Sharing, gives_view, is_fresh, is_plain_ufunc
@@ -61,8 +61,8 @@ class Liveness:
 
 def is_read_only(x: Any) -> bool:
     """Tell if a value is a view that nobody may write to."""
-    while type(x) is Node and gives_view(x.func):
-        if x.func in PROTECTED:
+    while type(x) is Node and x.func is not None and gives_view(x.func):
+        if sharing_of(x.func) == "protected":
             return True
         x = x.args[0]
     return False

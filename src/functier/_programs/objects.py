@@ -111,7 +111,7 @@ def reached_from(roots: Iterable[Any]) -> Iterator[Any]:
         elif isinstance(x, (tuple, list)) and len(x) < 100:
             waiting += x
         elif callable(x) and not isinstance(x, type):
-            waiting.append(getattr(x, "__wrapped__", None))
+            waiting.append(getattr(x, getattr(type(x), "stands_for", "__wrapped__"), None))
             waiting.append(type(x).__call__)
 
 

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.mirror import Namespace
 from .._core.tensor import Tensor
 from .._cpython.code import file_of_code
 from .._cpython.descriptors import Slot
@@ -87,7 +88,8 @@ class Reads(Outside):
         kind = type(owner)
         if kind is ModuleType or isinstance(owner, ModuleType):
             if id(owner) in self.outer:
-                if name not in vars(owner) and home_of(file_of(owner)) == "library":
+                lazy = isinstance(owner, Namespace) or home_of(file_of(owner)) == "library"
+                if lazy and name not in vars(owner):
                     getattr(owner, name, None)  # which may load it
                 self.entry(vars(owner), name, f"{owner.__name__}.{name}")
                 if kind is ModuleType:  # else it may hash in another way
@@ -279,6 +281,12 @@ class Reads(Outside):
             self.calls(callee.func, (*callee.args, *args), callee.keywords | (kwargs or {}))
         elif isinstance(callee, type):
             self.made(callee, given)
+        elif hasattr(kind, "stands_for") and not is_of_user(kind):
+            inner = getattr(callee, kind.stands_for)
+            if id(callee) in self.outer or id(kind) in self.outer:
+                self.attribute(callee, kind.stands_for)
+                self.bring(inner)
+            self.calls(inner, args, kwargs)
         elif isinstance(callee, IMMUTABLE) or kind.__module__.startswith("_cython"):
             self.call_later(callee)
             self.native(callee, given)
@@ -287,11 +295,6 @@ class Reads(Outside):
                 self.fact("referent", callee, "", callee(), "what a weak reference refers to")
             elif is_of_user(kind):
                 self.operator(callee)
-            elif hasattr(kind, "stands_for"):
-                self.attribute(callee, kind.stands_for)
-                inner = getattr(callee, kind.stands_for)
-                self.bring(inner)
-                self.calls(inner, args, kwargs)
             else:
                 self.state(callee)
                 self.opaque(callee, given, shallow=False)
@@ -439,6 +442,8 @@ def takes_tensors(callee: Any) -> bool:
         return isinstance(callee.__self__, np.ufunc)
     if kind is FunctionType:
         return file_of_code(original(callee)).startswith(HOME)
+    if hasattr(kind, "stands_for"):
+        return takes_tensors(getattr(callee, kind.stands_for))
     return kind is np.ufunc or kind is DISPATCHER
 
 

@@ -194,6 +194,10 @@ class Sampled:
             self.no_loop("the next steps answer Python code in another way, or raise")
             return None
         count, last, made = found
+        arrays = {id(x) for x in values or () if type(x) is ndarray}
+        if any([id(x) in arrays for x in last]):  # a write to it may follow
+            self.no_loop("a loop would return an array from outside of it")
+            return None
         node = body.node(count, body.args)
         node.place = level.where_now()
         level.add(node)

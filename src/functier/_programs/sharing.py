@@ -23,7 +23,7 @@ NUMBERS = SCALARS - {np.void}
 
 def gives_view(func: Any) -> bool:
     """Tell if a result may be a view of the first argument, which can be written to."""
-    return func is operator.getitem or sharing_of(func) in ("view", "either")
+    return func is operator.getitem or sharing_of(func) in ("view", "protected", "either")
 
 
 def is_plain_ufunc(node: Node) -> bool:

@@ -290,6 +290,13 @@ def is_simple(node: Node) -> bool:
     return all(kinds) and any([type(x) is Node for x in node.args])
 
 
+class Text(str):
+    """A text that notebooks and the prompt of Python show as it is, line by line."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 @lru_cache(1024)
 def defaults_of(func: Callable) -> dict[str, Any]:
     """Return the defaults of the parameters of a function."""

@@ -70,20 +70,14 @@ def is_sequence(tree: Any) -> bool:
     return kind is Slot or (kind in (tuple, list) and bool(tree) and all(map(is_sequence, tree)))
 
 
-ONCE = {"hessian"}
-"""Transforms that are made of two, which have the same label."""
-
-
 def title_of(func: Any) -> str:
     """Return a name for the function of a program: ``grad_f`` for ``grad(f)``."""
     parts: list[str] = []
     outer = func
     while getattr(outer, "__wrapped__", None) is not None:
-        cells = cells_of(outer).items()
-        label = {name: cell.cell_contents for name, cell in cells if name in ("label", "mapping")}
-        text = label.get("label") or getattr(label.get("mapping"), "label", "")
-        prefix = text.partition("(")[0] if type(text) is str else ""
-        if prefix and not (parts and parts[-1] == prefix and prefix in ONCE):
+        label = cells_of(outer).get("label")  # of the transforms to sparse matrices
+        text = label.cell_contents if label else ""
+        if prefix := getattr(outer, "transform", "") or text.partition("(")[0]:
             parts.append(prefix)
         outer = outer.__wrapped__
     return identifier("_".join([*parts, name_of_function(outer).strip("<>")]))

@@ -91,7 +91,8 @@ SPELLINGS[np.swapaxes] = _method("swapaxes", "axis1", "axis2")
 def _transpose(source: Any, node: Any) -> Any:
     axes = node.kwargs.get("axes", node.args[1] if len(node.args) > 1 else None)
     x = node.args[0]
-    if axes == tuple(range(len(node.form.shape)))[::-1] and x.form.kind is np.ndarray:
+    turned = axes == tuple(range(len(node.form.shape)))[::-1]
+    if turned and type(x) is Node and x.form.kind is np.ndarray:
         return f"{source.expr(x)}.T"
     return _method("transpose", "axes")(source, node)
 
@@ -127,7 +128,9 @@ def _matrix_transpose(source: Any, node: Any) -> Any:
 @spelling(np.copy)
 def _copy(source: Any, node: Any) -> Any:
     x, order = node.args[0], node.kwargs.get("order", "K")
-    if len(node.args) > 1 or not {*node.kwargs} <= {"order"} or x.form.kind is not np.ndarray:
+    if len(node.args) > 1 or not {*node.kwargs} <= {"order"}:
+        return None
+    if type(x) is not Node or x.form.kind is not np.ndarray:
         return None
     if order == "C":
         return f"{source.expr(x)}.copy()"

@@ -1,11 +1,12 @@
 """The arguments that a transform differentiates by: argnums, argnames, and their leaves."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
 from .._core.numpy_facts import FLOAT, PLAIN, shape_of
 from .._core.pytree import LEAF, flatten, is_value, paths, unflatten
 from .._core.tensor import Tensor
@@ -14,6 +15,7 @@ from .._levels.checks import check_inputs, refuse
 from .._levels.cotangents import is_inexact
 from .._levels.level import Level
 from .._levels.memory import fix_shared
+from .._levels.runs import outer_tensors
 
 float64 = np.float64
 ndarray = np.ndarray
@@ -265,3 +267,33 @@ def derivatives(structure: Structure, leaves: list, shape: Shape = ()) -> PyTree
     if type(structure) is Mixed:
         return structure.derivatives(leaves, shape)
     return unflatten(structure, leaves)
+
+
+def split_call(
+    label: str,
+    func: Function,
+    args: tuple,
+    kwargs: dict,
+    argnums: Argnums,
+    select: Callable[..., Selection],
+    allow_int: bool = False,
+) -> tuple[list, Structure, list[Tensor], Callable[[list], PyTree]]:
+    """Return the leaves of the differentiated arguments, their structure, the tensors among
+    all arguments, and `func` as a function of the leaves.
+    """
+    leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
+    given = (*args, kwargs) if kwargs else args
+
+    def call(inner: list) -> PyTree:
+        value = unflatten(structure, inner)
+        if type(argnums) is int:
+            full, named = list(args), kwargs
+            full[keys[0]] = value
+        else:
+            full, named = insert_arguments(args, kwargs, argnums, keys, value)
+        full, named = fix_arguments(full, named, keys, leaves)
+        AMBIENT.get().level.arguments = [(full, named), None, None]
+        return func(*full, **named)
+
+    outer = outer_tensors(leaves, given, () if type(structure) is Mixed else keys, label)
+    return leaves, structure, outer, call

@@ -1,8 +1,7 @@
 """Reverse mode: grad, value_and_grad, grad_and_value and vjp, on the tape."""
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -31,12 +30,28 @@ from .arguments import (
     insert_arguments,
     resolve_argnums,
 )
-from .contexts import GradientAndValueContext, GradientContext, ValueContext
 from .options import Options
+from .transformed import Transformed
+
+if TYPE_CHECKING:
+    from .declared import (
+        AnyGradientContext,
+        BothGradients,
+        Gradient,
+        GradientAndValue,
+        GradientAndValueContext,
+        GradientContext,
+        OfAnyGradients,
+        OfGradients,
+        SecondGradient,
+        ValueAndGradient,
+        ValueContext,
+    )
 
 P = ParamSpec("P")
 R = TypeVar("R")
 A = TypeVar("A")
+B = TypeVar("B")
 
 ndarray = np.ndarray
 
@@ -100,7 +115,6 @@ def gradients(
             grads = complex_derivatives(grads)
         return own_memory(fill_zeros(grads, leaves)), value, aux
 
-    @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
             leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
@@ -120,21 +134,44 @@ def gradients(
             leave(error, label, func, args, kwargs)
             raise
 
-    return transformed
+    return Transformed(transformed, func, transform, options)
 
 
 @overload
 def grad(
-    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *,
-    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
-    escape: Escape = "dead",
-) -> Callable[P, Any]: ...  # fmt: skip
+    func: Callable[P, Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
+    **options: "Unpack[OfGradients]",
+) -> "Gradient[P]": ...  # fmt: skip
 @overload
 def grad(
-    func: None = None, argnums: Any = 0, has_aux: bool = False, *,
-    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
-    escape: Escape = "dead",
-) -> GradientContext: ...  # fmt: skip
+    func: Callable[P, tuple[Any, R]], argnums: Literal[0] = 0, *, has_aux: Literal[True],
+    **options: "Unpack[OfGradients]",
+) -> "GradientAndValue[P, R]": ...  # fmt: skip
+@overload
+def grad(  # type: ignore[overload-overlap]  # of all options
+    func: Callable[P, Any], argnums: Literal[1], has_aux: Literal[False] = False,
+    **options: "Unpack[OfGradients]",
+) -> "SecondGradient[P]": ...  # fmt: skip
+@overload
+def grad(  # type: ignore[overload-overlap]  # of all options
+    func: Callable[P, Any], argnums: tuple[Literal[0], Literal[1]], has_aux: Literal[False] = False,
+    **options: "Unpack[OfGradients]",
+) -> "BothGradients[P]": ...  # fmt: skip
+@overload
+def grad(
+    func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
+    **options: "Unpack[OfAnyGradients]",
+) -> "Callable[P, Any]": ...  # fmt: skip
+@overload
+def grad(
+    func: None = None, argnums: Literal[0] = 0, has_aux: Literal[False] = False,
+    **options: "Unpack[OfGradients]",
+) -> "GradientContext": ...  # fmt: skip
+@overload
+def grad(
+    func: None = None, argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
+    **options: "Unpack[OfAnyGradients]",
+) -> "AnyGradientContext": ...  # fmt: skip
 @checks_keywords
 def grad(
     func: Callable | None = None,
@@ -211,16 +248,19 @@ def grad(
 
 @overload
 def value_and_grad(
-    func: Callable[P, R], argnums: Any = 0, has_aux: bool = False, *,
-    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
-    escape: Escape = "dead",
-) -> Callable[P, tuple[R, Any]]: ...  # fmt: skip
+    func: Callable[P, R], argnums: Literal[0] = 0, has_aux: bool = False,
+    **options: "Unpack[OfGradients]",
+) -> "ValueAndGradient[P, R]": ...  # fmt: skip
 @overload
 def value_and_grad(
-    func: None = None, argnums: Any = 0, has_aux: bool = False, *,
-    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
-    escape: Escape = "dead",
-) -> ValueContext: ...  # fmt: skip
+    func: Callable[P, R], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
+    **options: "Unpack[OfAnyGradients]",
+) -> "Callable[P, tuple[R, Any]]": ...  # fmt: skip
+@overload
+def value_and_grad(
+    func: None = None, argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
+    **options: "Unpack[OfAnyGradients]",
+) -> "ValueContext": ...  # fmt: skip
 @checks_keywords
 def value_and_grad(
     func: Callable | None = None,
@@ -281,16 +321,19 @@ def value_and_grad(
 
 @overload
 def grad_and_value(
-    func: Callable[P, R], argnums: Any = 0, has_aux: bool = False, *,
-    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
-    escape: Escape = "dead",
-) -> Callable[P, tuple[Any, R]]: ...  # fmt: skip
+    func: Callable[P, R], argnums: Literal[0] = 0, has_aux: bool = False,
+    **options: "Unpack[OfGradients]",
+) -> "GradientAndValue[P, R]": ...  # fmt: skip
 @overload
 def grad_and_value(
-    func: None = None, argnums: Any = 0, has_aux: bool = False, *,
-    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
-    escape: Escape = "dead",
-) -> GradientAndValueContext: ...  # fmt: skip
+    func: Callable[P, R], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
+    **options: "Unpack[OfAnyGradients]",
+) -> "Callable[P, tuple[Any, R]]": ...  # fmt: skip
+@overload
+def grad_and_value(
+    func: None = None, argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
+    **options: "Unpack[OfAnyGradients]",
+) -> "GradientAndValueContext": ...  # fmt: skip
 @checks_keywords
 def grad_and_value(
     func: Callable | None = None,
@@ -351,6 +394,11 @@ def grad_and_value(
 
 @overload
 def vjp(
+    func: Callable[..., R], primal: B, /, *, has_aux: Literal[False] = False,
+    escape: Escape = "dead",
+) -> tuple[R, Callable[[Any], tuple[B]]]: ...  # fmt: skip
+@overload
+def vjp(
     func: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, escape: Escape = "dead"
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
 @overload
@@ -359,7 +407,7 @@ def vjp(
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]], A]: ...
 @overload
 def vjp(
-    func: Callable, *primals: Any, has_aux: bool, escape: Escape = "dead"
+    func: Callable[..., Any], *primals: Any, has_aux: bool, escape: Escape = "dead"
 ) -> tuple[Any, ...]: ...
 @checks_keywords
 def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead") -> tuple:

@@ -3,15 +3,13 @@
 import functools
 from collections.abc import Callable, Iterable
 from math import prod
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
 import numpy as np
 
-from .._core.ambient import AMBIENT
 from .._core.keywords import checks_keywords
 from .._core.numpy_facts import shape_of
-from .._core.pytree import check_callable, name_of_function, paths, unflatten
-from .._core.tensor import Tensor
+from .._core.pytree import paths, unflatten
 from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Structure, Value
 from .._cpython.frames import current_frame
@@ -21,27 +19,29 @@ from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import complex_derivatives, fill_zeros
 from .._levels.level import Escape
 from .._levels.memory import own_memory
-from .._levels.options import check_escape, check_randomness
-from .._levels.runs import Site, outer_tensors, pull_rows, push_batch, push_forward, record
+from .._levels.options import check_randomness
+from .._levels.runs import Site, pull_rows, push_batch, push_forward, record
 from .arguments import (
-    Argnums,
     Mixed,
-    Selection,
     choose,
     choose_complex,
     choose_real,
     derivatives,
-    fix_arguments,
-    insert_arguments,
     resolve_argnums,
+    split_call,
 )
 from .chunks.chunk import Chunk
 from .chunks.compute import in_chunks
 from .chunks.join import Join
-from .options import Options
+from .options import Options, check_options
+from .transformed import Transformed
 from .unit_vectors import blocks, fill_rows, only_unit, some_units, units
 
+if TYPE_CHECKING:
+    from .declared import Jacobian, OfAnyForward, OfAnyJacobians, OfForward, OfJacobians
+
 P = ParamSpec("P")
+R = TypeVar("R")
 
 COMPLEX_RESULT = (
     "reverse mode of its real part is half of the derivative: use jacfwd for a real input, "
@@ -49,51 +49,6 @@ COMPLEX_RESULT = (
 )
 
 # ---- what both modes share ----
-
-
-def check_options(transform: str, func: Any, escape: Any, chunk_size: Any) -> str:
-    """Return the name of `func`, or raise an error where an option is wrong."""
-    check_escape(transform, func, escape)
-    check_callable(transform, func)
-    name = name_of_function(func)
-    if chunk_size is not None:
-        is_int = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
-        if not is_int or chunk_size < 1:
-            raise (ValueError if is_int else TypeError)(
-                f"{transform}({name}): chunk_size={chunk_size!r}; write the number of rows of the "
-                f"Jacobian to compute at once, at least 1, or None for all of them"
-            )
-    return name
-
-
-def split_call(
-    label: str,
-    func: Function,
-    args: tuple,
-    kwargs: dict,
-    argnums: Argnums,
-    select: Callable[..., Selection],
-    allow_int: bool = False,
-) -> tuple[list, Structure, list[Tensor], Callable[[list], PyTree]]:
-    """Return the leaves of the differentiated arguments, their structure, the tensors among
-    all arguments, and `func` as a function of the leaves.
-    """
-    leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
-    given = (*args, kwargs) if kwargs else args
-
-    def call(inner: list) -> PyTree:
-        value = unflatten(structure, inner)
-        if type(argnums) is int:
-            full, named = list(args), kwargs
-            full[keys[0]] = value
-        else:
-            full, named = insert_arguments(args, kwargs, argnums, keys, value)
-        full, named = fix_arguments(full, named, keys, leaves)
-        AMBIENT.get().level.arguments = [(full, named), None, None]
-        return func(*full, **named)
-
-    outer = outer_tensors(leaves, given, () if type(structure) is Mixed else keys, label)
-    return leaves, structure, outer, call
 
 
 def result_paths(structure: Structure, results: list) -> list[str]:
@@ -118,6 +73,16 @@ def _nest(
 # ---- reverse mode ----
 
 
+@overload
+def jacrev(
+    func: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
+    **options: "Unpack[OfJacobians]",
+) -> "Jacobian[P, R]": ...  # fmt: skip
+@overload
+def jacrev(
+    func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
+    **options: "Unpack[OfAnyJacobians]",
+) -> Callable[P, Any]: ...  # fmt: skip
 @checks_keywords
 def jacrev(
     func: Callable[P, Any],
@@ -193,7 +158,7 @@ def jacrev(
            [0.+0.j, 0.+4.j]])
     """
     options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size)
-    return _reverse("jacrev", func, options)
+    return Transformed(_reverse("jacrev", func, options), func, "jacrev", options)
 
 
 def _reverse(transform: str, func: Function, options: Options) -> Function:
@@ -207,7 +172,6 @@ def _reverse(transform: str, func: Function, options: Options) -> Function:
     select = choose_complex if holomorphic else choose
     wrong = REAL_RESULT if holomorphic else COMPLEX_RESULT
 
-    @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         try:
             leaves, structure, outer, call = split_call(
@@ -275,6 +239,16 @@ def _pull_in_chunks(
 # ---- forward mode ----
 
 
+@overload
+def jacfwd(
+    func: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
+    **options: "Unpack[OfForward]",
+) -> "Jacobian[P, R]": ...  # fmt: skip
+@overload
+def jacfwd(
+    func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
+    **options: "Unpack[OfAnyForward]",
+) -> Callable[P, Any]: ...  # fmt: skip
 @checks_keywords
 def jacfwd(
     func: Callable[P, Any],
@@ -342,7 +316,7 @@ def jacfwd(
     options = Options(
         argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
     )
-    return _forward("jacfwd", func, options)
+    return Transformed(_forward("jacfwd", func, options), func, "jacfwd", options)
 
 
 def _forward(transform: str, func: Function, options: Options) -> Function:
@@ -356,7 +330,6 @@ def _forward(transform: str, func: Function, options: Options) -> Function:
     check_randomness(transform, func, randomness)
     select = choose_complex if holomorphic else choose_real
 
-    @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         try:
             leaves, structure, outer, call = split_call(
@@ -434,6 +407,16 @@ def _move_first_axes_last(block: Value, n: int) -> Value:
 # ---- both modes ----
 
 
+@overload
+def hessian(
+    func: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
+    **options: "Unpack[OfForward]",
+) -> "Jacobian[P, R]": ...  # fmt: skip
+@overload
+def hessian(
+    func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
+    **options: "Unpack[OfAnyForward]",
+) -> Callable[P, Any]: ...  # fmt: skip
 @checks_keywords
 def hessian(
     func: Callable[P, Any],
@@ -497,4 +480,5 @@ def hessian(
     options = Options(
         argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
     )
-    return _forward("hessian", _reverse("hessian", func, options), options)
+    gradient = functools.wraps(func)(_reverse("hessian", func, options))
+    return Transformed(_forward("hessian", gradient, options), func, "hessian", options)

@@ -1,7 +1,7 @@
 """Forward mode: jvp, on tangents."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from .._core.keywords import checks_keywords
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
@@ -16,6 +16,12 @@ from .._levels.life import LevelContext
 from .._levels.memory import own_memory
 from .._levels.options import check_escape
 from .._levels.runs import Site, push_forward
+
+if TYPE_CHECKING:
+    from .declared import Context
+
+R = TypeVar("R")
+A = TypeVar("A")
 
 
 def match_directions(
@@ -40,6 +46,18 @@ def match_directions(
     return leaves, structure, match(label, leaves, structure, tangents, "tangent", "primals")
 
 
+@overload
+def jvp(
+    func: Callable[..., R], primals: tuple[Any, ...], tangents: tuple[Any, ...], *,
+    strict: bool = False, has_aux: Literal[False] = False, escape: Escape = "dead",
+) -> tuple[R, R]: ...  # fmt: skip
+@overload
+def jvp(
+    func: Callable[..., tuple[R, A]], primals: tuple[Any, ...], tangents: tuple[Any, ...], *,
+    strict: bool = False, has_aux: Literal[True], escape: Escape = "dead",
+) -> tuple[R, R, A]: ...  # fmt: skip
+@overload
+def jvp(func: None = None, *, escape: Escape = "dead") -> "Context": ...
 @checks_keywords
 def jvp(
     func: Callable | None = None,

@@ -23,6 +23,7 @@ from .._levels.runs import Site, push_forward, record
 from .grad import gradients
 from .jvp import match_directions
 from .options import Options
+from .transformed import Transformed
 
 P = ParamSpec("P")
 
@@ -262,7 +263,9 @@ def elementwise_grad(
         return (grad, aux) if has_aux else grad
 
     options = Options(argnums, True, argnames, holomorphic, allow_int, escape)
-    return gradients("elementwise_grad", total, options, check)
+    call = gradients("elementwise_grad", total, options, check).__call__
+    given = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape)
+    return Transformed(call, func, "elementwise_grad", given)
 
 
 # ---- shared parts ----

@@ -1,9 +1,9 @@
 """vmap: the transform that adds a batch axis."""
 
-import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, ParamSpec, TypeVar, overload
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -33,10 +33,12 @@ from .chunks.chunk import Chunk
 from .chunks.compute import check_chunking, check_count, in_chunks, pieces_of
 from .chunks.join import Join, leaf_dims
 from .chunks.streams import call_heard, check_unmoved, find_generators
-from .contexts import BatchContext
 from .splitting import check_branches, in_groups, join_groups, take
+from .transformed import Transformed
 
-P = ParamSpec("P")
+if TYPE_CHECKING:
+    from .declared import BatchContext, Mapped, OfBatches
+
 R = TypeVar("R")
 
 ndarray = np.ndarray
@@ -45,18 +47,14 @@ Branches = Literal["error", "split"]
 
 @overload
 def vmap(
-    func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
-    *, chunk_size: int | None = None, axis_size: int | None = None, axis_name: Hashable = None,
-    executor: Any = None, progress: bool = False, escape: Escape = "dead",
-    branches: Branches = "error",
-) -> Callable[P, R]: ...  # fmt: skip
+    func: Callable[..., R], in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
+    **options: "Unpack[OfBatches]",
+) -> "Mapped[R]": ...  # fmt: skip
 @overload
 def vmap(
     func: None = None, in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
-    *, chunk_size: int | None = None, axis_size: int | None = None, axis_name: Hashable = None,
-    executor: Any = None, progress: bool = False, escape: Escape = "dead",
-    branches: Branches = "error",
-) -> BatchContext: ...  # fmt: skip
+    **options: "Unpack[OfBatches]",
+) -> "BatchContext": ...  # fmt: skip
 @checks_keywords
 def vmap(
     func: Callable | None = None,
@@ -210,8 +208,15 @@ def vmap(
     label = f"vmap({name_of_function(func)})"
     mapping = _Mapping(func, label, in_dims, out_dims, escape, attributes, branches)
     if chunk_size is not None:
-        return _in_chunks(mapping, chunk_size, executor, progress)
-    return _in_groups(mapping) if branches == "split" else _whole(mapping)
+        call = _in_chunks(mapping, chunk_size, executor, progress)
+    else:
+        call = _in_groups(mapping) if branches == "split" else _whole(mapping)
+    options = SimpleNamespace(
+        in_dims=in_dims, out_dims=out_dims, randomness=randomness, chunk_size=chunk_size,
+        axis_size=axis_size, axis_name=axis_name, executor=executor, progress=progress,
+        escape=escape, branches=branches,
+    )  # fmt: skip
+    return Transformed(call, func, "vmap", options)
 
 
 @dataclass(slots=True)
@@ -266,7 +271,6 @@ def _whole(mapping: _Mapping) -> Function:
             return level.unwrap(out), None
         return _unwrap_tree(level, out, out_dims)
 
-    @functools.wraps(func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         try:
             dims: Any
@@ -314,7 +318,6 @@ def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool
     label, in_dims, axis_size = mapping.label, mapping.in_dims, mapping.axis_size
     attributes = mapping.attributes
 
-    @functools.wraps(mapping.func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         try:
             leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
@@ -348,7 +351,6 @@ def _in_groups(mapping: _Mapping) -> Function:
     label, in_dims, out_dims = mapping.label, mapping.in_dims, mapping.out_dims
     attributes = mapping.attributes
 
-    @functools.wraps(mapping.func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         try:
             axis_size = mapping.axis_size

@@ -6,9 +6,9 @@ Each is a context manager and a decorator. Code outside such a block runs at ful
 
 # Imports `_cpython`, `_core`, `_levels` and `_transforms`.
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from .._core.peers import answering
+from .._core.peers import answering as _answering
 from ._leaks import check_leaks
 from ._levels import show_levels
 from ._nans import debug_nans, detect_anomaly
@@ -20,8 +20,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-if not TYPE_CHECKING:  # a type checker would take any name
-    __getattr__ = answering(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take any name
+    __getattr__ = _answering(__name__)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,73 @@
+"""Transformed: what a transform makes of a function.
+
+NOTE [the call of a transformed function]
+    `__call__` is a slot with the function that computes: a call costs no further frame of Python,
+    and a trace looks into that function.
+"""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .._core.pytree import name_of_function
+from .._core.types import Function
+from .._core.wrapper import Wrapper
+
+
+class Transformed(Wrapper):
+    """A transformed function, which says what it is, and pickles where the function does.
+
+    Parameters
+    ----------
+    call : callable
+        The function that computes; see NOTE [the call of a transformed function].
+    func : callable
+        The function of the user.
+    transform : str
+        The public name of the transform.
+    options : Any
+        What else the transform was given: its parameters are attributes of this object.
+    """
+
+    __slots__ = ("__call__", "options", "transform")
+    __call__: Callable[..., Any]
+    stands_for = "__call__"  # what a trace looks into
+
+    def __init__(self, call: Function, func: Function, transform: str, options: Any):
+        self.__call__ = call  # type: ignore[method-assign]
+        self.transform, self.options = transform, options
+        functools.update_wrapper(self, func)
+
+    def __repr__(self) -> str:
+        return f"<functier.{self._label()}>"
+
+    def _label(self) -> str:
+        inner = self.__wrapped__
+        name = inner._label() if type(inner) is Transformed else name_of_function(inner)
+        return f"{self.transform}({name})"
+
+    def __copy__(self) -> "Transformed":
+        return self
+
+    def __deepcopy__(self, memo: dict) -> "Transformed":
+        return self
+
+    def _parts(self) -> tuple:
+        parameters = inspect.signature(_public(self.transform)).parameters
+        options = {
+            name: getattr(self.options, name)
+            for name, p in parameters.items()
+            if getattr(self.options, name, p.default) is not p.default
+        }
+        return _again, (self.transform, self.__wrapped__, options)
+
+
+def _public(name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(sys.modules["functier"], name)
+    return found
+
+
+def _again(name: str, func: Function, options: dict) -> Any:
+    return _public(name)(func, **options)

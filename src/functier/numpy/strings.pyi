@@ -1,0 +1,1 @@
+from numpy.strings import *
