@@ -65,7 +65,7 @@ def test_another_unknown_name_has_no_hint():
 OTHERS = {
     "adopt", "depth_of", "enable_grad", "no_dispatch", "no_grad", "ravel_pytree",
     "register_dataclass", "register_hook", "register_pytree_node", "registry", "requires_grad",
-    "stack_module_state", "stop_gradient", "unwrap",
+    "show_versions", "stack_module_state", "stop_gradient", "unwrap",
 }  # fmt: skip
 """The public functions that are not transforms."""
 

@@ -28,7 +28,7 @@ from nets.border_cases import KINDS, M, V, alike, attempt, dead, named, plainly
 from nets.verdicts import Verdicts
 
 REASONS = {
-    r"numpy\.asarray\(x\)(, which [\w.]+ calls,)? would (turn|make)": (
+    r"numpy\.asarray\(x\)(, which [\w.]+ calls,)? would (turn|lose|be the same)": (
         "the odd value stands on the left, and its own class converts the tensor before anybody is "
         "asked"
     ),

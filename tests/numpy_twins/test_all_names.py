@@ -133,8 +133,8 @@ FILES = set("fromfile fromregex genfromtxt load loadtxt memmap".split())
 """Functions that read files: they make arrays."""
 
 REFUSED = {
-    "nested_iters": (lambda np, x: np.nested_iters([x, x], [[0], []]), "would (turn|make)"),
-    "float64": (lambda np, x: np.float64(x[0]), "would (turn|make)"),
+    "nested_iters": (lambda np, x: np.nested_iters([x, x], [[0], []]), "would (turn|lose)"),
+    "float64": (lambda np, x: np.float64(x[0]), "would (turn|lose)"),
 }
 """Names that take no tensor, and a part of what they say."""
 

@@ -14,7 +14,7 @@ OUTSIDE: dict[str, str] = CONSTANT | {
     r"^MutationError: .*would write a tensor to a plain array; make": (
         "a plain array from outside of the level, or made of such, has no place for a tensor"
     ),
-    r"^ConversionError: .*(numpy.asarray\(x\)|float\(x\)|complex\(x\)) would (turn|make)": (
+    r"^ConversionError: .*(numpy.asarray|float|complex)\(x\) would (turn|lose|be the same)": (
         "NumPy's own assignment asks for the values of a tensor, to write them to a plain array"
     ),
     r"^ValueError: Error setting single item of array": (
