@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 
-from .._core.mirror import Namespace
 from .._core.tensor import Tensor
 from .._cpython.code import file_of_code
 from .._cpython.descriptors import Slot
@@ -88,7 +87,7 @@ class Reads(Outside):
         kind = type(owner)
         if kind is ModuleType or isinstance(owner, ModuleType):
             if id(owner) in self.outer:
-                lazy = isinstance(owner, Namespace) or home_of(file_of(owner)) == "library"
+                lazy = "__mirror__" in vars(owner) or home_of(file_of(owner)) == "library"
                 if lazy and name not in vars(owner):
                     getattr(owner, name, None)  # which may load it
                 self.entry(vars(owner), name, f"{owner.__name__}.{name}")
