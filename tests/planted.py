@@ -166,6 +166,7 @@ NOT_BATCHED = {
     "numpy.spacing:vmap": "it always refuses",
     f"{PLACES}as_constant:vmap": "it always refuses",
     f"{PLACES}look_up_among:vmap": "scipy_twins/test_sets_of_points runs it",
+    "functier._transforms.series.simple._check:vmap": "tests/taylor runs it",
 }
 """The operations whose batching rules no row finds wrong, and why."""
 

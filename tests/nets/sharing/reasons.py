@@ -1,7 +1,7 @@
 """The refusals that have a good reason."""
 
 NO_MEANING = {
-    r"would (turn a batch|make (a )?plain) ": (
+    r"would (turn a batch|make (a )?plain|lose the derivative|be the same in each call) ": (
         "the call asks for a plain array, which has no batch and no derivative: NumPy's function "
         "does not dispatch; most have a twin in functier.numpy and in adopted code"
     ),
