@@ -2,7 +2,9 @@
 
 import gc
 import itertools
+from array import array
 from contextvars import ContextVar
+from io import StringIO
 
 import numpy as np
 import pytest
@@ -199,6 +201,26 @@ def bytes_of_an_array():
     return note
 
 
+def array_of_python():
+    table = array("d", [0.0])
+
+    def note():
+        table[0] += 1.0
+        return table[0]
+
+    return note
+
+
+def text():
+    written = StringIO()
+
+    def note():
+        written.write("x")
+        return len(written.getvalue())
+
+    return note
+
+
 def members():
     found = {0}
 
@@ -236,7 +258,8 @@ def writable():
 
 EFFECTS = [
     variable, attribute, slot, attribute_of_a_function, entry, default, element,
-    element_in_a_tuple, filled, bytes_of_an_array, members, flat, context, writable,
+    element_in_a_tuple, filled, bytes_of_an_array, array_of_python, text, members, flat, context,
+    writable,
     lambda: itertools.count().__next__, lambda: iter(range(99)).__next__,
     lambda: (k for k in range(99)).__next__, lambda: ft.random.default_rng(3).normal,
 ]  # fmt: skip

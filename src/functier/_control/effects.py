@@ -1,22 +1,44 @@
 """Effects of a step of a loop: changes of the objects that the functions of a user reach."""
 
+import collections
+import functools
 import operator
+import re
+import types
+import weakref
 from collections.abc import Sequence
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from .._core.reached import MOST, inside, is_generator, kinds, reached
 from .._core.tensor import Tensor
+from .._cpython.code import Code
 from .._cpython.collector import containers_among
+from .._cpython.descriptors import DESCRIPTORS, is_fixed
 from .._levels.kept import content_of
 from .._mutation.array import was_written
 
 ndarray = np.ndarray
 
-UNSEEN = bytearray, ContextVar
-"""Types of objects whose state is not among what they refer to."""
+VISIBLE: set[Any] = {
+    object, type, list, dict, set, frozenset, tuple, int, float, complex, bool, str, bytes, range,
+    slice, property, staticmethod, classmethod, type(None), type(...), type(NotImplemented),
+    collections.deque, collections.OrderedDict, collections.defaultdict, functools.partial,
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, Code, types.CellType,
+    types.ModuleType, types.SimpleNamespace, types.MappingProxyType, types.GenericAlias,
+    types.UnionType, types.MethodWrapperType, *DESCRIPTORS, weakref.ref, re.Pattern,
+    operator.itemgetter, operator.attrgetter, operator.methodcaller,
+    type(functools.lru_cache(lambda: None)), np.ndarray, np.dtype, np.ufunc, type(np.sum),
+}  # fmt: skip
+"""Classes in C whose instances do not change, or have all that changes among their parts."""
+
+
+@functools.lru_cache(1024)
+def is_visible(kind: Any) -> bool:
+    """Tell if all that may change in the objects of a class is among their parts."""
+    base = next(each for each in kind.__mro__ if is_fixed(each))
+    return base in VISIBLE or issubclass(base, (np.generic, np.dtype))
 
 
 class Effects:
@@ -47,7 +69,7 @@ class Effects:
         kind = type(x)
         if kind is ndarray:
             return x.dtype.hasobject
-        return issubclass(kind, UNSEEN) or any(
+        return not is_visible(kind) or any(
             [hasattr(kind, "__next__"), hasattr(kind, "_own"), is_generator(x, self.kinds)]
         )
 

@@ -1,8 +1,8 @@
 """A step that is recorded for all later ones of a loop, and the loop of the program that it makes.
 
 NOTE [a step depends on what it takes]
-    The sample gets stand-ins: inputs of its own for the values that change from step to step, and
-    for the counter. So each of its calls tells if it depends on them. Python code that asks for a
+    The sample gets stand-ins: new inputs for the values that change from step to step, and for the
+    counter. So each of its calls tells if it depends on them. Python code that asks for a
     value has its answer as a guard of every step, and nothing may ask for the counter. All else
     that the step reads stays as it is, if the sample leaves no trace: each object that the user's
     functions reach refers to what it referred to before, and arrays have their contents.
