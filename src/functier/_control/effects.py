@@ -66,7 +66,7 @@ class Effects:
 
     def hides(self, x: Any) -> bool:
         """Tell if an object has a state that is not among its parts."""
-        kind = type(x)
+        kind: Any = type(x)
         if kind is ndarray:
             return x.dtype.hasobject
         return not is_visible(kind) or any(
