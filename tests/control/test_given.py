@@ -473,3 +473,15 @@ def test_arrays_that_only_change_places_are_the_same_after_the_loop(batched):
     compiled = ft.compile(g, backend="numpy")
     for _ in range(2):
         np.testing.assert_array_equal(compiled(x), g(x))
+
+
+def test_numbers_beside_small_floats_stay_weak():
+    def f(y):
+        def step(_, c):
+            return c[0] * 0.5 + c[1] * c[0] * 0.01, c[1] + 0.1
+
+        return ft.fori_loop(0, 33, step, (np.sin(y) * 0.5, 0.0))[0]
+
+    y = np.linspace(0, 1, 3, dtype=np.float32)
+    g = ft.grad(lambda y: np.sum(ft.grad(lambda y: np.sum(f(y)))(y) ** 2))
+    check(g, (y,), (y + 1,))

@@ -31,6 +31,7 @@ from .sharing import gives_view
 
 ndarray = np.ndarray
 
+WEAK = {bool, int, float, complex}
 FEWEST = 4
 """So many steps at least are a loop."""
 
@@ -58,7 +59,14 @@ class Samples:
         plain = number is not None or any([type(x) is not self.level.cls for x in values])
         if plain and asks_for_type(self.level.watch, since):
             return None
+        if WEAK.intersection(map(type, values)) and any(map(self.is_small, values)):
+            return None  # a stand-in for a Python number is weak in the program alone
         return Sampled(self.level, values, number, effects, since)
+
+    def is_small(self, x: Any) -> bool:
+        """Tell if a value has a dtype that a Python number has not, but takes."""
+        dtype = getattr(self.level.concrete(x), "dtype", None)
+        return dtype is not None and dtype.kind in "fc" and dtype.char not in "dD"
 
     def real_of(self, node: Any) -> Any:
         """Return what a node stands for, which is mostly itself."""
