@@ -67,7 +67,7 @@ class Finder:
             self.runs: list[Run] = []
             self.homes: dict[Node, tuple[Run, int, int]] = {}  # run, place and step of a node
             self.find()
-            poor = self.poor()
+            poor = [run for run in self.poor() if not self.is_banned(run.start, run.period)]
             if not poor:
                 break
             for run in poor:
@@ -167,6 +167,8 @@ class Finder:
 
     def again(self, run: Run, i: int) -> Run | None:
         """Return a run like another one in a later step around it, which may have fewer steps."""
+        if self.is_banned(i, run.period):
+            return None
         return self.fit(i, run.period, min(run.count, self.steps(i, run.period)))
 
     def inner(self, run: Run, following: list[int]) -> Run | None:
