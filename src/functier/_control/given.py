@@ -226,7 +226,8 @@ class Sample:
         self.starts = [node_of([(node, unchanged, (), None)]) for _, node, _ in given.nodes]
         leaves = given.together(taken.values, self.starts)
         self.stretch = Stretch()
-        out = self.step(taken.counter, unflatten(self.structure, leaves[:size]), leaves[size:])
+        start = unflatten(self.structure, leaves[:size])
+        out = self.step(taken.counter, start, leaves[size:])
         taken.check(leaves)
         if out is None:
             return 0, None, None, None
@@ -236,7 +237,6 @@ class Sample:
         originals = dict(zip(map(id, leaves), self.leaves))
         kept = [originals.get(id(x), x) for x in taken.without(carry)]
         single = 1, unflatten(structure, kept), row, None
-        start = unflatten(self.structure, leaves[:size])
         if structure != self.structure and not same_structure(out[0], start):
             return single
         try:
@@ -342,7 +342,7 @@ class Pull:
     @staticmethod
     def first_axis(parts: Parts) -> list:
         """Return values with the axis of the steps first."""
-        return [np.moveaxis(x, a, 0) if a else x for x, a in zip(parts.values, parts.axes)]
+        return [moved(x, a, 0) for x, a in zip(parts.values, parts.axes)]
 
     def __call__(self, cotangents: tuple, given: Sequence, sums: Sequence) -> list:
         """Return the cotangents of the parents, each added to what there is so far in `sums`."""
@@ -350,8 +350,7 @@ class Pull:
         sums = sums or [None] * len(self.parents)
         last, rows = cotangents[: self.carried], cotangents[self.carried :]
         wanted = [
-            None if c is None else np.moveaxis(c, a, 0) if a else c
-            for c, a in zip(rows, self.axes[self.carried :])
+            None if c is None else moved(c, a, 0) for c, a in zip(rows, self.axes[self.carried :])
         ]
         on = [c is not None for c in wanted]
         xs = [x[::-1] for x in (*given, *[c for c in wanted if c is not None])]
@@ -371,7 +370,7 @@ class Pull:
             k = self.carried + piece.place
             carry[k] = add(carry[k], piece.total(values, at))
         ends = [
-            None if c is None else np.moveaxis(c[::-1], 0, a) if a else c[::-1]
+            None if c is None else moved(c[::-1], 0, a)
             for c, a in zip(map(results.column, range(size)), self.spread)
         ]
         first = map(add, sums, [*carry[: self.carried], *ends])
@@ -423,6 +422,11 @@ class Pull:
                 self.pieces.append(Piece(place, c.rule, c.shape, growth, tuple(others)))
         c.places, c.values = [[pair[i] for pair in left] for i in (0, 1)]
         return taken
+
+
+def moved(x: Value, source: int, destination: int) -> Value:
+    """Return an array with the axis of the steps at another place, if it is one."""
+    return x if source == destination else np.moveaxis(x, source, destination)
 
 
 class Piece(NamedTuple):

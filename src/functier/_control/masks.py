@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.blocks import block
+from .._core.blocks import block, setting
 from .._core.border import check_leaf
 from .._core.errors import MutationError
 from .._core.numpy_facts import SCALARS, dtype_of, shape_of
@@ -123,12 +123,7 @@ AMONG: ContextVar[Mask | None] = ContextVar("among", default=None)
 @block
 def among(mask: Mask | None) -> Iterator[None]:
     """Narrow predicates in a block to the examples of `mask`: see NOTE [narrowed predicates]."""
-    before = AMONG.get()
-    try:
-        AMONG.set(mask)
-        yield
-    finally:
-        AMONG.set(before)
+    yield from setting(AMONG, mask)
 
 
 class Surroundings:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.blocks import block
+from .._core.blocks import block, setting
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten, is_value, unflatten
 from .._core.tensor import Tensor
@@ -64,12 +64,7 @@ PLAN: ContextVar[Plan | None] = ContextVar("plan", default=None)
 @block
 def planned(plan: Plan | None) -> Iterator[None]:
     """Inside, the next loop follows `plan`."""
-    before = PLAN.get()
-    try:
-        PLAN.set(plan)
-        yield
-    finally:
-        PLAN.set(before)
+    yield from setting(PLAN, plan)
 
 
 def refuse_plan(label: str, why: str) -> None:

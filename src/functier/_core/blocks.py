@@ -19,6 +19,7 @@ NOTE [what cannot be interrupted]
 import functools
 import threading
 from collections.abc import Callable, Generator, Iterator
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import ref
@@ -207,3 +208,13 @@ def block(func: Callable[P, Iterator[T]]) -> Callable[P, Block[T]]:
         return Block(functools.partial(func, *args, **kwargs))
 
     return make
+
+
+def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Run the body of a block in which a context variable has a value."""
+    before = variable.get()
+    try:
+        variable.set(value)
+        yield
+    finally:
+        variable.set(before)

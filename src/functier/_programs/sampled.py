@@ -60,7 +60,7 @@ class Samples:
         if plain and asks_for_type(self.level.watch, since):
             return None
         if WEAK.intersection(map(type, values)) and any(map(self.is_small, values)):
-            return None  # a stand-in for a Python number is weak in the program alone
+            return None  # the numbers that a loop keeps are NumPy's, which are not weak
         return Sampled(self.level, values, number, effects, since)
 
     def is_small(self, x: Any) -> bool:
@@ -118,13 +118,14 @@ class Sampled:
     ----------
     values : list
         The stand-ins for the values that it takes.
-    counter : tensor, int or None
-        The stand-in for its number.
+    counter : tensor or None
+        The stand-in for its number, if it has one.
+    made : set of Node
+        The nodes of the step, once it has run.
     """
 
     def __init__(self, level: Any, values: Sequence, number: int | None, effects: Any, since: int):
-        self.level, self.number, self.since = level, number, since
-        self.effects = effects
+        self.level, self.effects, self.since = level, effects, since
         self.originals = values
         self.asked = False  # for a value of a stand-in for a plain one
         self.real: dict[Node, Any] = {}
@@ -132,14 +133,16 @@ class Sampled:
         self.values = [level.tensor(level.concrete(x), n) for x, n in zip(values, self.inputs)]
         self.plain = {n for x, n in zip(values, self.inputs) if type(x) is not level.cls}
         self.index: Node | None = None
-        self.counter: Any = number
-        if number is not None and not asks_for_type(level.watch, since):
+        self.counter: Any = None
+        if number is not None:
             self.index = self.stand_in(number, number)
             self.counter = level.tensor(number, self.index)
             level.samples.counters.add(self.index)
             self.plain.add(self.index)
         level.samples.open.append(self)
         self.first, self.answers = len(level.nodes), len(level.answers)
+        self.seen = self.first  # up to which node it is known which ones are plain
+        self.made: set[Node] = set()
 
     def stand_in(self, x: Any, real: Any) -> Node:
         node = Node(None, (), {}, form_of(self.level.concrete(x)))
@@ -153,9 +156,11 @@ class Sampled:
 
     def is_plain(self, x: Any) -> bool:
         """Tell if a value of the sample depends on no value of the program."""
-        for node in self.level.nodes[self.first :]:
+        nodes = self.level.nodes
+        for node in nodes[self.seen :]:
             if not (node.memory or node.kept) and self.plain.issuperset(node.parents()):
                 self.plain.add(node)
+        self.seen = len(nodes)
         return type(x) is self.level.cls and x.parts()[1] in self.plain
 
     def without(self, values: Sequence) -> list:
@@ -164,7 +169,7 @@ class Sampled:
 
     def check(self, leaves: Sequence) -> None:
         """Leave the program where the step has done to its stand-ins what nobody would see."""
-        reads = self.level.reads
+        reads, self.made = self.level.reads, {*self.level.nodes[self.first :]}
         if any(map(was_written, (*leaves, *self.values))):
             reads.unwatched("a step of a loop writes to a value that it takes")
         if self.plain and asks_for_type(self.level.watch, self.since):
@@ -172,7 +177,7 @@ class Sampled:
 
     def memory_of(self, node: Any) -> tuple[Any, bool]:
         """Return the node of the array that a value is a view of, and if the step has made that."""
-        own = {*self.level.nodes[self.first :]}
+        own = self.made
         while node in own and node.args and type(node.args[0]) is Node and gives_view(node.func):
             if getattr(node.form, "kind", None) is not ndarray:
                 return node, True  # a number, which has no memory
@@ -210,12 +215,11 @@ class Sampled:
             return None
         try:
             body = Body(self, after, lists, spread, way)
-            again = Body(self, after, lists, spread, way)
         except Differs as error:
             self.no_loop(*error.args)
             return None
         values = known_values(level, body.args)
-        found = None if values is None else run(again, most, values)
+        found = None if values is None else run(body, most, values)
         if found is None:
             self.no_loop("the next steps answer Python code in another way, or raise")
             return None
@@ -224,6 +228,7 @@ class Sampled:
         if any([id(x) in arrays for x in last]):  # a write to it may follow
             self.no_loop("a loop would return an array from outside of it")
             return None
+        body.graph.renumber()  # as nodes were left out for the run
         node = body.node(count, body.args)
         node.place = level.where_now()
         level.add(node)
@@ -253,8 +258,6 @@ class Sampled:
 
     def is_asked(self) -> bool:
         """Tell if something has asked for the counter."""
-        if self.index is None:
-            return self.number is not None
         return any([guard.node is self.index for guard in self.level.answers[self.answers :]])
 
 
@@ -336,8 +339,8 @@ class Body:
             outputs.append(own)
         self.carried = len(carried)
         if sample.index is not None:
-            self.number, self.way = sample.counter.parts()[0] + way, way
-            self.new[sample.index] = Count(self.number, way)
+            second = sample.counter.parts()[0] + way
+            self.new[sample.index] = Count(second, way)
         for node, (x, axis) in zip(sample.inputs[len(after) :], spread):
             index: Any = Count(0, 1)
             part = level.concrete(x)[(slice(None),) * axis + (0,)]
@@ -354,7 +357,7 @@ class Body:
             found = grows(node, (sample.index,))
             if found is not None and found[0]:
                 factor, summand = found
-                self.new[node] = Count(factor * self.number + summand, factor * way)
+                self.new[node] = Count(factor * second + summand, factor * way)
                 continue
             copied = node.like(self.argument(node.args), self.argument(node.kwargs))
             self.new[node] = self.add(copied)

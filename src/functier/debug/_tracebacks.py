@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .._core.blocks import block
+from .._core.blocks import block, setting
 from .._core.hidden_frames import SHOWN
 from ._watching import check_flags
 
@@ -44,9 +44,4 @@ def full_tracebacks(full: bool = True) -> Iterator[None]:
     True
     """
     check_flags("full_tracebacks", full=full)
-    before = SHOWN.get()
-    try:
-        SHOWN.set(full)
-        yield
-    finally:
-        SHOWN.set(before)
+    yield from setting(SHOWN, full)
