@@ -3,6 +3,7 @@
 import time
 import traceback
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -36,3 +37,22 @@ def run_numbers(net: Any, given: Namespace) -> None:
         if shown >= given.most:
             break
     print(f"{net.summary()}; {time.process_time() - start:.0f} s")
+
+
+def run_on_backends(args: Sequence[str], name: str, text: str | None, net: Callable) -> int:
+    """Run a net of compiled programs from the command line; return if anything was wrong.
+
+    ``net(seed, backend=...)`` makes it. It may have texts of what was `rounded`, and of loops that
+    stayed `flat`.
+    """
+    parser = make_parser(name, text, 200)
+    parser.add_argument("--backend", choices=("numpy", "llvm"), default="numpy")
+    given = parser.parse_args(args)
+    found = net(given.seed, backend=given.backend)
+    run_numbers(found, given)
+    for pattern, count in found.counts.refused.most_common():
+        print(f"  {count:6} {pattern}")
+    rounded = found.rounded if given.backend == "numpy" else ()
+    for shown in (*getattr(found, "flat", ()), *rounded):
+        print(shown, "\n")
+    return bool(found.counts.wrong)

@@ -30,7 +30,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier._control import given
 
-from .commands import make_parser, run_numbers
+from .commands import run_on_backends
 from .giving import plain
 from .giving.draw import Program, draw
 from .loops import Way, failing, narrow, others, problem_of, rolling, short, total, ways_of
@@ -275,16 +275,7 @@ def net(seed: int, **options: Any) -> Given:
 
 
 def main(args: Sequence[str]) -> int:
-    parser = make_parser("given", __doc__, 200)
-    parser.add_argument("--backend", choices=("numpy", "llvm"), default="numpy")
-    options = parser.parse_args(args)
-    found = net(options.seed, backend=options.backend)
-    run_numbers(found, options)
-    for pattern, count in found.counts.refused.most_common():
-        print(f"  {count:6} {pattern}")
-    for text in [*found.flat, *(found.rounded if options.backend == "numpy" else ())]:
-        print(text, "\n")
-    return bool(found.counts.wrong)
+    return run_on_backends(args, "given", __doc__, net)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from functier._programs.entries import Mismatch
 from functier._programs.graph import Graph, Node
 from functier._programs.loops import every_node, is_loop
 
-from .commands import make_parser, run_numbers
+from .commands import run_on_backends
 from .looping.draw import Program, Span, draw, values
 from .programs import difference, is_rounding
 from .verdicts import Verdicts
@@ -392,16 +392,7 @@ def net(seed: int, **given: Any) -> Loops:
 
 
 def main(args: Sequence[str]) -> int:
-    parser = make_parser("loops", __doc__, 200)
-    parser.add_argument("--backend", choices=("numpy", "llvm"), default="numpy")
-    given = parser.parse_args(args)
-    found = net(given.seed, backend=given.backend)
-    run_numbers(found, given)
-    for pattern, count in found.counts.refused.most_common():
-        print(f"  {count:6} {pattern}")
-    for text in [*found.flat, *(found.rounded if given.backend == "numpy" else ())]:
-        print(text, "\n")
-    return bool(found.counts.wrong)
+    return run_on_backends(args, "loops", __doc__, net)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ import numpy as np
 import functier as ft
 
 from .branches import XS, Draw
-from .commands import make_parser, run_numbers
+from .commands import run_on_backends
 from .verdicts import Verdicts
 from .writes import Machine
 from .writing.expressions import Unfit
@@ -257,16 +257,7 @@ def net(seed: int, **given: Any) -> Programs:
 
 
 def main(args: Sequence[str]) -> int:
-    parser = make_parser("programs", __doc__, 200)
-    parser.add_argument("--backend", choices=("numpy", "llvm"), default="numpy")
-    given = parser.parse_args(args)
-    found = net(given.seed, backend=given.backend)
-    run_numbers(found, given)
-    for pattern, count in found.counts.refused.most_common():
-        print(f"  {count:6} {pattern}")
-    for text in found.rounded if given.backend == "numpy" else ():
-        print(text, "\n")
-    return bool(found.counts.wrong)
+    return run_on_backends(args, "programs", __doc__, net)
 
 
 if __name__ == "__main__":

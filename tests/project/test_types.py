@@ -149,7 +149,7 @@ def test_pyright_reveals_the_types_of_calls():
 
 
 def completions(text):
-    """What jedi completes at the end of a program."""
+    """The names that jedi completes at the end of a program."""
     jedi = pytest.importorskip("jedi", reason="jedi is in the extra test")
     here = jedi.create_environment(sys.prefix, safe=False)
     found = jedi.Script(text, environment=here).complete()

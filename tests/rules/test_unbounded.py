@@ -188,7 +188,7 @@ def test_the_check_finds_a_probe_that_sees_nothing(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_part_of_a_memory_under_vmap():
-    """Where the part does not move is known of the part, and not of the memory."""
+    """The places that do not move are known of the part, and not of the memory."""
 
     def loss(x):
         y = x * 1.0

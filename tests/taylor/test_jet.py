@@ -2,7 +2,6 @@
 
 import ast
 import math
-import sys
 import types
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from functier import scipy as ft_scipy
 from functier._transforms import series
 from rows import each, run_each
 from sources import tree_of
+from support import calls_of
 
 X, V = np.array([0.3, 0.4, 0.5]), np.array([1.0, 2.0, -1.0])
 NOTHING = np.zeros(3)
@@ -392,26 +392,9 @@ def network(x):
     return np.sum(np.sin(x) * np.exp(x))
 
 
-def count(f):
-    """The number of calls, of Python's and of builtin functions."""
-    calls = 0
-
-    def note(frame, event, arg):
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    f()
-    sys.setprofile(note)
-    try:
-        f()
-    finally:
-        sys.setprofile(None)
-    return calls
-
-
 def test_order_10_costs_little_more_than_twice_order_5():
     x, v = np.full(20, 0.3), np.ones(20)
-    low, high = [count(lambda n=n: derivatives(network, x, v, n)) for n in (5, 10)]
+    low, high = [calls_of(lambda n=n: derivatives(network, x, v, n)) for n in (5, 10)]
 
     assert high < 3.5 * low
     assert high < 30_000
@@ -421,7 +404,7 @@ def test_towers_are_climbed_once():
     """The rule of one Bessel function calls two others: without a memory it is 2^20 calls."""
     special = pytest.importorskip("scipy.special")
 
-    assert count(lambda: ft.taylor(special.j0, 1.3, 20)) < 400_000
+    assert calls_of(lambda: ft.taylor(special.j0, 1.3, 20)) < 400_000
 
 
 # ---- drawn programs ----

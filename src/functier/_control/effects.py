@@ -42,7 +42,7 @@ def is_visible(kind: Any) -> bool:
 
 
 class Effects:
-    """What the objects that some functions reach refer to, before a step."""
+    """The objects that some functions reach, with the parts they had before a step."""
 
     def __init__(self, roots: Sequence[Any]):
         self.kinds = kinds()

@@ -28,7 +28,7 @@ from .._mutation.array import is_array
 
 LOST = "lose the derivative of x"
 SAME = "be the same in each call of the program"
-"""What would become of a tensor that is made a plain number."""
+"""The reasons why a tensor cannot be made a plain number, as messages say them."""
 CACHED: type = type(functools.lru_cache(len))
 """The class of the functions that `functools.lru_cache` makes."""
 

@@ -168,7 +168,7 @@ AFFINE: dict[Any, Any] = {
     operator.sub: lambda x, y: (x[0] - y[0], x[1] - y[1]),
     operator.mul: lambda x, y: None if x[0] and y[0] else (x[0] * y[1] + y[0] * x[1], x[1] * y[1]),
 }
-"""What operators make of numbers that grow."""
+"""The operators that keep a number growing, with factor and summand of the result."""
 
 
 def number(level: Any, x: Tensor) -> int:

@@ -85,7 +85,7 @@ class Run:
 
     @property
     def saved(self) -> int:
-        """How many nodes less the loop has, if no single values of it are needed."""
+        """The number of nodes that the loop saves, if no single values of it are needed."""
         return self.period * (self.count - 1)
 
     def begins(self, place: int) -> list[Any]:

@@ -101,7 +101,7 @@ class OfBatches(TypedDict, total=False):
 # ---- transformed functions ----
 
 class Transformed:
-    """What a transform makes of a function; in a class it is a method."""
+    """A transformed function; in a class it is a method."""
 
     __name__: str
     __qualname__: str

@@ -1,4 +1,4 @@
-"""Transformed: what a transform makes of a function.
+"""Transformed: a function that a transform has made.
 
 NOTE [the call of a transformed function]
     `__call__` is a slot with the function that computes: a call costs no further frame of Python,
@@ -28,7 +28,7 @@ class Transformed(Wrapper):
     transform : str
         The public name of the transform.
     options : Any
-        What else the transform was given: its parameters are attributes of this object.
+        The other arguments of the transform, as attributes of this object.
     """
 
     __slots__ = ("__call__", "options", "transform")

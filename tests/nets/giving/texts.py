@@ -125,7 +125,7 @@ EFFECTS = (
     ("def tick():\n    tick.n = getattr(tick, 'n', 0) + 1\n    return tick.n",
      "{e} = 0.5 * {e} + 0.01 * tick()", "0.01 * tick()"),
 )  # fmt: skip
-"""What is made before a loop, a statement of its step, and what is read afterwards."""
+"""For each effect: code before the loop, a statement of a step, and code that reads it later."""
 
 ERRORS = (
     "with np.errstate(divide='raise'): {e} = {e} * 0.5 + 0.001 / np.round({d} - t, 3)",
