@@ -222,32 +222,53 @@ class Body:
         e.store(value, pointer)
 
     def write_pad(self, line: Pad) -> Value:
-        """Load the elements inside of the bounds; outside is zero."""
+        """Load the elements inside of the bounds; outside is zero, or what comes from the end."""
         e, w = self.w.e, self.w
         stream, stride = w.nest.streams[line.stream], self.stride(line.stream)
-        mask = None
+        mask, last = None, len(line.bounds) - 1
         for k, (low, high) in enumerate(line.bounds):
-            last = k == len(line.bounds) - 1
-            if (low, high) == (0, w.nest.space[k]):
+            if (low, high) == (0, w.nest.space[k]) or (line.wraps and k != last):
                 continue
-            place = self.lane_numbers() if last else e.broadcast(w.indices[k], INT64)
-            inside = e.both(
-                e.compare("ge", place, e.constant(low, INT64)),
-                e.compare("lt", place, e.constant(high, INT64)),
-            )
+            place = self.lane_numbers() if k == last else e.broadcast(w.indices[k], INT64)
+            inside = e.compare("ge", place, e.constant(low, INT64))
+            if high < w.nest.space[k]:
+                inside = e.both(inside, e.compare("lt", place, e.constant(high, INT64)))
             mask = inside if mask is None else e.both(mask, inside)
-        far = -sum([b[0] * s for b, s in zip(line.bounds, stream.strides)])
-        pointer = w.let(f"getelementptr i8, ptr {self.pointer(line.stream)}, i64 {far}")
+        pointer = w.move(w.origins[line], self.index, stride)
         if mask is None:
             return e.load(pointer, stream.dtype, stride)
+        other = w.move(pointer, str(w.nest.space[-1]), stride) if line.wraps else ""
         n, dtype = e.width, stream.dtype
         if not n:
-            zero, memory = w.slot(e, dtype), "i8" if dtype == BOOL else e.scalar_type(dtype)
-            w.head.append(f"  store {memory} {'0.0' if dtype.kind == 'f' else 0}, ptr {zero}")
-            pointer = w.let(f"select i1 {mask.text}, ptr {pointer}, ptr {zero}")
+            if not other:
+                other, memory = w.slot(e, dtype), "i8" if dtype == BOOL else e.scalar_type(dtype)
+                w.head.append(f"  store {memory} {'0.0' if dtype.kind == 'f' else 0}, ptr {other}")
+            pointer = w.let(f"select i1 {mask.text}, ptr {pointer}, ptr {other}")
             return e.load(pointer, dtype, 0)
+        value = self.lanes_at(pointer, dtype, stride, mask)
+        if not other:
+            return value
+        return e.select(mask, value, self.lanes_at(other, dtype, stride, e.invert(mask)))
+
+    def lanes_at(self, pointer: str, dtype: np.dtype, stride: int, mask: Value) -> Value:
+        """Load the lanes of a mask from a row; the others are zero."""
         if stride == dtype.itemsize:
             return self.masked("load", pointer, dtype, mask, "zeroinitializer")
+        e, n = self.w.e, self.w.e.width
         lanes = ", ".join([f"i64 {i * stride}" for i in range(n)])
         places = e.emit(f"getelementptr i8, ptr {pointer}, <{n} x i64> <{lanes}>", INT64)
         return self.masked("gather", places.text, dtype, mask, "zeroinitializer")
+
+
+def origin(writer: Any, line: Pad, pointers: list[str]) -> str:
+    """Write where the row of an array would begin that covers a part of the loop."""
+    nest = writer.nest
+    strides, pointer = nest.streams[line.stream].strides, pointers[line.stream]
+    far = -sum([low * s for (low, _), s in zip(line.bounds, strides)])
+    pointer = writer.let(f"getelementptr i8, ptr {pointer}, i64 {far}")
+    for k, (low, _) in enumerate(line.bounds[:-1]):
+        if line.wraps and low:
+            before = writer.let(f"icmp ult i64 {writer.indices[k]}, {low}")
+            end = writer.let(f"select i1 {before}, i64 {nest.space[k] * strides[k]}, i64 0")
+            pointer = writer.let(f"getelementptr i8, ptr {pointer}, i64 {end}")
+    return pointer

@@ -46,10 +46,14 @@ class Load(NamedTuple):
 
 
 class Pad(NamedTuple):
-    """An element of an array that covers a part of the loop, and zero outside."""
+    """An element of an array that covers a part of the loop, and zero outside.
+
+    If it `wraps`, the bounds end where the loop does, and before them are the elements of the end.
+    """
 
     stream: int
     bounds: tuple[tuple[int, int], ...]
+    wraps: bool = False
 
 
 class Gather(NamedTuple):
@@ -131,7 +135,7 @@ def rebuilt(nest: Nest, space: list, steps: list, pads: dict, order: Any) -> Nes
     """Return a nest with its axes in an order."""
     body = list(nest.body)
     for i, bounds in pads.items():
-        body[i] = Pad(body[i].stream, tuple([bounds[k] for k in order]))
+        body[i] = body[i]._replace(bounds=tuple([bounds[k] for k in order]))
     streams = [
         stream._replace(strides=tuple([s[k] for k in order]))
         for stream, s in zip(nest.streams, steps)
