@@ -53,6 +53,12 @@ def test_a_gradient_is_one_part():
         lambda x, y: np.linalg.solve(x[:9].reshape(3, 3) + 5 * np.eye(3), y[:3]),
         lambda x, y: np.argmax(x.reshape(5, 10), 1) + np.any(y > 0),
         lambda x, y: np.roll(x.reshape(5, 10), (1, -3), (0, 1)) + np.roll(y, 7).reshape(5, 10),
+        lambda x, y: np.roll(x.reshape(5, 10).T > 0, 3, 0) * np.roll(y[::-1].reshape(10, 5), 1, 1),
+        lambda x, y: np.roll(x[::5].astype("f4"), -1) + np.roll(y.reshape(1, 2, 25), 9)[0, :, :10],
+        lambda x, y: np.tril(x.reshape(5, 10), 2) + np.triu(y.reshape(5, 10), -1),
+        lambda x, y: np.diag(x.reshape(5, 10), 3) * np.trace(y.reshape(2, 25)) + np.diag(x)[4, :5],
+        lambda x, y: np.diagflat(x[:6].reshape(2, 3), 2) * np.trace(y.reshape(2, 5, 5), 0, 2, 1)[1],
+        lambda x, y: np.linalg.inv(np.linalg.cholesky(np.diagflat(np.stack([y, x, y]) ** 2 + 1))).T,
     ],
 )  # fmt: skip
 def test_parts(f):

@@ -242,12 +242,17 @@ def padded(low: Lowering, value: Any, shape: tuple, index: Any, node: Node) -> A
     if ranges is not None and type(value) is Ref and own == tuple([b - a for a, b in ranges]):
         return pad(low, value, shape, ranges)
     empty = zeros(low, shape, dtype)
-    part = at(empty, index)
-    written = low.element(
-        "cast", [value], part.shape, dtype, (value.dtype,), place=part.place
+    return written_to(low, empty, at(empty, index), value)
+
+
+def written_to(low: Lowering, whole: Ref, part: Ref, value: Any) -> Ref:
+    """Return a new array in a part of which, which is a view, a value is written."""
+    step = low.element(
+        "cast", [value], part.shape, part.dtype, (value.dtype,), place=part.place
     ).steps[0]
-    written.after[empty.steps[0]] = False
-    return Ref(shape, dtype, empty.place, (empty.steps[0], written))
+    for before in whole.steps:
+        step.after[before] = False
+    return whole._replace(steps=(*whole.steps, step), straight=False)
 
 
 def bounds_of(shape: tuple, parts: tuple) -> list[tuple[int, int]] | None:
