@@ -52,6 +52,9 @@ def spelling(*funcs: Callable) -> Callable:
 @spelling(operator.getitem)
 def _getitem(source: Any, node: Any) -> Any:
     x, index = node.args
+    places = source.places(x, index)
+    if places:
+        return f"{source.expr(x)}.reshape(-1)[{places}]"
     return f"{source.expr(x)}[{source.index(index)}]"
 
 

@@ -179,3 +179,44 @@ class Linalg(Workload):
         left = (b[..., None, :] @ inverse)[..., 0, :]
         np.linalg.slogdet(A)[1] + (b * right).sum(-1)
         return inverse.swapaxes(-1, -2) - left[..., :, None] * right[..., None, :], right + left
+
+
+class GaussianProcess(Workload):
+    """The gradient of the evidence of a Gaussian process, by Cholesky factors of 200 rows."""
+
+    name = "gaussian_process_grad"
+    without = ("mygrad",)  # it has no linalg
+
+    def __init__(self, n: int = 200) -> None:
+        self.n = n
+
+    def inputs(self) -> tuple:
+        rng = np.random.default_rng(16)
+        points, y = rng.normal(size=(self.n, 3)), rng.normal(size=self.n)
+        return np.array([0.1, -0.3, -1.0]), points, y, np.eye(self.n)
+
+    def function(self, lib: Library) -> Callable:
+        xp = lib.np
+
+        def evidence(p, points, y, identity):
+            scale, length, noise = xp.exp(p[0]), xp.exp(-2 * p[1]), xp.exp(p[2])
+            far = ((points[:, None] - points) ** 2).sum(-1)
+            K = scale * xp.exp(-0.5 * far * length) + noise * identity
+            L = xp.linalg.cholesky(K)
+            return 0.5 * (y @ xp.linalg.solve(K, y)) + xp.sum(xp.log(xp.diagonal(L)))
+
+        return lib.grad(evidence)
+
+    @staticmethod
+    def floor(p, points, y, identity):
+        scale, length, noise = np.exp(p[0]), np.exp(-2 * p[1]), np.exp(p[2])
+        far = ((points[:, None] - points) ** 2).sum(-1)
+        covariance = scale * np.exp(-0.5 * far * length)
+        K = covariance + noise * identity
+        L = np.linalg.cholesky(K)
+        inverse = np.linalg.inv(K)
+        a = inverse @ y
+        0.5 * (y @ a) + np.sum(np.log(np.diagonal(L)))
+        G = 0.5 * (inverse - np.outer(a, a))
+        kept = G * covariance
+        return np.array([kept.sum(), (kept * far).sum() * length, np.trace(G) * noise])

@@ -150,17 +150,20 @@ class Body:
         total = None
         for x, size, stride in places:
             index = e.cast(self.value(x), INT64)
-            index = e.select(
-                e.compare("lt", index, 0), e.add(index, e.constant(size, INT64)), index
-            )
-            inside = e.both(
-                e.compare("ge", index, 0), e.compare("lt", index, e.constant(size, INT64))
-            )
-            e.refuse(e.invert(inside))
-            step = e.mul(e.select(inside, index, e.constant(0, INT64)), e.constant(stride, INT64))
+            if size:
+                index = self.inside(index, e.constant(size, INT64))
+            step = e.mul(index, e.constant(stride, INT64))
             total = step if total is None else e.add(total, step)
         assert total is not None
         return total
+
+    def inside(self, index: Value, size: Value) -> Value:
+        """Return indices from 0 on; those out of bounds are 0, and refused."""
+        e = self.w.e
+        index = e.select(e.compare("lt", index, 0), e.add(index, size), index)
+        inside = e.both(e.compare("ge", index, 0), e.compare("lt", index, size))
+        e.refuse(e.invert(inside))
+        return e.select(inside, index, e.constant(0, INT64))
 
     def is_same(self, places: tuple) -> bool:
         """Tell if indices are the same in all lanes."""

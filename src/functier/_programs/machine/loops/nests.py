@@ -57,7 +57,10 @@ class Pad(NamedTuple):
 
 
 class Gather(NamedTuple):
-    """An element at indices: triples of a value, the size of the axis and its stride."""
+    """An element at indices: triples of a value, the size of the axis and its stride.
+
+    The size is 0 where no value is negative or out of bounds.
+    """
 
     stream: int
     places: tuple[tuple[int, int, int], ...]

@@ -102,8 +102,11 @@ class Pattern:
 def indices_of(low: Lowering, pattern: Pattern) -> list[Any]:
     """Return the values of the arrays of an index, with the axes of the result."""
     found = []
-    for x, shape in zip(pattern.arrays, pattern.spread):
+    for k, (x, shape) in enumerate(zip(pattern.arrays, pattern.spread)):
         value = low.value(x)
+        size, step = pattern.axes[k]
+        if type(x) is np.ndarray and x.size and x.min() >= 0 and x.max() < size:
+            pattern.axes[k] = 0, step  # no place is out of bounds
         if type(value) is Ref:
             strides = value.place.strides + (0,) * (len(shape) - len(value.shape))
             value = value._replace(shape=shape, place=value.place._replace(strides=strides))
