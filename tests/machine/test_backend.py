@@ -101,6 +101,18 @@ def test_a_part_that_is_refused_is_numpys():
         machine.run(np.zeros((2, 2)), np.ones(2))
 
 
+def test_a_large_matrix_that_is_nearly_singular_is_numpys():
+    a, b = np.random.default_rng(1).normal(size=(130, 130)), np.ones(130)
+    machine, _ = machine_of(np.linalg.solve, a, b)
+    assert machine.direct
+    np.testing.assert_allclose(machine.run(a, b)[0], np.linalg.solve(a, b), rtol=1e-9)
+    assert machine.fallbacks[0].calls == 0
+
+    a[5] = a[77]  # LAPACK finds a solution
+    np.testing.assert_array_equal(machine.run(a, b)[0], np.linalg.solve(a, b))
+    assert machine.fallbacks[0].calls == 1
+
+
 def test_views_of_inputs_are_views():
     machine, _ = machine_of(lambda x: (x[::2], x * 2.0), X)
     half, double = machine.run(X)

@@ -142,7 +142,7 @@ def each_copy(a: Operand, vector: int) -> tuple[Routine, Rows, str, list, list]:
 def in_place(rows: Rows, memory: str, upper: bool, name: str, *options: int) -> str:
     """Call LAPACK for a triangle in memory; return if it went well."""
     factors, side = rows.factors, ord("L" if upper else "U")
-    given = side, *options, factors.size, memory, factors.leading
+    given: tuple[int | str, ...] = (side, *options, factors.size, memory, factors.leading)
     return blas.call_lapack(rows.code, rows.kind, name, *given)
 
 
