@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -63,6 +64,24 @@ def test_a_gradient_is_one_part():
 )  # fmt: skip
 def test_parts(f):
     check(f, X, Y)
+
+
+@pytest.mark.parametrize(
+    "f", [ft.grad(lambda x: np.sum(x[:10] ** 2)), lambda x: np.roll(x, 400_000)]
+)  # fmt: skip
+def test_lanes_that_are_not_loaded_cost_nothing(f):
+    """A processor takes long for lanes that it does not load where there is no memory."""
+    x = np.ones(10**6)
+    machine, numpys = machine_of(f, x)
+    times = []
+    for run in (machine.run, numpys):
+        spent = []
+        for _ in range(5):
+            start = time.process_time()
+            run(x)
+            spent.append(time.process_time() - start)
+        times.append(min(spent))
+    assert times[0] < 20 * times[1], times
 
 
 def test_writes_are_part_of_it():

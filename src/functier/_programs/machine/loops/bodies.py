@@ -8,6 +8,8 @@ from ..elementary import rule_of
 from ..text.emitter import BOOL, INT64, Value
 from .nests import SHORT, Apply, ArgReduce, Gather, Load, Pad, Reduce, Scatter, Store
 
+INT8 = np.dtype(np.int8)
+
 
 def invariant(writer: Any, pointers: list[str]) -> dict[int, Value]:
     """Write the steps whose values are the same along the last axis; return these by line."""
@@ -228,30 +230,59 @@ class Body:
         """Load the elements inside of the bounds; outside is zero, or what comes from the end."""
         e, w = self.w.e, self.w
         stream, stride = w.nest.streams[line.stream], self.stride(line.stream)
-        mask, last = None, len(line.bounds) - 1
-        for k, (low, high) in enumerate(line.bounds):
-            if (low, high) == (0, w.nest.space[k]) or (line.wraps and k != last):
-                continue
-            place = self.lane_numbers() if k == last else e.broadcast(w.indices[k], INT64)
-            inside = e.compare("ge", place, e.constant(low, INT64))
-            if high < w.nest.space[k]:
-                inside = e.both(inside, e.compare("lt", place, e.constant(high, INT64)))
-            mask = inside if mask is None else e.both(mask, inside)
         pointer = w.move(w.origins[line], self.index, stride)
+        if line.wraps:
+            return self.wrapped(line, pointer)
+        mask, near = None, "true"
+        for k, (low, high) in enumerate(line.bounds):
+            last = k == len(line.bounds) - 1
+            if (low, high) == (0, w.nest.space[k]):
+                continue
+            place = self.lane_numbers() if last else e.broadcast(w.indices[k], INT64)
+            first, width = (self.index, max(e.width, 1)) if last else (w.indices[k], 1)
+            for test in (f"slt i64 {first}, {high}", f"sgt i64 {first}, {low - width}"):
+                near = w.let(f"and i1 {near}, {w.let(f'icmp {test}')}")
+            inside = e.both(
+                e.compare("ge", place, e.constant(low, INT64)),
+                e.compare("lt", place, e.constant(high, INT64)),
+            )
+            mask = inside if mask is None else e.both(mask, inside)
         if mask is None:
             return e.load(pointer, stream.dtype, stride)
-        other = w.move(pointer, str(w.nest.space[-1]), stride) if line.wraps else ""
-        n, dtype = e.width, stream.dtype
-        if not n:
-            if not other:
-                other, memory = w.slot(e, dtype), "i8" if dtype == BOOL else e.scalar_type(dtype)
-                w.head.append(f"  store {memory} {'0.0' if dtype.kind == 'f' else 0}, ptr {other}")
-            pointer = w.let(f"select i1 {mask.text}, ptr {pointer}, ptr {other}")
+        dtype = stream.dtype
+        if not e.width:
+            zero, memory = w.slot(e, dtype), "i8" if dtype == BOOL else e.scalar_type(dtype)
+            w.head.append(f"  store {memory} {'0.0' if dtype.kind == 'f' else 0}, ptr {zero}")
+            pointer = w.let(f"select i1 {mask.text}, ptr {pointer}, ptr {zero}")
             return e.load(pointer, dtype, 0)
-        value = self.lanes_at(pointer, dtype, stride, mask)
-        if not other:
-            return value
-        return e.select(mask, value, self.lanes_at(other, dtype, stride, e.invert(mask)))
+        # Lanes that are not loaded take long, too, where there is no memory.
+        pointer = w.let(f"select i1 {near}, ptr {pointer}, ptr %p{line.stream}")
+        return self.lanes_at(pointer, dtype, stride, mask)
+
+    def wrapped(self, line: Pad, pointer: str) -> Value:
+        """Load elements of a row, before the bound those of its end."""
+        e, w = self.w.e, self.w
+        dtype, stride = w.nest.streams[line.stream].dtype, self.stride(line.stream)
+        low, n = line.bounds[-1] if line.bounds else (0, 1)
+        if not low:
+            return e.load(pointer, dtype, stride)
+        other = w.move(pointer, str(n), stride)
+        before = w.let(f"icmp ult i64 {self.index}, {low}")
+        end = w.let(f"select i1 {before}, ptr {other}, ptr {pointer}")
+        if not e.width:
+            return e.load(end, dtype, 0)
+        after = w.let(f"sub i64 {low}, {self.index}")
+        some = w.let(f"icmp slt i64 {after}, {e.width}")
+        begin = w.let(f"select i1 {some}, ptr {pointer}, ptr {other}")
+        after = w.let(f"select i1 {some}, i64 {after}, i64 {e.width}")
+        after = w.let(f"select i1 {before}, i64 {after}, i64 0")
+        after = w.let(f"trunc i64 {after} to i8")
+        lanes = Value(f"<{', '.join([f'i8 {i}' for i in range(e.width)])}>", INT8)
+        mask = e.compare("ge", lanes, e.broadcast(after, INT8))
+        first, second = [
+            self.lanes_at(x, dtype, stride, m) for x, m in ((begin, mask), (end, e.invert(mask)))
+        ]
+        return e.select(mask, first, second)
 
     def lanes_at(self, pointer: str, dtype: np.dtype, stride: int, mask: Value) -> Value:
         """Load the lanes of a mask from a row; the others are zero."""
