@@ -58,6 +58,11 @@ def holds_tensors(index: Iterable) -> bool:
     return any([isinstance(x, Tensor) for part in parts for x in part])
 
 
+def form_of(x: Any) -> tuple:
+    """Return what a value keeps in all steps of a loop."""
+    return type(x), np.shape(x), getattr(x, "dtype", None), getattr(x, "strides", None)
+
+
 def recorder() -> Any:
     """Return the level of the program that is recorded here, if it can repeat a step."""
     if AMONG.get() is None:
@@ -130,7 +135,7 @@ class Repeats:
         except Unfit:
             self.level = None
             return None
-        forms = [(np.shape(x), type(x) is level.cls) for x in found.values]
+        forms = [(form_of(level.concrete(x)), type(x) is level.cls) for x in found.values]
         kinds = structure, found.kinds, found.axes, forms
         if kinds != self.kinds:
             self.kinds = kinds
@@ -276,6 +281,8 @@ class Sample:
             return single
         lists = [pair for x in self.outputs[1:] for pair in zip(x.values, x.axes)]
         ending = "flag" if self.whole.flagged else "" if self.length is None else "length"
+        if ending and (len(self.classes) > 1 or results.values):
+            return single  # the rules of another grad level would know the length of arrays
         found = level.repeat(
             taken, self.count, after.values, lists, [*zip(spread.values, spread.axes)],
             self.numbers and self.numbers.step, ending, self.length,

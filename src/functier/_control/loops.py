@@ -70,6 +70,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     check_function("while_loop", "body_fun", body_fun)
     label = f"while_loop({name_of_function(body_fun)})"
     refuse_plan(label, "ends when its condition says so")
+
     def body(carry: PyTree) -> PyTree:
         return check_carry(label, "body_fun", "init_val", carry, body_fun(carry))
 

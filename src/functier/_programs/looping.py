@@ -10,18 +10,20 @@ from .loops import Count, Loop, is_loop, is_result
 class Counting(NamedTuple):
     """A counter in the source: it is ``first + way * i`` in step `i` of `count`.
 
-    `way` is 1 or -1. A count that is a value is its source; the counter then begins at 0.
+    `way` is 1 or -1. Where the number of steps is a value, `length` is its source, if it is known,
+    and the counter begins at 0.
     """
 
     name: str
-    count: int | str  # type: ignore[assignment]
-    first: int
-    way: int
+    count: int  # type: ignore[assignment]
+    first: int = 0
+    way: int = 1
+    length: str = ""
 
     def __str__(self) -> str:
         """Return the source of what the counter goes through."""
-        if isinstance(self.count, str):
-            return f"range({self.count})"
+        if self.length:
+            return f"range({self.length})"
         low = self.first if self.way > 0 else self.first - self.count + 1
         text = f"range({low}, {low + self.count})" if low else f"range({self.count})"
         return text if self.way > 0 else f"reversed({text})"
@@ -35,7 +37,7 @@ def counting_of(loop: Loop, name: str) -> Counting:
     for count, _ in found.most_common():
         if type(count.start) is int and count.step in (1, -1):
             return Counting(name, loop.count, count.start, count.step)
-    return Counting(name, loop.count, 0, 1)
+    return Counting(name, loop.count)
 
 
 def text_of_count(count: Any, counters: list[Counting]) -> str:
@@ -83,9 +85,9 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     lists = loop.body.outputs[loop.lasts :]
     source.lists |= dict.fromkeys(lists, "")
     if loop.ends == "flag":
-        counting = Counting(source.numbered(), "", 0, 1)
+        counting = Counting(source.numbered(), loop.count)
     elif loop.ends:
-        counting = Counting(source.counter(loop), source.expr(node.args[-1]), 0, 1)
+        counting = Counting(source.counter(loop), loop.count, length=source.expr(node.args[-1]))
     else:
         counting = counting_of(loop, source.counter(loop))
     source.counters.append(counting)

@@ -30,6 +30,7 @@ ndarray = np.ndarray
 
 WEAK = {bool, int, float, complex}
 
+
 class Samples:
     """The samples of a trace.
 
@@ -83,6 +84,15 @@ class Samples:
         """Tell if a number grows with that of a step, or with a whole number that is `carried`."""
         moving = self.counters.union(*[sample.wholes for sample in self.open if carried])
         return type(x) is self.level.cls and grows(x.parts()[1], moving) is not None
+
+    def spread(self, x: Any, count: int, axis: int, length: Any) -> Any:
+        """Return an array of a value that is the same in all steps, whose number is a value."""
+        level, shape = self.level, np.shape(x)
+        one, whole = [same_in(level.concrete(x), n, axis) for n in (1, count)]
+        own = level.add(Node(np.expand_dims, (level.symbol(x), axis), {}, form_of(one)))
+        shape = (*shape[:axis], level.symbol(length), *shape[axis:])
+        node = level.add(Node(np.broadcast_to, (own, shape), {}, form_of(whole)))
+        return level.tensor(whole, node)
 
     def have_plain(self, x: Any) -> bool:
         """Tell if a value is plain but for a sample."""
@@ -249,13 +259,14 @@ class Sampled:
         if steps:
             length = level.tensor(count, steps[0])
         ends = [level.tensor(value, own) for value, own in zip(last, ends)]
-        values = iter(made)
+        following = iter(made)
         stacks: list = []
         for i, (x, axis) in enumerate(lists):
             if i not in body.lists:
-                stacks.append(body.spread(x, count, length, axis) if ending else same_in(count, x, axis))
+                wide = level.samples.spread if ending else same_in
+                stacks.append(wide(x, count, axis, length))
                 continue
-            own, value = body.stack(rows[body.lists[i][0]], axis), next(values)
+            own, value = body.stack(rows[body.lists[i][0]], axis), next(following)
             own.form, own.place = form_of(value), node.place
             level.add(own)
             plain = self.is_plain(x) and not ending
@@ -468,11 +479,3 @@ class Body:
         form = row.form.form
         dtype = np.dtype(form.dtype or form.kind)
         return Node(stacked, (row, axis, form.shape, dtype), {}, None)
-
-    def spread(self, x: Any, count: int, length: Any, axis: int) -> Any:
-        """Return an array of a value that is the same in all steps, whose number is a value."""
-        level, shape = self.level, np.shape(x)
-        one, whole = same_in(1, level.concrete(x), axis), same_in(count, level.concrete(x), axis)
-        own = level.add(Node(np.expand_dims, (level.symbol(x), axis), {}, form_of(one)))
-        shape = (*shape[:axis], level.symbol(length), *shape[axis:])
-        return level.tensor(whole, level.add(Node(np.broadcast_to, (own, shape), {}, form_of(whole))))

@@ -15,7 +15,7 @@ FEWEST = 4
 """So many steps at least are a loop."""
 
 
-def same_in(count: int, x: Any, axis: int) -> Any:
+def same_in(x: Any, count: int, axis: int, length: Any = None) -> Any:
     """Return an array of a value of some steps, which is the same in all."""
     shape = np.shape(x)
     return np.broadcast_to(np.expand_dims(x, axis), (*shape[:axis], count, *shape[axis:]))
