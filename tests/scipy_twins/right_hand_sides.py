@@ -4,7 +4,9 @@ Each program takes two parameters and solves by a method; it notes in `SEEN` wha
 outside. A program is in `REFUSED` where no replay may run.
 """
 
+import contextlib
 import functools
+import io
 import math
 from types import SimpleNamespace
 
@@ -470,23 +472,13 @@ def late_effect(p, method):
 @refused
 def prints(p, method):
     def fun(t, y):
-        print("called", file=PAPER)
+        print("called")
         return swing(t, y, p[0], p[1])
 
-    PAPER.count = 0
-    found = solved(fun, method)
-    SEEN.append(PAPER.count)
+    with contextlib.redirect_stdout(io.StringIO()) as paper:
+        found = solved(fun, method)
+    SEEN.append(paper.getvalue().count("called"))
     return found
-
-
-class Paper:
-    count = 0
-
-    def write(self, text):
-        self.count += 1
-
-
-PAPER = Paper()
 
 
 @refused
