@@ -37,7 +37,7 @@ from .._transforms.vmap import vmap
 from ._parts import Layout, NewBatch
 from ._systems import System, as_state
 
-FIRST = 16
+FIRST = 64
 """The calls of the function itself before a trace pays."""
 
 WARM = 2000

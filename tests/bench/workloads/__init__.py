@@ -21,6 +21,7 @@ LIST: list[Workload] = [
     networks.Recurrent(),
     *(networks.CrossEntropyByIndex(form) for form in ("fancy", "take_along")),
     *(derivatives.Linalg(batch) for batch in (None, 64)),
+    derivatives.Equation(),
     networks.Attention(),
     networks.Patches(),
     arrays.Cumsum(),
