@@ -24,7 +24,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.tensor import Tensor
-from .._cpython.functions import contents, function_of, read_code
+from .._cpython.functions import function_of, read_code
 from .._mutation.array import was_written
 from .._programs.compiled import LEVELS, LOCK, Compiled
 from .._programs.entries import Mismatch
@@ -79,33 +79,32 @@ class Held:
     """
 
     def __init__(self) -> None:
-        self.parts: dict[Any, tuple[list, list]] = {get: ([], []) for get in GETTERS}
+        self.parts: list[tuple[Callable, Any, Any]] = []
         self.boxes: list[tuple[Any, list]] = []
 
-    def add(self, x: Any, *getters: Any) -> None:
-        for get in getters:
-            objects, now = self.parts[get]
-            objects.append(x)
-            now.append(get(x))
+    def add(self, x: Any, *getters: Callable) -> None:
+        self.parts += [(get, x, get(x)) for get in getters]
 
     def add_box(self, x: Any) -> None:
         self.boxes.append((x, items_of(x)))
 
     def unchanged(self) -> bool:
-        for get, (objects, before) in self.parts.items():
-            if objects and not all(map(is_, map(get, objects), before)):
-                return False
-        for x, before in self.boxes:
+        try:
+            for get, x, before in self.parts:
+                if get(x) is not before:
+                    return False
+        except ValueError:  # a cell is empty now
+            return False
+        for x, items in self.boxes:
             now = items_of(x)
-            if len(now) != len(before) or not all(map(is_, now, before)):
+            if len(now) != len(items) or not all(map(operator.is_, now, items)):
                 return False
         return True
 
 
-is_ = operator.is_
-DEFAULTS, NAMED = operator.attrgetter("__defaults__"), operator.attrgetter("__kwdefaults__")
-VALUE = operator.attrgetter("_value")
-GETTERS = contents, DEFAULTS, NAMED, VALUE
+CONTENTS, VALUE, DEFAULTS, NAMED = map(
+    operator.attrgetter, ("cell_contents", "_value", "__defaults__", "__kwdefaults__")
+)
 
 
 def items_of(x: list | dict) -> list:
@@ -144,8 +143,8 @@ class Taken:
             cells = x.__closure__ or ()
             self.held.add(x, DEFAULTS, NAMED)
             for cell in cells:
-                self.held.add(cell, contents)
-            parts: Any = (x.__defaults__, x.__kwdefaults__, *map(contents, cells))
+                self.held.add(cell, CONTENTS)
+            parts: Any = (x.__defaults__, x.__kwdefaults__, *map(CONTENTS, cells))
             key: Any = read_code(x), Names(x.__globals__), x.__qualname__
         else:
             if kind is not tuple:
@@ -175,7 +174,7 @@ def build(form: Any, tensors: tuple, others: tuple, held: Held) -> Any:
         defaults, named, *inside = found
         cells = tuple(map(CellType, inside))
         for cell in cells:
-            held.add(cell, contents)
+            held.add(cell, CONTENTS)
         return function_of(code, names.space, title, defaults, named, cells)
     if kind is dict:
         found = dict(zip(key, found))
@@ -348,7 +347,7 @@ class Replay:
         try:
             taken = Taken((system.fun, system.args))
             pairs = [self._parts(x) for x in taken.tensors]
-        except (Refused, NewBatch):
+        except (Refused, NewBatch, ValueError):  # the last for an empty cell
             layout.used = used
             return
         sizes = tuple(self.sizes.values())
