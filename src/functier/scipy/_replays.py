@@ -196,12 +196,13 @@ class Debts(Misses):
 class Program(Compiled):
     """A compiled function for a solver, which is recorded or refused.
 
-    `count` is that of its traces.
+    `count` is that of its traces. One for an example of several may not ask for an answer, which
+    the function itself would give for all or refuse.
     """
 
-    def __init__(self, func: Callable, backend: str):
+    def __init__(self, func: Callable, backend: str, batched: bool):
         super().__init__(func, backend, False, "retrace")
-        self._misses, self.count = Debts(), 0
+        self._misses, self.count, self.batched = Debts(), 0, batched
 
     @property
     def rests(self) -> bool:
@@ -229,8 +230,8 @@ class Program(Compiled):
     def _record(self, *given: Any) -> Any:
         self.count += 1
         found = super()._record(*given)
-        if found.program.writes:
-            raise Unwatched("it writes to an array")
+        if found.program.writes or (self.batched and found.program._guards):
+            raise Unwatched("it writes to an array, or asks for an answer")
         return found
 
     def _rest(self, reason: str) -> None:
@@ -246,7 +247,7 @@ class Programs:
 
     def __init__(self, key: Any, n: int, sizes: tuple[int, ...], vectorized: bool):
         self.calls, self.refused = 0, False
-        form, _ = key
+        form, _, batched = key
 
         def slope(t: Any, vector: Any, xs: tuple, tangents: tuple, others: tuple) -> Any:
             level: Any = AMBIENT.get().level
@@ -280,7 +281,8 @@ class Programs:
             first, found = vmap(along, out_dims=(None, 0))(rows, *tangents)
             return np.concatenate([first, np.reshape(found, -1)])
 
-        self.backends = [Program(slope, name) for name in ("numpy", "auto" if sizes else "numpy")]
+        names = "numpy", "auto" if sizes else "numpy"
+        self.backends = [Program(slope, name, batched) for name in names]
 
 
 programs_of = functools.lru_cache(128)(Programs)
@@ -354,7 +356,8 @@ class Replay:
         values, tangents, unmet = zip(*pairs) if pairs else ((), (), ())
         self.given, self.held = (values, tangents, tuple(taken.others)), taken.held
         n = len(vector) // (1 + sum(sizes))
-        self.programs = programs_of((taken.form, unmet), n, sizes, system.vectorized)
+        key = taken.form, unmet, bool(self.e)
+        self.programs = programs_of(key, n, sizes, system.vectorized)
 
     def _parts(self, x: Any) -> tuple[Any, Any, bool]:
         """Return the value of a tensor, its tangents in all directions, and if it has others."""
