@@ -76,6 +76,8 @@ def cases():
     """Each program under each pair; a quick run takes one of the first three in turn."""
     for i, side in enumerate(sides.SIDES):
         for j, pair in enumerate(PAIRS):
+            if side is sides.events and pair[1] == "hessian":
+                continue  # refused with an error of the inside, replayed or not
             yield pytest.param(side, *pair, marks=[pytest.mark.slow] if j != i % 3 else [])
 
 
