@@ -74,6 +74,7 @@ if _typing.TYPE_CHECKING:
     from ._custom.decorators import custom_vjp as custom_vjp
     from ._custom.decorators import custom_vmap as custom_vmap
     from ._custom.decorators import sequential_vmap as sequential_vmap
+    from ._custom.finite_difference import finite_difference as finite_difference
     from ._custom.function import Function as Function
     from ._custom.function import once_differentiable as once_differentiable
     from ._programs.compiled import compile as compile
@@ -121,6 +122,7 @@ _NAMES = {
     "_core.vectors": "ravel_pytree",
     "_custom.custom_op": "custom_op",
     "_custom.decorators": "custom_jvp custom_vjp custom_vmap sequential_vmap",
+    "_custom.finite_difference": "finite_difference",
     "_custom.function": "Function once_differentiable",
     "_programs.compiled": "compile",
     "_programs.program": "Program",

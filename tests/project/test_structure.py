@@ -564,7 +564,7 @@ PUBLIC = {
     "functional_call", "stack_module_state",
     "enable_grad", "no_grad", "stop_gradient",
     "custom_jvp", "custom_vjp", "custom_vmap", "register_dataclass", "register_pytree_node",
-    "sequential_vmap",
+    "finite_difference", "sequential_vmap",
     "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize",
     "jacobian_pattern", "show_versions", "sparse_hessian", "sparse_jacobian",
     "jet", "taylor",
