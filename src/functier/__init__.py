@@ -105,6 +105,7 @@ if _typing.TYPE_CHECKING:
     from ._transforms.sparse.jacobian import jacobian_pattern as jacobian_pattern
     from ._transforms.sparse.jacobian import sparse_hessian as sparse_hessian
     from ._transforms.sparse.jacobian import sparse_jacobian as sparse_jacobian
+    from .testing._check import check as check
     from .testing._versions import show_versions as show_versions
 
 _MODULES = (
@@ -135,6 +136,7 @@ _NAMES = {
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.jacobian": "hessian jacfwd jacrev",
     "_transforms.products": "elementwise_grad ggnvp hvp",
+    "testing._check": "check",
     "testing._versions": "show_versions",
 }
 """The names that are imported on first access, by their private modules."""

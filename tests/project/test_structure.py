@@ -566,7 +566,7 @@ PUBLIC = {
     "custom_jvp", "custom_vjp", "custom_vmap", "register_dataclass", "register_pytree_node",
     "finite_difference", "sequential_vmap",
     "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize",
-    "jacobian_pattern", "show_versions", "sparse_hessian", "sparse_jacobian",
+    "jacobian_pattern", "check", "show_versions", "sparse_hessian", "sparse_jacobian",
     "jet", "taylor",
     "GradcheckError", "LeakError", "LeakWarning", "NonFiniteError",
     "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
