@@ -318,6 +318,22 @@ def test_a_compiled_program_calls_the_function_as_one_step():
         assert len(compiled.programs) == 1
 
 
+def test_a_function_may_fill_the_same_array_again():
+    buffer = np.zeros(2)
+
+    def f(x):
+        buffer[:] = np.sin(x), np.cos(x)
+        return buffer
+
+    g = ft.finite_difference(f)
+    xs = np.array([0.5, 1.0, 1.5])
+    close(ft.vmap(g)(xs), np.stack([np.sin(xs), np.cos(xs)], 1))
+    value, slope = ft.value_and_grad(lambda x: np.sum(g(x) * np.array([2.0, 3.0])))(0.5)
+    close(value, 2 * np.sin(0.5) + 3 * np.cos(0.5))
+    close(slope, 2 * np.cos(0.5) - 3 * np.sin(0.5), 1e-9)
+    close(ft.grad(lambda x: np.prod(g(x)))(0.5), np.cos(1.0), 1e-9)
+
+
 # ---- what is refused ----
 
 

@@ -178,8 +178,7 @@ class Box:
                     f"{x.level}: {self.__name__} takes plain arrays, and this level has none; "
                     f"write functier.jvp or functier.vjp, which compute a product at once"
                 )
-        outs = self.values(leaves)
-        return tuple([y[...] if any([y is x for x in leaves]) else y for y in outs])
+        return tuple(self.values(leaves))
 
     # ---- rules ----
 
@@ -289,7 +288,8 @@ class Given(Box):
         args, kwargs = unflatten(self.structure, list(leaves))
         self.calls += 1
         outs, self.form = flatten(self.owner.fun(*args, **kwargs), self.__name__, "the result")
-        return outs
+        # The next call may fill the same arrays again.
+        return [copy_value(y) if isinstance(y, np.ndarray) else y for y in outs]
 
     def names(self, leaves: Sequence) -> list[str]:
         args, kwargs = unflatten(self.structure, list(leaves))
@@ -352,7 +352,7 @@ class Pulled(Derived):
             cotangents[i] = g
         weights = real_vector(inexact_of(cotangents))
         grads = [np.zeros(shape_of(base[i]), dtype_of(base[i])) for i in self.own]
-        for i, g in zip(self.own, grads):
+        for i, g in zip(self.own, grads if weights.any() else ()):
             view = real_view(g)
             for k in range(view.size):
                 (t,) = unit_vector([base[i]], 0, k)
@@ -381,7 +381,7 @@ def finite_difference(
     """Make a function whose derivatives are finite differences; also a decorator.
 
     Use it for code that transforms cannot look into: compiled extensions, simulators, programs
-    that are called. A function of NumPy's functions needs it not: its derivatives are exact.
+    that are called. A function of NumPy's functions does not need it: its derivatives are exact.
 
     Parameters
     ----------
@@ -391,8 +391,8 @@ def finite_difference(
         no floats, texts and other objects are constants. Without `fun` the result is a
         decorator.
     step : float, optional
-        The largest step. By default a tenth of the size of the input; where this gives no
-        good derivative, a tenth, and at last a part of a thousandth.
+        The largest step. By default a tenth of the size of the input; where that does not
+        settle, 0.1, and at last a thousandth of the smaller one.
     rtol : float
         The largest estimated error of a derivative that is accepted, relative to its size or to
         the change of the function over the largest step, whichever is larger.
@@ -423,11 +423,11 @@ def finite_difference(
     Notes
     -----
     A derivative along one direction takes 9 to 13 calls where the function is smooth, and up to
-    73 where it is noisy. So does a gradient for each element of the inputs that it is taken by:
-    forward mode is the cheaper one for few inputs, as reverse mode is not for many. The
-    differences are central, for steps that become smaller by the factor 1.7, and extrapolated to
-    the step zero. Calls that raise a ValueError or an ArithmeticError away from the point are
-    left out.
+    73 where it is noisy. A gradient takes as many for each element of the inputs. So write `jvp`
+    where one direction is enough, and `jacfwd` for a Jacobian. The differences are central, for
+    steps that become smaller by the factor 1.7, and extrapolated to the step zero. Calls that
+    raise a ValueError or an ArithmeticError away from the point are left out. The error is that
+    of the function as it computes: what a solver itself is wrong by is not seen.
 
     `vmap` loops over the examples. Derivatives of derivatives are differences of differences, of
     about 10, 6 and 4 exact digits. In a compiled program a call is one step, and so is each
