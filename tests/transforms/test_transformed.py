@@ -37,6 +37,11 @@ MADE = {
     "elementwise_grad(sin)": ft.elementwise_grad(np.sin),
     "checkpoint(f)": ft.checkpoint(f),
     "grad(checkpoint(f))": ft.grad(ft.checkpoint(f)),
+    "compile(vmap(grad(f)))": ft.compile(ft.vmap(ft.grad(f)), backend="numpy"),
+    "grad(compile(f))": ft.grad(ft.compile(f)),
+    "sparse_jacobian(sin)": ft.sparse_jacobian(np.sin, mode="fwd"),
+    "sparse_hessian(f)": ft.sparse_hessian(f, chunk_size=2),
+    "jacobian_pattern(sin)": ft.jacobian_pattern(np.sin),
 }
 
 

@@ -280,7 +280,11 @@ class Compiled(Generic[P, R]):
         return Text("\n".join(lines))
 
     def __repr__(self) -> str:
-        return f"<functier.compile({name_of_function(self.__wrapped__)})>"
+        return f"<functier.{self.nested_label()}>"
+
+    def nested_label(self) -> str:
+        label = getattr(type(self.__wrapped__), "nested_label", name_of_function)
+        return f"compile({label(self.__wrapped__)})"
 
     def __reduce__(self) -> Any:
         func = self.__wrapped__
