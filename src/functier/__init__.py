@@ -52,6 +52,7 @@ if _typing.TYPE_CHECKING:
     from . import ops as ops
     from . import optim as optim
     from . import overrides as overrides
+    from . import progress as progress
     from . import protocol as protocol
     from . import random as random
     from . import scipy as scipy
@@ -109,7 +110,7 @@ if _typing.TYPE_CHECKING:
     from .testing._versions import show_versions as show_versions
 
 _MODULES = (
-    "debug", "errors", "modes", "nn", "numpy", "ops", "optim", "overrides",
+    "debug", "errors", "modes", "nn", "numpy", "ops", "optim", "overrides", "progress",
     "protocol", "random", "scipy", "testing",
 )  # fmt: skip
 _NAMES = {

@@ -14,6 +14,7 @@ from typing import Any
 
 from .._cpython import facts
 from .._cpython.frames import running_code
+from ..progress import during
 from .bindings import Bindings
 from .compiled import COMPILER, adopt_compiled, compiler_lock, release_compiled
 from .contents import Others
@@ -42,7 +43,10 @@ class Adoption:
         self.names = tuple(dict.fromkeys(import_name(m) for m in modules))
         self.modules: list[ModuleType] = []
         self.reach = Reach(self.names) if dependencies else None
-        with compiler_lock(), _LOCK:
+        text = f"adopt({', '.join(self.names)})"
+        with (
+            during(text, lambda: len(self.modules), unit=" modules"), compiler_lock(), _LOCK,
+        ):  # fmt: skip
             load_twins()
             found = [m for name in self.names for m in _loaded(name)]
             given = list({id(m): m for m in (*modules, *found)}.values())

@@ -343,7 +343,11 @@ class Hidden:
             raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
         if self.name in FORM and hasattr(x.level, "window"):
             return FORM[self.name](x)
-        raise AttributeError(message_on_hidden(x, self.name))
+        try:
+            raise AttributeError(message_on_hidden(x, self.name))
+        except AttributeError as error:
+            hide_own(error)
+            raise
 
 
 ORDERS = {

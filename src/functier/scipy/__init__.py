@@ -7,7 +7,7 @@ Code that cannot be edited gets the same by `functier.adopt`.
 """
 
 # Imports `_adopt`, `_control`, `_core`, `_cpython`, `_levels`, `_mutation`, `_programs`, `_rules`,
-# `_transforms`, `modes`, `numpy` and `protocol`.
+# `_transforms`, `modes`, `numpy`, `progress` and `protocol`.
 
 from typing import Any
 

@@ -29,6 +29,7 @@ from .._core.tensor import Tensor
 from .._core.types import Shape
 from .._transforms.jacobian import jacfwd
 from .._transforms.stop_gradient import stop_gradient
+from ..progress import during
 from ._integrands import Integrand
 from ._jumps import moving_jump
 from ._parts import Layout, NewBatch, Parts, Path
@@ -76,6 +77,7 @@ class Pieces:
         self.shapes: dict[Path, Shape] = {}
         self.places: list[tuple[Path, int, int, Shape]] = []
         self.used = 0
+        self.time = 0.0  # of the latest slope
 
     def meet(self, parts: Parts) -> bool:
         """Note the forms of parts; tell if one was not known."""
@@ -160,6 +162,7 @@ class Pieces:
         """Return the slope of the vector of an example as a function of time and vector."""
 
         def slope(t: Any, vector: Any) -> Any:
+            self.time = t
             found = fun(t, self.state(vector))
             return self.pack(self.layout.parts(found), e)
 
@@ -266,6 +269,7 @@ class Flow:
     def _solve_one(self, e: tuple, span: list[float], vector: Any) -> Any:
         """Return SciPy's continuous solution for an example."""
         t0, t1, bound = span
+        self.pieces.time = t0
         label, method, rtol, atol, options, *_ = self.settings
         pieces, events, options = self.pieces, None, dict(options)
         slope = Replay(pieces.slope(self.fun, e), self.fun, pieces.layout, e, pieces.sizes())
@@ -280,10 +284,15 @@ class Flow:
             options["jac"] = self._jacobian(e)
         if t0 == bound:
             options.pop("first_step", None)
-        found = sci.solve_ivp(
-            slope, (t0, bound), vector, method, dense_output=True, events=events,
-            rtol=rtol, atol=pieces.tile(atol), **options,
-        )  # fmt: skip
+
+        def passed() -> int:
+            return int(100 * (pieces.time - t0) / (bound - t0 or 1.0))
+
+        with during(f"{label}: derivatives", passed, 100, "%"):
+            found = sci.solve_ivp(
+                slope, (t0, bound), vector, method, dense_output=True, events=events,
+                rtol=rtol, atol=pieces.tile(atol), **options,
+            )  # fmt: skip
         if not found.success:
             raise UnsupportedError(
                 f"{label}: the system of the derivatives could not be solved beyond t = "
