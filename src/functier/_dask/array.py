@@ -8,7 +8,7 @@ NOTE [a Dask array inside a level]
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from types import FunctionType
 from typing import Any
 
@@ -20,6 +20,7 @@ from dask.array.utils import meta_from_array
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import name_of
 from .._core.types import Function, Shape, Value
+from .clones import cloned, note_parents
 
 FUNCTIONS: dict[Any, Callable] = {}
 """What Dask lacks, or has with fewer parameters: by the function, or by the ufunc and its method.
@@ -37,7 +38,13 @@ class _Rules:
         own = FUNCTIONS.get(func)
         if own is None:
             raise missing(func)
-        return inside(own(*args, **kwargs))
+        return compute_later(func, own, args, kwargs)
+
+
+def compute_later(func: Any, own: Callable, args: tuple, kwargs: dict) -> Any:
+    """Call a function that makes a graph; see NOTE [barriers] in `clones`."""
+    args = cloned(args)
+    return note_parents(inside(own(*args, **kwargs)), func, args)
 
 
 class DaskArray(Array):
@@ -45,20 +52,24 @@ class DaskArray(Array):
 
     __slots__ = ()
     level = _Rules()
+    backward = False
+    barrier: Any = None
 
     def __array_function__(self, func: Function, types: Any, args: tuple, kwargs: dict) -> Any:
         own = FUNCTIONS.get(func)
-        if own is not None:
-            return inside(own(*args, **kwargs))
-        if _of_dask(func) in (None, func):
+        if own is None and _of_dask(func) in (None, func):
             raise missing(func)
-        return inside(super().__array_function__(func, types, args, kwargs))
+        theirs = super().__array_function__
+
+        def of_dask(*args: Any, **kwargs: Any) -> Any:
+            return theirs(func, types, args, kwargs)
+
+        return compute_later(func, own or of_dask, args, kwargs)
 
     def __array_ufunc__(self, numpy_ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
         own = FUNCTIONS.get(numpy_ufunc if method == "__call__" else (numpy_ufunc, method))
-        if own is not None:
-            return inside(own(*inputs, **kwargs))
-        return inside(super().__array_ufunc__(numpy_ufunc, method, *inputs, **kwargs))
+        theirs = partial(super().__array_ufunc__, numpy_ufunc, method)
+        return compute_later(numpy_ufunc, own or theirs, inputs, kwargs)
 
     def __setitem__(self, index: Any, value: Value) -> None:
         Array.__setitem__(self, index, plain(value))
@@ -94,7 +105,9 @@ def inside(result: Any) -> Any:
             MET.clear()
         MET.update([((n,), (chunks,)) for n, chunks in zip(result.shape, result.chunks)])
         MET[result.shape] = result.chunks
-        return DaskArray(result.dask, result.name, result.chunks, result.dtype, meta_from_array(result))
+        return DaskArray(
+            result.dask, result.name, result.chunks, result.dtype, meta_from_array(result)
+        )
     if isinstance(result, (list, tuple)):
         items = [inside(x) for x in result]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
@@ -114,7 +127,7 @@ def _wrap(func: Callable, name: str) -> Callable:
     @wraps(func)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         own = FUNCTIONS.get(getattr(np, name, None))
-        return inside((own or func)(self, *args, **kwargs))
+        return compute_later(func, own or func, (self, *args), kwargs)
 
     return method
 

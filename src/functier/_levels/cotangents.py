@@ -49,7 +49,7 @@ def is_inexact(value: Value) -> bool:
 def one(value: Value) -> Scalar:
     """Return the cotangent 1 of a scalar output."""
     if is_lazy(value):
-        return np.ones_like(value)
+        return later("_dask").one(value)
     return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)
 
 
