@@ -59,7 +59,7 @@ def test_a_gradient_keeps_few_chunks(name):
 
 def test_clones_are_switched_off_by_a_word():
     loss = LOSSES["logsumexp"](data())
-    with dask.config.set({"functier.clone": False}):
+    with dask.config.set({"functier-clones": False}):
         most, value = peak(ft.grad(loss)(W))
     assert most > N * 50
     close(value, peak(ft.grad(loss)(W))[1], 1e-12)

@@ -6,7 +6,7 @@ NOTE [barriers]
     that value in memory until then. So it gets a clone of the value, whose chunks are computed
     again, under other names. A clone has the data itself (arrays in memory, and what
     `persist` has computed) in common with the value, what functions made by `dask.delayed` return,
-    and the barriers before it. ``dask.config.set({"functier.clone": False})`` switches clones off.
+    and the barriers before it. ``dask.config.set({"functier-clones": False})`` switches clones off.
 """
 
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ def arrays_in(values: Iterable) -> list[Any]:
 def cloned(args: tuple) -> tuple:
     """Return arguments with clones of those that a cotangent behind a barrier would keep."""
     given = arrays_in(args)
-    if len(given) < 2 or not dask.config.get("functier.clone", True):
+    if len(given) < 2 or not dask.config.get("functier-clones", True):
         return args
     for g in given:
         if is_backward(g) and g.barrier is not None:
@@ -125,7 +125,7 @@ def note_parents(result: Any, func: Any, given: tuple) -> Any:
         for part in result:
             note_parents(part, func, given)
         return result
-    if not isinstance(result, Array):
+    if not hasattr(result, "barrier"):
         return result
     arrays = [] if func in NO_PARENTS else arrays_in(given)
     result.backward = any(map(is_backward, arrays))
