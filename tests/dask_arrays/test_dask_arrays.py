@@ -5,7 +5,8 @@ import pytest
 from test_dask_spellings import CHUNKS, T, W, X, chunked, computed, lazy  # noqa: F401
 
 import functier as ft
-from support import close
+from functier._core.table import OPS, later
+from support import close, ours
 
 da = pytest.importorskip("dask.array", reason="needs Dask")
 
@@ -235,3 +236,72 @@ def test_a_write_that_might_be_another_one_is_refused():
     for f in (twice, rows):
         with pytest.raises(ft.MutationError, match=r"numpy.where\(mask, value, x\)"):
             ft.grad(f)(chunked(X))
+
+
+def test_compute_of_a_tensor():
+    def f(x):
+        return np.sum(np.sin(x.compute(scheduler="synchronous")) * W)
+
+    def g(x):
+        return np.sum(np.sin(x) * W)
+
+    found = ft.grad(f)(chunked(X))
+    assert found.chunks == CHUNKS
+    close(computed(found), ft.grad(g)(X), 1e-12)
+    tangent = ft.jvp(f, (chunked(X),), (chunked(T),))[1]
+    close(tangent, ft.jvp(g, (X,), (T,))[1], 1e-12)
+    close(ft.vmap(lambda r: r.compute(scheduler="synchronous"))(chunked(X)), X)
+
+
+def by_blocks(w, x):
+    y = x.rechunk((3, 4)).map_blocks(lambda b, w: np.tanh(b * w), w)
+    return np.sum(np.sin(y.persist(scheduler="synchronous")) * W)
+
+
+def in_memory(w, x):
+    return np.sum(np.sin(np.tanh(x * w)) * W)
+
+
+def check_blocks():
+    found = []
+    for f, given in ((by_blocks, chunked), (in_memory, np.asarray)):
+        x, t = given(X), given(T)
+        slopes = ft.grad(f, argnums=(0, 1))(W, x)
+        tangent = ft.jvp(lambda x, f=f: f(W, x), (x,), (t,))[1]
+        of_weights = ft.jvp(f, (W, x), (np.ones(4), 0 * t))[1]
+        found.append([*slopes, tangent, of_weights])
+    for y, e in zip(*found):
+        close(np.asarray(y), e, 1e-9)
+
+
+later("_dask")  # which declares its operations
+RULES = {
+    f"{record.name}:{mode}": rule
+    for record in list(OPS.values())
+    if record.name.startswith("functier._dask.") and not record.name.endswith(".compute")
+    for mode in ("vjp", "jvp")
+    for rule in (getattr(record, mode).values() if isinstance(getattr(record, mode), dict) else ())
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_wrong_rule_is_found(name, monkeypatch):
+    check_blocks()
+    right = RULES[name].fn
+    monkeypatch.setattr(RULES[name], "fn", ours(lambda g, *saved: right(g, *saved) * 1.001))
+    with pytest.raises(AssertionError):
+        check_blocks()
+
+
+def test_the_rules_of_all_operations_are_planted():
+    assert {name.rpartition(".")[2] for name in RULES} == {
+        "rechunk:vjp", "persist:vjp", "apply_blocks:vjp", "apply_blocks:jvp",
+    }  # fmt: skip
+
+
+def test_an_array_with_labels_is_refused():
+    xarray = pytest.importorskip("xarray", reason="an extra")
+    labelled = xarray.DataArray(chunked(X), dims=("row", "column"))
+    with pytest.raises(TypeError, match=r"write x\.data"):
+        ft.grad(lambda x: np.sum(x * x))(labelled)
+    close(computed(ft.grad(lambda x: np.sum(x * x))(labelled.data)), 2 * X)

@@ -50,8 +50,9 @@ def check_hidden(root: Any, what: str) -> None:
     if found is not None:
         raise ConversionError(
             f"{what} holds a tensor of {found.level}, which Dask would compute later, without its "
-            f"derivative or batch; write the function of NumPy for that of dask.array, and of a "
-            f"tensor x x.map_blocks(f, w) with each w that f reads; or return y.compute() for y"
+            f"derivative or batch; write the function of NumPy for that of dask.array; pass the "
+            f"array x to the transform, too, and write x.map_blocks(f, w) with each w that f "
+            f"reads; or return y.compute() for y"
         )
 
 

@@ -43,40 +43,47 @@ def _same_numbers(function: Callable) -> Callable:
     made = primitive(function)
     FUNCTIONS[made] = function
 
-    def batched(k: int, x: Value, **given: Any) -> Any:
-        if "chunks" in given:
-            given["chunks"] = x.chunks[:k] + given["chunks"]
-        return made(x, **given)
+    def batched(k: int, x: Value, options: dict) -> Any:
+        if "chunks" in options:
+            options = {"chunks": x.chunks[:k] + options["chunks"]}
+        return made(x, **options)
 
-    linear(made, "x chunks", vmap=batched, vjp={"x": lambda g: g})
+    linear(
+        made,
+        "x options",
+        bind=lambda x, **options: {"x": x, "options": options},
+        kernel=lambda x, options: made(x, **options),
+        vmap=batched,
+        vjp={"x": lambda g: g},
+    )
     return made
 
 
 @_same_numbers
-def rechunk(x: Any, chunks: tuple) -> Any:
+def rechunk(x: Any, *, chunks: tuple) -> Any:
     """Return the array in other chunks."""
     return da.asarray(plain(x)).rechunk(chunks)
 
 
 @_as_method("persist")
 @_same_numbers
-def persist(x: Any) -> Any:
+def persist(x: Any, **options: Any) -> Any:
     """Return the array with its chunks computed, where a scheduler may do so at once."""
-    return plain(x).persist()
+    return plain(x).persist(**options)
 
 
 @_as_method("compute")
 @_same_numbers
-def compute(x: Any) -> Any:
+def compute(x: Any, **options: Any) -> Any:
     """Return an array of NumPy."""
-    return plain(x).compute()
+    return plain(x).compute(**options)
 
 
 @_as_method("rechunk")
 def _rechunk(x: Any, chunks: Any = "auto", *args: Any, **options: Any) -> Any:
     """Give it other chunks; see `dask.array.rechunk`."""
     form = da.zeros(x.shape, dtype=x.dtype, chunks=x.chunks)
-    return rechunk(x, form.rechunk(chunks, *args, **options).chunks)
+    return rechunk(x, chunks=form.rechunk(chunks, *args, **options).chunks)
 
 
 # ---- functions of chunks ----
@@ -168,7 +175,7 @@ def _apply_vmap(k: int, func: Callable, arrays: Sequence[Value], options: dict) 
 def _pull(
     g: Value, ans: Value, arrays: Sequence[Value], index: int, func: Callable, options: dict
 ) -> Value:
-    x, g = arrays[index], rechunk(g, ans.chunks)
+    x, g = arrays[index], rechunk(g, chunks=ans.chunks)
     if is_lazy(x):
         if x.numblocks != g.numblocks:
             raise UnsupportedError(
