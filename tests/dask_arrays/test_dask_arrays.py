@@ -47,6 +47,8 @@ TRANSFORMS = {
     "jacrev": lambda x, t: ft.jacrev(lambda x: np.sum(x * x, axis=0))(x),
     "jacfwd": lambda x, t: ft.jacfwd(lambda x: np.sum(x * x, axis=0))(x),
     "hessian": lambda x, t: ft.hessian(lambda x: np.sum(np.sin(x)) ** 2)(x),
+    "jet": lambda x, t: ft.jet(np.sin, (x,), ((t, x),)),
+    "linearize": lambda x, t: ft.linearize(both, x)[1](t),
     "tree": lambda x, t: ft.grad(lambda p: np.sum(p["a"] * p["b"][0]))({"a": x, "b": (t, 2.0)}),
     "aux": lambda x, t: ft.grad(lambda x: (np.sum(x * x), x * 3), has_aux=True)(x),
 }

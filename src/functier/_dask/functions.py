@@ -57,6 +57,22 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, **options: Any) -> Any:
     return da.Array.astype(plain(x), dtype)
 
 
+@declare(np.concatenate)
+def _concatenate(
+    arrays: Sequence, axis: Any = 0, out: None = None, *, dtype: Any = None, casting: str = ""
+) -> Any:
+    joined = da.concatenate([plain(x) for x in arrays], axis)
+    return joined if dtype is None else joined.astype(dtype)
+
+
+@declare(np.array_split)
+def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    places = np.array_split(np.arange(ary.shape[axis]), indices_or_sections)
+    before = (slice(None),) * (axis % ary.ndim)
+    ends = [slice(int(p[0]), int(p[-1]) + 1) if p.size else slice(0) for p in places]
+    return [plain(ary)[(*before, end)] for end in ends]
+
+
 @declare(np.iscomplexobj)
 def _iscomplexobj(x: Any) -> bool:
     return x.dtype.kind == "c"
@@ -333,8 +349,9 @@ def chunks_along(x: Any, shape: Shape) -> tuple:
 
 def chunks_for(shape: Shape, dtype: np.dtype) -> tuple:
     """Return the chunks of an array of `shape`: those of one that was met, or else of its axes."""
-    if shape in MET:
-        return MET[shape]
+    known = MET.get(shape)
+    if known is not None:
+        return known
     chunks = tuple([MET.get((n,), ("auto",))[0] for n in shape])
     return da.core.normalize_chunks(chunks, shape, dtype=dtype)
 
