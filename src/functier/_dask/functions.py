@@ -156,16 +156,11 @@ def _scatter(values: Any, shape: Shape, index: Index) -> Any:
     at = [part is Ellipsis for part in parts].index(True)
     parts[at : at + 1] = [slice(None)] * (len(shape) - given)
     lazy = [i for i, part in enumerate(parts) if is_lazy(part)]
-    if len(lazy) == 1 and all([np.ndim(part) == len(shape) for part in parts]):  # along an axis
+    along = all([np.ndim(part) == len(shape) and part.dtype != bool for part in parts])
+    if len(lazy) == 1 and along:  # of `numpy.take_along_axis`: the others are grids
         (axis,) = lazy
-        return _along(
-            put_along,
-            values,
-            parts[axis],
-            axis=axis,
-            size=shape[axis],
-            chunks={axis: (shape[axis],)},
-        )
+        n = shape[axis]
+        return _along(put_along, values, parts[axis], axis=axis, size=n, chunks={axis: (n,)})
     for i, part in enumerate(parts):
         if np.ndim(part):
             values = _spread(values, shape, parts, i)
@@ -292,16 +287,15 @@ def _of_matrices(func: Callable, core: str, a: Any, *others: Any, **options: Any
     NumPy's gets each matrix in one chunk.
     """
     arrays = [da.asarray(plain(x)) for x in (a, *others)]
-    own = {np.linalg.qr: da.linalg.qr, np.linalg.svd: da.linalg.svd}.get(func)
-    tall = arrays[0].ndim == 2 and min(arrays[0].chunks[0]) >= arrays[0].shape[-1]
-    if own is not None and tall and options.get("full_matrices") is not True:
-        return own(arrays[0])
     if func is np.linalg.solve and arrays[1].ndim == 1:
         return _of_matrices(func, core, a, arrays[1][:, None])[:, 0]
-    if own is not None and options.get("full_matrices", options.get("mode")) not in (False, None):
-        raise missing(func)
-    if own is np.linalg.svd:
-        options = {"full_matrices": False}
+    own = {np.linalg.qr: da.linalg.qr, np.linalg.svd: da.linalg.svd}.get(func)
+    if own is not None:  # thin factors alone, as Dask's
+        if set(options.values()) - {None, False, "reduced"} or "compute_uv" in options:
+            raise missing(func)
+        if arrays[0].ndim == 2 and min(arrays[0].chunks[0]) >= arrays[0].shape[-1]:
+            return own(arrays[0])
+        options = {"full_matrices": False} if func is np.linalg.svd else {}
     forms = [np.ones((1,) * 2, x.dtype) for x in arrays]
     made = func(*forms, **options)
     several = isinstance(made, tuple)
