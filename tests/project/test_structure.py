@@ -35,7 +35,7 @@ RULES.append(NETWORKS)
 ORDER = [
     "_cpython", "_core", "errors", "progress", "_rules", "_mutation", "_levels", "protocol",
     "_transforms.chunks", "_transforms", "_transforms.tracing", "_transforms.sparse",
-    "_transforms.series",
+    "_transforms.series", "_dask",
     "_programs",
     "_programs.machine.compiler", "_programs.machine.text", "_programs.machine.elementary",
     "_programs.machine.loops", "_programs.machine.linalg", "_programs.machine.lowering",
