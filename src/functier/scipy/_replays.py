@@ -50,7 +50,7 @@ FLOAT = np.dtype(np.float64)
 NEAR = 1e-6
 
 
-class Refused(Exception):
+class Refused(BaseException):
     """The function itself has to run, this time."""
 
 
@@ -322,7 +322,7 @@ class Replay:
         count = program.count
         try:
             found = program.replay(t, vector, *self.given)[self.start :]
-        except (Exception, Unwatched) as error:
+        except (Exception, Unwatched, Refused) as error:
             programs.refused = type(error) is not Refused or not program.rests
             return self.run(t, vector)
         if program.count == count:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.errors import FallbackWarning
+from .._core.keywords import checks_keywords
 from .._core.pytree import name_of_function
 from .._core.types import PyTree
 from .._cpython.frames import file_at, function_at, is_of_library, is_own
@@ -68,6 +69,7 @@ class Checked(NamedTuple):
         return "\n".join(rows)
 
 
+@checks_keywords
 def check(f: Callable, *args: PyTree) -> Checked:
     """Tell what transforms would refuse in a function, and where, before they are used.
 
