@@ -315,7 +315,7 @@ LEAVING = {
     "array": (
         lambda x: np.array([x, x]),
         "numpy.asarray(x)",
-        "numpy.stack([x, y]) for numpy.array",
+        "functier.numpy.array([x, y]) for numpy.array",
     ),
     "full": (lambda x: np.full((2, *x.shape), x), "numpy.zeros(shape) + x for numpy.full"),
     "math": (lambda x: math.sin(x[0]), "float(x)", "numpy.sin(x[0]) for math.sin(x[0])"),

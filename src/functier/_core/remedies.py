@@ -49,13 +49,13 @@ GENERAL: dict[str, str] = {
 
 BY_EXPRESSION: dict[str, str] = {
     "a[i] = x": "{name} = functier.numpy.array({name}) before it, inside the function, or make it "
-    "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
+    "by functier.numpy.zeros, .empty or .zeros_like: " + WRITING,
     "out=": "a = {name}(...) without out=, or make a inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
     "a += x": "{name} = {args}, or make {name} inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
     "a.fill": "{owner} = functier.numpy.array({owner}) before it, inside the function, or make it "
-    "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
+    "by functier.numpy.zeros, .empty or .zeros_like: " + WRITING,
     "a[x]": "functier.tensor({name})[x] for {name}[x]",
     "labels": "{array} for {name}, {label}",
     "labels method": "NumPy's functions of {array} for the methods of {name}, {label}",
@@ -74,9 +74,9 @@ BY_EXPRESSION: dict[str, str] = {
     "x and y": "numpy.logical_and, numpy.logical_or and numpy.logical_not for `and`, `or` and "
     "`not`, and numpy.where(condition, y, z) for a branch by them",
     "while": "functier.while_loop(lambda x: condition, lambda x: step, start) for `while`",
-    "numpy.array of a list": "numpy.stack([x, y]) for {name}([x, y])",
+    "numpy.array of a list": "functier.numpy.array([x, y]) for {name}([x, y])",
     "numpy.array of lists": "functier.numpy.array([[x, y], [y, x]]) for {name}([[x, y], [y, x]])",
-    "numpy of a list": "{name}(numpy.stack([x, y])) for {name}([x, y])",
+    "numpy of a list": "{name}(functier.numpy.array([x, y])) for {name}([x, y])",
     "numpy of lists": "{name}(functier.numpy.array([[x, y], [y, x]])) for {name}([[x, y], [y, x]])",
     "numpy function": "{name}(functier.tensor(a), x) for {name}(a, x)",
     "initial=": "numpy.sum(a) + x for numpy.sum(a, initial=x), numpy.prod(a) * x for numpy.prod, "
