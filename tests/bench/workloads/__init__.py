@@ -22,6 +22,7 @@ LIST: list[Workload] = [
     *(networks.CrossEntropyByIndex(form) for form in ("fancy", "take_along")),
     *(derivatives.Linalg(batch) for batch in (None, 64)),
     derivatives.GaussianProcess(),
+    derivatives.Equation(),
     networks.Attention(),
     networks.Patches(),
     arrays.Cumsum(),

@@ -1,9 +1,11 @@
 """Derivatives of every kind and order, of functions that are not networks."""
 
+import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.integrate
 
 from ..libraries import Library
 from .base import Workload, nested
@@ -220,3 +222,49 @@ class GaussianProcess(Workload):
         G = 0.5 * (inverse - np.outer(a, a))
         kept = G * covariance
         return np.array([kept.sum(), (kept * far).sum() * length, np.trace(G) * noise])
+
+
+class Equation(Workload):
+    """The gradient of van der Pol's equation by its two parameters, solved by SciPy's RK45."""
+
+    name = "solve_ivp_grad"
+    without = (
+        "functier_np", "functier_c", "torch", "torch_ag", "torch_compile", "jax", "jax_jit",
+        "autograd", "mygrad",
+    )  # fmt: skip
+    """None of these differentiates SciPy's solver, and a program cannot follow it."""
+    options: ClassVar[dict] = {"method": "RK45", "t_eval": [10.0], "rtol": 1e-8, "atol": 1e-8}
+
+    def inputs(self) -> tuple:
+        return (np.array([1.0, 1.1]),)
+
+    def function(self, lib: Library) -> Callable:
+        integrate = importlib.import_module("functier.scipy.integrate")
+
+        def last(p):
+            def slope(t, y):
+                return np.stack([y[1], p[0] * (1 - y[0] ** 2) * y[1] - p[1] * y[0]])
+
+            return np.sum(integrate.solve_ivp(slope, (0, 10), [2.0, 0.0], **self.options).y)
+
+        return lib.grad(last)
+
+    def call(self, lib: Library) -> Callable[[], Any]:
+        args, f = lib.convert(self.inputs()), self.function(lib)
+        return lambda: f(*args)
+
+    @staticmethod
+    def floor(p):
+        def slope(t, v):
+            x, y, *rest = v
+            by_x, by_y = -2 * p[0] * x * y - p[1], p[0] * (1 - x * x)
+            own = (1 - x * x) * y, -x
+            found = [y, by_y * y - p[1] * x]
+            for k in range(2):
+                dx, dy = rest[2 * k : 2 * k + 2]
+                found += [dy, by_x * dx + by_y * dy + own[k]]
+            return np.array(found)
+
+        start = np.array([2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        v = scipy.integrate.solve_ivp(slope, (0, 10), start, **Equation.options).y[:, 0]
+        return np.array([v[2] + v[3], v[4] + v[5]])
