@@ -105,6 +105,20 @@ def test_whole_writes_are_values(only):
     assert ".copy('K')" in before and ".copy('K')" not in after
 
 
+def test_writes_of_other_forms_are_not_values(only):
+    def f(x):
+        whole, one = np.zeros_like(x, int), np.zeros_like(x)
+        whole[...] = x * 3
+        one[...] = x[:1] * 2
+        turned = np.zeros_like(x.reshape(1, 3).T)
+        turned[...] = x[:, None] + 1
+        places = np.array([2, 0, 1, 1])
+        return whole[places] * 1.5 + one[places], turned.ravel()[places], whole + one
+
+    only("settle", "drop_dead")
+    steps(f, X)
+
+
 def test_a_value_that_is_returned_is_not_the_memory(only):
     only("settle", "drop_dead")
 

@@ -165,7 +165,7 @@ def settle(graph: Graph) -> Graph:
             value = before.args[3]
             if type(value) is Node and reads_all(node, before) and not returned(node):
                 new[node] = value
-            elif type(value) is Node and node.func is get_at and is_row(value.form):
+            elif type(value) is Node and node.func is get_at and value.form == memory.form:
                 node.func, node.args, node.memory = operator.getitem, (value, node.args[1]), False
             else:
                 seen.add(before)
@@ -176,12 +176,6 @@ def reads_all(node: Node, write: Node) -> bool:
     """Tell if a read gives what was written, in its form."""
     same = node.func is get and node.args[1:3] == write.args[1:3]
     return same and node.form == write.args[3].form
-
-
-def is_row(form: Any) -> bool:
-    """Tell if a value lies like a memory."""
-    is_array = type(form) is Form and form.kind is ndarray and len(form.shape) == 1
-    return is_array and form.strides == (form.dtype.itemsize,)
 
 
 def uniform(value: Any) -> Any:
