@@ -330,10 +330,7 @@ def _define_all() -> None:
 
 
 class Hidden:
-    """An attribute of arrays, or of another library's tensors, that a tensor does not have.
-
-    An attribute of the same name of an instance, or of a subclass, takes precedence.
-    """
+    """An attribute that tensors do not have; that of an instance or a subclass goes before it."""
 
     def __init__(self, name: str):
         self.name = name
