@@ -48,7 +48,7 @@ ROOMS = {
     "Dask arrays": Room("_dask", "tests/dask_arrays"),
     "recording": Room("_transforms.tracing", "tests/tracing"),
     "random numbers": Room("random", "tests/random"),
-    "observers": Room("debug modes testing", "tests/debug tests/modes tests/testing"),
+    "observers": Room("debug modes testing progress", "tests/debug tests/modes tests/testing"),
     "programs": Room("_programs", "tests/programs"),
     "machine code": Room("_programs.machine", "tests/machine"),
     "arrays": Room("numpy", "tests/numpy_twins tests/array_api"),

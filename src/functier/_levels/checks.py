@@ -1,5 +1,6 @@
 """Checks of the inputs of derivatives and of the results of functions."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -51,10 +52,16 @@ def check_inputs(
             continue
         if not isinstance(leaf, Tensor):
             if not is_value(leaf):
+                path = where(*given)[i]
+                root = re.match(r"\w*(\[[^]]*\])?", path)[0]  # type: ignore[index]
+                other = (
+                    f"the {name_of_kind(leaf)} by another argument than {root}"
+                    if path != root
+                    else "leave other arguments out of argnums (or argnames)"
+                )
                 raise TypeError(
-                    f"{level}: {where(*given)[i]} is a {name_of_kind(leaf)}, not an array of "
-                    f"NumPy; {instead_of(leaf)}, and leave other arguments out of argnums (or "
-                    f"argnames)"
+                    f"{level}: {path} is a {name_of_kind(leaf)}, not an array of NumPy; "
+                    f"{instead_of(leaf)}, and {other}"
                 )
             check_leaf(level, lambda i=i: where(*given)[i], leaf)
         if not is_inexact(leaf) and not (integers and dtype_of(leaf).kind in "iub"):

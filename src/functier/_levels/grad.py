@@ -221,7 +221,8 @@ class GradLevel(Level):
             if shape_of(value) != ():
                 raise ValueError(
                     f"{self}: the function returned shape {np.shape(value)}; the gradient is "
-                    f"of a scalar: return numpy.sum(y) or numpy.mean(y), or use vjp"
+                    f"of a scalar: return numpy.sum(y) or numpy.mean(y), or write "
+                    f"functier.jacrev(f), which differentiates each element"
                 )
             if dtype_of(value).kind != ("c" if holomorphic else "f"):
                 raise TypeError(
