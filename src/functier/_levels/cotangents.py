@@ -55,9 +55,17 @@ def one(value: Value) -> Scalar:
 
 def zeros(value: Value) -> Value:
     """Return the zero (co)tangent of a value."""
-    if is_lazy(value):
-        return np.zeros_like(value)
-    return np.zeros(shape_of(value), dtype_of(value))[()]
+    return zeros_of(form_of(value))
+
+
+def form_of(value: Value) -> Any:
+    """Return what `zeros_of` makes a zero (co)tangent of a value from; it takes no memory."""
+    return value if is_lazy(value) else (shape_of(value), dtype_of(value))
+
+
+def zeros_of(form: Any) -> Value:
+    """Return the zero (co)tangent of a form."""
+    return np.zeros(*form)[()] if type(form) is tuple else np.zeros_like(form)
 
 
 def form_like(value: Value) -> Value:

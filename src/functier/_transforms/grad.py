@@ -15,7 +15,14 @@ from .._cpython.frames import current_frame
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match, split_aux
 from .._levels.copies import copy_tape
-from .._levels.cotangents import complex_derivatives, fill_zeros, form_like, one
+from .._levels.cotangents import (
+    complex_derivatives,
+    fill_zeros,
+    form_like,
+    form_of,
+    one,
+    zeros_of,
+)
 from .._levels.grad import GradLevel
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
@@ -463,7 +470,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         )
         roots = copy_tape(roots)
         value = unflatten(out_structure, show_plain(results))
-        forms = [form_like(x) for x in leaves]
+        forms = [form_of(x) for x in leaves]
         results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
 
         def vjp_fn(cotangents: Any) -> tuple:
@@ -472,7 +479,11 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
                 given = match(label, results, out_structure, cotangents, "cotangent", "output")
                 pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
                 grads = backward(pairs, inputs, given=True)
-                return unflatten(structure, own_memory(fill_zeros(grads, forms), given))
+                full = [
+                    zeros_of(f) if g is None else g if type(f) is tuple else fill_zeros([g], [f])[0]
+                    for g, f in zip(grads, forms)
+                ]
+                return unflatten(structure, own_memory(full, given))
             except BaseException as error:
                 leave(error)
                 raise
