@@ -114,6 +114,25 @@ class Adoption:
             f"{functions} functions rewritten>"
         )
 
+    def __str__(self) -> str:
+        """Return a table: what is adopted of each package, and what is left, and why."""
+        rows: dict[str, tuple[int, ...]] = {}
+        with _LOCK:
+            for module in self.modules if self in _ACTIVE else ():
+                root = import_name(module).partition(".")[0]
+                counts = (1, *_ADOPTED[id(module)].size())
+                rows[root] = tuple(map(sum, zip(rows.get(root, (0, 0, 0)), counts)))
+        left = self.left if rows else {}
+        width = max(map(len, ("left alone", *rows, *left)))
+        lines = [repr(self)[1:-1]]
+        if rows:
+            lines.append(f"{'adopted':{width}}  modules  names  functions")
+        for root, (modules, names, functions) in rows.items():
+            lines.append(f"{root:{width}}  {modules:7}  {names:5}  {functions:9}")
+        if left:
+            lines.append(f"{'left alone':{width}}  why")
+        return "\n".join([*lines, *[f"{name:{width}}  {why}" for name, why in left.items()]])
+
 
 def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     """Make NumPy code that cannot be edited work under transforms.
@@ -144,7 +163,8 @@ def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     Adoption
         Its method ``undo()`` restores the modules; in a ``with`` statement, the end of the block
         does. Adoptions are counted: where several have one module, the last undo restores it.
-        Its attribute ``left`` is a dict of what stays as it is, and why.
+        Its attribute ``left`` is a dict of what stays as it is, and why. Printed, it is a table
+        of what is adopted in each package, and of what is left.
 
     Raises
     ------

@@ -212,14 +212,13 @@ class Use:
             return self.place(frame)
         if places or found:
             return found
+        if self.frame and module_at(self.frame) == "__main__" and self.text in WITH_ADOPTED:
+            return ADOPTION.format(name="__main__")  # a script, or the cells of a notebook
         name = self.makers_import()
         return line_to_change(self.frame, name) if name and self.frame else None
 
     def makers_import(self) -> str:
-        """Return the name of NumPy's by which the code has what was called, or has made the array.
-
-        It is empty where the twin would not be right.
-        """
+        """Return the name by which the code has NumPy's function; "" where no twin is right."""
         if self.frame is None or not self.has_twin():
             return ""
         first = self.made(inside=True) if self.text in WITH_ARRAY else self.node

@@ -492,7 +492,6 @@ def _swap(func: Callable) -> Callable:
     return lambda x, other: (func, (other, x), {})
 
 
-_NUMPY = {*SPELLED, *ORDERING.values(), operator.getitem} | {
-    f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"
-}
+_NAMED = [f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"]
+_NUMPY = {*SPELLED, *ORDERING.values(), operator.getitem, *_NAMED}
 _define_all()

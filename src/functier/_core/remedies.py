@@ -93,9 +93,10 @@ BY_EXPRESSION: dict[str, str] = {
     "randomness='different' or 'same' under vmap",
     "numpy.ma": "numpy.where(a.mask, fill, a.data) for a masked array `a`",
     "output": "`return x` in the function, and hand the result of the transform to {name}",
-    "library": "NumPy's own functions for what {name} computes, or "
-    "g = functier.custom_vjp(lambda x: {name}(...)) and g(x), with a derivative of yours by "
-    "g.defvjp(forward, backward)",
+    "library": "NumPy's own functions for what {name} computes, "
+    "g = functier.finite_difference(lambda x: {name}(...)) and g(x), whose derivatives are "
+    "differences, or g = functier.custom_vjp(lambda x: {name}(...)) and g(x), "
+    "with a derivative of yours by g.defvjp(forward, backward)",
     "library of a batch": "g = functier.sequential_vmap(lambda x: {name}(...)) and g(x) for "
     "{name}(...), which is applied to one example after the other",
 }

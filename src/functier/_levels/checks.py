@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.border import check_leaf, check_objects, name_of_kind
 from .._core.errors import ConversionError
-from .._core.numpy_facts import FLOAT, dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, dtype_of, is_lazy, shape_of
 from .._core.pytree import (
     LEAF,
     describe,
@@ -93,7 +93,7 @@ def split_aux(level: Level, out: Any) -> tuple[PyTree, PyTree]:
     aux = []
     for i, x in enumerate(leaves):
         x = settle(inside(x)) if OVER_TENSORS else x
-        if isinstance(x, Tensor):
+        if isinstance(x, Tensor) or is_lazy(x):
             x = level.lower(x)
         else:
             check_objects(level, lambda i=i: paths(out[1], "aux")[i], x)
@@ -132,10 +132,11 @@ def check_result(level: Level, where: Callable[[], str], y: Value) -> None:
     The graph of a Dask array may hold tensors, where nobody can see them.
     """
     check_leaf(level, where, y)
-    if not isinstance(y, Tensor) and hasattr(type(y), "__dask_graph__"):
+    if not isinstance(y, Tensor) and is_lazy(y):
+        level.lower(y)  # raises where a tensor is found
         raise ConversionError(
-            f"{level}: {where()} is a {type(y).__name__} of Dask, which is computed later, and the "
-            f"derivative of what it computes would be lost; return y.compute() for y"
+            f"{level}: {where()} is an array of Dask, which is computed later, and the derivative "
+            f"of what it computes would be lost; return y.compute() for y"
         )
 
 
