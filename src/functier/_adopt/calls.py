@@ -321,6 +321,8 @@ def hasattr_(x: Any, name: str, /) -> bool:
     kind = type(x)
     if not issubclass(kind, Tensor) or not (x.level.depth or kind is Array):
         return hasattr(x, name)
+    if not _isinstance(plain_values(x), NUMBERS):
+        return hasattr(x, name)  # a quantity inside, whose attributes are not denied
     return hasattr(class_of(x), name)
 
 

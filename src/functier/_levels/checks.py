@@ -23,6 +23,7 @@ from .._core.subclasses import OVER_TENSORS, inside
 from .._core.tensor import Tensor
 from .._core.types import PyTree, Value
 from .._mutation.array import settle
+from .attributes import taken_out
 from .cotangents import cast, is_inexact
 from .level import Level
 from .memory import show_plain
@@ -85,7 +86,7 @@ def split_aux(level: Level, out: Any) -> tuple[PyTree, PyTree]:
     leaves, structure = flatten(out[1], level, "aux")
     aux = []
     for i, x in enumerate(leaves):
-        x = settle(inside(x)) if OVER_TENSORS else x
+        x = taken_out(level, settle(inside(x)) if OVER_TENSORS else x)
         if isinstance(x, Tensor):
             x = level.lower(x)
         else:
@@ -101,6 +102,7 @@ def arrays_of(level: Level, out: PyTree) -> tuple[list, Any]:
     leaves, structure = flatten(out, level, "the result")
     if OVER_TENSORS:
         leaves = [settle(inside(y)) for y in leaves]
+    leaves = [y if type(y) is level.cls else taken_out(level, y) for y in leaves]
     for i, y in enumerate(leaves):
         if not is_value(y):
             where = paths(out, "the result")[i]
@@ -125,7 +127,9 @@ def check_result(level: Level, where: Callable[[], str], y: Value) -> None:
     The graph of a Dask array may hold tensors, where nobody can see them.
     """
     check_leaf(level, where, y)
-    if not isinstance(y, Tensor) and hasattr(type(y), "__dask_graph__"):
+    if isinstance(y, Tensor) or not hasattr(type(y), "__dask_graph__"):
+        return
+    if y.__dask_graph__() is not None:  # a quantity has the method, whatever its magnitude is
         raise ConversionError(
             f"{level}: {where()} is a {type(y).__name__} of Dask, which is computed later, and the "
             f"derivative of what it computes would be lost; return y.compute() for y"
