@@ -19,7 +19,7 @@ from .caches import original_of_cached
 from .compiled import LEFT, names_left
 from .contents import Contents, Others
 from .objects import forwarding
-from .search import RECORDS
+from .search import RECORDS, is_of_python
 from .twins import (
     ALIASES,
     alias_of_call,
@@ -104,7 +104,7 @@ class Bindings:
 
     def _bind_names(self) -> None:
         for name, value in list(self.namespace.items()):
-            if name[:2] == "__":
+            if is_of_python(name):
                 continue
             twin = twin_of_object(value) or forwarding(value, self.module)
             if twin is not None:
@@ -187,7 +187,7 @@ class Bindings:
             self.where = f"{cls.__qualname__}.{name}"
             twin = twin_of_object(inner)
             if twin is None:
-                if wrapped or name[:2] == "__":
+                if wrapped or is_of_python(name):
                     continue
                 twin = self.contents.replaced(value)
                 if twin is value:
@@ -228,7 +228,7 @@ class Bindings:
             if self.namespace.get(name) is new:
                 self.namespace[name] = old
         for name, value in list(self.namespace.items()):  # what a rewritten import has bound
-            if name not in self.names and name not in self.had and name[:2] != "__":
+            if name not in self.names and name not in self.had and not is_of_python(name):
                 original = original_of(value)
                 if original is not None:
                     self.namespace[name] = original

@@ -30,7 +30,7 @@ from .._cpython.functions import read_code
 from .._cpython.lookups import imports_in
 from .._cpython.sources import is_extension
 from .compiled import is_of_numba, python_function
-from .search import import_name
+from .search import import_name, module_behind
 from .twins import original_of, twin_of
 
 STOPS = frozenset({"numpy", "scipy", "functier", "__main__", *sys.stdlib_module_names})
@@ -115,7 +115,7 @@ class Reach:
             if name in seen or (is_stop(name) and name not in self.found):
                 continue
             seen.add(name)
-            module = sys.modules.get(name)
+            module = module_behind(name, sys.modules.get(name))
             if name not in self.found and isinstance(module, ModuleType):
                 self.found[name] = Found(name, module)
             found = self.found.get(name)
