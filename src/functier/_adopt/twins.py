@@ -33,7 +33,7 @@ MODULES: dict[str, str] = {
     name: f"functier.{name}"
     for name in (
         "numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.lib", "numpy.lib.scimath",
-        "numpy.lib.stride_tricks", "numpy.polynomial", "numpy.polynomial.polynomial",
+        "numpy.lib.stride_tricks", "numpy.ma", "numpy.polynomial", "numpy.polynomial.polynomial",
         "numpy.polynomial.chebyshev", "numpy.polynomial.legendre",
         "scipy", "scipy.cluster.vq", "scipy.fft", "scipy.fftpack", "scipy.integrate",
         "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal",
