@@ -174,7 +174,9 @@ def _convert(
 def by_method(x: Any) -> Any:
     """Return the tensor that ``x.__array__`` gives, which NumPy would not take; else `x`."""
     method = getattr(type(x), "__array__", None)
-    found = method(x) if type(method) is FunctionType and not isinstance(x, Tensor) else x
+    if type(method) is not FunctionType or method.__module__.startswith("functier."):
+        return x
+    found = method(x)
     return found if isinstance(found, Tensor) else x
 
 
