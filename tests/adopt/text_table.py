@@ -165,7 +165,7 @@ NOT_FOLLOWED = {
     "in a list": "print([@])",
     "in a name": "text = @; print(text)",
     "asserted and read": "text = @; SEEN.append(text); assert x > 99, text",
-    "asserted and caught": "text = @\n    try: assert x > 99, text\n    except AssertionError: raise",
+    "asserted and caught": "text = @\n    try: assert x > 99, text\n    except: raise",
     "asserted and closed over": "text = @; g = lambda: text; assert x > 99, text",
 }
 """Statements that show it, too, which nobody knows before they are done."""
