@@ -16,6 +16,7 @@ import numpy as np
 
 from .._core.border import operand
 from .._core.errors import ConversionError, LevelError
+from .._core.numpy_facts import PLAIN
 from .._core.root import tree_map
 from .._core.table import OPS
 from .._core.tensor import Tensor
@@ -95,6 +96,8 @@ def is_quantity(x: Any) -> bool:
 def holds(x: Any) -> bool:
     """Tell if `x` is a quantity, a unit or an array of xarray: what may have a tensor inside."""
     kind = type(x)
+    if kind in PLAIN or issubclass(kind, Tensor):
+        return False
     return hasattr(kind, "dimensionality") or (
         hasattr(kind, "dims") and kind.__module__.partition(".")[0] == "xarray"
     )
@@ -105,7 +108,7 @@ def defers(func: Function, *operands: Any) -> bool:
 
     Functions that are no ufuncs take a labelled array for its numbers.
     """
-    others = [x for x in operands if not isinstance(x, Tensor) and holds(x)]
+    others = [x for x in operands if holds(x)]
     if not others or not all([is_plain(x) for x in operands if isinstance(x, Tensor)]):
         return False
     labelled = not all([hasattr(type(x), "dimensionality") for x in others])
@@ -149,19 +152,27 @@ def meaning(level: Any, func: Function, args: tuple, kwargs: dict) -> Any:
     It is NotImplemented where the quantity has to answer. Where another operand has a quantity
     inside, those around tensors become tensors.
     """
+    cls = level.cls
+    for x in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(x)
+        if kind not in PLAIN and kind is not cls:
+            if any(map(holds, x)) if kind is list or kind is tuple else holds(x):
+                break
+    else:
+        return None
     if defers(func, *args, *kwargs.values()):
         return NotImplemented
-    made = False
+    found = False
 
     def convert(x: Any) -> Any:
-        nonlocal made
+        nonlocal found
         if isinstance(x, Tensor) or not is_quantity(x) or not isinstance(x.magnitude, Tensor):
             return x
-        made = True
+        found = True
         return taken_out(settle(x.magnitude).level, x)
 
     args, kwargs = tree_map(convert, (args, kwargs))
-    return level.function(func, args, kwargs) if made else None
+    return level.function(func, args, kwargs) if found else None
 
 
 def check_units(label: object, results: list) -> None:
