@@ -4,6 +4,8 @@
     Install the packages of `packages.tsv` into a folder.
 ``python -m adopt.packages run FOLDER [PACKAGE...]``
     Run their calls, each package in a process of its folder; print a line for each call and mode.
+``python -m adopt.packages page RESULTS``
+    Write the page "Works with" of the site from what ``run`` has printed.
 ``python -m adopt.packages hashes``
     Print the SHA-256 of the files with calls.
 """
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import time
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 
 import functier as ft
@@ -30,6 +33,7 @@ with open(HERE / "packages.tsv", newline="") as lines:
 def install(folder: str, names: list[str]) -> None:
     """Install packages into a folder, with the NumPy and SciPy that are here."""
     wanted = [f"{name}=={PACKAGES[name]['version']}" for name in names]
+    wanted += [f"{name}=={version(name)}" for name in ("numpy", "scipy")]
     command = [sys.executable, "-m", "pip", "install", "-q", "--target", folder, *wanted]
     subprocess.run(command, check=True)
 
@@ -76,12 +80,34 @@ def calls(name: str) -> None:
                 print(json.dumps([name, key, mode, trial.run(mode)]), flush=True)
 
 
+def page(results: str) -> None:
+    """Write the page of the site from the lines that `run` has printed."""
+    counts: collections.Counter = collections.Counter()
+    for line in Path(results).read_text().splitlines():
+        name, _, mode, *rest = (*line.split("\t"), "", "", "")
+        if name in PACKAGES:
+            counts[name, mode, rest[0] == "right"] += 1
+    modes = "grad", "jvp", "vmap", "vmap(grad)", "compile"
+    rows = []
+    for name, row in PACKAGES.items():
+        found = [(counts[name, m, True], counts[name, m, False]) for m in modes]
+        cells = [f"{right} of {right + other}" for right, other in found if right + other]
+        if cells:
+            rows.append(" | ".join([f"| {name}", row["version"], row["field"], *cells]) + " |")
+    text = (HERE / "page.md").read_text().format(
+        date=time.strftime("%B %Y"), numpy=version("numpy"), scipy=version("scipy"),
+        rows="\n".join(rows),
+    )  # fmt: skip
+    target = HERE.parents[2] / "design" / "site" / "pages" / "howto" / "works-with.md"
+    target.write_text(text)
+
+
 if __name__ == "__main__":
     command, *words = sys.argv[1:]
     if command == "hashes":
         for file in sorted(HERE.glob("on_*.py")):
             print(hashlib.sha256(file.read_bytes()).hexdigest(), file.name)
-    elif command == "calls":
-        calls(words[0])
+    elif command in ("calls", "page"):
+        {"calls": calls, "page": page}[command](words[0])
     else:
         {"install": install, "run": run}[command](words[0], words[1:] or list(PACKAGES))
