@@ -84,7 +84,7 @@ class Bindings:
             codes = list(map(read_code, functions))
             if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
                 class_attribute.install()
-            OVER_TENSORS.kept.add(np.matrix)
+            OVER_TENSORS.kept |= {np.matrix, np.ma.MaskedArray}
             for cls in classes:
                 self._bind_attributes(cls)
                 if issubclass(cls, np.ndarray):

@@ -19,7 +19,7 @@ from .._core.tensor import Tensor
 from .._mutation.array import settle
 from ._matrix import ArrayMeta
 from ._namespaces import TWINS
-from ._subclasses import MADE, Instance, tensor_of
+from ._subclasses import GUARDS, MADE, Instance, tensor_of
 
 original = np.ma.MaskedArray
 nomask = np.ma.nomask
@@ -99,17 +99,30 @@ class Unmasked(Instance):
     soften_mask = shrink_mask = unshare_mask = harden_mask
 
 
+def _check(x: Any) -> None:
+    """Raise where a masked array that meets a tensor has a mask."""
+    if np.ma.is_masked(x):
+        raise TypeError(
+            "an operand is a numpy.ma.MaskedArray with a mask, which no transform knows of; pass "
+            "x.filled(value), or x.data and x.mask as two arguments, and write "
+            "numpy.where(mask, 0, data) in the function"
+        )
+
+
 MADE[original] = Unmasked
 OVER_TENSORS.add(Unmasked)
+GUARDS[original] = _check
 
 
 def _check_domain(ufunc: np.ufunc, operands: list) -> None:
     """Raise where a function masks an element, as `numpy.ma` would for these operands."""
+    domain = DOMAINS[ufunc]
+    if domain is None:
+        return
     if ufunc.nin == 2:
         outside = np.abs(operands[0]) * np.finfo(float).tiny >= np.abs(operands[1])
     else:
-        domain: Any = DOMAINS[ufunc]
-        outside = False if domain is None else domain(*operands)
+        outside = domain(*operands)
     if _holds(outside):
         _refuse(f"numpy.{ufunc.__name__}")
 
