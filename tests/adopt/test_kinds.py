@@ -70,6 +70,18 @@ MODULE = """
     def two_underscores(x):
         return __sin(x) * __numbers["exp"](x) * Hidden().go(x)
 
+    NUMBER = np.float64
+
+    def as_number(x, kind=None):
+        kind = NUMBER if kind is None else kind
+        return kind(x)
+
+    def types_in_variables(x):
+        def inner(y):
+            return kind(y) * 2.0
+        kind, largest = np.float64, max
+        return as_number(x) ** 2 + as_number(x, float) + inner(x) + largest(x, 0.5)
+
     class Pair:
         def __init__(self, *parts):
             self.parts = parts
@@ -140,7 +152,9 @@ def module(tmp_path):
     return module_of(tmp_path, MODULE)
 
 
-@pytest.mark.parametrize("name", ["two_underscores", "array_by_method", "new_property"])
+@pytest.mark.parametrize(
+    "name", ["two_underscores", "array_by_method", "new_property", "types_in_variables"]
+)
 def test_code_of_a_kind(module, name):
     with ft.adopt(module):
         check(getattr(module, name))

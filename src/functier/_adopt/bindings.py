@@ -11,6 +11,7 @@ import numpy as np
 from .._core.adopted import ADOPTED
 from .._core.subclasses import OVER_TENSORS
 from .._cpython.call_sites import Names, rewrite
+from .._cpython.callees import with_converted_callees
 from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
 from .._cpython.lookups import CodeTable, stored_globals
@@ -22,6 +23,7 @@ from .objects import forwarding
 from .search import RECORDS, is_of_python
 from .twins import (
     ALIASES,
+    CALLEE,
     alias_of_call,
     alias_of_module,
     alias_of_number_call,
@@ -260,6 +262,7 @@ def _rewritten(code: Code, names: Names, few: Names) -> Code:
         new = rewrite(code, names)
     except NotImplementedError:
         new = rewrite(code, few)
+    new = with_converted_callees(new, CALLEE)
     _REWRITTEN.put(code, (facts, None if new is code else new))
     return new
 

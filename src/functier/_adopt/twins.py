@@ -18,7 +18,7 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.adopted import ADOPTED
 from .caches import CACHED, DECORATORS, Decorators, twin_of_cached
-from .calls import BUILTINS, CALLERS, KINDS, PATTERNS
+from .calls import BUILTINS, CALLERS, KINDS, PATTERNS, callee
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .mathematics import MATH
@@ -185,7 +185,11 @@ class Callees:
         return getattr(fnp, name)
 
 
+CALLEE = f"{PREFIX}callee"
+"""The alias of the function that local variables go through before they are called."""
+
 ALIASES: dict[str, Any] = {
+    CALLEE: callee,
     f"{PREFIX}numpy": Callees(),
     f"{PREFIX}numpy as classes": Classes(),
     f"{PREFIX}functools": Decorators(),
