@@ -58,6 +58,11 @@ def holds_tensors(index: Iterable) -> bool:
     return any([isinstance(x, Tensor) for part in parts for x in part])
 
 
+def form_of(x: Any) -> tuple:
+    """Return what a value keeps in all steps of a loop."""
+    return type(x), np.shape(x), getattr(x, "dtype", None), getattr(x, "strides", None)
+
+
 def recorder() -> Any:
     """Return the level of the program that is recorded here, if it can repeat a step."""
     if AMONG.get() is None:
@@ -85,20 +90,29 @@ class Repeats:
         The number that each step takes, if it takes any.
     reverse : bool
         Whether the first step takes the last elements.
+    length : tensor, optional
+        The number of steps, where it is a value of the program; `n` is then that of the trace.
+    flagged : bool
+        Whether the first leaf of the carry tells if a step follows. Then `n` is not known.
 
     Attributes
     ----------
     level : Level or None
         That of the program, as long as a step may be recorded for all.
+    flagged : bool
+        False once a step has been recorded with the answer of the flag.
+    ended : bool
+        Whether all steps have run, which nobody may ask again.
     """
 
     def __init__(
         self, step: Step, n: int, xs: Sequence, roots: tuple, numbers: range | None = None,
-        reverse: bool = False,
+        reverse: bool = False, length: Any = None, flagged: bool = False,
     ):  # fmt: skip
         self.step, self.n, self.xs, self.roots = step, n, xs, roots
         self.numbers, self.reverse = numbers, reverse
-        self.level = recorder() if n >= LEAST else None
+        self.length, self.flagged, self.ended = length, flagged, False
+        self.level = recorder() if n >= LEAST or length is not None else None
         self.kinds: Any = None
         self.tries = TRIES
         self.since = self.level.watch.again() if self.level else 0
@@ -113,7 +127,7 @@ class Repeats:
         of the others; None for these where only the first has run.
         """
         level = self.level
-        if level is None or self.n - position < LEAST - 1:
+        if level is None or (self.n - position < LEAST - 1 and self.length is None):
             return None
         leaves, structure = flatten(carry)
         try:
@@ -121,7 +135,7 @@ class Repeats:
         except Unfit:
             self.level = None
             return None
-        forms = [(np.shape(x), type(x) is level.cls) for x in found.values]
+        forms = [(form_of(level.concrete(x)), type(x) is level.cls) for x in found.values]
         kinds = structure, found.kinds, found.axes, forms
         if kinds != self.kinds:
             self.kinds = kinds
@@ -130,16 +144,24 @@ class Repeats:
         self.tries -= 1
         if sample is None:  # the first steps may run other code, so the next one is asked again
             self.since = level.watch.again()
-        elif sample[0] < FEWEST:
+        elif sample[0] < FEWEST and not self.flagged:
             self.level = None
-        if not self.tries:
+        if not (self.tries or self.flagged):
             self.level = None
+        if sample is not None and not self.ended:
+            self.flagged = False  # the next sample has the flag's answer
         return sample
+
+    def goes_on(self, position: int) -> bool:
+        """Tell if a step follows, which is an answer where the length is a value."""
+        if self.length is None or self.ended:
+            return position < self.n and not self.ended
+        return bool(self.length > position)
 
     def steps(self, carry: PyTree) -> Iterator[tuple]:
         """Run all steps, and yield after some the position of the first and what `rest` returns."""
         position = 0
-        while position < self.n:
+        while self.goes_on(position):
             found = self.rest(position, carry)
             if found is None:
                 elements = [x[position] for x in self.xs]
@@ -199,8 +221,12 @@ class Sample:
     def __init__(
         self, whole: Repeats, level: Any, position: int, carry: list, structure: Structure
     ):  # fmt: skip
+        self.whole = whole
         self.step, self.roots, self.level = whole.step, whole.roots, level
         self.since = whole.since
+        self.length: Any = None
+        if whole.length is not None:
+            self.length = whole.length - (position + 1)
         self.numbers = whole.numbers and whole.numbers[position:]
         self.count = self.most = whole.n - position - 1
         self.size, self.structure = len(carry), structure
@@ -254,13 +280,17 @@ class Sample:
         except Unfit:
             return single
         lists = [pair for x in self.outputs[1:] for pair in zip(x.values, x.axes)]
+        ending = "flag" if self.whole.flagged else "" if self.length is None else "length"
+        if ending and (len(self.classes) > 1 or results.values):
+            return single  # the rules of another grad level would know the length of arrays
         found = level.repeat(
             taken, self.count, after.values, lists, [*zip(spread.values, spread.axes)],
-            self.numbers and self.numbers.step,
+            self.numbers and self.numbers.step, ending, self.length,
         )  # fmt: skip
         if found is None:
             return single
-        self.count, last, stacks = found
+        self.count, last, stacks, self.length = found
+        self.whole.ended = bool(ending)
         values = [last]
         for x in self.outputs[1:]:
             values.append(stacks[: len(x.values)])
@@ -318,7 +348,7 @@ class Pull:
         self.step, self.roots, self.size = sample.step, sample.roots, sample.size
         self.structure = sample.structure
         self.numbers = sample.numbers and sample.numbers[sample.count : 0 : -1]
-        self.count, self.ambient = sample.count, sample.ambient
+        self.count, self.length, self.ambient = sample.count, sample.length, sample.ambient
         self.classes = sample.classes
         places = [
             (k, j, axes)
@@ -355,7 +385,7 @@ class Pull:
         on = [c is not None for c in wanted]
         xs = [x[::-1] for x in (*given, *[c for c in wanted if c is not None])]
         step = functools.partial(self.back, on)
-        loop = Repeats(step, self.count, xs, self.roots, self.numbers)
+        loop = Repeats(step, self.count, xs, self.roots, self.numbers, length=self.length)
         found: list[tuple] = []
         results, size = Rows(), len(self.spread)
         carry: list = [*last, *sums[own:]]

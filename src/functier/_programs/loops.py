@@ -5,13 +5,20 @@ NOTE [a loop is a call]
     the sequences of which each step reads one element, and the values that all steps take. Its
     result is a tuple: values of the last step, then lists with the values of all steps. A body is
     a graph; no node of it refers to a node outside.
+
+NOTE [lengths that are values]
+    The number of steps of a loop may be a value of the program. Either the first value that is
+    carried tells if a step follows; the last result is then the number of steps. Or that number is
+    the last argument. The forms of lists, and of arrays of them, are then those of the trace.
 """
 
 import operator
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .graph import Graph, Guard, Node, changed, replace
+import numpy as np
+
+from .graph import Graph, Guard, Node, changed, form_of, nodes_in, replace
 
 
 class Count(NamedTuple):
@@ -78,16 +85,19 @@ class Loop:
     lasts : int
         The number of outputs, from the first on, of which the last values are results; lists of
         the others are.
+    ends : {"", "flag", "length"}
+        Whether `count` is that of the trace alone: see NOTE [lengths that are values].
     """
 
-    __slots__ = ("body", "carried", "count", "lasts", "places", "reads")
+    __slots__ = ("body", "carried", "count", "ends", "lasts", "places", "reads")
     __name__ = "loop"
 
     def __init__(
-        self, body: Graph, count: int, carried: int, reads: tuple[Count, ...], lasts: int
+        self, body: Graph, count: int, carried: int, reads: tuple[Count, ...], lasts: int,
+        ends: str = "",
     ):  # fmt: skip
         self.body, self.count, self.carried = body, count, carried
-        self.reads, self.lasts = reads, lasts
+        self.reads, self.lasts, self.ends = reads, lasts, ends
         self.places: dict[int, int] = {}  # of results, when some have been dropped
 
     def __call__(self, *args: Any) -> tuple:
@@ -102,7 +112,8 @@ class Loop:
     def form(self) -> tuple:
         """Return the form of the result."""
         forms = [y.form for y in self.body.outputs]
-        return (*forms[: self.lasts], *[Series(form, self.count) for form in forms[self.lasts :]])
+        lists = [Series(form, self.count) for form in forms[self.lasts :]]
+        return (*forms[: self.lasts], *lists, *[form_of(self.count)] * (self.ends == "flag"))
 
     def has_effects(self) -> bool:
         """Tell if the loop has to run, whoever needs its results."""
@@ -169,6 +180,79 @@ def count_calls(graph: Graph) -> int:
         node.func.count * count_calls(node.func.body) if is_loop(node) else node.func is not None  # type: ignore[union-attr]
         for node in graph.nodes
     ])  # fmt: skip
+
+
+# ---- lengths that are values ----
+
+
+def stacked(values: Sequence, axis: int, shape: tuple, dtype: Any) -> np.ndarray:
+    """Return the values of all steps as one array, also where there are none."""
+    if values:
+        return np.stack(values, axis)
+    return np.zeros((*shape[:axis], 0, *shape[axis:]), dtype)
+
+
+stacked.makes_new_arrays = True  # type: ignore[attr-defined]
+
+
+def fixed(graph: Graph) -> Graph:
+    """Return the program for the lengths of the trace alone, with guards that tell if they hold."""
+    if not any([is_loop(node) and node.func.ends for node in every_node(graph)]):  # type: ignore[union-attr]
+        return graph
+    new: dict[Node, Any] = {x: x for x in graph.inputs}
+    nodes, guards = _fixed(graph, new)
+    outputs = replace(graph.outputs, new.__getitem__)
+    return Graph([*graph.inputs, *nodes], graph.inputs, outputs, guards)
+
+
+def _fixed(graph: Graph, new: dict[Node, Any]) -> tuple[list[Node], list[Guard]]:
+    """Return the nodes and the guards of a program, or of a step, for the lengths of the trace."""
+    nodes: list[Node] = []
+    guards: list[Guard] = []
+    for node in graph.nodes:
+        if node.func is None:
+            continue
+        args, kwargs = replace((node.args, node.kwargs), new.__getitem__)
+        loop = args[0].func if is_result(node) else None
+        if loop is not None and args[1] == len(loop.body.outputs):
+            new[node] = loop.count
+        elif args and not nodes_in((args, kwargs)) and nodes_in(node.args):
+            new[node] = node.func(*args, **kwargs)
+        else:
+            own = new[node] = node.like(args, kwargs)
+            nodes.append(own)
+            if is_loop(node):
+                found = _fix(node.func, own)
+                guards += found
+                nodes += [guard.node for guard in found if guard.node not in new.values()]
+            elif node.func is stacked:
+                own.func, own.args, own.kwargs = np.stack, args[:1], {"axis": args[1]}
+    for guard in graph.guards:
+        if type(new[guard.node]) is Node:
+            guards.append(guard._replace(node=new[guard.node]))
+    return nodes, guards
+
+
+def _fix(loop: Any, node: Node) -> list[Guard]:
+    """Let a loop have the length of the trace, and return the guards of that."""
+    new: dict[Node, Any] = {x: Node(None, (), {}, x.form) for x in loop.body.inputs}
+    nodes, guards = _fixed(loop.body, new)
+    inputs, outputs = replace([loop.body.inputs, loop.body.outputs], new.__getitem__)
+    found: list[Guard] = []
+    if loop.ends == "flag":
+        guards = [Guard(inputs[0], "bool", True, node.place), *guards]
+        last = Node(operator.getitem, (node, 0), {}, inputs[0].form, node.place)
+        found = [Guard(last, "bool", False, node.place)]
+    elif loop.ends:
+        *node_args, length = node.args
+        node.args, inputs = tuple(node_args), inputs[:-1]
+        if type(length) is Node:
+            found = [Guard(length, "int", loop.count, node.place)]
+    body = Graph([*inputs, *nodes], inputs, outputs, guards)
+    node.func = Loop(body, loop.count, loop.carried, loop.reads, loop.lasts)
+    node.form = node.func.form()  # type: ignore[attr-defined]
+    node.kept = node.func.has_effects()  # type: ignore[attr-defined]
+    return found
 
 
 # ---- loops as single steps again ----

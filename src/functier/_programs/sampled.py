@@ -19,21 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.collector import known_containers
 from .._mutation.array import was_written
-from .dead import drop_dead
 from .graph import Graph, Guard, Node, form_of, mark_first, replace
 from .integers import AFFINE, asks_for_type, grows
-from .looping import counting_of
-from .loops import Count, Loop
-from .replays import Changed, Replay
+from .loops import Count, Loop, stacked
+from .sampled_run import FEWEST, known_values, run, same_in
 from .sharing import gives_view
 
 ndarray = np.ndarray
 
 WEAK = {bool, int, float, complex}
-FEWEST = 4
-"""So many steps at least are a loop."""
 
 
 class Samples:
@@ -81,7 +76,23 @@ class Samples:
     def grows(self, index: Any) -> bool:
         """Tell if a number in an index grows with that of a step."""
         parts = index if type(index) is tuple else (index,)
-        return bool(self.open) and any([self.growth(part) is not None for part in parts])
+        if any([type(x) is self.level.cls and is_listed(x.parts()[1]) for x in parts]):
+            return True
+        return bool(self.open) and any([self.is_moving(part) for part in parts])
+
+    def is_moving(self, x: Any, carried: bool = True) -> bool:
+        """Tell if a number grows with that of a step, or with a whole number that is `carried`."""
+        moving = self.counters.union(*[sample.wholes for sample in self.open if carried])
+        return type(x) is self.level.cls and grows(x.parts()[1], moving) is not None
+
+    def spread(self, x: Any, count: int, axis: int, length: Any) -> Any:
+        """Return an array of a value that is the same in all steps, whose number is a value."""
+        level, shape = self.level, np.shape(x)
+        one, whole = [same_in(level.concrete(x), n, axis) for n in (1, count)]
+        own = level.add(Node(np.expand_dims, (level.symbol(x), axis), {}, form_of(one)))
+        shape = (*shape[:axis], level.symbol(length), *shape[axis:])
+        node = level.add(Node(np.broadcast_to, (own, shape), {}, form_of(whole)))
+        return level.tensor(whole, node)
 
     def have_plain(self, x: Any) -> bool:
         """Tell if a value is plain but for a sample."""
@@ -122,6 +133,8 @@ class Sampled:
         The stand-in for its number, if it has one.
     made : set of Node
         The nodes of the step, once it has run.
+    wholes : set of Node
+        The stand-ins for whole numbers.
     """
 
     def __init__(self, level: Any, values: Sequence, number: int | None, effects: Any, since: int):
@@ -132,6 +145,7 @@ class Sampled:
         self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
         self.values = [level.tensor(level.concrete(x), n) for x, n in zip(values, self.inputs)]
         self.plain = {n for x, n in zip(values, self.inputs) if type(x) is not level.cls}
+        self.wholes = {n for x, n in zip(values, self.inputs) if is_whole(level.concrete(x))}
         self.index: Node | None = None
         self.counter: Any = None
         if number is not None:
@@ -194,9 +208,12 @@ class Sampled:
 
     def repeat(
         self, most: int, after: Sequence, lists: Sequence[tuple[Any, int]],
-        spread: Sequence[tuple[Any, int]], way: int,
-    ) -> tuple[int, list, list] | None:  # fmt: skip
+        spread: Sequence[tuple[Any, int]], way: int, ending: str = "", length: Any = None,
+    ) -> tuple[int, list, list, Any] | None:  # fmt: skip
         """Return how many more steps are a loop, at most, the values after it, and all steps'.
+
+        With `ending` the loop has another length in other calls: the first value tells if a step
+        follows, or `length` is the number of steps. The last result is that number.
 
         `after` are the values that the sample has made of the first that it took. `lists` are
         values that it has taken or made, each with the new axis of the array of all; `spread` has
@@ -214,7 +231,7 @@ class Sampled:
             self.no_loop("a step changes an object, or may")
             return None
         try:
-            body = Body(self, after, lists, spread, way)
+            body = Body(self, after, lists, spread, way, ending, length)
         except Differs as error:
             self.no_loop(*error.args)
             return None
@@ -228,28 +245,37 @@ class Sampled:
         if any([id(x) in arrays for x in last]):  # a write to it may follow
             self.no_loop("a loop would return an array from outside of it")
             return None
+        if ending == "flag" and self.is_plain(after[0]):  # it ends alike in all calls
+            body.ending, ending = "", ""
+            if count < FEWEST:
+                return None
         body.graph.renumber()  # as nodes were left out for the run
         node = body.node(count, body.args)
         node.place = level.where_now()
         level.add(node)
-        ends, rows = body.results(node)
-        for own in (*ends, *rows):
+        ends, rows, steps = body.results(node)
+        for own in (*ends, *rows, *steps):
             level.add(own)
+        if steps:
+            length = level.tensor(count, steps[0])
         ends = [level.tensor(value, own) for value, own in zip(last, ends)]
-        stacks: list = [
-            None if i in body.lists else same_in(count, x, axis)
-            for i, (x, axis) in enumerate(lists)
-        ]
-        for value, (i, (place, axis)) in zip(made, body.lists.items()):
-            own = Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, form_of(value))
-            own.place = node.place
+        following = iter(made)
+        stacks: list = []
+        for i, (x, axis) in enumerate(lists):
+            if i not in body.lists:
+                wide = level.samples.spread if ending else same_in
+                stacks.append(wide(x, count, axis, length))
+                continue
+            own, value = body.stack(rows[body.lists[i][0]], axis), next(following)
+            own.form, own.place = form_of(value), node.place
             level.add(own)
-            stacks[i] = value if self.is_plain(lists[i][0]) else level.tensor(value, own)
+            plain = self.is_plain(x) and not ending
+            stacks.append(value if plain else level.tensor(value, own))
         ends = [
-            x if i is None else last[i] if self.is_plain(y) else ends[i]
+            x if i is None else last[i] if self.is_plain(y) and not ending else ends[i]
             for i, y, x in zip(body.ends, after, self.originals)
         ]
-        return count, ends, stacks
+        return count, ends, stacks, length if ending else None
 
     def no_loop(self, reason: str) -> None:
         """Note why the sample does not stand for later steps."""
@@ -259,6 +285,18 @@ class Sampled:
     def is_asked(self) -> bool:
         """Tell if something has asked for the counter."""
         return any([guard.node is self.index for guard in self.level.answers[self.answers :]])
+
+
+def is_listed(node: Any) -> bool:
+    """Tell if a value is that of a step, from an array of those of all, whose number is a value."""
+    while node.func is operator.getitem:
+        node = node.args[0]
+    return node.func is stacked
+
+
+def is_whole(x: Any) -> bool:
+    """Tell if a value is a whole number, of Python or NumPy."""
+    return type(x) is int or (isinstance(x, np.integer) and not isinstance(x, np.timedelta64))
 
 
 class Differs(BaseException):
@@ -307,10 +345,11 @@ class Body:
     """
 
     def __init__(
-        self, sample: Sampled, after: Sequence, lists: Sequence, spread: Sequence, way: int
+        self, sample: Sampled, after: Sequence, lists: Sequence, spread: Sequence, way: int,
+        ending: str, length: Any,
     ):  # fmt: skip
         level = sample.level
-        self.level = level
+        self.level, self.ending = level, ending
         self.shared: dict[Node, Node] = {}
         self.new: dict[Node, Any] = {}
         self.nodes: list[Node] = []
@@ -319,6 +358,8 @@ class Body:
         outputs: list[Node] = []
         self.ends: list[int | None] = []
         afters = [level.symbol(x) for x in after]
+        if ending == "flag" and (type(afters[0]) is not Node or afters[0] in sample.inputs):
+            raise Differs("its condition is the same in all steps")
         if only_moves(dict(zip(sample.inputs, afters))):
             raise Differs("values of the carry change places, and stay the same arrays")
         views = [x for x in afters if type(x) is Node and x not in sample.inputs]
@@ -383,6 +424,9 @@ class Body:
             self.lists[i] = self.rows.index(own), axis
         inputs = [*carried, *self.shared.values()]
         self.args += self.shared
+        if ending == "length":
+            inputs.append(Node(None, (), {}, form_of(0)))
+            self.args.append(level.symbol(length))
         self.graph = Graph([*inputs, *self.nodes], inputs, [*self.outputs, *self.rows], guards)
 
     def add(self, node: Node) -> Node:
@@ -414,59 +458,24 @@ class Body:
 
     def node(self, count: int, args: Sequence) -> Node:
         """Return the node of the loop."""
-        loop = Loop(self.graph, count, self.carried, (), self.carried)
+        loop = Loop(self.graph, count, self.carried, (), self.carried, self.ending)
         node = Node(loop, tuple(args), {}, loop.form())
         node.kept = loop.has_effects()
         return node
 
-    def results(self, node: Node) -> tuple[list[Node], list[Node]]:
-        """Return the nodes of the last values of a loop, and of the lists of all."""
+    def results(self, node: Node) -> tuple[list[Node], list[Node], list[Node]]:
+        """Return the nodes of the last values of a loop, of the lists of all, and of its length.
+
+        There is none of a length that is known.
+        """
         found = [Node(operator.getitem, (node, i), {}, form) for i, form in enumerate(node.form)]
-        return found[: self.carried], found[self.carried :]
+        end = len(self.graph.outputs)
+        return found[: self.carried], found[self.carried : end], found[end:]
 
-
-def same_in(count: int, x: Any, axis: int) -> Any:
-    """Return an array of a value of some steps, which is the same in all."""
-    shape = np.shape(x)
-    return np.broadcast_to(np.expand_dims(x, axis), (*shape[:axis], count, *shape[axis:]))
-
-
-def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
-    """Return the values of nodes of a trace, from the tensors that have them; None if one is lost.
-
-    Others than nodes are themselves.
-    """
-    found: dict[Node, Any] = {}
-    wanted = {x for x in nodes if type(x) is Node}
-    for x in known_containers():
-        if type(x) is level.cls:
-            value, node = x.parts()
-            node = level.samples.real_of(node)
-            if type(node) is Node and node in wanted:
-                found[node] = value
-    if len(found) < len(wanted):
-        return None
-    return [found[x] if type(x) is Node else x for x in nodes]
-
-
-def run(body: Body, most: int, values: list) -> tuple[int, list, list] | None:
-    """Run a loop until an answer differs; return how often, the last values, and arrays of all."""
-    try:
-        return most, *call(body, most, values)
-    except Changed as changed:
-        counting = counting_of(body.node(most, ()).func, "i")  # type: ignore[arg-type]
-        count = (changed.args[1] - counting.first) * counting.way
-    except Exception:
-        return None
-    return (count, *call(body, count, values)) if count >= FEWEST else None
-
-
-def call(body: Body, count: int, values: list) -> tuple[list, list]:
-    inputs = [Node(None, (), {}, form_of(x)) for x in values]
-    node = body.node(count, inputs)
-    ends, rows = body.results(node)
-    stacks = [Node(np.stack, (rows[i],), {"axis": axis}, None) for i, axis in body.lists.values()]
-    nodes = [*inputs, node, *ends, *rows, *stacks]
-    graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks]))
-    made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
-    return [*made[: body.carried]], [*made[body.carried :]]
+    def stack(self, row: Node, axis: int) -> Node:
+        """Return the node of an array of all that a list has."""
+        if not self.ending:
+            return Node(np.stack, (row,), {"axis": axis} if axis else {}, None)
+        form = row.form.form
+        dtype = np.dtype(form.dtype or form.kind)
+        return Node(stacked, (row, axis, form.shape, dtype), {}, None)

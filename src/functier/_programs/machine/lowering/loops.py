@@ -286,6 +286,8 @@ def _loop(low: Lowering, node: Node) -> Any:
     loop: Any = node.func
     if loop.body.guards:
         raise Unknown("Python code chooses in a step")
+    if not loop.count:
+        raise Unknown("the loop had no steps in the trace")
     own = Body(low, loop)
     own.begin(node.args)
     for x in loop.body.nodes:
