@@ -89,3 +89,22 @@ def test_a_masked_array_without_tensors_is_numpys():
     assert ft.grad(lambda x: x * fnp.ma.array([1.0, 2.0], mask=[True, False]).sum())(X) == 2.0
     assert fnp.ma.MaskedArray == np.ma.MaskedArray and fnp.ma.masked is np.ma.masked
     assert issubclass(np.ma.MaskedArray, fnp.ma.MaskedArray)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_plain_masked_arrays_beside_one_over_a_tensor(masked):
+    plain = np.ma.array([2.0, 3.0], mask=[masked, False])
+
+    def f(x):
+        a = fnp.ma.array([x, 2 * x])
+        return np.sum(a * plain - a + plain)
+
+    if masked:
+        with pytest.raises(TypeError, match="MaskedArray with a mask, which no transform knows of"):
+            ft.grad(f)(X)
+    else:
+        assert ft.grad(f)(X) == 2.0 + 6.0 - 3.0
+
+
+def test_a_difference_from_zero_masks_nothing():
+    assert ft.grad(lambda x: np.sum(fnp.ma.array([x, 1.0]) - np.zeros(2)))(X) == 1.0

@@ -284,8 +284,10 @@ class Instance:
         self.functier_tensor[...] = value
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            return self.functier_tensor.view(*args, **{"type": self.__class__, **kwargs})
+        dtype = kwargs.get("dtype", self.dtype)
+        if np.dtype(dtype) != self.dtype:
+            return self.functier_tensor.view(dtype)  # raises
+        args += (kwargs["type"],) if "type" in kwargs else ()
         if not args:
             return instance_of(self.functier_tensor[...], self.__class__, self)
         if args == (ndarray,):
