@@ -6,11 +6,11 @@ NOTE [nothing is masked]
     division by zero, a logarithm of a negative number.
 """
 
+import sys
 from typing import Any, NoReturn
 
 import numpy as np
 
-from .. import numpy as fnp
 from .._control.masks import bare, narrow
 from .._core.ambient import AMBIENT
 from .._core.root import classes_in, tree_map
@@ -21,6 +21,7 @@ from ._matrix import ArrayMeta
 from ._namespaces import TWINS
 from ._subclasses import GUARDS, MADE, Instance, tensor_of
 
+fnp: Any = sys.modules["functier.numpy"]
 original = np.ma.MaskedArray
 nomask = np.ma.nomask
 DOMAINS: dict[np.ufunc, Any] = np.ma.core.ufunc_domain  # type: ignore[attr-defined]
