@@ -150,7 +150,8 @@ def _is_kept_for_people(statement: Any, nodes: list) -> bool:
     parts = list(ast.walk(home))
     told = {id(x.msg) for x in parts if isinstance(x, ast.Assert)}
     used = [x for x in parts if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)]
-    others = ast.Try, ast.With, ast.Global, ast.Nonlocal, ast.Lambda, ast.FunctionDef
+    catching = ast.Try, ast.TryStar, ast.With, ast.AsyncWith
+    others = *catching, ast.Global, ast.Nonlocal, ast.Lambda, ast.FunctionDef
     return (
         all([id(x) in told for x in used if x.id == name])
         and not any([isinstance(x, others) for x in parts if x is not home])
