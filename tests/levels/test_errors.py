@@ -53,7 +53,7 @@ def test_inputs_that_are_no_arrays():
         "grad(loss)",
         "args[0]['a'][1]",
         "str",
-        "leave other arguments out of argnums",
+        "the str by another argument than args[0]",
     )
 
 
@@ -134,7 +134,7 @@ def test_outputs_that_are_no_scalar(name):
         "shape (3, 2)",
         "numpy.sum(y)",
         "numpy.mean(y)",
-        "vjp",
+        "functier.jacrev(f)",
     )
 
 

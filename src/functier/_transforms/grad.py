@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, over
 import numpy as np
 
 from .._core.keywords import checks_keywords
-from .._core.numpy_facts import BIG, PLAIN, dtype_of
+from .._core.numpy_facts import BIG, PLAIN
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
@@ -19,7 +19,7 @@ from .._levels.cotangents import complex_derivatives, fill_zeros, form_like, one
 from .._levels.grad import GradLevel
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
-from .._levels.memory import own_memory, show_plain
+from .._levels.memory import TO_PLAIN, own_memory, show_plain
 from .._levels.options import check_escape
 from .._levels.runs import Site, outer_tensors, record
 from .arguments import (
@@ -113,6 +113,7 @@ def gradients(
         grads = backward(roots, nodes)
         if holomorphic:
             grads = complex_derivatives(grads)
+        value = TO_PLAIN[type(value)](value) if type(value) in TO_PLAIN else value
         return own_memory(fill_zeros(grads, leaves)), value, aux
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
@@ -462,7 +463,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         )
         roots = copy_tape(roots)
         value = unflatten(out_structure, show_plain(results))
-        forms = [(np.shape(x), dtype_of(x)) for x in leaves]
+        forms = [form_like(x) for x in leaves]
         results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
 
         def vjp_fn(cotangents: Any) -> tuple:
@@ -471,8 +472,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
                 given = match(label, results, out_structure, cotangents, "cotangent", "output")
                 pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
                 grads = backward(pairs, inputs, given=True)
-                full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
-                return unflatten(structure, own_memory(full, given))
+                return unflatten(structure, own_memory(fill_zeros(grads, forms), given))
             except BaseException as error:
                 leave(error)
                 raise
