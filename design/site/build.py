@@ -34,7 +34,7 @@ SECTIONS = {
     "tutorials": "autodiff per-sample-gradients from-loops fitting adopt compile",
     "howto": (
         "optimize scipy sparse taylor random writes arrays with-blocks scikit-learn pandas dask "
-        "nans leaks slow simulation errors limits"
+        "nans leaks slow simulation errors works-with limits"
     ),
     "coming-from": "jax torch autograd mygrad",
     "reference": (

@@ -308,19 +308,33 @@ def test_a_package_with_few_numerical_modules_is_left(left, numerical):
     assert list(found) == ([] if works else ["dependency"])
 
 
-def test_what_is_left_alone_is_not_followed(left):
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_a_package_hands_numbers_to_is_followed_but_for_compiled_code(left, compiled):
     package = {
-        "dependency.py": "import optree._C\nimport inner\ndef f(x):\n    return inner.f(x)\n",
+        "dependency.py": f"{'import optree._C as c' if compiled else ''}\nimport inner\n"
+        "def f(x):\n    return inner.f(x)\n",
         "inner.py": SINE,
     }
     found, works = left(package)
-    assert list(found) == ["dependency"] and not works
+    assert list(found) == ["dependency"] and works != compiled
+
+
+def test_packages_in_one_namespace_are_counted_apart(left):
+    files = {f"dependency/other/part{i}.py": "def f(x):\n    return x\n" for i in range(19)}
+    lines = [f"from . import part{i}\n" for i in range(19)]
+    files["dependency/other/__init__.py"] = "".join(lines)
+    files["dependency/own/__init__.py"] = SINE
+    files["user.py"] = (
+        "import dependency.other\nfrom dependency.own import f\ndef g(x):\n    return f(x)\n"
+    )
+    found, works = left(files)
+    assert works and set(found) == {"dependency", "dependency.other"}
 
 
 def test_an_adoption_is_printed_as_a_table(tmp_path):
     write(tmp_path, {
-        "dependency.py": "import optree._C\nimport inner\ndef f(x):\n    return inner.f(x)\n",
-        "inner.py": SINE, "other.py": SINE,
+        "dependency.py": "def f(x):\n    return x\n",
+        "other.py": SINE,
         "user/__init__.py": "import math\nfrom . import part",
         "user/part.py": "import math\nimport dependency, other\nABS = {math.fabs}\n",
     })  # fmt: skip

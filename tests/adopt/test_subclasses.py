@@ -177,6 +177,10 @@ STATEMENTS = {
     "new": "y = New(x * 2); return note([y, y.norm()])",
     "newest": "y = Newest(x * 2); return note([y[1:], Newest([1.0, 2.0])])",
     "methods by the class": "return note([np.ndarray.sum(v), np.ndarray.__getitem__(v, 0)])",
+    "views by keywords": (
+        "y = x.view(type=Plain, dtype=x.dtype); z = v.view(type=Base); w = y.view(dtype=float)\n"
+        "    return note([y, z, w, y.__pow__(2, None)])"
+    ),
     "iteration": "return note([a * b for a, b in zip(v, M.A1)])",
     "attributes": "y = v[1:]; y.extra = 2; return note(y * y.extra * y.dimension)",
     "copies": "import copy; return note([copy.copy(v), copy.deepcopy(M)])",

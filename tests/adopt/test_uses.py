@@ -465,16 +465,16 @@ def all_uses_renamed(instructions, i):
 
 
 FAULTS = {
-    "each use is a call": (call_sites, "_is_called", all_uses_renamed, "type is"),
+    "each use is a call": (call_sites, "is_called", all_uses_renamed, "type is"),
     "a mark is enough": (
         call_sites,
-        "_is_called",
+        "is_called",
         lambda instructions, i: (
             instructions[i].opname == "LOAD_GLOBAL" and call_sites._has_null(instructions[i])
         ),
         "called from a table",
     ),
-    "no call": (call_sites, "_is_called", lambda instructions, i: False, "call"),
+    "no call": (call_sites, "is_called", lambda instructions, i: False, "call"),
     "no import": (bindings, "alias_of_module", lambda name: None, "import in a function"),
     "no defaults": (bindings.Bindings, "_bind_defaults", lambda *_: None, "default argument"),
     "no attributes": (bindings.Bindings, "_bind_attributes", lambda *_: None, "class attribute"),

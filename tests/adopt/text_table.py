@@ -147,6 +147,7 @@ SHOWN = {
     "warned": "warnings.warn(f'''careful: {@}''')",
     "raised": "raise ValueError('wrong: ' + @)",
     "asserted": "assert x > 99, @",
+    "asserted by a name": "text = 'wrong: ' + @; assert x > 99, text",
     "a subclass": "raise Plain('wrong: %s' % @) from None",
     "warned by a class": "warnings.warn(@, category=Warned, stacklevel=2)",
     "in a handler": "try: {}[1]\n    except KeyError as error: print('missing', @)",
@@ -163,6 +164,9 @@ NOT_FOLLOWED = {
     "one by one": "print(*(@ for i in range(2)))",
     "in a list": "print([@])",
     "in a name": "text = @; print(text)",
+    "asserted and read": "text = @; SEEN.append(text); assert x > 99, text",
+    "asserted and caught": "text = @\n    try: assert x > 99, text\n    except: raise",
+    "asserted and closed over": "text = @; g = lambda: text; assert x > 99, text",
 }
 """Statements that show it, too, which nobody knows before they are done."""
 

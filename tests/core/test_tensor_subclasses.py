@@ -510,34 +510,6 @@ def test_a_pint_quantity_as_a_wrapped_value(units):
         ft.vmap(lambda r: r + weight)(q)
 
 
-def test_code_that_asks_for_units_is_refused_or_right(units):
-    """A tensor with a quantity inside has no units, and `hasattr` must not say no."""
-
-    def metres(y):
-        return y.to("metre").magnitude if hasattr(y, "magnitude") else y
-
-    q = units.Quantity(1.0, "kilometre")
-    for transform in (ft.grad, ft.elementwise_grad, lambda f: lambda x: ft.jvp(f, (x,), (1.0,))[1]):
-        close(transform(lambda x: metres(q * x))(0.5), 1000.0)
-        for f in (lambda x: metres(x * q), lambda x: metres(x * q + x * q)):
-            with pytest.raises(ft.ConversionError, match=r"write q \* x for x \* q"):
-                transform(f)(0.5)
-    with pytest.raises(ft.ConversionError, match="magnitude"):
-        ft.vmap(metres)(A * units.metre)
-    close(ft.trace(lambda x: metres(q * x))(2.0)(0.5), 500.0)
-    for f in (lambda x: metres(x * q), lambda x: metres(x * units.kilometre)):
-        with pytest.raises(ft.ConversionError, match=r"write q \* x for x \* q"):
-            ft.trace(f)(2.0)
-    assert ft.trace(lambda x: x * q)(2.0)(0.5) == 0.5 * q
-
-
-def test_a_pint_quantity_on_the_left_takes_the_level_in_and_that_does_not_go_unnoticed(units):
-    """pint's operators take every array for a magnitude; its result holds a dead tensor."""
-    out = ft.vmap(lambda r: (2 * units.second) * r)(A)
-    with pytest.raises(ft.EscapedTensorError):
-        out + out
-
-
 def test_a_dask_array_as_a_wrapped_value():
     array = pytest.importorskip("dask.array", reason="Dask is not installed")
     d = array.from_array(A, chunks=1)

@@ -333,6 +333,7 @@ def assignments():
 def test_a_level_changes_its_class_in_one_place():
     assert sorted(assignments()) == [
         ("__init__", "made.__class__ = Generator"),  # no level
+        ("_masked", "__class__ = property(lambda self: original)"),  # what is shown
         ("_multivariate", "found.__class__ = made"),  # nor is this one
         ("_objects", "__class__ = property(lambda self: ndarray)"),  # what is shown
         ("_records", "__class__ = property(lambda self: self.functier_kind)"),  # what is shown
@@ -344,6 +345,7 @@ def test_a_level_changes_its_class_in_one_place():
         ("states", "level.__class__ = self.off[level.__class__]"),
         ("states", "level.__class__ = self.on[level.__class__]"),
         ("tensor", "__class__ = CLASS"),  # what is shown
+        ("twins", "twin.__class__ = found[1]"),  # an object of SciPy
         ("writes", "t.__class__ = Array"),  # a tensor
     ]
 

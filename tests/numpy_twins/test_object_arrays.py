@@ -15,6 +15,14 @@ from turns import in_turn
 
 X = np.array([0.7, -1.3, 2.1, 0.4])
 
+
+def stored(np, x):
+    """Return an object array whose one element is an array."""
+    made = np.empty((1, 1), dtype=object)
+    made[0, 0] = np.array([x[0], 2.0 * x[1]])
+    return made
+
+
 FUNCTIONS = {
     "unequal lengths": lambda np, x: np.sum(np.array([x[:1], x[1:]], dtype=object)[1] ** 2),
     "equal lengths": lambda np, x: np.array([x[:2], x[2:]], dtype=object)[1, 0] ** 2 * x[0],
@@ -32,6 +40,7 @@ FUNCTIONS = {
     "concatenated": lambda np, x: np.concatenate(np.array([x[:1] ** 2, x], dtype=object)),
     "numbers again": lambda np, x: np.array(np.array([x[0], x[1]], dtype=object), dtype=float) ** 2,
     "a matrix of numbers": lambda np, x: np.array([[x[0], 1], [2, x[1]]], dtype="O")[1, 1] ** 2,
+    "arrays as elements": lambda np, x: np.squeeze(stored(np, x).tolist()) ** 2,
     "strings beside": lambda np, x: np.array(["a", x[:2]], dtype=object)[1] ** 2,
 }
 

@@ -20,7 +20,7 @@ from .compiled import COMPILER, adopt_compiled, compiler_lock, release_compiled
 from .contents import Others
 from .importing import Finder
 from .reach import Reach
-from .search import functions_of, import_name
+from .search import functions_of, import_name, module_behind
 from .twins import load_twins
 
 NEEDED = (
@@ -240,10 +240,10 @@ def _module_of(x: Any) -> ModuleType:
     if isinstance(x, str):
         if x.partition(".")[0] in REFUSED and x not in sys.modules:
             return ModuleType(x)  # refused
-        module: Any = _behind(x, import_module(x))
+        module: Any = module_behind(x, import_module(x))
     else:
         name = getattr(x, "__module__", None) if callable(x) else None
-        module = _behind(name, sys.modules.get(name)) if isinstance(name, str) else None
+        module = module_behind(name, sys.modules.get(name)) if isinstance(name, str) else None
         if module is None and isinstance(x, FunctionType):
             module = _owner_of(x.__globals__)
     if not isinstance(module, ModuleType):
@@ -252,12 +252,6 @@ def _module_of(x: Any) -> ModuleType:
             f"function or a class that is defined in it"
         )
     return module
-
-
-def _behind(name: str, found: Any) -> Any:
-    """Return the module of this name that an object keeps which a package has put there for it."""
-    kept = [] if isinstance(found, ModuleType) else list(getattr(found, "__dict__", {}).values())
-    return next((x for x in kept if isinstance(x, ModuleType) and x.__name__ == name), found)
 
 
 def _owner_of(namespace: dict) -> ModuleType | None:
@@ -270,7 +264,7 @@ def _owner_of(namespace: dict) -> ModuleType | None:
 
 def _loaded(name: str) -> list[ModuleType]:
     """Return the modules inside a package that have been imported."""
-    found = [_behind(k, m) for k, m in list(sys.modules.items()) if k.startswith(f"{name}.")]
+    found = [module_behind(k, m) for k, m in list(sys.modules.items()) if k.startswith(f"{name}.")]
     return [
         m for m in found if isinstance(m, ModuleType) and import_name(m).startswith(f"{name}.")
     ]  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from .._core.adopted import ADOPTED
 from .._core.subclasses import OVER_TENSORS
 from .._cpython.call_sites import Names, changes_of, with_changes
+from .._cpython.callees import with_converted_callees
 from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
 from .._cpython.lookups import CodeTable, stored_globals
@@ -20,9 +21,10 @@ from .compiled import LEFT, names_left
 from .contents import Contents, Others
 from .kept import Kept
 from .objects import forwarding
-from .search import RECORDS
+from .search import RECORDS, is_of_python
 from .twins import (
     ALIASES,
+    CALLEE,
     alias_of_call,
     alias_of_module,
     alias_of_number_call,
@@ -85,7 +87,7 @@ class Bindings:
             codes = list(map(read_code, functions))
             if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
                 class_attribute.install()
-            OVER_TENSORS.kept.add(np.matrix)
+            OVER_TENSORS.kept |= {np.matrix, np.ma.MaskedArray}
             for cls in classes:
                 self._bind_attributes(cls)
                 if issubclass(cls, np.ndarray):
@@ -105,7 +107,7 @@ class Bindings:
 
     def _bind_names(self) -> None:
         for name, value in list(self.namespace.items()):
-            if name[:2] == "__":
+            if is_of_python(name):
                 continue
             twin = twin_of_object(value) or forwarding(value, self.module)
             if twin is not None:
@@ -190,7 +192,7 @@ class Bindings:
             self.where = f"{cls.__qualname__}.{name}"
             twin = twin_of_object(inner)
             if twin is None:
-                if wrapped or name[:2] == "__":
+                if wrapped or is_of_python(name):
                     continue
                 twin = self.contents.replaced(value)
                 if twin is value:
@@ -231,7 +233,7 @@ class Bindings:
             if self.namespace.get(name) is new:
                 self.namespace[name] = old
         for name, value in list(self.namespace.items()):  # what a rewritten import has bound
-            if name not in self.names and name not in self.had and name[:2] != "__":
+            if name not in self.names and name not in self.had and not is_of_python(name):
                 original = original_of(value)
                 if original is not None:
                     self.namespace[name] = original
@@ -266,7 +268,7 @@ def _rewritten(code: Code, names: Names, few: Names, kept: Kept) -> Code:
         except NotImplementedError:
             changes = changes_of(code, few)
         kept.put(code, changes)
-    new = with_changes(code, iter(changes))
+    new = with_converted_callees(with_changes(code, iter(changes)), CALLEE)
     _REWRITTEN.put(code, (facts, None if new is code else new))
     return new
 

@@ -241,7 +241,8 @@ def map_(func: Any, *iterables: Iterable) -> Any:
 
 def callee(func: Any) -> Any:
     """Return the twin of a builtin or of a type of numbers, and anything else as it is."""
-    if type(func) is not type and type(func) is not types.BuiltinFunctionType:
+    kind = type(func)
+    if (kind is not type and kind is not types.BuiltinFunctionType) or func is super:
         return func
     return BUILTINS.get(func) or CALLERS.get(func, func)  # type: ignore[arg-type]
 
@@ -321,6 +322,8 @@ def hasattr_(x: Any, name: str, /) -> bool:
     kind = type(x)
     if not issubclass(kind, Tensor) or not (x.level.depth or kind is Array):
         return hasattr(x, name)
+    if not _isinstance(plain_values(x), NUMBERS):
+        return hasattr(x, name)  # a quantity inside, whose attributes are not denied
     return hasattr(class_of(x), name)
 
 

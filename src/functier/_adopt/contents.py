@@ -19,6 +19,7 @@ from typing import Any
 from .._core.adopted import ADOPTED
 from .calls import BUILTINS
 from .objects import attributes_of
+from .search import is_of_python
 from .twins import dispatches, twin_of, twin_of_object
 
 DICTS = dict, OrderedDict, defaultdict
@@ -176,7 +177,9 @@ class Contents:
                 cell.cell_contents = new
                 self.changes.append((cell, None, old, new))
         if func.__dict__:
-            self.bind_items(func.__dict__, [i for i in vars(func).items() if i[0][:2] != "__"])
+            self.bind_items(
+                func.__dict__, [i for i in vars(func).items() if not is_of_python(i[0])]
+            )
 
     def look_into(self, value: Any) -> None:
         """Note an object in a container that cannot be changed."""

@@ -12,7 +12,9 @@ NOTE [which modules are adopted with others]
     - in a numerical package: one in ten of its modules that are reached has a name of NumPy, SciPy
       or `math`. So SymPy, NetworkX and pytest are left alone.
 
-    What is left alone is remembered with the reason, and is not followed.
+    What is left alone is remembered with the reason. Compiled code is not followed; what a package
+    that is not numerical calls is, as it may hand numbers on, such as one that looks for the
+    library of an array.
 """
 
 import functools
@@ -28,7 +30,7 @@ from .._cpython.functions import read_code
 from .._cpython.lookups import imports_in
 from .._cpython.sources import is_extension
 from .compiled import is_of_numba, python_function
-from .search import import_name
+from .search import import_name, module_behind
 from .twins import original_of, twin_of
 
 STOPS = frozenset({"numpy", "scipy", "functier", "__main__", *sys.stdlib_module_names})
@@ -48,7 +50,7 @@ class Found:
     """A module that was reached: where its names lead to, and its facts."""
 
     def __init__(self, name: str, module: ModuleType):
-        self.name, self.module, self.root = name, module, name.partition(".")[0]
+        self.name, self.module, self.root = name, module, root_of(name)
         self.leads: set[str] = set()
         self.compiled = is_compiled(name)
         self.numerical = False
@@ -87,7 +89,7 @@ class Reach:
         One that was found may have been seen by another thread before all of its code had run.
         """
         known = name in self.awaited or name in self.found
-        return known or name.partition(".")[0] in self.roots
+        return known or root_of(name) in self.roots
 
     def add(self, modules: Iterable[ModuleType]) -> list[ModuleType]:
         """Follow these modules; return those to adopt with them that were not known before."""
@@ -113,7 +115,7 @@ class Reach:
             if name in seen or (is_stop(name) and name not in self.found):
                 continue
             seen.add(name)
-            module = sys.modules.get(name)
+            module = module_behind(name, sys.modules.get(name))
             if name not in self.found and isinstance(module, ModuleType):
                 self.found[name] = Found(name, module)
             found = self.found.get(name)
@@ -139,26 +141,30 @@ class Reach:
             count[0] += 1
             count[1] += f.numerical and name not in bad
         chosen: dict[str, Found] = {}
-        waiting = list(self.starts)
+        waiting, passed = list(self.starts), set[str]()
         while waiting:
             name = waiting.pop()
-            if name not in self.found or name in chosen:
+            if name not in self.found or name in passed:
                 continue
+            passed.add(name)
             found = self.found[name]
             whole, numerical = counts[found.root]
-            if not self.is_given(name):
-                if name in bad or not numerical or numerical < SHARE * whole:
-                    self.left[name] = COMPILED if name in bad else OTHER
-                    continue
-            chosen[name] = found
+            given = self.is_given(name)
+            if name in bad and not given:
+                self.left[name] = COMPILED
+                continue
+            if given or (numerical and numerical >= SHARE * whole):
+                chosen[name] = found
+            else:
+                self.left[name] = OTHER
             waiting += found.leads
         return list(chosen.values())
 
     def summary(self) -> dict[str, str]:
         """Return what is left alone, and why; a package by its name if no module is adopted."""
-        adopted = {name.partition(".")[0] for name in self.taken}
+        adopted = {root_of(name) for name in self.taken}
         return {
-            name if name.partition(".")[0] in adopted else name.partition(".")[0]: why
+            name if root_of(name) in adopted else root_of(name): why
             for name, why in self.left.items()
             if name not in self.taken
         }
@@ -175,6 +181,17 @@ class Reach:
                             yield name
                         else:
                             self.awaited.add(name)
+
+
+def root_of(name: str) -> str:
+    """Return the name of the package of a module, inside of namespaces that several ones share."""
+    root, *rest = name.split(".")
+    for part in rest:
+        module = sys.modules.get(root)
+        if module is None or getattr(module, "__file__", None) is not None:
+            break
+        root = f"{root}.{part}"
+    return root
 
 
 def is_stop(name: str) -> bool:

@@ -55,6 +55,46 @@ def import_name(module: ModuleType) -> str:
     return module.__name__
 
 
+class Space(ModuleType):
+    """The namespace of a module that an object has replaced, as functions of its class have it."""
+
+    def __init__(self, name: str, space: dict):
+        super().__init__(name)
+        self.space = space
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]  # `vars` of a module
+        return self.space
+
+
+SPACES: dict[int, Space] = {}
+"""These modules, by the numbers of their namespaces."""
+
+
+def module_behind(name: str, found: Any) -> Any:
+    """Return the module of this name behind an object that a package has put there for it.
+
+    The object keeps it, or the functions of its class have its names.
+    """
+    kind = type(found)
+    if kind is ModuleType or found is None:
+        return found
+    kept = [] if issubclass(kind, ModuleType) else list(getattr(found, "__dict__", {}).values())
+    for x in kept:
+        if isinstance(x, ModuleType) and x.__name__ == name:
+            return x
+    for func in vars(kind).values() if kind.__module__ == name else ():
+        if type(func) is FunctionType and func.__globals__.get("__name__") == name:
+            space = func.__globals__
+            return SPACES.setdefault(id(space), Space(name, space))
+    return found
+
+
+def is_of_python(name: str) -> bool:
+    """Tell if Python gives a name its meaning, as ``__file__``."""
+    return name[:2] == "__" == name[-2:]
+
+
 def _follow(waiting: list[Any], functions: dict, classes: dict) -> None:
     """Note the functions and classes that some objects lead to, where they are asked for."""
     namespaces = {id(vars(m)) for m in list(sys.modules.values()) if isinstance(m, ModuleType)}

@@ -130,9 +130,33 @@ def _is_shown(frame: Any) -> bool:
     shown, nodes = False, nodes_at(frame)
     # "%s" % (x,) is compiled as an f-string, whose part x is not a text
     for outer, node in zip([None, *nodes], nodes[: len(nodes) - _formats(frame)]):
-        shown = shown or (getattr(outer, "msg", None) is node and not _is_caught(frame))
+        message = getattr(outer, "msg", None) is node or _is_kept_for_people(outer, nodes)
+        shown = shown or (message and not _is_caught(frame))
         shown = (shown and _is_text(node, frame)) or _shows(node, outer, frame)
     return shown
+
+
+def _is_kept_for_people(statement: Any, nodes: list) -> bool:
+    """Tell if a statement gives a name to a text that the function has for ``assert`` alone.
+
+    Nothing in the function may catch the error, or see its variables.
+    """
+    match statement:
+        case ast.Assign([ast.Name(name)]):
+            pass
+        case _:
+            return False
+    home: Any = next((x for x in nodes[::-1] if isinstance(x, ast.FunctionDef)), ast.Pass())
+    parts = list(ast.walk(home))
+    told = {id(x.msg) for x in parts if isinstance(x, ast.Assert)}
+    used = [x for x in parts if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)]
+    catching = ast.Try, ast.TryStar, ast.With, ast.AsyncWith
+    others = *catching, ast.Global, ast.Nonlocal, ast.Lambda, ast.FunctionDef
+    return (
+        all([id(x) in told for x in used if x.id == name])
+        and not any([isinstance(x, others) for x in parts if x is not home])
+        and not any([x.id in ("locals", "vars", "eval", "exec") for x in used])
+    )
 
 
 def _shows(node: Any, outer: Any, frame: Any) -> bool:

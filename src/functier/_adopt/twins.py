@@ -5,6 +5,7 @@ knows no function itself: what `functier.numpy` defines is a twin.
 """
 
 import cmath
+import copy
 import functools
 import math
 import sys
@@ -17,7 +18,7 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.adopted import ADOPTED
 from .caches import CACHED, DECORATORS, Decorators, twin_of_cached
-from .calls import BUILTINS, CALLERS, KINDS, PATTERNS
+from .calls import BUILTINS, CALLERS, KINDS, PATTERNS, callee
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .mathematics import MATH
@@ -32,7 +33,7 @@ MODULES: dict[str, str] = {
     name: f"functier.{name}"
     for name in (
         "numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.lib", "numpy.lib.scimath",
-        "numpy.lib.stride_tricks", "numpy.polynomial", "numpy.polynomial.polynomial",
+        "numpy.lib.stride_tricks", "numpy.ma", "numpy.polynomial", "numpy.polynomial.polynomial",
         "numpy.polynomial.chebyshev", "numpy.polynomial.legendre",
         "scipy", "scipy.cluster.vq", "scipy.fft", "scipy.fftpack", "scipy.integrate",
         "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal",
@@ -110,15 +111,25 @@ def twin_of(value: Any) -> Any:
 def twin_of_object(value: Any) -> Any:
     """Return the twin of an object, or None.
 
-    Instances of `numpy.vectorize`, and functions with a cache, have one, too.
+    Functions with a cache have one, too, and so do instances of classes with twins that inherit
+    from them, such as the splines that a package has made before.
     """
     if type(value) is CACHED:
         return twin_of_cached(value)
-    if type(value) is not np.vectorize or id(np.vectorize) not in _TWINS:
+    found = _TWINS.get(id(type(value)))
+    if found is None or not takes_instances(*found):
         return twin_of(value)
-    twin = object.__new__(_TWINS[id(np.vectorize)][1])
-    vars(twin).update(vars(value))
+    twin = copy.copy(value)
+    try:
+        twin.__class__ = found[1]
+    except TypeError:  # another layout, as of a class in C
+        return None
     return twin
+
+
+def takes_instances(kind: type, twin: Any) -> bool:
+    """Tell if an instance of a class is one of its twin, too: that has the same parts."""
+    return isinstance(twin, type) and issubclass(twin, kind) and not hasattr(twin, "keeps_more")
 
 
 def _is_public(name: str) -> bool:
@@ -174,7 +185,11 @@ class Callees:
         return getattr(fnp, name)
 
 
+CALLEE = f"{PREFIX}callee"
+"""The alias of the function that local variables go through before they are called."""
+
 ALIASES: dict[str, Any] = {
+    CALLEE: callee,
     f"{PREFIX}numpy": Callees(),
     f"{PREFIX}numpy as classes": Classes(),
     f"{PREFIX}functools": Decorators(),

@@ -4,7 +4,16 @@ took a tensor for something else and raised its own error.
 
 import ast
 
-from .._cpython.frames import frames_of, is_foreign, is_of_library, is_own, module_at, variables_at
+from .._cpython.frames import (
+    file_at,
+    frames_of,
+    is_foreign,
+    is_of_library,
+    is_own,
+    line_at,
+    module_at,
+    variables_at,
+)
 from .._cpython.sources import is_extension
 from .hints import Use
 from .remedies import BY_EXPRESSION
@@ -76,7 +85,8 @@ def explain_compiled(error: BaseException) -> str:
         inside.insert(0, frames.pop())
     frame = frames[-1] if frames and not is_own(frames[-1]) else None
     use = Use("numpy.asarray", x.level.kind.batches, (frame, inside))
-    return (
-        f"{use.library} takes plain arrays, and {name} is a tensor of {x.level}; "
-        f"write {use.advice()}"
-    )
+    who = call.library
+    if inside:
+        place = f"line {line_at(inside[-1])} of {file_at(inside[-1]).rpartition('/')[2]}"
+        who += f", which {use.library} calls in {place},"
+    return f"{who} takes plain arrays, and {name} is a tensor of {x.level}; write {use.advice()}"

@@ -69,13 +69,16 @@ def inside_index(index: Any) -> Any:
     return tuple(map(inside, index)) if type(index) is tuple else inside(index)
 
 
-def view_as(x: Any, *args: Any) -> Any:
+def view_as(x: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the values of a tensor as an instance of a subclass of NumPy's array, or raise.
 
     Where it cannot be one over the tensor, it holds plain numbers. That is for a vmap that runs
     examples apart, and for arrays that have met no tensor. It may share no memory, and can
     therefore not be written to.
     """
+    args += of_view(x, **kwargs)
+    if not args or args == (ndarray,):
+        return x[...]
     kind = args[0]
     if not isinstance(kind, type) or not issubclass(kind, ndarray):
         _refuse(x, "x.view(dtype) is about the memory of an array, which a tensor hides; write "
@@ -93,6 +96,12 @@ def view_as(x: Any, *args: Any) -> Any:
         pass
     _refuse(x, f"x.view({kind.__name__}) would put a tensor into a subclass of numpy.ndarray, "
             f"which holds plain numbers; write its methods as functions of x")  # fmt: skip
+
+
+def of_view(x: Any, dtype: Any = None, type: Any = None) -> tuple:
+    """Return the arguments of ``x.view(...)`` that were given by their names; without its dtype."""
+    same = dtype is None or np.dtype(dtype) == x.dtype
+    return (() if same else (dtype,)) + (() if type is None else (type,))
 
 
 def _refuse(x: Any, why: str) -> NoReturn:

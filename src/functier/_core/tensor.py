@@ -209,10 +209,10 @@ class Tensor(Operators):
             raise TypeError(f"{type(self).__name__}: len() of a 0-d tensor")
         return shape[0]
 
-    def view(self, *args: Any) -> "Tensor":
+    def view(self, *args: Any, **kwargs: Any) -> "Tensor":
         """Another tensor of the same memory; its dtype cannot be another one."""
-        if args and args != (np.ndarray,):
-            return view_as(self, *args)
+        if kwargs or (args and args != (np.ndarray,)):
+            return view_as(self, *args, **kwargs)
         return self[...]  # type: ignore[index]  # `methods` gives it
 
     def fill(self, value: Value) -> None:

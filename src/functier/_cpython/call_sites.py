@@ -157,7 +157,7 @@ def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> d
                     elif value is super:
                         alone = code.co_name != "__new__" and not _is_super_of_two(instructions, i)
                         alias = None if alone else alias
-                    elif not _is_called(instructions, i):
+                    elif not is_called(instructions, i):
                         alias = None
                 elif instructions[i + 1].opname in METHODS:
                     called = _calls_attribute(instructions, i)
@@ -169,7 +169,7 @@ def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> d
         elif use.opname == "LOAD_NAME" and use.argval not in own:  # the body of a class
             value = names.value(use.argval)
             alias = None if value is None else names.call(value)
-            alias = alias if alias is not None and _is_called(instructions, i) else None
+            alias = alias if alias is not None and is_called(instructions, i) else None
         elif use.opname == "IMPORT_NAME" and i > 1 and instructions[i - 2].argval == 0:
             alias = names.module(use.argval)
         if alias is not None:
@@ -199,7 +199,7 @@ def _calls_attribute(instructions: list[Instruction], i: int) -> bool:
     return instructions[i + 2].opname == "PUSH_NULL" and _leads_to_call(instructions, i + 3)
 
 
-def _is_called(instructions: list[Instruction], i: int) -> bool:
+def is_called(instructions: list[Instruction], i: int) -> bool:
     """Tell if the look-up at `i` is that of a callee: see NOTE [which look-ups are calls]."""
     use = instructions[i]
     if use.opname == "LOAD_GLOBAL" and _has_null(use):
@@ -217,7 +217,7 @@ def _is_super_of_two(instructions: list[Instruction], i: int) -> bool:
     if rest[-1].opname == "LOAD_SUPER_ATTR":
         return bool((rest[-1].arg or 0) & 2)
     alone = rest[0].opname.startswith("CALL") or rest[1].opname == "LOAD_SUPER_ATTR"
-    return not alone and _is_called(instructions, i)
+    return not alone and is_called(instructions, i)
 
 
 def _leads_to_call(instructions: list[Instruction], start: int) -> bool:

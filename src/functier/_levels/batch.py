@@ -48,13 +48,13 @@ from .._core.numpy_facts import (
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, instead_of, is_value, same_structure, unflatten
 from .._core.root import tree_map
-from .._core.subclasses import OVER_TENSORS, inside
+from .._core.subclasses import inside
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
 from .._mutation.array import Array, innermost, settle
 from .._mutation.copies import lend
-from .attributes import has_methods
+from .attributes import has_methods, taken_out
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level
@@ -345,8 +345,8 @@ class BatchLevel(Level):
                     y = new(parent.cls)
                     y._value = value
                     return y
-        elif type(x) is Array or type(x) in OVER_TENSORS:
-            return self.unwrap(settle(inside(x)), out_dim, where)
+        elif (made := taken_out(self, settle(inside(x)))) is not x:
+            return self.unwrap(made, out_dim, where)
         else:
             value = None
             check_leaf(self, where, x)

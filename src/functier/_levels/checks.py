@@ -24,6 +24,7 @@ from .._core.subclasses import OVER_TENSORS, inside
 from .._core.tensor import Tensor
 from .._core.types import PyTree, Value
 from .._mutation.array import settle
+from .attributes import taken_out
 from .cotangents import cast, is_inexact
 from .level import Level
 from .memory import show_plain
@@ -92,7 +93,7 @@ def split_aux(level: Level, out: Any) -> tuple[PyTree, PyTree]:
     leaves, structure = flatten(out[1], level, "aux")
     aux = []
     for i, x in enumerate(leaves):
-        x = settle(inside(x)) if OVER_TENSORS else x
+        x = taken_out(level, settle(inside(x)) if OVER_TENSORS else x)
         if isinstance(x, Tensor) or is_lazy(x):
             x = level.lower(x)
         else:
@@ -108,6 +109,7 @@ def arrays_of(level: Level, out: PyTree) -> tuple[list, Any]:
     leaves, structure = flatten(out, level, "the result")
     if OVER_TENSORS:
         leaves = [settle(inside(y)) for y in leaves]
+    leaves = [y if type(y) is level.cls else taken_out(level, y) for y in leaves]
     for i, y in enumerate(leaves):
         if not is_value(y):
             where = paths(out, "the result")[i]

@@ -8,6 +8,7 @@ from .._core.errors import EscapedTensorError
 from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.root import convert_to, tree_map
+from .._core.table import later
 from .._core.tensor import Tensor
 from .._core.types import Function, Index, Shape, Value
 from .level import ENDED, Level
@@ -45,7 +46,14 @@ class EndedLevel(Level):
         self.refuse_with("")
 
     def refuse_with(self, cause: str) -> NoReturn:
-        """Raise the error for a use after the end, of which `cause` says more."""
+        """Raise the error for a use after the end, of which `cause` says more, or the place where
+        a module keeps tensors of the level.
+        """
+        place = "" if cause else later("debug._leaks").place_of(self.cls)
+        if place:
+            cause = (
+                f"{place} has kept one: empty that before the call, or keep no tensors in it; else "
+            )
         transform = self.label.partition("(")[0]
         text = f"a tensor of {self} was used after its level had ended; {cause}"
         instead = self.kind.instead.format(transform)

@@ -15,7 +15,7 @@ from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Function, Index, Value
 from .._mutation.array import make_result_writable, settle
-from .attributes import has_methods
+from .attributes import has_methods, taken_out
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs, check_result
 from .copies import SHARED
@@ -212,7 +212,7 @@ class GradLevel(Level):
             )
         mine = type(output) is self.cls
         if not mine:
-            output = settle(inside(output))
+            output = taken_out(self, settle(inside(output)))
             mine = type(output) is self.cls
         if not mine:
             check_result(self, lambda: "the result", output)

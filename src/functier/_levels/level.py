@@ -40,9 +40,8 @@ from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.memory import Notes
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
-from . import views, writes
+from . import attributes, views, writes
 from .armed import arm, call_undispatched
-from .attributes import attribute_inside, foreign, forward_attribute, forward_attributes
 from .conversions import check_shuffle, convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, levels_of
 from .looks import table_of, text_of
@@ -252,7 +251,7 @@ class Level:
     def missing_attribute(self, x: Tensor, name: str) -> Any:
         """An attribute that the class does not have: that of a user's class inside."""
         if any([level.forwards for level in levels_of(self.cls)]):
-            return forward_attribute(x, name)
+            return attributes.forward_attribute(x, name)
         raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
 
     def property(self, name: str, x: Tensor) -> Any:
@@ -269,12 +268,13 @@ class Level:
         op = OPS.get(func) or find(func)
         if len(args) > 2 and op is not None:
             args, kwargs = name_out(op, args, kwargs)
-        if kwargs and kwargs.get("out") is not None:
-            return self.write_out(func, args, kwargs)
-        if op is None:
+        written = kwargs and kwargs.get("out") is not None
+        if op is None and not written:
             inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
             return inner.level.missing(func, args, kwargs)
         try:
+            if written or op is None:
+                return write_out(func, args, kwargs)
             if op.foreign:
                 check_static(op, op.bind(args, kwargs))
             if kwargs and op.body is None and isinstance(kwargs.get("initial"), Tensor):
@@ -291,6 +291,8 @@ class Level:
                         args, kwargs = stack_lists(func, op, args, kwargs)
                     break
             if op.body is not None:
+                if (found := attributes.meaning(self, func, args, kwargs)) is not None:
+                    return found
                 args, kwargs = drop_labels(self, func, args, kwargs)
                 return views.note_made(op, args, kwargs, op.body(*args, **kwargs))
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
@@ -307,14 +309,10 @@ class Level:
                         if op.foreign:  # it does not dispatch
                             return dispatch_lists(func, args, kwargs)
                         return func(*args, **kwargs)
+                    elif (found := attributes.meaning(self, func, args, kwargs)) is not None:
+                        return found
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
             return views.note_result(op, args, result, kwargs)
-        except LevelError as error:
-            raise self.name_error(error) from None
-
-    def write_out(self, func: Function, args: tuple, kwargs: dict) -> Any:
-        try:
-            return write_out(func, args, kwargs)
         except LevelError as error:
             raise self.name_error(error) from None
 
@@ -347,7 +345,7 @@ class Level:
         if kind is self.cls:
             return x._value
         if kind in PLAIN or not isinstance(x, Tensor):
-            return x if kind in PLAIN else foreign(self, x)
+            return x if kind in PLAIN else attributes.foreign(self, x)
         level = kind.level
         if not level.depth or (level.live and issubclass(self.cls, kind)):
             return x if kind is not Array else self.lower(settle(x))
@@ -399,10 +397,6 @@ class Level:
         except AttributeError:
             return dtype_of(x._value)
 
-    def attribute(self, x: Tensor, name: str) -> Any:
-        """Look up an attribute in the user's class inside `x`; methods get `x` as `self`."""
-        return attribute_inside(self, x, name)
-
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)
 
@@ -436,7 +430,8 @@ class Level:
             raise error
 
     check_shuffle, convert, has_text, index = check_shuffle, convert, has_text, index
-    forward_attributes = forward_attributes
+    attribute, taken_out = attributes.attribute_inside, attributes.taken_out
+    forward_attributes = attributes.forward_attributes
     place, window, point, tie, repr, card = place, window, point, tie_to, text_of, table_of
 
     def where(self) -> str:

@@ -18,6 +18,7 @@ from .._core.tensor import Tensor
 from .._core.types import Value
 from .._mutation.array import is_array
 from .._mutation.items import stacked
+from .attributes import defers
 
 ndarray = np.ndarray
 LISTS = frozenset({list, tuple})
@@ -167,6 +168,8 @@ SPECIAL: dict[Callable, Callable] = {mul: repeat_sequence, eq: answer_unlike, ne
 def answer_special(func: Callable, a: Any, b: Any) -> Any:
     """Return the answer of an operator for an operand of another kind; None for numbers."""
     answer = SPECIAL[func](func, a, b) if func in SPECIAL else None
+    if answer is None and defers(func, a, b):
+        return NotImplemented
     return operate(func, a, b) if answer is None and (opts_out(a) or opts_out(b)) else answer
 
 

@@ -283,6 +283,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     if written:
         result = result, [inner[i] for i in written]
     outputs, out = flatten(settle(result), level, "the result")
+    outputs = [level.taken_out(y) for y in outputs]
     if any([was_written(x) for _, x in level.captured.values()]):
         level.reads.unwatched("it writes to an array that was made outside")
     check_unchanged(level, args, inner, before)

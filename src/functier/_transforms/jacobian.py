@@ -13,6 +13,7 @@ from .._core.pytree import paths, unflatten
 from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Structure, Value
 from .._cpython.frames import current_frame
+from .._levels.attributes import check_units
 from .._levels.backward import backward
 from .._levels.batch import Randomness
 from .._levels.checks import REAL_RESULT, refuse
@@ -182,6 +183,7 @@ def _reverse(transform: str, func: Function, options: Options) -> Function:
                 Site(label, escape, frame, outer), call, leaves, has_aux
             )
             refuse(label, results, not holomorphic, wrong, result_paths, out_structure, results)
+            check_units(label, results)
             sizes = [prod(shape_of(y)) for y in results]
             total: int | None = None
             if sizes == [1]:

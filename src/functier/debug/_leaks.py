@@ -23,6 +23,7 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.observers import Observer
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython import facts
 from .._cpython.code import closed_over, file_of
 from .._cpython.collector import holders_of, instances_of, parts_of
 from .._cpython.descriptors import values_in_slots
@@ -44,6 +45,9 @@ SHOWN = 5
 
 STEPS = 100
 """The largest number of holders in a chain."""
+
+NEAR = 10
+"""The same, where an error is to name the holder, and each step looks at all objects."""
 
 RUNNING_AGAIN = tuple(f"functier._control.{name}" for name in ("regions", "schedule", "solves"))
 """Modules whose rules run functions of the user again, which may close over tensors."""
@@ -170,7 +174,7 @@ class _Search:
     Each step asks for all holders at once, as it is a pass over all objects.
     """
 
-    def __init__(self, leaked: list):
+    def __init__(self, leaked: list, running: bool = True, steps: int = STEPS):
         self.leaked = {id(x) for x in leaked}
         self.modules = {id(vars(m)): n for n, m in [*sys.modules.items()] if hasattr(m, "__dict__")}
         self.variables: dict[int, str] = {}
@@ -178,7 +182,9 @@ class _Search:
         self.holds: dict[int, set[int]] = {}  # by ids
         self.kept: set[int] = set()  # objects that a backward pass needs
         own = {id(leaked), id(self.objects), id(vars(self))} | self.look_at_variables()
-        self.climb(leaked, own)
+        if not running:
+            self.variables.clear()
+        self.climb(leaked, own, steps)
         self.above: dict[int, int] = {}  # on the shortest way from a name
         names = [i for i, x in self.objects.items() if self.is_name(x)]
         self.reached = set(names)
@@ -210,11 +216,11 @@ class _Search:
     def is_name(self, x: Any) -> bool:
         return id(x) in self.variables or id(x) in self.modules
 
-    def climb(self, leaked: list, own: set[int]) -> None:
+    def climb(self, leaked: list, own: set[int], steps: int) -> None:
         """Note the holders of `leaked`, step by step; objects with ids in `own` do not count."""
         lists = [leaked]  # kept alive, so that no other object gets their ids
         own.add(id(lists))
-        for _ in range(STEPS):
+        for _ in range(steps):
             asked = [x for x in lists[-1] if not self.is_name(x)]
             if not asked:
                 break
@@ -265,6 +271,14 @@ class _Search:
         if id(first) in self.modules:
             return self.modules[id(first)] + _steps(chain, True)
         return f"objects that the garbage collector cannot trace to a name in {STEPS} steps"
+
+
+def place_of(cls: type[Tensor]) -> str:
+    """Return the expression by which a module keeps a tensor of a class, or none."""
+    leaked = instances_of(cls) if facts.referrers.holds else []
+    search = _Search(leaked, running=False, steps=NEAR)
+    chains = [search.chain_to(x) or [x] for x in leaked]
+    return next((search.path(c) for c in chains if id(c[0]) in search.modules), "")
 
 
 def _is_kept(holder: Any) -> bool:

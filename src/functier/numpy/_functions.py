@@ -14,6 +14,7 @@ import operator
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,7 @@ def _convert(
     func: Callable, a: Any, dtype: Any = None, *args: Any, like: Any = None, **kwargs: Any
 ) -> Any:
     """`numpy.asarray` and its kin, and `numpy.array`, of plain values and of tensors."""
+    a = by_method(a)
     if is_object_array(a, dtype):
         return object_array(a)
     if dtype is not None and np.dtype(dtype) != object:
@@ -167,6 +169,15 @@ def _convert(
     if isinstance(a, deque):  # a sequence in which NumPy's dispatch finds nothing
         a = list(a)
     return dispatch_lists(func, (a, dtype, *args), kwargs)
+
+
+def by_method(x: Any) -> Any:
+    """Return the tensor that ``x.__array__`` gives, which NumPy would not take; else `x`."""
+    method = getattr(type(x), "__array__", None)
+    if type(method) is not FunctionType or method.__module__.startswith("functier."):
+        return x
+    found = method(x)
+    return found if isinstance(found, Tensor) else x
 
 
 def _convert_as(func: Callable, a: Any, args: tuple, kwargs: dict) -> Any:

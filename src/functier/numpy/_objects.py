@@ -86,11 +86,9 @@ class Objects(np.ndarray):
         return np.mean(self, axis, *args, **kwargs)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(value, Tensor) and value.ndim:
-            value = object_array(value)
-        elif type(value) in SEQUENCES and classes_in(value):
-            place = super().__getitem__(index)
-            value = object_array(value) if isinstance(place, ndarray) else value
+        if classes_in(value) and (type(value) in SEQUENCES or np.ndim(value)):
+            several = isinstance(np.broadcast_to(False, self.shape)[index], ndarray)
+            value = object_array(value) if several else value  # an array may be an element
         super().__setitem__(index, value.view(ndarray) if type(value) is Objects else value)
 
 

@@ -34,6 +34,9 @@ LIBRARIES = "numpy", "functier"
 MADE: dict[type, type] = {}
 """The classes over tensors, by the subclasses."""
 
+GUARDS: dict[type, Callable[[Any], None]] = {}
+"""Functions that raise where a plain instance of one of these would lose something."""
+
 
 # ---- what a call gives ----
 
@@ -81,6 +84,8 @@ def tensor_of(x: Any) -> Any:
     kind = type(x)
     if kind in OVER_TENSORS:
         return x.functier_tensor
+    if kind in GUARDS:
+        GUARDS[kind](x)
     return np.asarray(x) if kind in MADE or kind in OVER_TENSORS.kept else x
 
 
@@ -110,7 +115,9 @@ def instance_of(x: Any, kind: type, source: Any) -> Any:
 def view_over(x: Any, kind: type, source: Any = None) -> Any:
     """Return ``x.view(kind)`` for a tensor; None where `kind` is a class that stays NumPy's."""
     kind = getattr(kind, "functier_kind", kind)
-    if kind.__module__.partition(".")[0] in LIBRARIES and kind not in KINDS:
+    if kind in GUARDS and source is not None:
+        GUARDS[kind](source)
+    elif kind.__module__.partition(".")[0] in LIBRARIES and kind not in KINDS:
         return None
     return instance_of(x[...], kind, x if source is None else source)
 
@@ -276,7 +283,11 @@ class Instance:
     def fill(self, value: Any) -> None:
         self.functier_tensor[...] = value
 
-    def view(self, *args: Any) -> Any:
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        dtype = kwargs.get("dtype", self.dtype)
+        if np.dtype(dtype) != self.dtype:
+            return self.functier_tensor.view(dtype)  # raises
+        args += (kwargs["type"],) if "type" in kwargs else ()
         if not args:
             return instance_of(self.functier_tensor[...], self.__class__, self)
         if args == (ndarray,):
@@ -398,7 +409,7 @@ def _define() -> None:
         return method
 
     def operator(ufunc: np.ufunc, reflected: bool) -> Callable:
-        def call(self: Any, other: Any) -> Any:
+        def call(self: Any, other: Any, modulus: None = None) -> Any:
             if type(other) not in OVER_TENSORS and opts_out(other):
                 return NotImplemented
             return ufunc(other, self) if reflected else ufunc(self, other)

@@ -52,13 +52,14 @@ DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 
 class interp1d(sci.interp1d):
     __doc__ = sci.interp1d.__doc__
+    _tables = False
 
     def __init__(
         self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, copy: bool = True,
         bounds_error: Any = None, fill_value: Any = np.nan, assume_sorted: bool = False,
     ):  # fmt: skip
-        self._name, self._tables = kind, has_tensor(x, y, fill_value)
-        if not has_tensor(x, y, fill_value):
+        self._tables = has_tensor(x, y, fill_value)
+        if not self._tables:
             super().__init__(x, y, kind, axis, copy, bounds_error, fill_value, assume_sorted)
             return
         x, y = fnp.asarray(x), sp.as_floats(y)
@@ -104,7 +105,8 @@ class interp1d(sci.interp1d):
         return placed(values, np.ndim(x), axis)
 
     def _found(self, places: Any, y: Any, x: Any) -> Any:
-        kind, n = self._name, np.shape(places)[0]
+        kind, n = self._kind, np.shape(places)[0]
+        kind = self._spline.k if kind == "spline" else kind
         kind = {0: "zero", 1: "slinear"}.get(kind, kind) if isinstance(kind, int) else kind
         if kind in ("zero", "slinear"):  # splines of SciPy's
             places, y, x = sp.as_doubles(places), sp.as_doubles(y), sp.as_doubles(x)

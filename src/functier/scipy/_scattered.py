@@ -49,6 +49,7 @@ KERNELS: dict[str, Any] = {
 
 class RBFInterpolator(sci.RBFInterpolator):
     __doc__ = sci.RBFInterpolator.__doc__
+    keeps_more = True
 
     def __init__(
         self, y: Any, d: Any, neighbors: Any = None, smoothing: Any = 0.0,
@@ -143,6 +144,7 @@ def places_of(args: tuple, dimensions: int) -> Any:
 class Scattered:
     """The form of tables at points; `_own` has points and values where one is a tensor."""
 
+    keeps_more = True
     _own: Any = None
 
     def _keep(self, points: Any, values: Any, rescale: bool, more: Any) -> Any:
@@ -225,6 +227,7 @@ class NearestNDInterpolator(Scattered, sci.NearestNDInterpolator):
 
 class CloughTocher2DInterpolator(sci.CloughTocher2DInterpolator):
     __doc__ = sci.CloughTocher2DInterpolator.__doc__
+    keeps_more = True
 
     def __init__(self, points: Any, values: Any, *more: Any, **options: Any):
         if has_tensor(*_columns(points), values):

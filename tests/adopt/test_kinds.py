@@ -1,0 +1,195 @@
+"""Kinds of code that packages have: each is right under an adoption, or refused by name."""
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+from adopt_support import importable, module_of, write
+
+import functier as ft
+
+X, H = 1.3, 1e-6
+
+
+def check(f):
+    """Compare gradient, tangent and batch with differences and a loop."""
+    slope = (f(X + H) - f(X - H)) / (2 * H)
+    np.testing.assert_allclose(ft.grad(f)(X), slope, rtol=1e-6)
+    np.testing.assert_allclose(ft.jvp(f, (X,), (1.0,))[1], slope, rtol=1e-6)
+    batch = np.array([X, 1.7])
+    np.testing.assert_allclose(ft.vmap(f)(batch), [f(x) for x in batch])
+
+
+REPLACED = {
+    "subclass": """
+        import math, sys, types
+        class Module(types.ModuleType):
+            def f(self, x):
+                return math.sin(x) * math.exp(x)
+        sys.modules[__name__] = Module(__name__)
+        """,
+    "object": """
+        import math, sys
+        class Thing:
+            def f(self, x):
+                return math.sin(x) * math.exp(x)
+        sys.modules[__name__] = Thing()
+        """,
+}
+
+
+@pytest.mark.parametrize("kind", REPLACED)
+def test_a_module_that_an_object_has_replaced(tmp_path, kind):
+    write(tmp_path, {"replaced.py": REPLACED[kind], "user.py": "import replaced\ng = replaced.f\n"})
+    with importable(tmp_path):
+        user = importlib.import_module("user")
+        names = user.g.__func__.__globals__
+        before = dict(names)
+        with ft.adopt("user") as adopted:
+            check(user.g)
+            assert "1 modules and 1 that they call" in repr(adopted)
+        assert names == before and names["math"] is sys.modules["math"]
+        with ft.adopt("replaced"):
+            check(user.g)
+
+
+MODULE = """
+    import math, functools
+    import numpy as np
+    from scipy import interpolate
+
+    __sin = math.sin
+    __numbers = {"exp": math.exp}
+
+    class Hidden:
+        __cos = math.cos
+        def go(self, x):
+            return self.__cos(x)
+
+    def two_underscores(x):
+        return __sin(x) * __numbers["exp"](x) * Hidden().go(x)
+
+    NUMBER = np.float64
+
+    def as_number(x, kind=None):
+        kind = NUMBER if kind is None else kind
+        return kind(x)
+
+    def types_in_variables(x):
+        def inner(y):
+            return kind(y) * 2.0
+        kind, largest = np.float64, max
+        return as_number(x) ** 2 + as_number(x, float) + inner(x) + largest(x, 0.5)
+
+    class Pair:
+        def __init__(self, *parts):
+            self.parts = parts
+        def __array__(self, dtype=None, copy=None):
+            return np.array(self.parts, dtype=dtype)
+
+    def array_by_method(x):
+        return np.sum(np.asarray(Pair(x, 2.0)) ** 2) + np.array(Pair(x, x), dtype=float)[0]
+
+    PLACES = np.linspace(0.0, 3.0, 7)
+    VALUES = np.sin(PLACES)
+
+    def spline(kind):
+        if kind == "grid":
+            return interpolate.RegularGridInterpolator((PLACES,), VALUES)
+        if kind in ("linear", "nearest", "cubic", "slinear", 2):
+            return interpolate.interp1d(PLACES, VALUES, kind)
+        return getattr(interpolate, kind)(PLACES, VALUES)
+
+    CACHE = {}
+
+    class Keeper:
+        def __init__(self):
+            self.found = {}
+        def at(self, kind, x):
+            if kind not in self.found:
+                self.found[kind] = spline(kind)
+            return self.found[kind](np.array([x]))[0]
+
+    KEEPER = Keeper()
+
+    def kept_spline(kind, x):
+        return KEEPER.at(kind, x)
+
+    LAST, _FOUND = [None], None
+
+    def kept_in_a_list(x):
+        if LAST[0] is None:
+            LAST[0] = x * 2.0
+        return LAST[0] * 1.0
+
+    def kept_in_a_name(x):
+        global _FOUND
+        if _FOUND is None:
+            _FOUND = np.array([x, 2.0])
+        return _FOUND.sum()
+
+    class Lazy:
+        def __init__(self, x):
+            self.x = x
+        @functools.cached_property
+        def square(self):
+            return self.x**2
+
+    SHARED = Lazy(1.0)
+
+    def kept_by_a_property(x):
+        SHARED.x = x
+        return SHARED.square * 1.0
+
+    def new_property(x):
+        return Lazy(x).square
+"""
+
+
+@pytest.fixture
+def module(tmp_path):
+    return module_of(tmp_path, MODULE)
+
+
+@pytest.mark.parametrize(
+    "name", ["two_underscores", "array_by_method", "new_property", "types_in_variables"]
+)
+def test_code_of_a_kind(module, name):
+    with ft.adopt(module):
+        check(getattr(module, name))
+
+
+SPLINES = (
+    "CubicSpline", "PchipInterpolator", "Akima1DInterpolator", "InterpolatedUnivariateSpline",
+    "UnivariateSpline", "make_interp_spline", "grid", "linear", "nearest", "cubic", "slinear", 2,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SPLINES)
+def test_objects_of_scipy_that_were_kept_before_the_adoption(module, kind):
+    plain = module.kept_spline(kind, X)
+    kept = module.KEEPER.found[kind]
+    with ft.adopt(module):
+        check(lambda x: module.kept_spline(kind, x))
+        assert module.kept_spline(kind, X) == plain
+    assert module.KEEPER.found[kind] is kept
+
+
+@pytest.mark.parametrize(
+    "name, place",
+    [
+        ("kept_in_a_list", r"LAST\[0\]"),
+        ("kept_in_a_name", "_FOUND"),
+        ("kept_by_a_property", "SHARED.square"),
+    ],
+)
+def test_what_a_module_keeps_is_refused_by_its_name(module, name, place):
+    sys.modules[module.__name__] = module
+    try:
+        with ft.adopt(module):
+            ft.grad(getattr(module, name))(X)
+            with pytest.raises(ft.EscapedTensorError, match=f"{module.__name__}.{place} has kept"):
+                ft.grad(getattr(module, name))(X)
+    finally:
+        del sys.modules[module.__name__]

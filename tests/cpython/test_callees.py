@@ -1,0 +1,100 @@
+"""Code whose local variables go through a function before they are called."""
+
+import functools
+
+import pytest
+
+from functier._cpython.callees import with_converted_callees
+
+SEEN = []
+
+
+def convert(f):
+    SEEN.append(f)
+    return functools.partial(f, 10) if f is max else f
+
+
+def once(f, x):
+    return f(x) + 1
+
+
+def twice(f, x, *more, **words):
+    return [f(x, *more, **words), f(*[x, *more], key=None)]
+
+
+def in_branches(f, x):
+    try:
+        for i in range(3):
+            x = f(x, 2) if i % 2 else f(x)
+            if x > 100:
+                raise ValueError(f(1))
+    except ValueError:
+        return f(7)
+    return x
+
+
+def closing(f, x):
+    def inner(y):
+        return f(y, 4)
+
+    return [f(v, x) for v in (1, 2)], inner(3)
+
+
+def with_many_names(f, x):
+    """An index of a name and jumps that need longer instructions."""
+    for i in range(2):
+        x = f(x, i)
+        x = [x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x][i]
+        x = (x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7, x + 8, x + 9, x + 10, x + 11)[i]
+        x = (x * 1, x * 2, x * 3, x * 4, x * 5, x * 6, x * 7, x * 8, x * 9, x * 10, x * 11)[i]
+    return x
+
+
+def suspended(f, x):
+    yield f(x)
+    yield f(x, 5)
+
+
+FUNCTIONS = once, twice, in_branches, closing, with_many_names, suspended
+
+
+def tell(x, y=3, *more, key=0):
+    return x * 2 + y
+
+
+@pytest.mark.parametrize("func", FUNCTIONS)
+def test_calls_of_local_variables_are_converted_and_nothing_else(func):
+    def result(f):
+        found = func(f, 2)
+        return list(found) if func is suspended else found
+
+    wanted, before = result(tell), func.__code__
+    func.__globals__["_convert x"] = convert
+    try:
+        func.__code__ = with_converted_callees(before, "_convert x")
+        SEEN.clear()
+        assert result(tell) == wanted and tell in SEEN
+        assert func.__code__.co_lines is not None
+        lines = [line for *_, line in func.__code__.co_lines()]
+        assert set(lines) == {line for *_, line in before.co_lines()}
+    finally:
+        func.__code__ = before
+        del func.__globals__["_convert x"]
+
+
+def test_what_convert_returns_is_called():
+    before = once.__code__
+    once.__globals__["_convert x"] = convert
+    try:
+        once.__code__ = with_converted_callees(before, "_convert x")
+        assert once(max, 3) == 11
+    finally:
+        once.__code__ = before
+        del once.__globals__["_convert x"]
+
+
+def test_code_without_such_calls_stays_the_same_object():
+    def plain(x):
+        return len(x) + x.count(1)
+
+    assert with_converted_callees(plain.__code__, "_convert x") is plain.__code__
