@@ -345,7 +345,7 @@ class BatchLevel(Level):
                     y = new(parent.cls)
                     y._value = value
                     return y
-        elif (made := taken_out(self, settle(inside(x)))) is not x:
+        elif (made := taken_out(self, settle(inside(x)) if is_value(x) else x)) is not x:
             return self.unwrap(made, out_dim, where)
         else:
             value = None

@@ -174,6 +174,7 @@ def _twin(plain: Any, own: Any, wraps: bool) -> Any:
         found = own(*tree_map(tensor_of, args), **tree_map(tensor_of, kwargs))
         return tree_map(lambda x: unmasked(x) if np.ndim(x) else x, found)
 
+    call.__wrapped__ = plain  # type: ignore[attr-defined]
     call.__name__ = call.__qualname__ = name_of = getattr(plain, "__name__", "function")
     call.__doc__ = f"`numpy.ma.{name_of}`, for arrays in which nothing is masked, too."
     return call
