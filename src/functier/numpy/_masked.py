@@ -134,24 +134,26 @@ def _check_domain(ufunc: np.ufunc, operands: list) -> None:
 def _array(data: Any, dtype: Any = None, copy: Any = False, order: Any = None, mask: Any = nomask,
            **options: Any) -> Any:  # fmt: skip
     make = fnp.array if copy else fnp.asarray
-    return unmasked(make(tree_map(tensor_of, data), dtype), mask)
+    return unmasked(make(tree_map(tensor_of, data), dtype, order=order or "K"), mask)
 
 
 def _where(condition: Any, a: Any, copy: bool = True) -> Any:
-    return unmasked(fnp.asarray(tensor_of(a)), tensor_of(condition), "numpy.ma.masked_where")
+    make = fnp.array if copy else fnp.asarray
+    return unmasked(make(tensor_of(a)), tensor_of(condition), "numpy.ma.masked_where")
 
 
-def _invalid(a: Any, *args: Any, **options: Any) -> Any:
-    data = fnp.asarray(tensor_of(a))
-    return unmasked(data, ~np.isfinite(data), "numpy.ma.masked_invalid")
+def _invalid(a: Any, mask: Any = nomask, copy: bool = True, fill_value: Any = None) -> Any:
+    data = fnp.array(tensor_of(a)) if copy else fnp.asarray(tensor_of(a))
+    found = unmasked(data, mask, "numpy.ma.fix_invalid")
+    return unmasked(found.data, ~np.isfinite(data), "numpy.ma.masked_invalid")
 
 
 OWN: dict[str, Any] = {
     "array": _array,
-    "asarray": lambda a, dtype=None, order=None: _array(a, dtype),
+    "asarray": lambda a, dtype=None, order=None: _array(a, dtype, order=order or "C"),
     "asanyarray": lambda a, dtype=None, order=None: _array(a, dtype),
     "masked_where": _where,
-    "masked_invalid": _invalid,
+    "masked_invalid": lambda a, copy=True: _invalid(a, copy=copy),
     "fix_invalid": _invalid,
     "getmask": lambda a: nomask,
     "getmaskarray": lambda arr: np.zeros(np.shape(tensor_of(arr)), bool),
