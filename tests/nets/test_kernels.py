@@ -70,7 +70,6 @@ ACROSS, IDENTITY, AXES, VIEWED = (
 )  # fmt: skip
 
 NUMBERS = dict.fromkeys(FAULTS, range(100)) | {
-    "writes that run early": [397, 766],
     "a view taken for what it shows": [310, 501],
 }
 
