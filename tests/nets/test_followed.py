@@ -109,7 +109,7 @@ ROWS = [
     Row("a compiled function, by differences", nearest,
         r"g = functier\.finite_difference\(lambda x: scipy\.cluster\.vq\(\.\.\.\)\) and g\(x\)",
         lambda x: ft.finite_difference(nearest)(x), M + 0.03),
-    Row("a row of an array", grown, r"table = functier\.numpy\.array\(table\) right after table is made",
+    Row("a row of an array", grown, r"table = functier\.numpy\.array\(table\) right after table",
         grown_inside),
 ]  # fmt: skip
 
