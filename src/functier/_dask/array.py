@@ -23,7 +23,7 @@ from .._core.types import Function, Shape, Value
 from .clones import cloned, note_parents
 
 FUNCTIONS: dict[Any, Callable] = {}
-"""What Dask lacks, or has with fewer parameters: by the function, or by the ufunc and its method.
+"""Functions that Dask lacks, or has in part: by the function, or by the ufunc and its method.
 
 `functions` fills it.
 """

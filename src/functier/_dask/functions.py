@@ -1,4 +1,4 @@
-"""What Dask lacks of NumPy, or has with fewer parameters, and the functions of `_rules`."""
+"""Functions of NumPy that Dask lacks or has with fewer parameters, and those of `_rules`."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

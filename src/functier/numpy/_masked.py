@@ -144,8 +144,8 @@ def _where(condition: Any, a: Any, copy: bool = True) -> Any:
 
 def _invalid(a: Any, mask: Any = nomask, copy: bool = True, fill_value: Any = None) -> Any:
     data = fnp.array(tensor_of(a)) if copy else fnp.asarray(tensor_of(a))
-    found = unmasked(data, mask, "numpy.ma.fix_invalid")
-    return unmasked(found.data, ~np.isfinite(data), "numpy.ma.masked_invalid")
+    unmasked(data, mask, "numpy.ma.fix_invalid")  # which raises where the mask has a True
+    return unmasked(data, ~np.isfinite(data), "numpy.ma.masked_invalid")
 
 
 OWN: dict[str, Any] = {

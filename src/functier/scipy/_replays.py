@@ -73,7 +73,7 @@ class Names:
 
 
 class Held:
-    """What may change inside of a function, with what it is now: cells, defaults and containers.
+    """The parts of a function that may change, with their values: cells, defaults and containers.
 
     A tensor that is written to has another value.
     """

@@ -20,7 +20,7 @@ from ._numeric import Problem, random_like
 
 
 class Refusal(NamedTuple):
-    """What a transform refused.
+    """A call that a transform refused.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Refusal(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What `check` found: true where nothing was refused; printed, a table.
+    """The findings of `check`: true where nothing was refused; printed, a table.
 
     Attributes
     ----------

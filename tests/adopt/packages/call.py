@@ -1,4 +1,4 @@
-"""What a call of a package is: a function of one array of floats, and its input."""
+"""A call of a package: a function of one array of floats, and its input."""
 
 from collections.abc import Callable
 

@@ -289,7 +289,7 @@ def heated(roll: Callable, u: Any) -> Any:
 
 
 class Escape(Workload):
-    """How points of the plane escape, with masks: every step goes on with those that are left."""
+    """The escape of points of the plane, with masks: each step goes on with those left."""
 
     name = "masks_escape"
     without = tuple([name for name in LIBRARIES if not name.startswith("functier")])
