@@ -209,6 +209,26 @@ def test_threads_may_overlap(module):
     assert not failed and state(module) == before
 
 
+def test_functions_that_no_search_finds_are_restored():
+    """The name of the class is bound to a twin meanwhile, and the heap may be frozen."""
+    _kde = importlib.import_module("scipy.stats._kde")
+    method = _kde.gaussian_kde.scotts_factor
+    before = method.__code__
+    gc.freeze()
+    with ft.adopt(_kde, dependencies=False):
+        assert method.__code__ is not before
+    assert method.__code__ is before
+
+
+def test_frozen_closures_of_adopted_code_run_after_undo(module):
+    frozen = gc.get_freeze_count()
+    with ft.adopt(module):
+        frozen_later = module.make(3.0)
+        gc.freeze()
+    assert gc.get_freeze_count() > frozen
+    assert frozen_later(2.0) == 6.0
+
+
 def test_an_import_that_binds_a_global_is_undone(tmp_path):
     module = module_of(
         tmp_path, "import functier.numpy as fnp\ndef f():\n    global np\n    import numpy as np\n"

@@ -540,7 +540,7 @@ def test_plain_numpy_is_the_namespace_and_a_lost_derivative_an_error():
         np.sin(X) + X * np.cos(X),
     )
     for convert, instead in (
-        (lambda x: np.array([x[0], x[1]]), "numpy.stack"),
+        (lambda x: np.array([x[0], x[1]]), "functier.numpy.array([x, y])"),
         (lambda x: float(x[0]), "x * 1.0"),
         (lambda x: np.asarray(x), "write functier.numpy.asarray(x)"),
     ):
