@@ -11,7 +11,7 @@ import functier.numpy as fnp
 
 MODES = "grad", "jvp", "vmap", "vmap(grad)", "compile"
 STEP = 1e-3
-NUMERICAL = "numpy", "scipy", "builtins", "math", "functier"
+NUMERICAL = "numpy", "scipy", "builtins", "math", "functier", "uarray"
 
 
 class Trial:
@@ -121,6 +121,12 @@ def place_of(error: BaseException) -> str:
     return place
 
 
+def owner_of(method: Any) -> type:
+    """Return the class that defines a compiled method, whatever subclass its instance is of."""
+    kinds = type(getattr(method, "__self__", 0)).__mro__
+    return next((kind for kind in kinds if method.__name__ in vars(kind)), kinds[0])
+
+
 def path_of(f: Callable, package: str) -> tuple[int, list[str]]:
     """Return how many frames of a package are open at most, and the compiled code it reaches."""
     root, depth, compiled = package.partition(".")[0], 0, set[str]()
@@ -134,7 +140,7 @@ def path_of(f: Callable, package: str) -> tuple[int, list[str]]:
                 at = at.f_back
             depth = max(depth, open_)
         elif event == "c_call":
-            name = getattr(arg, "__module__", None) or type(getattr(arg, "__self__", 0)).__module__
+            name = getattr(arg, "__module__", None) or owner_of(arg).__module__
             first = str(name).partition(".")[0]
             if first not in NUMERICAL and first not in sys.stdlib_module_names:
                 compiled.add(f"{name}.{arg.__name__}")
