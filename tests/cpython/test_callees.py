@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from functier._cpython.callees import with_converted_callees
+from functier._cpython.callees import with_converted
 
 SEEN = []
 
@@ -71,7 +71,7 @@ def test_calls_of_local_variables_are_converted_and_nothing_else(func):
     wanted, before = result(tell), func.__code__
     func.__globals__["_convert x"] = convert
     try:
-        func.__code__ = with_converted_callees(before, "_convert x")
+        func.__code__ = with_converted(before, "_convert x", "_convert y")
         SEEN.clear()
         assert result(tell) == wanted and tell in SEEN
         assert func.__code__.co_lines is not None
@@ -86,7 +86,7 @@ def test_what_convert_returns_is_called():
     before = once.__code__
     once.__globals__["_convert x"] = convert
     try:
-        once.__code__ = with_converted_callees(before, "_convert x")
+        once.__code__ = with_converted(before, "_convert x", "_convert y")
         assert once(max, 3) == 11
     finally:
         once.__code__ = before
@@ -97,4 +97,4 @@ def test_code_without_such_calls_stays_the_same_object():
     def plain(x):
         return len(x) + x.count(1)
 
-    assert with_converted_callees(plain.__code__, "_convert x") is plain.__code__
+    assert with_converted(plain.__code__, "_convert x", "_convert y") is plain.__code__

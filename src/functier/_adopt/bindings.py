@@ -11,13 +11,14 @@ import numpy as np
 from .._core.adopted import ADOPTED
 from .._core.subclasses import OVER_TENSORS
 from .._cpython.call_sites import Names, changes_of, with_changes
-from .._cpython.callees import with_converted_callees
+from .._cpython.callees import with_converted
 from .._cpython.code import Code, loads_in, names_of
 from .._cpython.collector import frozen_count
 from .._cpython.functions import give_code, read_code
 from .._cpython.lookups import CodeTable, stored_globals
 from . import class_attribute
 from .caches import original_of_cached
+from .calls import Owner
 from .compiled import LEFT, names_left
 from .contents import Contents, Others
 from .kept import Kept
@@ -26,6 +27,7 @@ from .search import RECORDS, is_of_python
 from .twins import (
     ALIASES,
     CALLEE,
+    OWNER,
     alias_of_call,
     alias_of_module,
     alias_of_number_call,
@@ -111,7 +113,8 @@ class Bindings:
         for name, value in list(self.namespace.items()):
             if is_of_python(name):
                 continue
-            twin = twin_of_object(value) or forwarding(value, self.module)
+            twin = twin_of_object(value)
+            twin = forwarding(value, self.module) if twin is None else twin
             if twin is not None:
                 self.names[name] = value, twin
                 self.namespace[name] = twin
@@ -274,7 +277,7 @@ def _rewritten(code: Code, names: Names, few: Names, kept: Kept) -> Code:
         except NotImplementedError:
             changes = changes_of(code, few)
         kept.put(code, changes)
-    new = with_converted_callees(with_changes(code, iter(changes)), CALLEE)
+    new = with_converted(with_changes(code, iter(changes)), CALLEE, OWNER, Owner.methods)
     _REWRITTEN.put(code, (facts, None if new is code else new))
     return new
 

@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
+from .._core.ambient import AMBIENT
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from .._cpython.frames import current_frame, globals_at, method_at
 from .._levels.raised import Outcomes
 from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
+from ..numpy._functions import make_new_writable
 from ..numpy._objects import Objects
 from ..numpy._subclasses import Instance, class_over
 from .values import (
@@ -245,6 +247,31 @@ def callee(func: Any) -> Any:
     if (kind is not type and kind is not types.BuiltinFunctionType) or func is super:
         return func
     return BUILTINS.get(func) or CALLERS.get(func, func)  # type: ignore[arg-type]
+
+
+class Owner:
+    """A plain array, where adopted code calls a method of it inside a level.
+
+    NumPy's method takes no tensor, and what it makes could not be written to.
+    """
+
+    methods = "dot", "copy", "astype", "flatten"
+
+    def __init__(self, x: np.ndarray):
+        self.x = x
+
+    def dot(self, *args: Any, **kwargs: Any) -> Any:
+        """Return ``x.dot(b)``."""
+        return fnp.dot(self.x, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.x, name)
+        return lambda *args, **kwargs: make_new_writable(method(*args, **kwargs), self.x)
+
+
+def owner(x: Any) -> Any:
+    """Return a plain array as an `Owner` inside a level, and anything else as it is."""
+    return Owner(x) if type(x) is np.ndarray and AMBIENT.get() is not Tensor else x
 
 
 def sorted_(iterable: Iterable, /, *, key: Any = None, reverse: Any = False) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.adopted import ADOPTED
 from .caches import CACHED, DECORATORS, Decorators, twin_of_cached
-from .calls import BUILTINS, CALLERS, KINDS, PATTERNS, callee
+from .calls import BUILTINS, CALLERS, KINDS, PATTERNS, callee, owner
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .mathematics import MATH
@@ -185,11 +185,12 @@ class Callees:
         return getattr(fnp, name)
 
 
-CALLEE = f"{PREFIX}callee"
-"""The alias of the function that local variables go through before they are called."""
+CALLEE, OWNER = f"{PREFIX}callee", f"{PREFIX}owner"
+"""The aliases of the functions that what is called, and what has a method, go through before."""
 
 ALIASES: dict[str, Any] = {
     CALLEE: callee,
+    OWNER: owner,
     f"{PREFIX}numpy": Callees(),
     f"{PREFIX}numpy as classes": Classes(),
     f"{PREFIX}functools": Decorators(),

@@ -28,6 +28,8 @@ from .lookups import SILENT
 LEAVING = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
 UNCONDITIONAL = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
 METHODS = {"LOAD_METHOD", "LOAD_ATTR"}
+NULL_IS_FIRST = sys.version_info < (3, 13)
+"""If NULL is put on the stack before what is called, and not behind it."""
 
 
 class Names:
@@ -192,7 +194,7 @@ def _calls_attribute(instructions: list[Instruction], i: int) -> bool:
     use = instructions[i + 1]
     if use.opname not in METHODS:
         return False
-    if stack_effect(use.opcode, use.arg) == 1:
+    if is_method_looked_up(use):
         return not _has_null(instructions[i])  # it leaves what a call of a method takes
     if _has_null(instructions[i]):
         return _leads_to_call(instructions, i + 2)
@@ -208,7 +210,14 @@ def is_called(instructions: list[Instruction], i: int) -> bool:
         return _leads_to_call(instructions, i + 1)
     if instructions[i + 1].opname == "PUSH_NULL":
         return _leads_to_call(instructions, i + 2)
+    if use.opname == "BINARY_SUBSCR" and NULL_IS_FIRST:
+        return _leads_to_call(instructions, i + 1)
     return False
+
+
+def is_method_looked_up(use: Instruction) -> bool:
+    """Tell if an instruction looks up a method that is called."""
+    return use.opname in METHODS and stack_effect(use.opcode, use.arg) == 1
 
 
 def _is_super_of_two(instructions: list[Instruction], i: int) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._control.masks import bare, narrow
 from .._core.ambient import AMBIENT
+from .._core.methods import BINARY, COMPARISON
 from .._core.root import classes_in, tree_map
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
@@ -24,6 +25,7 @@ from ._subclasses import GUARDS, MADE, Instance, tensor_of
 fnp: Any = sys.modules["functier.numpy"]
 original = np.ma.MaskedArray
 nomask = np.ma.nomask
+OPERATORS = [f"__{name}__" for name in (*BINARY, *COMPARISON)]
 DOMAINS: dict[np.ufunc, Any] = np.ma.core.ufunc_domain  # type: ignore[attr-defined]
 
 
@@ -170,7 +172,7 @@ OWN: dict[str, Any] = {
 def _twin(plain: Any, own: Any, wraps: bool) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if AMBIENT.get() is Tensor or not classes_in(*args, *kwargs.values()):
-            return plain(*args, **kwargs)
+            return beside_tensors(plain(*args, **kwargs))
         if not wraps:
             return own(*args, **kwargs)
         found = own(*tree_map(tensor_of, args), **tree_map(tensor_of, kwargs))
@@ -191,12 +193,35 @@ class MaskedMeta(ArrayMeta):
         cls, data: Any = None, mask: Any = nomask, dtype: Any = None, **options: Any
     ) -> Any:
         if AMBIENT.get() is Tensor or not classes_in(data, mask):
-            return original(data, mask, dtype, **options)
+            return beside_tensors(original(data, mask, dtype, **options))
         return _array(data, dtype, options.get("copy", False), mask=tensor_of(mask))
 
 
-MaskedArray = MaskedMeta(
-    "MaskedArray", (original,), {"__doc__": original.__doc__, "__module__": "functier.numpy.ma"}
+def _operator(name: str) -> Any:
+    """Return an operator of NumPy's masked arrays that leaves tensors to these."""
+    plain = getattr(original, name)
+
+    def call(self: Any, other: Any) -> Any:
+        kind = type(other)
+        if issubclass(kind, Tensor) or kind in OVER_TENSORS:
+            return NotImplemented
+        return plain(self, other)
+
+    return call
+
+
+def beside_tensors(x: Any) -> Any:
+    """Return a plain masked array, inside a level as one that leaves operators to tensors."""
+    if type(x) is original and AMBIENT.get() is not Tensor:
+        x.__class__ = MaskedArray
+    return x
+
+
+MaskedArray: Any = MaskedMeta(
+    "MaskedArray",
+    (original,),
+    {"__doc__": original.__doc__, "__module__": "functier.numpy.ma"}
+    | {name: _operator(name) for name in OPERATORS if name in vars(original)},
 )
 TWINS[id(original)] = MaskedArray
 for _name in np.ma.__all__:
