@@ -336,3 +336,11 @@ def test_a_planted_fault_of_an_operator_is_found(monkeypatch):
     monkeypatch.setitem(twins.SLOTS, slot, SLOTS[float.__rsub__])
     with pytest.raises(AssertionError):
         test_an_operator_of_tensors_is_that_of_floats(slot)
+
+
+def test_a_masked_array_among_the_globals(tmp_path):
+    text = "import numpy as np\nMASKED = np.ma.array([1, 2])\ndef f(x): return (MASKED * x).sum()"
+    module = module_of(tmp_path, text)
+    with ft.adopt(module):
+        assert ft.grad(module.f)(np.array([3.0, 4.0])).tolist() == [1, 2]
+    assert type(module.MASKED) is np.ma.MaskedArray

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.linalg as la
 from math import cos as cosine
 from numpy import array as make, float64, ndarray, zeros as nulls
+M = np.arange(9.0).reshape(3, 3)
 """
 
 
@@ -183,6 +184,21 @@ return a([exp(x[0]), pi, e]) * x
 # import from a submodule
 from numpy.linalg import norm
 return norm(np.array([x[0], x[1]]))
+# types out of a table
+return {'f': np.float64}['f'](x[0]) * [float, int][0](x[1]) + [max, min][len(x) > 2](x) * {0: x}[0]
+# a table of one that calls
+return {'f': lambda v, w=1.0: float(v) * w}['f'](x[0], w=x[1]) + [np.sin][0](*x[:1])
+# dot of a plain array
+return np.eye(3).dot(x) * M.dot(x).dot(x) + M.T.dot(b=x)
+# copies of a plain array
+a, b, c = M.copy(), M.astype(float), (M if len(x) else x).flatten()
+a[0], b[:, 1], c[2:5] = x, x * 2, x[0]
+return a.sum(axis=0) * b[1] + c[:3]
+# a plain masked array on the left
+a = np.ma.masked_array([2.0, 3.0, 1.0])
+return (a[::-1] - x * 2) / (a ** x) + (a * 2 > x) * (a @ x) + np.ma.filled(a)
+# copies that are asked for
+return M.copy().tolist()[0][1] * x + M.astype(int).dtype.itemsize + len(M.flatten(order='F'))
 """)
 """Bodies of ``f(x)`` with calls: value, derivative and batch are those of NumPy."""
 

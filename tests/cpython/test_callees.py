@@ -55,7 +55,12 @@ def suspended(f, x):
     yield f(x, 5)
 
 
-FUNCTIONS = once, twice, in_branches, closing, with_many_names, suspended
+def from_tables(f, x):
+    table = {"f": [f], "g": f}
+    return table["f"][0](x, *[1]) + table["g"](y=table["g"](x), x=[x][0])
+
+
+FUNCTIONS = once, twice, in_branches, closing, with_many_names, suspended, from_tables
 
 
 def tell(x, y=3, *more, key=0):
@@ -91,6 +96,27 @@ def test_what_convert_returns_is_called():
     finally:
         once.__code__ = before
         del once.__globals__["_convert x"]
+
+
+class Counter:
+    def count(self, x=1):
+        return 7
+
+
+def owned(f, x):
+    values = [x, x, f]
+    return (values if x else f).count(x), [values.count(v) for v in values], values.index(x)
+
+
+def test_objects_with_methods_of_a_name_are_converted():
+    before = owned.__code__
+    owned.__globals__["_convert y"] = lambda x: Counter() if len(x) == 3 else x
+    try:
+        owned.__code__ = with_converted(before, "_convert x", "_convert y", ["count"])
+        assert owned("f", 2) == (7, [7, 7, 7], 0)
+    finally:
+        owned.__code__ = before
+        del owned.__globals__["_convert y"]
 
 
 def test_code_without_such_calls_stays_the_same_object():

@@ -211,8 +211,8 @@ def _operator(name: str) -> Any:
 
 
 def beside_tensors(x: Any) -> Any:
-    """Return a plain masked array, inside a level as one that leaves operators to tensors."""
-    if type(x) is original and AMBIENT.get() is not Tensor:
+    """Return a plain masked array; that of adopted code, in a level, leaves tensors operators."""
+    if type(x) is original and original in OVER_TENSORS.kept and AMBIENT.get() is not Tensor:
         x.__class__ = MaskedArray
     return x
 
