@@ -91,6 +91,20 @@ MODULE = """
     def array_by_method(x):
         return np.sum(np.asarray(Pair(x, 2.0)) ** 2) + np.array(Pair(x, x), dtype=float)[0]
 
+    class Cell:
+        def __init__(self, parts):
+            self.parts = np.array(parts, dtype=float)
+        def __array__(self, dtype=None, copy=None):
+            return np.array(self.parts, dtype=dtype)
+        def scaled(self, x):
+            self.parts[:] = Cell([2.0, 3.0])
+            held = np.zeros(2)
+            held[:] = self
+            return np.sum(held * x) + np.sum(np.asarray(self)) * x
+
+    def read_by_numpy(x):
+        return Cell([1.0, 1.0]).scaled(x)
+
     PLACES = np.linspace(0.0, 3.0, 7)
     VALUES = np.sin(PLACES)
 
@@ -152,9 +166,10 @@ def module(tmp_path):
     return module_of(tmp_path, MODULE)
 
 
-@pytest.mark.parametrize(
-    "name", ["two_underscores", "array_by_method", "new_property", "types_in_variables"]
-)
+CODES = "two_underscores array_by_method read_by_numpy new_property types_in_variables".split()
+
+
+@pytest.mark.parametrize("name", CODES)
 def test_code_of_a_kind(module, name):
     with ft.adopt(module):
         check(getattr(module, name))

@@ -141,6 +141,42 @@ def test_singledispatch_and_match():
     each_level(f)
 
 
+POLYNOMIALS = {
+    "polyder": lambda np, x: np.polyder(np.poly1d(x)),
+    "polyint": lambda np, x: np.polyint(np.poly1d(x), 1),
+    "polyadd": lambda np, x: np.polyadd(x, np.poly1d(x)),
+    "polysub": lambda np, x: np.polysub(np.poly1d(x), 2.0),
+    "polymul": lambda np, x: np.polymul(np.poly1d(x), np.poly1d([1.0, 2.0])),
+    "polydiv": lambda np, x: np.polydiv(np.poly1d(x), [1.0, 0.3])[0],
+    "roots": lambda np, x: np.abs(np.roots(np.poly1d(x))),
+    "any function": lambda np, x: np.cumsum(np.poly1d(x)),
+}
+"""Functions of a polynomial."""
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_functions_of_polynomials(name):
+    def f(np, x):
+        found = POLYNOMIALS[name](np, x)
+        assert (type(found).__name__ == "poly1d") is name.startswith("poly")
+        return found(0.7) * 1.0 if name.startswith("poly") else found
+
+    x, steps = np.array([1.3, -0.4, 2.1]), 1e-6 * np.eye(3)
+    slopes = np.stack([(f(np, x + h) - f(np, x - h)) / 2e-6 for h in steps], axis=-1)
+    own = functools.partial(f, fnp)
+    np.testing.assert_allclose(ft.jacrev(own)(x), slopes, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(ft.jacfwd(own)(x), slopes, rtol=1e-6, atol=1e-8)
+    found = ft.vmap(own, branches="split")(np.stack([x, 2 * x]))
+    np.testing.assert_allclose(found, [f(np, x), f(np, 2 * x)])
+
+
+def test_a_compiled_function_asks_if_all_elements_are_finite():
+    compiled = ft.compile(lambda x: fnp.asarray_chkfinite(x) * 2.0)
+    assert [compiled(np.array([v]))[0] for v in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+    with pytest.raises(ValueError, match="must not contain infs or NaNs"):
+        compiled(np.array([np.nan]))
+
+
 def test_pickling_and_copies():
     assert pickle.loads(pickle.dumps(nd)) is nd and copy.deepcopy(nd) is nd
     for name in ("zeros", "linalg.norm", "random.normal", "ndarray", "vectorize", "r_", "poly1d"):

@@ -10,6 +10,7 @@ from programs_of_functions import calls, verdict
 from programs_of_matrices import FIXED, PROGRAMS, X, matrix, random_program
 
 import functier as ft
+import functier.numpy as fnp
 import functier.scipy as fs
 from functier import UnsupportedError
 from functier._core.table import OPS
@@ -218,4 +219,22 @@ def test_a_matrix_is_no_result_and_places_are_plain():
         return fs.sparse.csr_matrix((np.ones(2), (i, i)), shape=(3, 3)).toarray()
 
     indices = np.array([[0, 1], [1, 2]])
-    raises(UnsupportedError, lambda: ft.vmap(f)(indices), "pass plain indices")
+    raises(UnsupportedError, lambda: ft.vmap(f)(indices), "the same for all examples")
+
+
+def test_indices_that_are_the_same_for_all_examples_are_plain():
+    def f(x, places):
+        table = fnp.zeros((3, 2))
+        table[:, 0], table[:, 1] = places, x  # one array, as a package has it
+        a = fs.sparse.csr_matrix((table[:, 1], (range(3), table[:, 0])), shape=(3, 3))
+        return a @ np.arange(1.0, 4.0)
+
+    x, places = np.array([0.5, 1.0, 2.0]), np.array([2, 0, 1])
+    wanted = np.diag([3.0, 1.0, 2.0])
+    np.testing.assert_array_equal(ft.jacrev(f)(x, places), wanted)
+    np.testing.assert_array_equal(ft.jacfwd(f)(x, places), wanted)
+    batch = ft.vmap(f, (0, None))(np.stack([x, 2 * x]), places)
+    np.testing.assert_array_equal(batch, [wanted @ x, wanted @ x * 2])
+    compiled = ft.compile(f)
+    for given in (places, places, places[::-1]):
+        np.testing.assert_array_equal(compiled(x, given), f(x, given))

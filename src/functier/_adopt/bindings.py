@@ -22,7 +22,7 @@ from .calls import Owner
 from .compiled import LEFT, names_left
 from .contents import Contents, Others
 from .kept import Kept
-from .objects import forwarding
+from .objects import for_numpy, forwarding
 from .search import RECORDS, is_of_python
 from .twins import (
     ALIASES,
@@ -196,6 +196,8 @@ class Bindings:
             inner = value.__func__ if wrapped else value
             self.where = f"{cls.__qualname__}.{name}"
             twin = twin_of_object(inner)
+            if name == "__array__" and type(value) is FunctionType:
+                twin = for_numpy(value)
             if twin is None:
                 if wrapped or is_of_python(name):
                     continue

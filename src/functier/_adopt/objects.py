@@ -6,6 +6,8 @@ NOTE [objects that forward]
     imports the module when it is asked, stands behind a `Forwarding`.
 """
 
+import functools
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -35,6 +37,20 @@ def _is_of(kind: type, module: ModuleType) -> bool:
     return root.partition(".")[0] in {
         name.partition(".")[0] for name in (module.__name__, import_name(module))
     }
+
+
+def for_numpy(method: Callable) -> Callable:
+    """Return a method ``__array__`` that gives NumPy's own code an array of NumPy's.
+
+    Adopted code asks `method` itself, which may return a tensor.
+    """
+
+    @functools.wraps(method)
+    def array(self: Any, *args: Any, **kwargs: Any) -> np.ndarray:
+        return np.asarray(method(self, *args, **kwargs))
+
+    array.functier_original = method  # type: ignore[attr-defined]
+    return array
 
 
 class Forwarding:

@@ -206,10 +206,15 @@ def _pull_unknown(rule: Function, g: Any, moves: Any, saved: tuple) -> Looked:
         return c, tuple([False if part is None else moves if part is g else None for part in c])
     if type(g) is tuple or moves is None or c is None or isinstance(c, list):
         return c, None
-    if type(c) in WITHOUT_ARRAY and type(c) not in SCALARS:  # a memory's, from a part of it
+    if _is_of_memory(c):  # from a part of it
         return rule(np.where(moves, g, 0)[()], *saved), None
     moves = np.any(moves)
     return np.where(moves, c, 0)[()], moves
+
+
+def _is_of_memory(c: Any) -> bool:
+    """Tell if a cotangent is that of a memory."""
+    return type(c) in WITHOUT_ARRAY and type(c) not in SCALARS
 
 
 def _settle_root(
@@ -227,7 +232,7 @@ def _settle_root(
     arrived: Any = False
     for part, _ in _walk([(parent, start)], None, floor, _probing()):
         for x in part if isinstance(part, (tuple, list)) else (part,):
-            if x is not None:
+            if x is not None and not _is_of_memory(x):  # which began with constants
                 arrived = np.logical_or(arrived, np.any(np.not_equal(x, 0)))
     flat = np.logical_and(at_zero, np.logical_not(arrived))
     still = np.logical_not(flat)

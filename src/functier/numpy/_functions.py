@@ -25,13 +25,12 @@ from .._core.observers import EVENTS
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
-from .._levels.values import unwrap
 from .._mutation.array import Array, array_holding, is_array, make_writable
 from ..modes._asking import ask_through
 from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array
 from ._testing import call_with_values
 
-ndarray = np.ndarray
+ndarray, poly1d = np.ndarray, np.poly1d
 ambient = AMBIENT.get
 CALLS = EVENTS["call"]
 
@@ -49,7 +48,7 @@ def make_twin(
     outside = outside or func
     make = _twin_inside(func, copy_of)
     makes = path.endswith("_like")  # arrays to write to, also for a value of a level around
-    direct = func not in INSIDE and not makes and _dispatches(func)
+    direct = func not in INSIDE and not makes and _dispatches(func) and not takes_polynomials(func)
     several = SEQUENCES if func in SEQUENCES else func in OPERANDS
 
     @functools.wraps(func, updated=())
@@ -93,14 +92,17 @@ def _twin_inside(func: Callable, copy_of: Callable | None) -> Callable:
     """Return the function that computes `func` inside a level."""
     inside = INSIDE.get(func)
     dispatches = _dispatches(func)
+    of_polynomials = takes_polynomials(func)
 
     def make(*args: Any, **kwargs: Any) -> Any:
         if ambient() is Tensor:
             return func(*args, **kwargs)
+        if of_polynomials and copy_of is not None and any([isinstance(x, poly1d) for x in args]):
+            return copy_of(func)(*args, **kwargs)
         if inside is not None:
             result = inside(func, *args, **kwargs)
         elif dispatches:
-            result = dispatch_lists(func, args, kwargs)
+            result = dispatch_lists(func, tuple(map(by_method, args)), kwargs)
         elif not classes_in(*args, *kwargs.values()):
             result = func(*args, **kwargs)
         elif find(func) is not None:
@@ -115,6 +117,12 @@ def _twin_inside(func: Callable, copy_of: Callable | None) -> Callable:
         return make_new_writable(result, (args, kwargs))
 
     return make
+
+
+def takes_polynomials(func: Any) -> bool:
+    """Tell if a function is one for `numpy.poly1d`, whose coefficients no dispatch finds."""
+    plain = getattr(func, "_implementation", None)
+    return getattr(plain, "__globals__", None) is poly1d.__init__.__globals__
 
 
 def make_new_writable(result: Any, given: Any) -> Any:
@@ -176,7 +184,7 @@ def by_method(x: Any) -> Any:
     method = getattr(type(x), "__array__", None)
     if type(method) is not FunctionType or method.__module__.startswith("functier."):
         return x
-    found = method(x)
+    found = vars(method).get("functier_original", method)(x)
     return found if isinstance(found, Tensor) else x
 
 
@@ -230,7 +238,8 @@ def _from_iterable(func: Callable, iter: Any, dtype: Any, count: int = -1, **kwa
 
 def _as_finite(func: Callable, a: Any, dtype: Any = None, order: Any = None) -> Any:
     made = _convert(np.asarray, a, dtype, order)
-    np.asarray_chkfinite(unwrap(made, None) if isinstance(made, Tensor) else made)
+    if not np.all(np.isfinite(made)):
+        np.asarray_chkfinite(np.inf)  # raises NumPy's error
     return made
 
 

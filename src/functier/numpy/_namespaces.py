@@ -9,7 +9,7 @@ from .._core.mirror import Mirror
 from .._core.numpy_private import PYTHONS
 from . import _loops
 from ._copies import copy_class, copy_function
-from ._functions import make_twin
+from ._functions import make_twin, takes_polynomials
 from ._ndarray import ndarray
 from ._records import RECORD_TWINS
 
@@ -75,6 +75,8 @@ PYTHON = ("numpy.polynomial", "numpy.lib", *PYTHONS)
 
 def _copy_of(func: Any) -> Any:
     """Return NumPy's code of a function, run on twins; None where that would not do."""
+    if takes_polynomials(func):
+        return copy_function(func._implementation, twin_of)
     if isinstance(func, FunctionType) and func.__module__.startswith(PYTHON):
         return copy_function(func, twin_of)
     return None

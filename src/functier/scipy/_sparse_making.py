@@ -130,7 +130,8 @@ def _from_parts(original: Any, arg: tuple, shape: Any) -> SparseTensor:
     if has_tensors(*rest):
         raise UnsupportedError(
             f"scipy.sparse.{original.__name__}: indices that are tensors of a level are not "
-            f"supported, as the places of values are the same for all examples; pass plain indices"
+            f"supported where examples differ, as the places of values are the same for all; pass "
+            f"indices that are the same for all examples"
         )
     values = fnp.asarray(data)
     rest = [_plain_indices(part) for part in rest]

@@ -7,9 +7,11 @@ import numpy as np
 import scipy.sparse as sp  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
+from .._core.agreement import agreed
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.foreign_operators import array_for_operator
+from .._core.subclasses import inside
 from .._core.tensor import Tensor
 from .._mutation.array import Array
 from . import _sparse_places as places
@@ -312,12 +314,14 @@ def is_plain_array(x: Any) -> bool:
 
 
 def plain_index(key: Any) -> Any:
-    """Return an index with plain arrays for those of `functier.numpy` that have met no tensor."""
+    """Return an index with a plain array for each tensor whose examples all have the same."""
     if is_plain_array(key):
         return np.asarray(key)
     if type(key) in (tuple, list):
         return type(key)(map(plain_index, key))
-    return key
+    key = inside(key)
+    found = agreed(key) if isinstance(key, Tensor) else None
+    return key if found is None else found
 
 
 def is_sparse(x: Any) -> bool:
