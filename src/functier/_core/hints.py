@@ -373,6 +373,8 @@ class Use:
         node, how = self.node, self.how
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and how != "bool":
             return BY_EXPRESSION["format"]
+        if isinstance(node, ast.BinOp) and how == "numpy.asarray" and self.is_list(node.right):
+            return BY_EXPRESSION["operator and a list"]
         if not isinstance(node, ast.Subscript):
             return None
         owner = self.value(node.value)

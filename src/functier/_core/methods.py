@@ -61,7 +61,7 @@ MEMORY = {
     "setflags": "x.copy() for an array that may be written to",
     **dict.fromkeys(
         ("dump", "dumps", "tobytes", "tofile"),
-        "`return x` in the function, and store the result of the transform",
+        "numpy.array_equal(x, y) to compare, or `return x`, and store the result of the transform",
     ),
     **dict.fromkeys(("byteswap", "getfield"), "x.astype(dtype) for another dtype"),
 }

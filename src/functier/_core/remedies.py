@@ -81,6 +81,8 @@ BY_EXPRESSION: dict[str, str] = {
     "numpy.array of lists": "functier.numpy.array([[x, y], [y, x]]) for {name}([[x, y], [y, x]])",
     "numpy of a list": "{name}(functier.numpy.array([x, y])) for {name}([x, y])",
     "numpy of lists": "{name}(functier.numpy.array([[x, y], [y, x]])) for {name}([[x, y], [y, x]])",
+    "operator and a list": "a @ functier.numpy.array([x, y]) for a @ [x, y], and so for operators "
+    "other than @",
     "numpy function": "{name}(functier.tensor(a), x) for {name}(a, x)",
     "initial=": "numpy.sum(a) + x for numpy.sum(a, initial=x), numpy.prod(a) * x for numpy.prod, "
     "and numpy.maximum(numpy.max(a), x) for numpy.max",

@@ -13,7 +13,6 @@ import numpy as np
 
 from .._control.masks import bare, narrow
 from .._core.ambient import AMBIENT
-from .._core.methods import BINARY, COMPARISON
 from .._core.root import classes_in, tree_map
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
@@ -25,7 +24,7 @@ from ._subclasses import GUARDS, MADE, Instance, tensor_of
 fnp: Any = sys.modules["functier.numpy"]
 original = np.ma.MaskedArray
 nomask = np.ma.nomask
-OPERATORS = [f"__{name}__" for name in (*BINARY, *COMPARISON)]
+OPERATORS = "add sub mul truediv floordiv pow eq ne lt le gt ge"
 DOMAINS: dict[np.ufunc, Any] = np.ma.core.ufunc_domain  # type: ignore[attr-defined]
 
 
@@ -221,7 +220,7 @@ MaskedArray: Any = MaskedMeta(
     "MaskedArray",
     (original,),
     {"__doc__": original.__doc__, "__module__": "functier.numpy.ma"}
-    | {name: _operator(name) for name in OPERATORS if name in vars(original)},
+    | {f"__{name}__": _operator(f"__{name}__") for name in OPERATORS.split()},
 )
 TWINS[id(original)] = MaskedArray
 for _name in np.ma.__all__:

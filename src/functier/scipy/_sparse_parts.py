@@ -11,9 +11,9 @@ from .._core.agreement import agreed
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.foreign_operators import array_for_operator
-from .._core.subclasses import inside
 from .._core.tensor import Tensor
 from .._mutation.array import Array
+from ..numpy._subclasses import tensor_of
 from . import _sparse_places as places
 from ._problems import has_tensor
 from ._rules.sparse.patterns import COMPRESSED, Pattern
@@ -319,7 +319,7 @@ def plain_index(key: Any) -> Any:
         return np.asarray(key)
     if type(key) in (tuple, list):
         return type(key)(map(plain_index, key))
-    key = inside(key)
+    key = tensor_of(key)
     found = agreed(key) if isinstance(key, Tensor) else None
     return key if found is None else found
 
