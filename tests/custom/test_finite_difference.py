@@ -8,6 +8,7 @@ import pytest
 from scipy import integrate, optimize, special
 
 import functier as ft
+import functier.numpy as fnp
 from support import HAS_PROGRAMS, close, has_all, message
 
 X = np.array([0.5, 1.5, -0.4])
@@ -348,6 +349,18 @@ def test_tensors_that_a_function_closes_over_are_refused():
 
     with pytest.raises(ft.LevelError, match="it closes over the tensor"):
         ft.grad(f)(1.0)
+
+
+def test_the_function_runs_outside_of_levels():
+    def f(x):
+        made = fnp.zeros(2)
+        assert type(made) is np.ndarray  # which compiled code takes
+        made[:] = x[:2] ** 2
+        return made
+
+    g = ft.finite_difference(f)
+    np.testing.assert_allclose(ft.grad(lambda x: np.sum(g(x)))(X)[:2], 2 * X[:2], rtol=1e-7)
+    np.testing.assert_allclose(ft.vmap(ft.jacrev(g))(X[None])[0, :, :2], 2 * np.diag(X[:2]))
 
 
 def test_results_of_other_shapes_near_the_point_are_refused():

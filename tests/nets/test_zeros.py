@@ -11,6 +11,8 @@ import re
 import numpy as np
 import pytest
 
+import functier as ft
+import functier.numpy as fnp
 from functier._core.table import OPS
 from functier._programs import entries
 from nets.zeros import EXACT, STAGE, Case, Net, drawn, function, make, quiet, rows, slopes
@@ -185,3 +187,26 @@ def test_a_program_that_is_not_traced_again(monkeypatch):
     monkeypatch.setattr(entries, "has_nan", lambda results: False)
     monkeypatch.setattr(entries, "is_float", lambda result: False)  # numbers are asked at once
     assert ("vjp unlike eager", "zero inf") in faults(["1.0 - cos(z)", "inf"], USED)
+
+
+def norm_of_written(x):
+    made = fnp.zeros((3, 2))
+    made[:, 0], made[:, 1] = x, x * 2.0
+    return np.sum(np.sqrt(np.sum((made - np.max(made, axis=0)) ** 2, axis=1)))
+
+
+def test_a_norm_of_what_was_written_keeps_its_zero():
+    x = np.array([1.0, 3.0, 2.0])
+    norm = np.sqrt(5.0)
+    assert np.allclose(ft.grad(norm_of_written)(x), [-norm, 2 * norm, -norm])
+    assert np.allclose(ft.vmap(ft.grad(norm_of_written))(x[None]), [[-norm, 2 * norm, -norm]])
+
+
+def test_a_root_of_what_was_written_that_is_not_flat_has_no_number():
+    def f(x):
+        made = fnp.zeros(2)
+        made[0] = x
+        return np.sum(np.sqrt(made))
+
+    with quiet():
+        assert not np.isfinite(ft.grad(f)(0.0))

@@ -226,7 +226,7 @@ class Bindings:
         rewritten = [func() for func in self.functions.values()]
         for func in (*rewritten, *functions):  # the others are those that adopted code has made
             pair = func and self.codes.get(id(read_code(func)))
-            if pair is not None:
+            if func is not None and pair is not None:
                 give_code(func, pair[1])
         for target, name, old, new in reversed(self.defaults):
             func = target()

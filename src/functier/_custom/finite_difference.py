@@ -30,6 +30,7 @@ from .._core.tracebacks import leave
 from .._core.types import PyTree
 from .._core.wrapper import Wrapper
 from .._levels.cotangents import is_inexact
+from .._levels.life import within
 from .apply import level_among
 from .decorators import Loop
 from .differences import START, Slope, copy_value, real_vector, real_view, step_along, unit_vector
@@ -287,7 +288,9 @@ class Given(Box):
     def values(self, leaves: Sequence) -> list:
         args, kwargs = unflatten(self.structure, list(leaves))
         self.calls += 1
-        outs, self.form = flatten(self.owner.fun(*args, **kwargs), self.__name__, "the result")
+        # outside of levels, where adopted code makes arrays that compiled code takes
+        result = within(Tensor, functools.partial(self.owner.fun, *args, **kwargs))
+        outs, self.form = flatten(result, self.__name__, "the result")
         # The next call may fill the same arrays again.
         return [copy_value(y) if isinstance(y, np.ndarray) else y for y in outs]
 

@@ -30,7 +30,8 @@ from ..modes._asking import ask_through
 from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array
 from ._testing import call_with_values
 
-ndarray, poly1d = np.ndarray, np.poly1d
+ndarray = np.ndarray
+poly1d = np.poly1d
 ambient = AMBIENT.get
 CALLS = EVENTS["call"]
 

@@ -80,6 +80,29 @@ def calls(name: str) -> None:
                 print(json.dumps([name, key, mode, trial.run(mode)]), flush=True)
 
 
+def interval(parts: list[tuple[int, int]]) -> str:
+    """Return the share of calls that are right, and its interval of 95 %, by packages.
+
+    It is Wilson's, for so many independent calls as vary like the shares of the packages do;
+    where these do not vary, a package counts as one.
+
+    Parameters
+    ----------
+    parts : list of tuple
+        For each package how many calls are right, and how many there are.
+    """
+    right, whole = map(sum, zip(*parts))
+    share, packages = right / whole, len(parts)
+    spread = sum([(r - share * n) ** 2 for r, n in parts]) / whole**2
+    spread *= packages / max(packages - 1, 1)
+    size = min(whole, share * (1 - share) / spread) if spread else packages
+    z = 1.96
+    middle, scale = share + z**2 / (2 * size), 1 + z**2 / size
+    half = z * (share * (1 - share) / size + z**2 / (4 * size**2)) ** 0.5
+    ends = [round(100 * end / scale) for end in (middle - half, middle + half)]
+    return f"{100 * share:.0f} % ({ends[0]} to {ends[1]} %)"
+
+
 def page(results: str) -> None:
     """Write the page of the site from the lines that `run` has printed."""
     counts: collections.Counter = collections.Counter()
@@ -88,7 +111,15 @@ def page(results: str) -> None:
         if name in PACKAGES:
             counts[name, mode, rest[0] == "right"] += 1
     modes = "grad", "jvp", "vmap", "vmap(grad)", "compile"
-    rows = []
+    tried = sorted({name for name, *_ in counts})
+    shares = [
+        interval([
+            (counts[name, m, True], counts[name, m, True] + counts[name, m, False])
+            for name in tried
+        ])
+        for m in modes
+    ]  # fmt: skip
+    rows = [" | ".join(["| *all*", "", "", *shares]) + " |"]
     for name, row in PACKAGES.items():
         found = [(counts[name, m, True], counts[name, m, False]) for m in modes]
         cells = [f"{right} of {right + other}" for right, other in found if right + other]
