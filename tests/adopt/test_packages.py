@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from adopt.packages.__main__ import HERE, PACKAGES
+from adopt.packages.__main__ import HERE, PACKAGES, interval
 from adopt.packages.call import call
 from adopt.packages.trials import MODES, Trial, path_of
 
@@ -68,6 +68,13 @@ def test_an_error_is_a_refusal_with_its_place():
 def test_the_path_of_a_call():
     assert path_of(mark(lambda x: right(x)), __name__)[0] == 3  # with the test
     assert path_of(mark(lambda x: right(x)), "another")[0] == 0
+
+
+def test_an_interval_counts_packages_where_calls_of_one_are_alike():
+    assert interval([(5, 5)] * 16) == "100 % (81 to 100 %)"  # Wilson's for 16
+    assert interval([(5, 5), (0, 5)] * 8) == interval([(1, 1), (0, 1)] * 8)
+    assert interval([(1, 1), (0, 1)] * 8) == "50 % (27 to 73 %)"
+    assert interval([(4, 5), (3, 5)] * 8) == "70 % (59 to 79 %)"  # Wilson's for 80
 
 
 def test_the_calls_are_those_that_were_chosen():
