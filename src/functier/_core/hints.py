@@ -58,6 +58,7 @@ from .remedies import (
     SAME,
     SHOWING,
     TWIN_OF_SCIPY,
+    UNCHANGED,
     WITH_ADOPTED,
     WITH_ARRAY,
     WITH_TWIN,
@@ -201,8 +202,7 @@ class Use:
             return None
 
     def find_change(self) -> str | None:
-        twin = twin_name(self.library)
-        if twin:
+        if twin := twin_name(self.library):
             return TWIN_OF_SCIPY.format(name=twin)
         places = [i for i, frame in enumerate(self.inside) if is_foreign(frame)]
         found = self.adoption(places[-1]) if places else None
@@ -210,7 +210,7 @@ class Use:
             found = self.adoption(len(self.inside) - 1)
         frame = ADOPTED.frame() if self.asked and not found else None
         if frame is not None and frame is not self.frame:
-            return self.place(frame)
+            return self.place(frame) + UNCHANGED
         if places or found:
             return found
         if self.frame and module_at(self.frame) == "__main__" and self.text in WITH_ADOPTED:

@@ -151,7 +151,7 @@ def twin_name(name: str) -> str:
     owner = sys.modules.get(f"scipy.{module}")
     found = getattr(owner, parts[0], None)
     if found is None:
-        return "scipy.stats" if module == "stats" and owner is not None else ""
+        return "scipy.stats" if module == "stats" and owner and parts[0][0] != "_" else ""
     if any([base.__name__ == "rv_generic" for base in type(found).__mro__]):
         return name if parts[1:] else ""
     if isinstance(found, ModuleType) or found in OPS:
