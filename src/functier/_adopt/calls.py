@@ -53,6 +53,7 @@ NUMBERS = (Tensor, np.ndarray, np.generic, int, float, complex)
 PLAIN_ITEMS = (str, bytes, range)
 FAST = frozenset({int, float, bool, np.float64, np.int64})
 _isinstance, _issubclass = isinstance, issubclass
+ndarray, ambient = np.ndarray, AMBIENT.get
 
 
 def has_tensor(items: list | tuple) -> bool:
@@ -271,7 +272,7 @@ class Owner:
 
 def owner(x: Any) -> Any:
     """Return a plain array as an `Owner` inside a level, and anything else as it is."""
-    return Owner(x) if type(x) is np.ndarray and AMBIENT.get() is not Tensor else x
+    return Owner(x) if type(x) is ndarray and ambient() is not Tensor else x
 
 
 def sorted_(iterable: Iterable, /, *, key: Any = None, reverse: Any = False) -> Any:
