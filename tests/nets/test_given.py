@@ -7,7 +7,7 @@ import pytest
 
 from functier._control import given
 from functier._control.effects import Effects
-from functier._programs import sampled
+from functier._programs import repeated, sampled
 from functier._programs.loops import Count
 from nets.given import net
 from nets.giving.draw import draw
@@ -42,12 +42,12 @@ def check_fault(number, way="value"):
 def spoil_bodies(monkeypatch, spoil):
     """Let each body of a loop have a fault."""
 
-    class Spoilt(sampled.Body):
+    class Spoilt(repeated.Body):
         def __init__(self, *args):
             super().__init__(*args)
             spoil(self)
 
-    monkeypatch.setattr(sampled, "Body", Spoilt)
+    monkeypatch.setattr(repeated, "Body", Spoilt)
 
 
 def recount(body, change):

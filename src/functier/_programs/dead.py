@@ -72,6 +72,8 @@ def _prune(node: Node, used: set[int], read: set[Node]) -> None:
         outputs = [body.outputs[i] for i in sorted(wanted)]
         part = Graph(body.nodes, body.inputs, outputs, body.guards)
         live = _live(part, {*part.roots()}, {*inside})
+        if loop.choice:  # what it carries is a result where it does not run
+            live |= {body.inputs[j] for j in wanted} | {body.inputs[first]}
         more = {j for j, x in enumerate(body.inputs[:first]) if x in live} - wanted
         if not more:
             break
@@ -90,7 +92,7 @@ def _prune(node: Node, used: set[int], read: set[Node]) -> None:
     new = Graph(nodes, inputs, [body.outputs[j] for j in order], body.guards)
     node.func = Loop(
         new, loop.count, len(carried), tuple([loop.reads[j - first] for j in reads]),
-        len(carried) + len(lasts),
+        len(carried) + len(lasts), loop.choice,
     )  # fmt: skip
     node.func.places = {j: k for k, j in enumerate(order)}
     node.args = tuple([node.args[j] for j in (*carried, *reads, *rest)])

@@ -25,6 +25,10 @@ class Counting(NamedTuple):
         return text if self.way > 0 else f"reversed({text})"
 
 
+ALONE = Counting("", 1, 0, 1)
+"""The counter of an arm, which the source does not have."""
+
+
 def counting_of(loop: Loop, name: str) -> Counting:
     """Return a counter by which most elements have a plain index."""
     found = Counter([read for read in loop.reads for _ in (0, 1)])
@@ -80,7 +84,7 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
             lines.append(f"{source.names[x]} = {text}")
     lists = loop.body.outputs[loop.lasts :]
     source.lists |= dict.fromkeys(lists, "")
-    counting = counting_of(loop, source.counter(loop))
+    counting = ALONE if loop.choice else counting_of(loop, source.counter(loop))
     source.counters.append(counting)
     inside: list[str] = []
     for x, arg, read in zip(elements, node.args[first:second], loop.reads):
@@ -109,7 +113,11 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     made = [source.lists[y] for y in lists]
     source.results[node] = [*results, *made]
     lines += [f"{name} = []" for name in made]
-    lines.append(f"for {counting.name} in {counting}:")
+    if loop.choice:
+        lines.append(f"if {source.names[rest[0]]}:")
+        inside = inside or ["pass"]
+    else:
+        lines.append(f"for {counting.name} in {counting}:")
     return [*lines, *[f"    {line}" for line in inside]]
 
 

@@ -78,15 +78,18 @@ class Loop:
     lasts : int
         The number of outputs, from the first on, of which the last values are results; lists of
         the others are.
+    choice : bool
+        True for an arm: its one step runs where the first input behind what is carried is true.
     """
 
-    __slots__ = ("body", "carried", "count", "lasts", "places", "reads")
+    __slots__ = ("body", "carried", "choice", "count", "lasts", "places", "reads")
     __name__ = "loop"
 
     def __init__(
-        self, body: Graph, count: int, carried: int, reads: tuple[Count, ...], lasts: int
+        self, body: Graph, count: int, carried: int, reads: tuple[Count, ...], lasts: int,
+        choice: bool = False,
     ):  # fmt: skip
-        self.body, self.count, self.carried = body, count, carried
+        self.body, self.count, self.carried, self.choice = body, count, carried, choice
         self.reads, self.lasts = reads, lasts
         self.places: dict[int, int] = {}  # of results, when some have been dropped
 
@@ -108,6 +111,11 @@ class Loop:
         """Tell if the loop has to run, whoever needs its results."""
         body = self.body
         return bool(body.guards) or any([x.kept or x.may_raise for x in body.nodes])
+
+
+def is_arm(node: Node) -> bool:
+    """Tell if a node is an arm, which runs in some steps only."""
+    return type(node.func) is Loop and node.func.choice
 
 
 def is_loop(node: Any) -> bool:

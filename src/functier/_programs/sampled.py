@@ -1,4 +1,4 @@
-"""A step that is recorded for all later ones of a loop, and the loop of the program that it makes.
+"""A step that is recorded for later ones of a loop: its calls, of stand-ins for what it takes.
 
 NOTE [a step depends on what it takes]
     The sample gets stand-ins: new inputs for the values that change from step to step, and for the
@@ -6,34 +6,24 @@ NOTE [a step depends on what it takes]
     value has its answer as a guard of every step, and nothing may ask for the counter. All else
     that the step reads stays as it is, if the sample leaves no trace: each object that the user's
     functions reach refers to what it referred to before, and arrays have their contents.
-
-NOTE [the rest runs as the program does]
-    The trace needs the values that the loop makes. So its source is written and called. Where a
-    guard fails in a later step, the loop ends before it, and the trace goes on from there. Where a
-    call raises, it goes on after the sample.
 """
 
-import operator
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._cpython.collector import known_containers
 from .._mutation.array import was_written
-from .dead import drop_dead
-from .graph import Graph, Guard, Node, form_of, mark_first, replace
+from .graph import Guard, Node, form_of, replace
 from .integers import AFFINE, asks_for_type, grows
-from .looping import counting_of
-from .loops import Count, Loop
-from .replays import Changed, Replay
 from .sharing import gives_view
 
 ndarray = np.ndarray
 
 WEAK = {bool, int, float, complex}
-FEWEST = 4
-"""So many steps at least are a loop."""
+
+ENDED = 1 << 60
+"""More nodes than a trace has."""
 
 
 class Samples:
@@ -68,11 +58,25 @@ class Samples:
         dtype = getattr(self.level.concrete(x), "dtype", None)
         return dtype is not None and dtype.kind in "fc" and dtype.char not in "dD"
 
-    def real_of(self, node: Any) -> Any:
-        """Return what a node stands for, which is mostly itself."""
-        while type(node) is Node and node in self.real:
+    def real_of(self, node: Any, known: Container = ()) -> Any:
+        """Return what a node stands for, which is mostly itself; or the first of those `known`."""
+        while type(node) is Node and node in self.real and node not in known:
             node = self.real[node]
         return node
+
+    def forget(self, first: int) -> None:
+        """Forget the tensors for arrays from outside that nodes from `first` on have made.
+
+        These may be taken out.
+        """
+        lifted, made = self.level.lifted, {*self.level.nodes[first:]}
+        for place in [place for place, x in lifted.items() if x.parts()[1] in made]:
+            del lifted[place]
+
+    def take_out(self, sample: "Sampled") -> None:
+        """Take all out of the trace that was recorded since a sample began."""
+        self.forget(sample.first)
+        del self.level.nodes[sample.first :], self.level.answers[sample.answers :]
 
     def growth(self, x: Any) -> tuple[int, int] | None:
         """Return factor and summand of a number that grows with that of a step."""
@@ -139,10 +143,14 @@ class Sampled:
             self.counter = level.tensor(number, self.index)
             level.samples.counters.add(self.index)
             self.plain.add(self.index)
+        self.given = {*self.plain}
         level.samples.open.append(self)
         self.first, self.answers = len(level.nodes), len(level.answers)
         self.seen = self.first  # up to which node it is known which ones are plain
         self.made: set[Node] = set()
+        self.nodes: list[Node] = []
+        self.guards: list[Guard] = []
+        self.fits = False
 
     def stand_in(self, x: Any, real: Any) -> Node:
         node = Node(None, (), {}, form_of(self.level.concrete(x)))
@@ -157,23 +165,29 @@ class Sampled:
     def is_plain(self, x: Any) -> bool:
         """Tell if a value of the sample depends on no value of the program."""
         nodes = self.level.nodes
-        for node in nodes[self.seen :]:
-            if not (node.memory or node.kept) and self.plain.issuperset(node.parents()):
-                self.plain.add(node)
-        self.seen = len(nodes)
+        if self.seen < len(nodes):
+            self.plain = plain_of(self.plain, nodes[self.seen :])
+            self.seen = len(nodes)
         return type(x) is self.level.cls and x.parts()[1] in self.plain
 
     def without(self, values: Sequence) -> list:
         """Return values, those that are plain without the level."""
         return [x.parts()[0] if self.is_plain(x) else x for x in values]
 
-    def check(self, leaves: Sequence) -> None:
-        """Leave the program where the step has done to its stand-ins what nobody would see."""
+    def check(self, leaves: Sequence) -> bool:
+        """Leave the program where the step has done to its stand-ins what nobody would see.
+
+        False is for a step that has to run again without them, as if it had not run.
+        """
         reads, self.made = self.level.reads, {*self.level.nodes[self.first :]}
         if any(map(was_written, (*leaves, *self.values))):
             reads.unwatched("a step of a loop writes to a value that it takes")
-        if self.plain and asks_for_type(self.level.watch, self.since):
+        if not (self.plain and asks_for_type(self.level.watch, self.since)):
+            return True
+        if self.effects.happened():
             reads.unwatched("a step of a loop may ask for the type of a number that it takes")
+        self.level.samples.take_out(self)
+        return False
 
     def memory_of(self, node: Any) -> tuple[Any, bool]:
         """Return the node of the array that a value is a view of, and if the step has made that."""
@@ -192,281 +206,41 @@ class Sampled:
                 if self.memory_of(node)[0] in self.inputs:
                     self.level.reads.unwatched("a step of a loop returns a view of what it takes")
 
-    def repeat(
-        self, most: int, after: Sequence, lists: Sequence[tuple[Any, int]],
-        spread: Sequence[tuple[Any, int]], way: int,
-    ) -> tuple[int, list, list] | None:  # fmt: skip
-        """Return how many more steps are a loop, at most, the values after it, and all steps'.
+    def close(self, after: Sequence, lists: Sequence[tuple[Any, int]]) -> None:
+        """End the sample of a whole step, and note if it may stand for later ones.
 
-        `after` are the values that the sample has made of the first that it took. `lists` are
-        values that it has taken or made, each with the new axis of the array of all; `spread` has
-        the arrays whose elements are the last that it took, each with the axis of the steps. None
-        is for a sample that does not stand for later steps.
+        `after` are the values that it has made of the first that it took. `lists` are values that
+        it has taken or made, each with the new axis of the array of all steps'.
         """
         level = self.level
-        if self.asked or self.is_asked():
+        self.after, self.lists = after, lists
+        for x in (*after, *[x for x, _ in lists]):
+            self.is_plain(x)
+        self.nodes, self.seen = level.nodes[self.first :], ENDED
+        pairs = [*zip(self.inputs, after)]
+        while turned := {n for n, x in pairs if n in self.plain and not self.is_plain(x)}:
+            self.given -= turned  # the next step takes a value of the program
+            self.plain = plain_of(self.given, self.nodes)
+        self.guards = level.answers[self.answers :]
+        if self.asked or any([guard.node is self.index for guard in self.guards]):
             self.no_loop("the number of a step, or another plain value, is asked for itself")
-            return None
-        if any([(n in self.plain) != self.is_plain(x) for n, x in zip(self.inputs, after)]):
+        elif any([n not in self.plain and self.is_plain(x) for n, x in pairs]):
             self.no_loop("plain values change places with others")
-            return None
-        if self.effects.happened():
+        elif self.effects.happened():
             self.no_loop("a step changes an object, or may")
-            return None
-        try:
-            body = Body(self, after, lists, spread, way)
-        except Differs as error:
-            self.no_loop(*error.args)
-            return None
-        values = known_values(level, body.args)
-        found = None if values is None else run(body, most, values)
-        if found is None:
-            self.no_loop("the next steps answer Python code in another way, or raise")
-            return None
-        count, last, made = found
-        arrays = {id(x) for x in values or () if type(x) is ndarray}
-        if any([id(x) in arrays for x in last]):  # a write to it may follow
-            self.no_loop("a loop would return an array from outside of it")
-            return None
-        body.graph.renumber()  # as nodes were left out for the run
-        node = body.node(count, body.args)
-        node.place = level.where_now()
-        level.add(node)
-        ends, rows = body.results(node)
-        for own in (*ends, *rows):
-            level.add(own)
-        ends = [level.tensor(value, own) for value, own in zip(last, ends)]
-        stacks: list = [
-            None if i in body.lists else same_in(count, x, axis)
-            for i, (x, axis) in enumerate(lists)
-        ]
-        for value, (i, (place, axis)) in zip(made, body.lists.items()):
-            own = Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, form_of(value))
-            own.place = node.place
-            level.add(own)
-            stacks[i] = value if self.is_plain(lists[i][0]) else level.tensor(value, own)
-        ends = [
-            x if i is None else last[i] if self.is_plain(y) else ends[i]
-            for i, y, x in zip(body.ends, after, self.originals)
-        ]
-        return count, ends, stacks
+        else:
+            self.fits = True
 
     def no_loop(self, reason: str) -> None:
         """Note why the sample does not stand for later steps."""
-        for node in self.level.nodes[self.first :]:
+        for node in self.nodes:
             self.level.samples.reasons[node.place] = reason
 
-    def is_asked(self) -> bool:
-        """Tell if something has asked for the counter."""
-        return any([guard.node is self.index for guard in self.level.answers[self.answers :]])
 
-
-class Differs(BaseException):
-    """A later step may make other calls than the sample."""
-
-
-def has_effects(node: Node) -> bool:
-    """Tell if a node draws, or uses a memory; also in the steps of a loop."""
-    if type(node.func) is Loop:
-        return any(map(has_effects, node.func.body.nodes))
-    return node.memory or node.kept
-
-
-def only_moves(after: dict[Node, Any]) -> bool:
-    """Tell if a value that a step takes may still be in another place after several steps.
-
-    `after` has for each value that a step takes what stands there behind it. After the loop Python
-    has the array from before it, which may be written to.
-    """
-    for node, own in after.items():
-        steps = 0
-        while own is not node and type(own) is Node and own in after:
-            node, own, steps = own, after[own], steps + 1
-            if steps >= FEWEST:
-                return True
-        if steps and own is node:
-            return True
-    return False
-
-
-class Body:
-    """The body of the loop that a sample stands for.
-
-    Attributes
-    ----------
-    args : list
-        The first values of what is carried, then what is the same in all steps.
-    ends : list
-        For each value that the sample has made its place among what is carried, or None for one
-        that stays as it is.
-    rows : list of Node
-        The values of which all steps' are kept.
-    lists : dict of int to (int, int)
-        For the number of each array of such values their place in `rows`, and its axis. Values that
-        are the same in all steps have none.
-    """
-
-    def __init__(
-        self, sample: Sampled, after: Sequence, lists: Sequence, spread: Sequence, way: int
-    ):  # fmt: skip
-        level = sample.level
-        self.level = level
-        self.shared: dict[Node, Node] = {}
-        self.new: dict[Node, Any] = {}
-        self.nodes: list[Node] = []
-        self.args: list[Any] = []
-        carried: list[Node] = []
-        outputs: list[Node] = []
-        self.ends: list[int | None] = []
-        afters = [level.symbol(x) for x in after]
-        if only_moves(dict(zip(sample.inputs, afters))):
-            raise Differs("values of the carry change places, and stay the same arrays")
-        views = [x for x in afters if type(x) is Node and x not in sample.inputs]
-        if not all([sample.memory_of(x)[1] for x in views]):
-            raise Differs("a step returns a view of an array that it has not made")
-        for node, x, own in zip(sample.inputs, after, afters):
-            if type(own) is not Node or form_of(level.concrete(x)) != node.form:
-                raise Differs("the forms of values differ from step to step")
-            if own is node:
-                self.ends.append(None)
-                real = level.samples.real_of(sample.real[node])
-                self.new[node] = self.outside(real) if type(real) is Node else real
-                continue
-            self.ends.append(len(carried))
-            self.new[node] = Node(None, (), {}, node.form)
-            carried.append(self.new[node])
-            self.args.append(level.samples.real_of(own))
-            outputs.append(own)
-        self.carried = len(carried)
-        if sample.index is not None:
-            second = sample.counter.parts()[0] + way
-            self.new[sample.index] = Count(second, way)
-        for node, (x, axis) in zip(sample.inputs[len(after) :], spread):
-            index: Any = Count(0, 1)
-            part = level.concrete(x)[(slice(None),) * axis + (0,)]
-            if form_of(part) != node.form:
-                raise Differs("the forms of values differ from step to step")
-            index = (*(slice(None),) * axis, index) if axis else index
-            source = level.symbol(x)
-            source = level.samples.real_of(source)
-            source = self.outside(source) if type(source) is Node else source
-            self.new[node] = self.add(Node(operator.getitem, (source, index), {}, node.form))
-        for node in level.nodes[sample.first :]:
-            if has_effects(node):
-                raise Differs("a step draws, or uses an array that is written to")
-            found = grows(node, (sample.index,))
-            if found is not None and found[0]:
-                factor, summand = found
-                self.new[node] = Count(factor * second + summand, factor * way)
-                continue
-            copied = node.like(self.argument(node.args), self.argument(node.kwargs))
-            self.new[node] = self.add(copied)
-        mark_first(self.nodes)
-        guards = []
-        for guard in level.answers[sample.answers :]:
-            own = self.of(guard.node)
-            if type(own) is Count:
-                raise Differs("the number of a step is asked for itself")
-            if type(own) is not Node or own in self.shared.values():
-                continue  # it holds for all steps, and is that of the sample
-            guards.append(Guard(own, *guard[1:]))
-        self.outputs = [self.own(y) for y in outputs]
-        self.rows: list[Node] = []
-        self.lists: dict[int, tuple[int, int]] = {}
-        for i, (x, axis) in enumerate(lists):
-            node = level.symbol(x)
-            own = self.of(node) if type(node) is Node else node
-            if type(own) is not Node or own in self.shared.values():
-                continue
-            if own not in self.rows:
-                self.rows.append(own)
-            self.lists[i] = self.rows.index(own), axis
-        inputs = [*carried, *self.shared.values()]
-        self.args += self.shared
-        self.graph = Graph([*inputs, *self.nodes], inputs, [*self.outputs, *self.rows], guards)
-
-    def add(self, node: Node) -> Node:
-        self.nodes.append(node)
-        return node
-
-    def own(self, node: Any) -> Node:
-        """Return the node of the body for a value of the sample."""
-        found = self.of(node) if type(node) is Node else None
-        if type(found) is not Node:
-            raise Differs("a step returns a value that is not its own")
-        return found
-
-    def outside(self, node: Node) -> Node:
-        """Return what stands for a value from before the sample."""
-        found = self.shared.get(node)
-        if found is None:
-            found = self.shared[node] = Node(None, (), {}, node.form)
-        return found
-
-    def argument(self, value: Any) -> Any:
-        return replace(value, self.of)
-
-    def of(self, node: Node) -> Any:
-        """Return what the body has for a value of the sample, or from before it."""
-        node = self.level.samples.real_of(node)
-        found = self.new.get(node) if type(node) is Node else node
-        return self.outside(node) if found is None else found
-
-    def node(self, count: int, args: Sequence) -> Node:
-        """Return the node of the loop."""
-        loop = Loop(self.graph, count, self.carried, (), self.carried)
-        node = Node(loop, tuple(args), {}, loop.form())
-        node.kept = loop.has_effects()
-        return node
-
-    def results(self, node: Node) -> tuple[list[Node], list[Node]]:
-        """Return the nodes of the last values of a loop, and of the lists of all."""
-        found = [Node(operator.getitem, (node, i), {}, form) for i, form in enumerate(node.form)]
-        return found[: self.carried], found[self.carried :]
-
-
-def same_in(count: int, x: Any, axis: int) -> Any:
-    """Return an array of a value of some steps, which is the same in all."""
-    shape = np.shape(x)
-    return np.broadcast_to(np.expand_dims(x, axis), (*shape[:axis], count, *shape[axis:]))
-
-
-def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
-    """Return the values of nodes of a trace, from the tensors that have them; None if one is lost.
-
-    Others than nodes are themselves.
-    """
-    found: dict[Node, Any] = {}
-    wanted = {x for x in nodes if type(x) is Node}
-    for x in known_containers():
-        if type(x) is level.cls:
-            value, node = x.parts()
-            node = level.samples.real_of(node)
-            if type(node) is Node and node in wanted:
-                found[node] = value
-    if len(found) < len(wanted):
-        return None
-    return [found[x] if type(x) is Node else x for x in nodes]
-
-
-def run(body: Body, most: int, values: list) -> tuple[int, list, list] | None:
-    """Run a loop until an answer differs; return how often, the last values, and arrays of all."""
-    try:
-        return most, *call(body, most, values)
-    except Changed as changed:
-        counting = counting_of(body.node(most, ()).func, "i")  # type: ignore[arg-type]
-        count = (changed.args[1] - counting.first) * counting.way
-    except Exception:
-        return None
-    return (count, *call(body, count, values)) if count >= FEWEST else None
-
-
-def call(body: Body, count: int, values: list) -> tuple[list, list]:
-    inputs = [Node(None, (), {}, form_of(x)) for x in values]
-    node = body.node(count, inputs)
-    ends, rows = body.results(node)
-    stacks = [Node(np.stack, (rows[i],), {"axis": axis}, None) for i, axis in body.lists.values()]
-    nodes = [*inputs, node, *ends, *rows, *stacks]
-    graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks]))
-    made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
-    return [*made[: body.carried]], [*made[body.carried :]]
+def plain_of(plain: set[Node], nodes: Sequence[Node]) -> set[Node]:
+    """Return plain values, and those that some nodes compute of them alone."""
+    found = {*plain}
+    for node in nodes:
+        if not (node.memory or node.kept) and found.issuperset(node.parents()):
+            found.add(node)
+    return found
