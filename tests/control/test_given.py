@@ -448,11 +448,11 @@ def test_an_error_after_a_call_without_one():
 
 
 def test_explain_says_why_steps_run_one_by_one():
-    table = [0.5, 0.25, 1.5, 2.0, -0.5, 3.0] * 2
-
     def f(x):
         def body(i, c):
-            return c * table[i]
+            if int(100 * c[0]) > 55 + 10 * (i % 2):
+                return c * 0.5
+            return c + 0.1
 
         return ft.fori_loop(0, 12, body, x)
 
