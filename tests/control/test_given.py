@@ -91,6 +91,64 @@ def test_as_many_nodes_for_ten_thousand_steps(f):
     assert counts[0] == counts[1]
 
 
+# ---- lengths that are values ----
+
+
+def until(x, n):
+    return np.sum(
+        ft.while_loop(lambda c: c[0] > 1.0 / n, lambda c: (c[0] * 0.9, c[1] * x), (1.0, x))[1]
+    )
+
+
+def up_to(x, n):
+    table = np.linspace(0.0, 1.0, 100)
+    return np.sum(ft.fori_loop(0, n, lambda i, c: np.sin(c) * x + table[i] + i, x))
+
+
+def number_of_steps(x, n):
+    count, y = ft.while_loop(lambda c: np.sum(c[1]) < n, lambda c: (c[0] + 1, c[1] + x), (0, x))
+    return np.sum(y) * count + np.sum(ft.fori_loop(0, count, lambda i, c: c * x, x))
+
+
+def twice(f):
+    return ft.grad(lambda x: np.sum(ft.grad(f)(x)))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.parametrize("f", [until, up_to, number_of_steps])
+@pytest.mark.parametrize("way", [*WAYS, "grad of grad"])
+def test_one_program_for_all_lengths(f, way, backend):
+    def g(x, n):
+        return (WAYS | {"grad of grad": twice})[way](lambda x: f(x, n))(x)
+
+    compiled = ft.compile(g, backend=backend)
+    for n in (20, 30, 25, 60, 41):
+        for _ in range(2):
+            found = compiled(X, n)
+        np.testing.assert_allclose(found, g(X, n), rtol=1e-13)
+
+    batched = way == "vmap of grad" and f is number_of_steps
+    if not batched and way != "grad of grad":  # whose rules take the lengths of arrays as known
+        assert compiled._traced <= 2, compiled.explain()  # the first has a whole number as it is
+
+
+def test_a_loop_of_no_steps():
+    compiled = check(ft.grad(until), (X, 40.0), (X, 20.0), (X, 0.5), (X, 1.2))
+    assert compiled._traced > 1
+
+
+def test_a_later_step_of_a_loop_of_any_length_that_raises():
+    def f(x, n):
+        def step(i, c):
+            return np.linalg.solve(np.eye(2) * (25.0 - c[0]), np.ones(2)) + c[0] + 1.0
+
+        return ft.fori_loop(0, n, step, x)
+
+    compiled = ft.compile(f, backend="numpy")
+    for n in (10, 12, 14):
+        np.testing.assert_array_equal(compiled(np.zeros(2), n), f(np.zeros(2), n))
+
+
 # ---- steps that leave something behind ----
 
 

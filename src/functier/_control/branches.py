@@ -66,7 +66,7 @@ def cond(pred: Value, true_fun: Function, false_fun: Function, *operands: PyTree
     """
     check_function("cond", "true_fun", true_fun)
     check_function("cond", "false_fun", false_fun)
-    mask = truth("cond", "pred", pred)
+    mask = Mask(truth("cond", "pred", pred))
     if mask.whole:
         return true_fun(*operands)
     if not mask.some:

@@ -15,8 +15,8 @@ NOTE [levels between]
 """
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from .._core.ambient import AMBIENT
 from .._core.pytree import flatten, same_structure, unflatten
 from .._core.rule import unchanged
 from .._core.tensor import Tensor
-from .._core.types import PyTree, Shape, Value
+from .._core.types import PyTree, Value
 from .._levels.backward import backward
 from .._levels.cotangents import Pieces, add
 from .._levels.kept import join_edges
@@ -33,9 +33,9 @@ from .._levels.states import resume
 from .._levels.stretch import Stretch
 from .._levels.tape import Continued, Given, Node, node_numbers, node_of
 from .effects import Effects
-from .masks import AMONG
+from .masks import AMONG, Mask
 from .parts import Parts, Unfit, apart
-from .rows import Rows
+from .rows import Piece, Rows, holds_tensors, moved
 
 ndarray = np.ndarray
 Step = Callable[[Any, PyTree, list], tuple[PyTree, PyTree] | None]
@@ -53,10 +53,9 @@ ENDLESS = 1 << 40
 """More steps than a loop has that ends with a condition."""
 
 
-def holds_tensors(index: Iterable) -> bool:
-    """Tell if there is a tensor among the parts of an index."""
-    parts = [(x.start, x.stop, x.step) if type(x) is slice else (x,) for x in index]
-    return any([isinstance(x, Tensor) for part in parts for x in part])
+def form_of(x: Any) -> tuple:
+    """Return what a value keeps in all steps of a loop."""
+    return type(x), np.shape(x), getattr(x, "dtype", None), getattr(x, "strides", None)
 
 
 def recorder() -> Any:
@@ -88,25 +87,36 @@ class Repeats:
         Whether the first step takes the last elements.
     facts : function
         Returns what has to be the same in all steps, after each.
+    length : tensor, optional
+        The number of steps, where it is a value of the program; `n` is then that of the trace.
+    flagged : bool
+        Whether the first leaf of the carry tells if a step follows. Then `n` is not known.
 
     Attributes
     ----------
     level : Level or None
         That of the program, as long as a step may be recorded for all.
+    flagged : bool
+        False once a step has been recorded with the answer of the flag.
+    ended : bool
+        Whether all steps have run, which nobody may ask again.
     """
 
     def __init__(
         self, step: Step, n: int, xs: Sequence, roots: tuple, numbers: range | None = None,
-        reverse: bool = False, facts: Callable[[], Any] = lambda: None,
+        reverse: bool = False, facts: Callable[[], Any] = lambda: None, length: Any = None,
+        flagged: bool = False,
     ):  # fmt: skip
         self.facts = facts
         self.step, self.n, self.xs, self.roots = step, n, xs, roots
         self.numbers, self.reverse = numbers, reverse
-        self.level: Any = recorder() if n >= LEAST else None
+        self.length, self.flagged, self.ended = length, flagged, False
+        self.level: Any = recorder() if n >= LEAST or length is not None else None
+        self.kinds: Any = None
         self.tries = TRIES
         self.since = self.level.watch.again() if self.level else 0
         self.waiting: list[Any] = []  # what steps have made, or the error of the last one
-        self.ended = False  # as soon as nothing waits
+        self.stops = False  # as soon as nothing waits
 
     def number(self, position: int) -> int | None:
         return None if self.numbers is None else self.numbers[position]
@@ -118,19 +128,32 @@ class Repeats:
         results of all; None for these where only one has run.
         """
         if self.waiting:
-            found = self.waiting.pop(0)
-            self.level = None if self.ended and not self.waiting else self.level
-            if isinstance(found, Exception):
-                raise found
-            return found
+            return self.next_one()
         level = self.level
-        if level is None or self.n - position < LEAST - 1:
+        if level is None or (self.n - position < LEAST - 1 and self.length is None):
             return None
         try:
+            if (self.flagged or self.length is not None) and self.changes(carry):
+                return None
             return self.looked_at(position, carry)
         except Unfit:
             self.level = None
             return None
+
+    def changes(self, carry: PyTree) -> bool:
+        """Tell if a carry is of another kind than that of the step before."""
+        leaves, structure = flatten(carry)
+        level, before = self.level, self.kinds
+        found = apart(leaves, level.cls)
+        forms = [(form_of(level.concrete(x)), type(x) is level.cls) for x in found.values]
+        self.kinds = structure, found.kinds, found.axes, forms
+        return bool(self.kinds != before)
+
+    def goes_on(self, position: int) -> bool:
+        """Tell if a step follows, which is an answer where the length is a value."""
+        if self.length is None or self.ended:
+            return position < self.n and not self.ended
+        return bool(self.length > position)
 
     def looked_at(self, position: int, carry: PyTree) -> tuple | None:
         """Return what `rest` does for a step that is a sample, and for those that it stands for.
@@ -158,22 +181,33 @@ class Repeats:
             else:
                 position, done = samples[0].position, [steps]
             position, carry = position + done[-1][0], done[-1][1]
-            if steps is None or len(samples) == MOST or self.n - position < 1:
+            if steps is None or len(samples) == MOST or not self.goes_on(position):
+                break
+            if self.flagged and not Mask(flatten(carry)[0][0]).some:
                 break
             self.level.samples.forget(samples[0].taken.first)
         if not samples:  # the first steps may run other code, so the next one is asked again
             self.since = self.level.watch.again()
             return None
         single = done[0][3] is None and samples[0].position and not samples[-1].changes
-        self.ended = single or not self.tries
-        self.level = None if self.ended and len(done) == 1 else self.level
-        self.waiting = done[1:]
-        return done[0]
+        self.stops = not self.flagged and (single or not self.tries)
+        self.waiting = done
+        return self.next_one()
+
+    def next_one(self) -> tuple:
+        """Return what the next steps have made that have run already."""
+        found = self.waiting.pop(0)
+        if not self.waiting:
+            self.level = None if self.stops else self.level
+            self.flagged = self.flagged and self.ended  # the next sample has the flag's answer
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def steps(self, carry: PyTree) -> Iterator[tuple]:
         """Run all steps, and yield after some the position of the first and what `rest` returns."""
         position = 0
-        while position < self.n:
+        while self.goes_on(position):
             found = self.rest(position, carry)
             if found is None:
                 elements = [x[position] for x in self.xs]
@@ -197,6 +231,7 @@ class Sample:
         self.whole, self.position = whole, position
         self.level: Any = whole.level
         self.step, self.roots, self.since = whole.step, whole.roots, whole.since
+        self.length = None if whole.length is None else whole.length - position
         self.numbers = whole.numbers and whole.numbers[position:]
         self.count = self.most = whole.n - position
         leaves, self.structure = flatten(carry)
@@ -281,13 +316,17 @@ class Sample:
         spread = apart(self.ahead, level.cls)
         if [*self.given.kinds[: self.size], *spread.kinds] != self.given.kinds:
             return None
+        ending = "flag" if self.whole.flagged else "" if self.length is None else "length"
+        if ending and (len(self.classes) > 1 or self.outputs[1].values):
+            return None  # the rules of another grad level would know the length of arrays
         found = level.repeat(
             [one.taken for one in samples], self.most, [*zip(spread.values, spread.axes)],
-            self.numbers and self.numbers.step,
+            self.numbers and self.numbers.step, ending, self.length,
         )  # fmt: skip
         if found is None or not found[0]:
             return found
-        self.count, last_values, stacks = found
+        self.count, last_values, stacks, self.length = found
+        self.whole.ended = bool(ending)
         values = [last_values]
         for x in self.outputs[1:]:
             values.append(stacks[: len(x.values)])
@@ -349,7 +388,7 @@ class Pull:
         self.step, self.roots, self.size = sample.step, sample.roots, sample.size
         self.structure = sample.structure
         self.numbers = sample.numbers and sample.numbers[: sample.count][::-1]
-        self.count, self.ambient = sample.count, sample.ambient
+        self.count, self.length, self.ambient = sample.count, sample.length, sample.ambient
         self.classes = sample.classes
         places = [
             (k, j, axes)
@@ -364,7 +403,9 @@ class Pull:
         self.carried = len(first)
         self.spread = [axes for own, _, axes in spread.nodes if own is cls]
         shared = [*{node[0]: node for one in samples for node in one.reached(self.places)}.values()]
-        self.parents = [*first, *spread.of(cls), *shared]
+        # A value may be several of these, and each has a sum.
+        own = [node_of([(node, unchanged, (), None)]) for node in (*first, *spread.of(cls))]
+        self.parents = [*own, *shared]
         self.shared = [(node[0], None) for node in shared]  # the numbers suffice
         self.pieces: list[Piece] = []  # those of the last sample
 
@@ -384,7 +425,9 @@ class Pull:
         on = [c is not None for c in wanted]
         xs = [x[::-1] for x in (*given, *[c for c in wanted if c is not None])]
         step = functools.partial(self.back, on)
-        loop = Repeats(step, self.count, xs, self.roots, self.numbers, facts=self.facts)
+        loop = Repeats(
+            step, self.count, xs, self.roots, self.numbers, facts=self.facts, length=self.length
+        )
         found: list[tuple] = []
         results, size = Rows(), len(self.spread)
         carry: list = [*last, *sums[own:]]
@@ -455,24 +498,3 @@ class Pull:
                 self.pieces.append(Piece(place, c.rule, c.shape, growth, tuple(others)))
         c.places, c.values = [[pair[i] for pair in left] for i in (0, 1)]
         return taken
-
-
-def moved(x: Value, source: int, destination: int) -> Value:
-    """Return an array with the axis of the steps at another place, if it is one."""
-    return x if source == destination else np.moveaxis(x, source, destination)
-
-
-class Piece(NamedTuple):
-    """A piece of the cotangent of what a step closes over: one at the number of each step."""
-
-    place: int
-    rule: Callable
-    shape: Shape
-    growth: tuple[int, int]
-    others: tuple
-
-    def total(self, values: Value, numbers: range) -> Value:
-        """Return the sum of the pieces of some steps."""
-        factor, summand = self.growth
-        at = np.array([factor * number + summand for number in numbers])
-        return self.rule(values, self.shape, (at, *self.others))

@@ -11,9 +11,9 @@ import numpy as np
 from .._core.keywords import checks_keywords
 from .._core.pytree import name_of_function
 from .._core.types import Function, PyTree, Value
-from .given import ENDLESS, Repeats
+from .given import ENDLESS, Repeats, recorder
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
-from .schedule import refuse_plan, run_steps
+from .schedule import is_planned, refuse_plan, run_steps
 
 
 @checks_keywords
@@ -70,31 +70,53 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     check_function("while_loop", "body_fun", body_fun)
     label = f"while_loop({name_of_function(body_fun)})"
     refuse_plan(label, "ends when its condition says so")
-    carry, iteration = init_val, 0
 
-    def step(_: Any, carry: PyTree, xs: Any) -> tuple[PyTree, None] | None:
-        mask = truth(label, "the result of cond_fun", cond_fun(carry))
-        if not mask.some:
-            return None
-        return _advance(label, "init_val", mask, body_fun, (carry,), carry), None
+    def body(carry: PyTree) -> PyTree:
+        return check_carry(label, "body_fun", "init_val", carry, body_fun(carry))
 
-    loop = Repeats(step, ENDLESS, (), (cond_fun, body_fun))
-    while True:
-        try:
-            late = loop.level is not None and iteration >= LATE
-            found = loop.rest(iteration, carry) if late else None
+    return _while(label, cond_fun, body, init_val, (cond_fun, body_fun))[0]
+
+
+def _while(
+    label: str, cond: Function, body: Function, init: PyTree, roots: tuple, whole: bool = True
+) -> tuple[PyTree, bool]:
+    """Return the carry of a loop that ends with a condition, and whether that is the last one.
+
+    Where it has to be run step by step, it may end before if it is not to run as a `whole`.
+    """
+
+    def follows(carry: PyTree) -> Value:
+        return truth(label, "the result of cond_fun", cond(carry))
+
+    def step(_: Any, state: tuple, xs: Any) -> tuple[tuple, None] | None:
+        if loop.flagged:
+            carry = body(state[1])
+        else:
+            mask = Mask(state[0])
+            if not mask.some:
+                return None
+            carry = _advance(label, mask, body, (state[1],), state[1])
+        return (follows(carry), carry), None
+
+    carry, iteration = init, 0
+    loop = Repeats(step, ENDLESS, (), roots, flagged=True)
+    try:
+        follow = follows(carry)
+        while not loop.ended and (whole or loop.flagged):
+            mask = Mask(follow)
+            if not mask.some:
+                return carry, True
+            loop.flagged &= not mask.batched
+            found = None if loop.level is None else loop.rest(iteration, (follow, carry))
             if found is None:
-                one = step(None, carry, ())
-                found = (0, None) if one is None else (1, one[0])
-            steps, after, *_ = found
-            if not steps:
-                break
-            carry = after
-        except Exception as error:
-            error.add_note(f"{label}: in iteration {iteration}")
-            raise
-        iteration += steps
-    return carry
+                carry = _advance(label, mask, body, (carry,), carry)
+                found = 1, (follows(carry), carry)
+            steps, (follow, carry), *_ = found
+            iteration += steps
+    except Exception as error:
+        error.add_note(f"{label}: in iteration {iteration}")
+        raise
+    return carry, loop.ended
 
 
 @checks_keywords
@@ -144,6 +166,19 @@ def fori_loop(
     label = f"fori_loop({name_of_function(body_fun)})"
     integer(label, "lower", lower)
     integer(label, "upper", upper)
+    level = recorder()
+    if level is not None and level.cls in (type(lower), type(upper)) and not is_planned():
+        begin = lower if type(lower) is level.cls else int(lower)  # type: ignore[arg-type]
+
+        def counted(state: tuple) -> tuple:
+            i, carry = state
+            return i + 1, check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
+
+        (lower, init_val), ended = _while(
+            label, lambda state: state[0] < upper, counted, (begin, init_val), (body_fun,), False
+        )
+        if ended:
+            return init_val
     start, lower_axes = bare(lower)
     stop, upper_axes = bare(upper)
     if lower_axes or upper_axes:
@@ -174,14 +209,14 @@ def fori_loop(
     return run_steps(label, steps, len(numbers), init_val)[0]
 
 
-LATE = 6
-"""A loop that ends with a condition is not looked at before so many steps."""
-
-
 def _fori_of_examples(
     label: str, lower: Value, upper: Value, body_fun: Function, init_val: PyTree
 ) -> PyTree:
     """Return the carry of a loop whose bounds differ from example to example."""
+
+    def body(i: Value, carry: PyTree) -> PyTree:
+        return check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
+
     i = lower if bare(lower)[1] else int(bare(lower)[0])
     carry = init_val
     for step in count():
@@ -189,7 +224,7 @@ def _fori_of_examples(
             mask = Mask(np.less(i, upper))
             if not mask.some:
                 break
-            carry = _advance(label, "init_val", mask, body_fun, (i, carry), carry)
+            carry = _advance(label, mask, body, (i, carry), carry)
         except Exception as error:
             error.add_note(f"{label}: in iteration {step}")
             raise
@@ -197,10 +232,7 @@ def _fori_of_examples(
     return carry
 
 
-def _advance(
-    label: str, root: str, mask: Mask, call: Function, operands: tuple, carry: PyTree
-) -> PyTree:
+def _advance(label: str, mask: Mask, body: Function, operands: tuple, carry: PyTree) -> PyTree:
     """Return the carry after one more step of the unfinished examples; the others keep theirs."""
-    func = "body_fun"
-    fresh = check_carry(label, func, root, carry, mask.run(call, operands))
-    return fresh if mask.whole else merge(label, mask.pred, (func, root), fresh, carry)
+    fresh = mask.run(body, operands)
+    return fresh if mask.whole else merge(label, mask.pred, ("body_fun", "init_val"), fresh, carry)

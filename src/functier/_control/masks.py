@@ -54,15 +54,16 @@ WEAK: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 class Mask:
     """A truth value for all examples, or one for each example of some batch levels.
 
-    `some` and `whole` say if it holds for any and for all examples. `donor` has the index of
-    an example that it holds for, by the classes of the batch levels.
+    `some` and `whole` say if it holds for any and for all examples, and `batched` if it may differ.
+    `donor` has the index of an example that it holds for, by the classes of the batch levels.
     """
 
-    __slots__ = ("donor", "pred", "some", "whole")
+    __slots__ = ("batched", "donor", "pred", "some", "whole")
 
     def __init__(self, pred: Value):
         self.pred = pred
         taken, axes = bare(pred)
+        self.batched = bool(axes)
         if not axes:
             self.some = self.whole = bool(taken)
             return
@@ -247,15 +248,15 @@ def scalar(label: str, argument: str, value: Any, kinds: str, wanted: str, inste
     return value
 
 
-def truth(label: str, argument: str, pred: Any) -> Mask:
-    """Return the mask of a predicate: a truth value, or a number, true where it is not 0."""
+def truth(label: str, argument: str, pred: Any) -> Value:
+    """Return a predicate: a truth value, or a number, true where it is not 0."""
     if type(pred) is bool or type(pred) is np.bool_:
-        return Mask(pred)
+        return pred
     scalar(
         label, argument, pred, "biuf", "write one truth value",
         "with numpy.all or numpy.any; numpy.where chooses element by element",
     )  # fmt: skip
-    return Mask(pred if dtype_of(pred).kind == "b" else np.not_equal(pred, 0))
+    return pred if dtype_of(pred).kind == "b" else np.not_equal(pred, 0)
 
 
 def integer(label: str, argument: str, value: Any) -> Value:

@@ -1,11 +1,15 @@
-"""The results of the steps of a loop as arrays, of which some steps have made one together."""
+"""The results of the steps of a loop as arrays, of which some steps have made one together; and
+pieces of cotangents, of which each step makes one.
+"""
 
 import itertools
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.types import Value
+from .._core.tensor import Tensor
+from .._core.types import Shape, Value
 
 
 class Stack(NamedTuple):
@@ -53,3 +57,30 @@ def joined(column: list, reverse: bool = False) -> Value:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts[::-1] if reverse else parts)
+
+
+def moved(x: Value, source: int, destination: int) -> Value:
+    """Return an array with the axis of the steps at another place, if it is one."""
+    return x if source == destination else np.moveaxis(x, source, destination)
+
+
+class Piece(NamedTuple):
+    """A piece of the cotangent of what a step closes over: one at the number of each step."""
+
+    place: int
+    rule: Callable
+    shape: Shape
+    growth: tuple[int, int]
+    others: tuple
+
+    def total(self, values: Value, numbers: range) -> Value:
+        """Return the sum of the pieces of some steps."""
+        factor, summand = self.growth
+        at = np.array([factor * number + summand for number in numbers])
+        return self.rule(values, self.shape, (at, *self.others))
+
+
+def holds_tensors(index: Iterable) -> bool:
+    """Tell if there is a tensor among the parts of an index."""
+    parts = [(x.start, x.stop, x.step) if type(x) is slice else (x,) for x in index]
+    return any([isinstance(x, Tensor) for part in parts for x in part])

@@ -67,6 +67,11 @@ def planned(plan: Plan | None) -> Iterator[None]:
     yield from setting(PLAN, plan)
 
 
+def is_planned() -> bool:
+    """Tell if the next loop follows a plan, which needs the number of steps."""
+    return PLAN.get() is not None
+
+
 def refuse_plan(label: str, why: str) -> None:
     """Raise where a loop whose number of steps is not known on entry should follow a plan."""
     plan = PLAN.get()

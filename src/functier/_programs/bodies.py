@@ -239,7 +239,7 @@ class Inner:
         inputs = [*[new[x] for x in body.inputs], *self.inputs]
         guards = [Guard(new[guard.node], *guard[1:]) for guard in body.guards]
         graph = Graph([*inputs, *nodes], inputs, outputs, guards)
-        self.loop = Loop(graph, loop.count, loop.carried, reads, loop.lasts, loop.choice)
+        self.loop = Loop(graph, loop.count, loop.carried, reads, loop.lasts, loop.ends)
 
 
 def rolled(graph: Graph) -> Graph:

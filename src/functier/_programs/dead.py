@@ -67,13 +67,13 @@ def _prune(node: Node, used: set[int], read: set[Node]) -> None:
     places = dict(zip(body.inputs, node.args))
     inside = [x for x, arg in places.items() if type(arg) is Node and arg in read]
     inside += memories_in(body)
-    wanted = set(used)
+    steps = len(body.outputs)  # the place of their number, if that is a result
+    wanted = {*used} - {steps} | {*range(loop.ends == "flag")}
     while True:
         outputs = [body.outputs[i] for i in sorted(wanted)]
         part = Graph(body.nodes, body.inputs, outputs, body.guards)
         live = _live(part, {*part.roots()}, {*inside})
-        if loop.choice:  # what it carries is a result where it does not run
-            live |= {body.inputs[j] for j in wanted} | {body.inputs[first]}
+        live |= ending(loop, wanted)
         more = {j for j, x in enumerate(body.inputs[:first]) if x in live} - wanted
         if not more:
             break
@@ -83,7 +83,7 @@ def _prune(node: Node, used: set[int], read: set[Node]) -> None:
     renumber(body.nodes)
     carried = [j for j in range(first) if body.inputs[j] in live]
     lasts = [j for j in sorted(used) if j < loop.lasts and j not in carried]
-    lists = [j for j in sorted(used) if j >= loop.lasts]
+    lists = [j for j in sorted(used) if loop.lasts <= j < steps]
     reads = [j for j in range(first, second) if body.inputs[j] in live]
     rest = [j for j in range(second, len(body.inputs)) if body.inputs[j] in live]
     order = [*carried, *lasts, *lists]
@@ -92,11 +92,22 @@ def _prune(node: Node, used: set[int], read: set[Node]) -> None:
     new = Graph(nodes, inputs, [body.outputs[j] for j in order], body.guards)
     node.func = Loop(
         new, loop.count, len(carried), tuple([loop.reads[j - first] for j in reads]),
-        len(carried) + len(lasts), loop.choice,
+        len(carried) + len(lasts), loop.ends,
     )  # fmt: skip
-    node.func.places = {j: k for k, j in enumerate(order)}
+    node.func.places = {j: k for k, j in enumerate((*order, steps))}
     node.args = tuple([node.args[j] for j in (*carried, *reads, *rest)])
     node.form = node.func.form()
+
+
+def ending(loop: Loop, wanted: set[int]) -> set[Node]:
+    """Return the inputs of a body that are needed for the number of its steps.
+
+    Where an arm does not run, all that it carries is a result.
+    """
+    inputs, first = loop.body.inputs, loop.carried
+    if loop.ends == "arm":
+        return {*[inputs[j] for j in wanted], inputs[first]}
+    return {*(inputs[:1] if loop.ends == "flag" else inputs[-1:] * bool(loop.ends))}
 
 
 def memories_in(body: Graph) -> set[Node]:

@@ -32,8 +32,11 @@ QUESTIONS = frozenset({"type", "isinstance", "__class__", "int", "Integral"})
 OPERANDS = {np.where: 3, np.reshape: 1}
 """Functions that are neither operators nor ufuncs: how many of their arguments are operands."""
 
-LOADING = "importlib inspect enum re weakref abc contextlib functools typing types".split()
-OURS = {__name__.partition(".")[0], "numpy", *LOADING}
+LOADING = (
+    "importlib inspect enum re weakref abc contextlib functools typing types zipimport "
+    "_collections_abc"
+).split()
+OURS = {__name__.partition(".")[0], "numpy", "optree", *LOADING}
 """The homes of code that asks for other reasons, as modules do that are loaded."""
 
 
@@ -109,7 +112,7 @@ def settled(level: Any, func: Any, args: tuple, kwargs: dict) -> tuple[tuple, di
         args = tuple(
             [x if i < count and is_input(level, x) else asked(level, x) for i, x in enumerate(args)]
         )
-    elif func is operator.getitem and level.samples.counters:
+    elif func is operator.getitem and level.samples.open:
         args = asked(level, args, counts=True)
     else:
         args = args[:count] + asked(level, args[count:])
@@ -127,24 +130,25 @@ def kind_of(level: Any, x: Any) -> type:
     return type(x.parts()[0]) if type(x) is level.cls else type(x)
 
 
-def asked(level: Any, x: Any, counts: bool = False) -> Any:
+def asked(level: Any, x: Any, counts: bool = False, carried: bool = True) -> Any:
     """Return an argument with each whole number of Python's in it as itself, and guarded.
 
-    With `counts` those stay that grow with the counter of a loop.
+    With `counts` those stay that grow with the counter of a loop; or with a number that a step
+    carries, but in slices, whose length may differ then.
     """
     kind = type(x)
     if kind is level.cls:
         if kind_of(level, x) is not int:
             return x
-        if counts and grows(x.parts()[1], level.samples.counters) is not None:
+        if counts and level.samples.is_moving(x, carried):
             return x
         return number(level, x)
     if kind is tuple or kind is list:
-        return kind([asked(level, part, counts) for part in x])
+        return kind([asked(level, part, counts, carried) for part in x])
     if kind is dict:
         return {name: asked(level, part) for name, part in x.items()}
     if kind is slice:
-        return slice(*[asked(level, part, counts) for part in (x.start, x.stop, x.step)])
+        return slice(*[asked(level, part, counts, False) for part in (x.start, x.stop, x.step)])
     return x
 
 

@@ -10,23 +10,23 @@ from .loops import Count, Loop, is_loop, is_result
 class Counting(NamedTuple):
     """A counter in the source: it is ``first + way * i`` in step `i` of `count`.
 
-    `way` is 1 or -1.
+    `way` is 1 or -1. Where the number of steps is a value, `length` is its source, if it is known,
+    and the counter begins at 0.
     """
 
     name: str
     count: int  # type: ignore[assignment]
-    first: int
-    way: int
+    first: int = 0
+    way: int = 1
+    length: str = ""
 
     def __str__(self) -> str:
         """Return the source of what the counter goes through."""
+        if self.length:
+            return f"range({self.length})"
         low = self.first if self.way > 0 else self.first - self.count + 1
         text = f"range({low}, {low + self.count})" if low else f"range({self.count})"
         return text if self.way > 0 else f"reversed({text})"
-
-
-ALONE = Counting("", 1, 0, 1)
-"""The counter of an arm, which the source does not have."""
 
 
 def counting_of(loop: Loop, name: str) -> Counting:
@@ -37,7 +37,7 @@ def counting_of(loop: Loop, name: str) -> Counting:
     for count, _ in found.most_common():
         if type(count.start) is int and count.step in (1, -1):
             return Counting(name, loop.count, count.start, count.step)
-    return Counting(name, loop.count, 0, 1)
+    return Counting(name, loop.count)
 
 
 def text_of_count(count: Any, counters: list[Counting]) -> str:
@@ -84,7 +84,14 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
             lines.append(f"{source.names[x]} = {text}")
     lists = loop.body.outputs[loop.lasts :]
     source.lists |= dict.fromkeys(lists, "")
-    counting = ALONE if loop.choice else counting_of(loop, source.counter(loop))
+    if loop.ends == "arm":
+        counting = Counting("", loop.count)  # which the source does not have
+    elif loop.ends == "flag":
+        counting = Counting(source.numbered(), loop.count)
+    elif loop.ends:
+        counting = Counting(source.counter(loop), loop.count, length=source.expr(node.args[-1]))
+    else:
+        counting = counting_of(loop, source.counter(loop))
     source.counters.append(counting)
     inside: list[str] = []
     for x, arg, read in zip(elements, node.args[first:second], loop.reads):
@@ -113,9 +120,13 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     made = [source.lists[y] for y in lists]
     source.results[node] = [*results, *made]
     lines += [f"{name} = []" for name in made]
-    if loop.choice:
+    if loop.ends == "arm":
         lines.append(f"if {source.names[rest[0]]}:")
         inside = inside or ["pass"]
+    elif loop.ends == "flag":
+        source.results[node].append(counting.name)
+        lines += [f"{counting.name} = 0", f"while {results[0]}:"]
+        inside.append(f"{counting.name} += 1")
     else:
         lines.append(f"for {counting.name} in {counting}:")
     return [*lines, *[f"    {line}" for line in inside]]

@@ -5,13 +5,20 @@ NOTE [a loop is a call]
     the sequences of which each step reads one element, and the values that all steps take. Its
     result is a tuple: values of the last step, then lists with the values of all steps. A body is
     a graph; no node of it refers to a node outside.
+
+NOTE [lengths that are values]
+    The number of steps of a loop may be a value of the program. Either the first value that is
+    carried tells if a step follows; the last result is then the number of steps. Or that number is
+    the last argument. The forms of lists, and of arrays of them, are then those of the trace.
 """
 
 import operator
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .graph import Graph, Guard, Node, changed, replace
+import numpy as np
+
+from .graph import Graph, Guard, Node, changed, form_of, nodes_in, replace
 
 
 class Count(NamedTuple):
@@ -78,19 +85,20 @@ class Loop:
     lasts : int
         The number of outputs, from the first on, of which the last values are results; lists of
         the others are.
-    choice : bool
-        True for an arm: its one step runs where the first input behind what is carried is true.
+    ends : {"", "flag", "length", "arm"}
+        Whether `count` is that of the trace alone: see NOTE [lengths that are values]. An arm has
+        one step, which runs where the first input behind what is carried is true.
     """
 
-    __slots__ = ("body", "carried", "choice", "count", "lasts", "places", "reads")
+    __slots__ = ("body", "carried", "count", "ends", "lasts", "places", "reads")
     __name__ = "loop"
 
     def __init__(
         self, body: Graph, count: int, carried: int, reads: tuple[Count, ...], lasts: int,
-        choice: bool = False,
+        ends: str = "",
     ):  # fmt: skip
-        self.body, self.count, self.carried, self.choice = body, count, carried, choice
-        self.reads, self.lasts = reads, lasts
+        self.body, self.count, self.carried = body, count, carried
+        self.reads, self.lasts, self.ends = reads, lasts, ends
         self.places: dict[int, int] = {}  # of results, when some have been dropped
 
     def __call__(self, *args: Any) -> tuple:
@@ -105,7 +113,8 @@ class Loop:
     def form(self) -> tuple:
         """Return the form of the result."""
         forms = [y.form for y in self.body.outputs]
-        return (*forms[: self.lasts], *[Series(form, self.count) for form in forms[self.lasts :]])
+        lists = [Series(form, self.count) for form in forms[self.lasts :]]
+        return (*forms[: self.lasts], *lists, *[form_of(self.count)] * (self.ends == "flag"))
 
     def has_effects(self) -> bool:
         """Tell if the loop has to run, whoever needs its results."""
@@ -115,7 +124,7 @@ class Loop:
 
 def is_arm(node: Node) -> bool:
     """Tell if a node is an arm, which runs in some steps only."""
-    return type(node.func) is Loop and node.func.choice
+    return type(node.func) is Loop and node.func.ends == "arm"
 
 
 def is_loop(node: Any) -> bool:
@@ -177,6 +186,80 @@ def count_calls(graph: Graph) -> int:
         node.func.count * count_calls(node.func.body) if is_loop(node) else node.func is not None  # type: ignore[union-attr]
         for node in graph.nodes
     ])  # fmt: skip
+
+
+# ---- lengths that are values ----
+
+
+def stacked(values: Sequence, axis: int, shape: tuple, dtype: Any) -> np.ndarray:
+    """Return the values of all steps as one array, also where there are none."""
+    if values:
+        return np.stack(values, axis)
+    return np.zeros((*shape[:axis], 0, *shape[axis:]), dtype)
+
+
+stacked.makes_new_arrays = True  # type: ignore[attr-defined]
+
+
+def fixed(graph: Graph) -> Graph:
+    """Return the program for the lengths of the trace alone, with guards that tell if they hold."""
+    if not any([is_loop(x) and x.func.ends and not is_arm(x) for x in every_node(graph)]):  # type: ignore[union-attr]
+        return graph
+    new: dict[Node, Any] = {x: x for x in graph.inputs}
+    nodes, guards = _fixed(graph, new)
+    outputs = replace(graph.outputs, new.__getitem__)
+    return Graph([*graph.inputs, *nodes], graph.inputs, outputs, guards)
+
+
+def _fixed(graph: Graph, new: dict[Node, Any]) -> tuple[list[Node], list[Guard]]:
+    """Return the nodes and the guards of a program, or of a step, for the lengths of the trace."""
+    nodes: list[Node] = []
+    guards: list[Guard] = []
+    for node in graph.nodes:
+        if node.func is None:
+            continue
+        args, kwargs = replace((node.args, node.kwargs), new.__getitem__)
+        loop = args[0].func if is_result(node) else None
+        if loop is not None and args[1] == len(loop.body.outputs):
+            new[node] = loop.count
+        elif not nodes_in((args, kwargs)) and nodes_in(node.args) and not is_loop(node):
+            new[node] = node.func(*args, **kwargs)
+        else:
+            own = new[node] = node.like(args, kwargs)
+            nodes.append(own)
+            if is_loop(node):
+                found = _fix(node.func, own)
+                guards += found
+                nodes += [guard.node for guard in found if guard.node not in new.values()]
+            elif node.func is stacked:
+                own.func, own.args, own.kwargs = np.stack, args[:1], {"axis": args[1]}
+    for guard in graph.guards:
+        if type(new[guard.node]) is Node:
+            guards.append(guard._replace(node=new[guard.node]))
+    return nodes, guards
+
+
+def _fix(loop: Any, node: Node) -> list[Guard]:
+    """Let a loop have the length of the trace, and return the guards of that."""
+    new: dict[Node, Any] = {x: Node(None, (), {}, x.form) for x in loop.body.inputs}
+    nodes, guards = _fixed(loop.body, new)
+    inputs, outputs = replace([loop.body.inputs, loop.body.outputs], new.__getitem__)
+    found: list[Guard] = []
+    if loop.ends == "flag":
+        guards = [Guard(inputs[0], "bool", True, node.place), *guards]
+        last = Node(operator.getitem, (node, 0), {}, inputs[0].form, node.place)
+        found = [Guard(last, "bool", False, node.place)]
+    elif loop.ends == "length":
+        *node_args, length = node.args
+        node.args, inputs = tuple(node_args), inputs[:-1]
+        if type(length) is Node:
+            found = [Guard(length, "int", loop.count, node.place)]
+    body = Graph([*inputs, *nodes], inputs, outputs, guards)
+    ends = "arm" if loop.ends == "arm" else ""
+    node.func = Loop(body, loop.count, loop.carried, loop.reads, loop.lasts, ends)
+    node.form = node.func.form()  # type: ignore[attr-defined]
+    node.kept = node.func.has_effects()  # type: ignore[attr-defined]
+    return found
 
 
 # ---- loops as single steps again ----

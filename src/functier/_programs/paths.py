@@ -203,7 +203,7 @@ def choice(path: Path, values: Sequence[Any], test: Node) -> Node:
     outputs = [inside(y) for y in path.outputs]
     inputs = [*first, Node(None, (), {}, TRUTH), *given.values()]
     loop = Loop(
-        Graph([*inputs, *path.nodes], inputs, outputs, guards), 1, len(first), (), len(first), True
+        Graph([*inputs, *path.nodes], inputs, outputs, guards), 1, len(first), (), len(first), "arm"
     )  # fmt: skip
     node = Node(loop, (*values, test, *given), {}, loop.form())
     node.kept = loop.has_effects()

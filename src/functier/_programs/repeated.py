@@ -1,4 +1,4 @@
-"""The loop that samples of its steps stand for: its body, its first run, and its node.
+"""The loop that samples of its steps stand for: its body, and its node.
 
 NOTE [the rest runs as the program does]
     The trace needs the values that the loop makes. So its source is written and called. Where a
@@ -12,20 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.collector import known_containers
-from .dead import drop_dead
 from .graph import TRUTH, Graph, Guard, Node, form_of, mark_first, replace
 from .integers import grows
-from .looping import counting_of
-from .loops import Count, Loop, is_arm, is_result
+from .loops import Count, Loop, is_arm, is_result, stacked
 from .paths import Differs, Path, joined
-from .replays import Changed, Replay
 from .sampled import Sampled
+from .sampled_run import FEWEST, known_values, run, same_in
 
 ndarray = np.ndarray
-
-FEWEST = 4
-"""So many steps at least are a loop."""
 
 
 def has_effects(node: Node) -> bool:
@@ -72,14 +66,22 @@ class Body:
         the one from before the loop after it.
     """
 
-    def __init__(self, samples: Sequence[Sampled], spread: Sequence[tuple[Any, int]], way: int):
-        self.first = first = samples[0]
+    def __init__(
+        self, samples: Sequence[Sampled], spread: Sequence[tuple[Any, int]], way: int,
+        ending: str, length: Any,
+    ):  # fmt: skip
+        self.first, self.ending = samples[0], ending
+        first = self.first
         self.level = level = first.level
         self.shared: dict[Node, Node] = {}
         self.fixed: dict[Any, tuple[Node, Any]] = {}  # constants that a step returns
         self.answers: list[Guard] = []  # to questions about what is the same in all steps
         self.nodes: list[Node] = []
         afters = [self.afters(sample, len(samples) == 1) for sample in samples]
+        if ending == "flag" and any(
+            [type(x[0]) is not Node or x[0] in y.inputs for x, y in zip(afters, samples)]
+        ):
+            raise Differs("its condition is the same in all steps")
         makes = [*zip(*[[own is not node for node, own in zip(x.inputs, after)]
                         for x, after in zip(samples, afters)])]  # fmt: skip
         size = sum(map(any, makes))
@@ -129,6 +131,9 @@ class Body:
                     self.plain.add(i)
         inputs = [*carried, *self.shared.values(), *[x for x, _ in self.fixed.values()]]
         self.args += [*self.shared, *[x for _, x in self.fixed.values()]]
+        if ending == "length":
+            inputs.append(Node(None, (), {}, form_of(0)))
+            self.args.append(level.symbol(length))
         outputs = [*outputs[: self.carried], *self.rows]
         self.graph = Graph([*inputs, *self.nodes], inputs, outputs, guards)
 
@@ -219,83 +224,79 @@ class Body:
             return node
         return self.new[node] if node in self.new else self.outside(node)
 
-    def recorded(self, count: int, last: list, made: list) -> tuple[int, list, list]:
+    def recorded(self, count: int, last: list, made: list, length: Any) -> tuple:
         """Add the loop to the trace, and return what `repeat` does."""
-        level, first = self.level, self.first
+        level, first, ending = self.level, self.first, self.ending
         self.graph.renumber()  # as nodes were left out for the run
         node = self.node(count, self.args)
         node.place = level.where_now()
         level.add(node)
-        ends, rows = self.results(node)
-        for own in (*ends, *rows):
+        ends, rows, steps = self.results(node)
+        for own in (*ends, *rows, *steps):
             level.add(own)
+        if steps:
+            length = level.tensor(count, steps[0])
         for i in self.moved:
             level.answers.append(Guard(ends[i], "bool", True, node.place))
         tensors = [level.tensor(value, own) for value, own in zip(last, ends)]
-        stacks: list = [
-            None if i in self.lists else same_in(count, x, axis)
-            for i, (x, axis) in enumerate(first.lists)
-        ]
-        for value, (i, (place, axis)) in zip(made, self.lists.items()):
-            own = Node(np.stack, (rows[place],), {"axis": axis} if axis else {}, form_of(value))
-            own.place = node.place
+        following = iter(made)
+        stacks: list = []
+        for i, (x, axis) in enumerate(first.lists):
+            if i not in self.lists:
+                wide = level.samples.spread if ending else same_in
+                stacks.append(wide(x, count, axis, length))
+                continue
+            own, value = self.stack(rows[self.lists[i][0]], axis), next(following)
+            own.form, own.place = form_of(value), node.place
             level.add(own)
-            stacks[i] = value if i in self.plain else level.tensor(value, own)
+            stacks.append(value if i in self.plain and not ending else level.tensor(value, own))
         values = [
-            x if i is None else last[i] if first.is_plain(y) else tensors[i]
+            x if i is None else last[i] if first.is_plain(y) and not ending else tensors[i]
             for i, y, x in zip(self.ends, first.after, first.originals)
         ]
-        return count, values, stacks
+        return count, values, stacks, length if ending else None
 
     def node(self, count: int, args: Sequence) -> Node:
         """Return the node of the loop."""
-        loop = Loop(self.graph, count, self.carried, (), self.carried)
+        loop = Loop(self.graph, count, self.carried, (), self.carried, self.ending)
         node = Node(loop, tuple(args), {}, loop.form())
         node.kept = loop.has_effects()
         return node
 
-    def results(self, node: Node) -> tuple[list[Node], list[Node]]:
-        """Return the nodes of the last values of a loop, and of the lists of all."""
+    def results(self, node: Node) -> tuple[list[Node], list[Node], list[Node]]:
+        """Return the nodes of the last values of a loop, of the lists of all, and of its length.
+
+        There is none of a length that is known.
+        """
         found = [Node(operator.getitem, (node, i), {}, form) for i, form in enumerate(node.form)]
-        return found[: self.carried], found[self.carried :]
+        end = len(self.graph.outputs)
+        return found[: self.carried], found[self.carried : end], found[end:]
 
-
-def same_in(count: int, x: Any, axis: int) -> Any:
-    """Return an array of a value of some steps, which is the same in all."""
-    shape = np.shape(x)
-    return np.broadcast_to(np.expand_dims(x, axis), (*shape[:axis], count, *shape[axis:]))
-
-
-def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
-    """Return the values of nodes of a trace, from the tensors that have them; None if one is lost.
-
-    Others than nodes are themselves.
-    """
-    found: dict[Node, Any] = {}
-    wanted = {x for x in nodes if type(x) is Node}
-    for x in known_containers():
-        if type(x) is level.cls:
-            value, node = x.parts()
-            node = level.samples.real_of(node)
-            if type(node) is Node and node in wanted:
-                found[node] = value
-    if len(found) < len(wanted):
-        return None
-    return [found[x] if type(x) is Node else x for x in nodes]
+    def stack(self, row: Node, axis: int) -> Node:
+        """Return the node of an array of all that a list has."""
+        if not self.ending:
+            return Node(np.stack, (row,), {"axis": axis} if axis else {}, None)
+        form = row.form.form
+        dtype = np.dtype(form.dtype or form.kind)
+        return Node(stacked, (row, axis, form.shape, dtype), {}, None)
 
 
 def repeat(
-    level: Any, samples: Sequence[Sampled], most: int, spread: Sequence[tuple[Any, int]], way: int
-) -> tuple[int, list, list] | None:  # fmt: skip
+    level: Any, samples: Sequence[Sampled], most: int, spread: Sequence[tuple[Any, int]], way: int,
+    ending: str, length: Any,
+) -> tuple | None:  # fmt: skip
     """Return how many steps are a loop, at most, the values after it, and all steps'.
 
     `samples` are of steps that differ in answers; the loop begins with the first one. `spread` has
     the arrays whose elements are the last that it took, each with the axis of the steps. None is
-    for samples that do not stand for later steps.
+    for samples that do not stand for later steps, and 0 steps are too few.
+
+    With `ending` the loop has another length in other calls: the first value tells if a step
+    follows, or `length` is the number of steps. The last result is that number.
     """
     first, last = samples[0], samples[-1]
     try:
-        body = Body(samples, spread, way)
+        body = Body(samples, spread, way, ending, length)
     except Differs as error:
         last.no_loop(*error.args)
         return None
@@ -309,37 +310,13 @@ def repeat(
     if any([id(x) in arrays for x in ends]):  # a write to it may follow
         last.no_loop("a loop would return an array from outside of it")
         return None
+    if ending == "flag" and first.is_plain(first.after[0]):  # it ends alike in all calls
+        body.ending = ""
+        if count < FEWEST:
+            return None
     for sample in samples:
         for node in sample.nodes:
             level.samples.reasons.pop(node.place, None)
     level.samples.take_out(first)
     level.answers += body.answers
-    return body.recorded(count, ends, made)
-
-
-def run(body: Body, most: int, values: list) -> tuple[int, list, list] | None:
-    """Run a loop until an answer differs; return how often, the last values, and arrays of all."""
-    try:
-        found: Any = call(body, most, values)
-        if type(found) is int:
-            most = found if found >= FEWEST else 0
-            found = call(body, most, values) if most else ([], [])
-    except Exception:
-        return None
-    return most, *found
-
-
-def call(body: Body, count: int, values: list) -> tuple[list, list] | int:
-    """Return the last values of a loop, and arrays of all; or after how many steps it ends."""
-    inputs = [Node(None, (), {}, form_of(x)) for x in values]
-    node = body.node(count, inputs)
-    ends, rows = body.results(node)
-    stacks = [Node(np.stack, (rows[i],), {"axis": axis}, None) for i, axis in body.lists.values()]
-    nodes = [*inputs, node, *ends, *rows, *stacks]
-    graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks]))
-    try:
-        made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
-    except Changed as changed:
-        counting = counting_of(node.func, "i")  # type: ignore[arg-type]
-        return (changed.args[1] - counting.first) * counting.way
-    return [*made[: body.carried]], [*made[body.carried :]]
+    return body.recorded(count, ends, made, length)

@@ -8,6 +8,7 @@ NOTE [a step depends on what it takes]
     functions reach refers to what it referred to before, and arrays have their contents.
 """
 
+import operator
 from collections.abc import Container, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy as np
 from .._mutation.array import was_written
 from .graph import Guard, Node, form_of, replace
 from .integers import AFFINE, asks_for_type, grows
+from .loops import stacked
+from .sampled_run import same_in
 from .sharing import gives_view
 
 ndarray = np.ndarray
@@ -85,7 +88,23 @@ class Samples:
     def grows(self, index: Any) -> bool:
         """Tell if a number in an index grows with that of a step."""
         parts = index if type(index) is tuple else (index,)
-        return bool(self.open) and any([self.growth(part) is not None for part in parts])
+        if any([type(x) is self.level.cls and is_listed(x.parts()[1]) for x in parts]):
+            return True
+        return bool(self.open) and any([self.is_moving(part) for part in parts])
+
+    def is_moving(self, x: Any, carried: bool = True) -> bool:
+        """Tell if a number grows with that of a step, or with a whole number that is `carried`."""
+        moving = self.counters.union(*[sample.wholes for sample in self.open if carried])
+        return type(x) is self.level.cls and grows(x.parts()[1], moving) is not None
+
+    def spread(self, x: Any, count: int, axis: int, length: Any) -> Any:
+        """Return an array of a value that is the same in all steps, whose number is a value."""
+        level, shape = self.level, np.shape(x)
+        one, whole = [same_in(level.concrete(x), n, axis) for n in (1, count)]
+        own = level.add(Node(np.expand_dims, (level.symbol(x), axis), {}, form_of(one)))
+        shape = (*shape[:axis], level.symbol(length), *shape[axis:])
+        node = level.add(Node(np.broadcast_to, (own, shape), {}, form_of(whole)))
+        return level.tensor(whole, node)
 
     def have_plain(self, x: Any) -> bool:
         """Tell if a value is plain but for a sample."""
@@ -126,6 +145,8 @@ class Sampled:
         The stand-in for its number, if it has one.
     made : set of Node
         The nodes of the step, once it has run.
+    wholes : set of Node
+        The stand-ins for whole numbers.
     """
 
     def __init__(self, level: Any, values: Sequence, number: int | None, effects: Any, since: int):
@@ -136,6 +157,7 @@ class Sampled:
         self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
         self.values = [level.tensor(level.concrete(x), n) for x, n in zip(values, self.inputs)]
         self.plain = {n for x, n in zip(values, self.inputs) if type(x) is not level.cls}
+        self.wholes = {n for x, n in zip(values, self.inputs) if is_whole(level.concrete(x))}
         self.index: Node | None = None
         self.counter: Any = None
         if number is not None:
@@ -235,6 +257,18 @@ class Sampled:
         """Note why the sample does not stand for later steps."""
         for node in self.nodes:
             self.level.samples.reasons[node.place] = reason
+
+
+def is_listed(node: Any) -> bool:
+    """Tell if a value is that of a step, from an array of those of all, whose number is a value."""
+    while node.func is operator.getitem:
+        node = node.args[0]
+    return node.func is stacked
+
+
+def is_whole(x: Any) -> bool:
+    """Tell if a value is a whole number, of Python or NumPy."""
+    return type(x) is int or (isinstance(x, np.integer) and not isinstance(x, np.timedelta64))
 
 
 def plain_of(plain: set[Node], nodes: Sequence[Node]) -> set[Node]:

@@ -15,7 +15,7 @@ from .._core.numpy_facts import UFUNC_OF
 from .._rules import indexing as _indexing
 from . import stores as _stores
 from .graph import Form, Node
-from .loops import Count, plus, times
+from .loops import Count, plus, stacked, times
 
 OPERATORS: dict[Any, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.power: "**",
@@ -59,6 +59,13 @@ def _getitem(source: Any, node: Any) -> Any:
 def _getitem_split(source: Any, node: Any) -> Any:
     x, skeleton, *indices = node.args
     return f"{source.expr(x)}[{source.index(_indexing.fill_holes(skeleton, indices))}]"
+
+
+@spelling(stacked)
+def _stacked(source: Any, node: Any) -> Any:
+    values, axis, shape, dtype = node.args
+    own, empty = source.expr(values), source.zeros((*shape[:axis], 0, *shape[axis:]), dtype)
+    return f"np.stack({own}{f', {axis}' * bool(axis)}) if {own} else {empty}"
 
 
 def _method(name: str, *parameters: str) -> Callable:

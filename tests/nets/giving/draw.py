@@ -338,17 +338,21 @@ class Draw:
         init = self.packed(first, form, keys)
         self.body(name, "c" if kind == "while" else f"{i}, c", scope, lambda: packed, taken, effect)
         result = self.fresh("r")
+        more = ""
+        if self.made % 3 == 0:  # the number of steps is a value
+            more = f" + 2 * np.sum(np.real({self.scope.vectors[0]}) > 0.2)"
         if kind == "while":
             self.features.add("while")
             test = self.fresh("test")
             self.add(f"def {test}(c):")
             with self.indented():
                 self.add(taken)
-                self.add(f"return {i} < {n}")
+                self.add(f"return {i} < {n}{more}")
             self.add(f"{result} = lo.while_loop({test}, {self.called(name)}, {init})")
         else:
             low = r.choice([0, 0, 1])
-            self.add(f"{result} = lo.fori_loop({low}, {low + n}, {self.called(name)}, {init})")
+            end = f"{low + n}{more}"
+            self.add(f"{result} = lo.fori_loop({low}, {end}, {self.called(name)}, {init})")
         self.add(self.taken(result, names, form, keys))
         self.finish(names, vectors, scalars, effect)
         return name

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..entries import Mismatch
 from ..graph import Form, Graph
-from ..loops import every_graph, every_guard, every_node, is_arm, is_loop, unrolled
+from ..loops import every_graph, every_guard, every_node, fixed, is_arm, is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
 from .calls import builtin
@@ -347,6 +347,7 @@ def use_machine(
     missing = unsuitable()
     if missing:
         return [f"no machine code: {missing}"]
+    graph = fixed(graph)
     try:
         machine = MachineProgram(graph, program.name, contract, threads, bounded=bounded)
     except TooLong as error:

@@ -164,7 +164,7 @@ class Body(Lowering):
                 continue
             value = outer.operand(arg, INT) if is_whole(arg) else outer.value(arg)
             self.values[x] = value if type(value) is Literal else self.given(value)
-        if loop.choice:
+        if loop.ends == "arm":
             self.test = self.value(rest[0])
 
     def sequence(self, arg: Any, form: Any) -> Ref:
@@ -233,7 +233,7 @@ class Body(Lowering):
         for i, carried in self.carried.items():
             y = outputs[i]
             carried.source = own[y] if y in own else self.make(y)
-            if loop.choice and (y in own or (outputs.count(y) > 1 and not carried.small)):
+            if loop.ends == "arm" and (y in own or (outputs.count(y) > 1 and not carried.small)):
                 raise Unknown("a choice returns what it takes, or an array twice")
         for carried in self.carried.values():
             made, far = carried.root()
@@ -291,6 +291,8 @@ def _loop(low: Lowering, node: Node) -> Any:
     loop: Any = node.func
     if loop.body.guards:
         raise Unknown("Python code chooses in a step")
+    if not loop.count:
+        raise Unknown("the loop had no steps in the trace")
     own = Body(low, loop)
     own.begin(node.args)
     for x in loop.body.nodes:

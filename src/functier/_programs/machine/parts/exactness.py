@@ -18,7 +18,7 @@ from ...._core.numpy_facts import UFUNC_OF, name_of
 from ...._rules import indexing
 from ... import stores
 from ...graph import Form, Graph, Node, nodes_in
-from ...loops import Loop, every_guard, every_node, is_loop, is_result
+from ...loops import Loop, every_guard, every_node, is_arm, is_loop, is_result
 from ...sharing import gives_view
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
@@ -97,7 +97,7 @@ def needed_by_tests(node: Node) -> tuple[set[Node], list[Node]]:
         inner: Any = x.func
         own, outside = needed_by_tests(x)
         inside |= own
-        wanted += [*outside, *(nodes_in(x.args[inner.carried]) if inner.choice else ())]
+        wanted += [*outside, *(nodes_in(x.args[inner.carried]) if is_arm(x) else ())]
     own, outside = needed_of(node, wanted) if wanted else (set(), [])
     return inside | own, outside
 
@@ -106,7 +106,7 @@ def results_of(node: Node, index: int) -> list[Node]:
     """Return the nodes in the body of a loop that a result is the value of."""
     loop: Any = node.func
     found = nodes_in(loop.body.outputs[index])
-    return found + [loop.body.inputs[i] for i in (index, loop.carried) if loop.choice]
+    return found + [loop.body.inputs[i] for i in (index, loop.carried) if is_arm(node)]
 
 
 def needed_of(node: Node, wanted: list[Node]) -> tuple[set[Node], list[Node]]:

@@ -121,7 +121,7 @@ class Flags:
         inputs[first:first], outputs[first:first] = before, after
         own = Loop(
             Graph([*inputs, *nodes], inputs, outputs), loop.count, first + len(guards),
-            loop.reads, loop.lasts + len(guards), loop.choice,
+            loop.reads, loop.lasts + len(guards), loop.ends,
         )  # fmt: skip
         made = copy_of(node, new)
         made.func, made.form, made.kept = own, own.form(), own.has_effects()
