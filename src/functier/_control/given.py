@@ -445,8 +445,7 @@ class Pull:
             None if c is None else moved(c[::-1], 0, a)
             for c, a in zip(map(results.column, range(size)), self.spread)
         ]
-        first = map(add, sums, [*carry[: self.carried], *ends])
-        return [*first, *carry[self.carried :]]
+        return [*carry[: self.carried], *ends, *carry[self.carried :]]
 
     def facts(self) -> Any:
         """Return where the pieces are that a step makes."""
