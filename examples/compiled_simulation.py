@@ -22,6 +22,7 @@ from matplotlib.ticker import LogLocator
 from scipy.optimize import minimize
 
 import functier as ft
+from functier.progress import bar
 
 STEPS = 200
 YEARS = 0.7
@@ -202,7 +203,7 @@ def compare():
         "JAX, compiled": jax_gradient(),
     }
     times, worst = {name: [] for name, way in ways.items() if way is not None}, 0.0
-    for bodies in SIZES:
+    for bodies in bar(SIZES, "(b) sizes"):
         args = cluster(bodies)
         right = np.stack(gradient_by_hand(*args))
         for name in times:

@@ -29,7 +29,8 @@ from scipy.optimize import minimize
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from functier import fori_loop, grad, hessian, optim, ravel_pytree, value_and_grad, vmap
+from functier import grad, hessian, optim, ravel_pytree, value_and_grad, vmap
+from functier.progress import bar
 from functier.scipy import linalg as sl
 
 SEED = 0
@@ -107,12 +108,10 @@ def predict(params, x, y, place):
 def fit(angle, x, y):
     """Minimize the surprise by Adam, from one angle."""
 
-    def step(_, carry):
-        params, state = carry
-        return optim.adam(params, grad(surprise)(params, x, y), state, RATE, b2=0.9)
-
-    start = {**START, "angle": angle}
-    params, _ = fori_loop(0, STEPS, step, (start, optim.adam_init(start)))
+    params = {**START, "angle": angle}
+    state = optim.adam_init(params)
+    for _ in bar(range(STEPS), "(a) Adam"):
+        params, state = optim.adam(params, grad(surprise)(params, x, y), state, RATE, b2=0.9)
     return params, surprise(params, x, y)
 
 

@@ -25,6 +25,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import minimize
 
 from functier import adopt, grad, hessian, value_and_grad, vmap
+from functier.progress import bar
 
 adopt("filterpy")
 
@@ -177,7 +178,7 @@ def main():
     flows = simulated(np.random.default_rng(SEED), result.x, RIVERS)
     thetas = np.tile(result.x, (RIVERS, 1))
     start = time.perf_counter()
-    for _ in range(10):
+    for _ in bar(range(10), "(c) Newton"):
         thetas = vmap(newton_step)(thetas, flows)
     seconds = time.perf_counter() - start
     slopes = vmap(grad(negative_log_likelihood))(thetas, flows)

@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import minimize
 
 from functier import grad, jacfwd, value_and_grad
+from functier.progress import bar, during
 from functier.scipy.integrate import solve_ivp
 
 SEED = 0
@@ -110,7 +111,7 @@ def agreement(theta, data, rng):
 def costs(sizes, data):
     """Return the seconds of a gradient in each way, and of the value alone."""
     rows = {way: [] for way in (*WAYS, "value")}
-    for pieces in map(int, sizes):
+    for pieces in bar([*map(int, sizes)], "(c) sizes"):
         theta = 0.1 * np.ones(1 + pieces)
         curve(pieces)
         rows["value"].append(measured(misfit, theta, data)[1])
@@ -159,10 +160,13 @@ def main():
     print("(b) the fit of 32 pieces and the conductivity")
     theta = np.zeros(33)
     begin = time.perf_counter()
-    found = minimize(
-        value_and_grad(lambda theta: misfit(theta, data, "adjoint", 1e-5)), theta, jac=True,
-        method="L-BFGS-B", options={"maxfun": 30},
-    )  # fmt: skip
+    gradient = value_and_grad(lambda theta: misfit(theta, data, "adjoint", 1e-5))
+    steps = []
+    with during("(b) L-BFGS-B", lambda: len(steps)):
+        found = minimize(
+            gradient, theta, jac=True, method="L-BFGS-B", callback=steps.append,
+            options={"maxfun": 30},
+        )  # fmt: skip
     seconds = time.perf_counter() - begin
     theta = found.x
     jacobian = jacfwd(temperatures)(theta).reshape(-1, theta.size) / NOISE

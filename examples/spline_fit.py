@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 
 import functier.numpy as fnp
 from functier import grad, jacfwd, value_and_grad, vmap
+from functier.progress import bar
 from functier.scipy.interpolate import make_lsq_spline, make_smoothing_spline
 
 SEED = 0
@@ -57,7 +58,7 @@ def crowded(logits, y):
     """Begin again from some places, and keep the best knots."""
     rng = np.random.default_rng(SEED)
     found = []
-    for _ in range(6):
+    for _ in bar(range(6), "(a) searches"):
         start = logits + 0.7 * rng.normal(size=logits.shape)
         found.append(scipy.optimize.minimize(value_and_grad(squares), start, args=(y,), jac=True))
     return min(found, key=lambda result: result.fun)

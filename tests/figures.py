@@ -189,7 +189,7 @@ def _kernel_names(package: Package, path: Path, modules: set[str]) -> Iterator[s
 
 PUBLIC = """
 import functier, importlib
-doors = "protocol", "errors", "modes", "overrides", "random", "debug", "testing"
+doors = "protocol", "errors", "modes", "overrides", "random", "debug", "testing", "progress"
 doors = [functier, *[importlib.import_module(f"functier.{{name}}") for name in doors]]
 public = {{id(getattr(door, name)) for door in doors for name in door.__all__}}
 for name in {names}:

@@ -315,8 +315,16 @@ ROWS = mistakes(
      lambda x: np.sum(np.stack([x, x * x])), NUMBERS, ("vmap",)),
     ("output", checked, lambda x: x * 2),
     ("library", second_kind, second_kind_with_rule, NUMBERS, ("grad",)),
+    ("library", second_kind,
+     lambda x: ft.finite_difference(lambda x: scipy.special.lqn(2, x)[0])(x), NUMBERS, ("grad",)),
     ("library of a batch", second_kind,
      lambda x: ft.sequential_vmap(lambda x: scipy.special.lqn(2, x)[0])(x), NUMBERS, ("vmap",)),
+    ("numpy of lists", lambda x: np.linalg.det([[x, 1.0], [0.0, x]]),
+     lambda x: np.linalg.det(fnp.array([[x, 1.0], [0.0, x]]))),
+    ("numpy of lists", lambda x: np.sin([[x, 1.0], [0.0, x]]),
+     lambda x: np.sin(fnp.array([[x, 1.0], [0.0, x]]))),
+    ("numpy of lists", lambda x: np.concatenate([[x, 1.0], [0.0, x]]),
+     lambda x: np.concatenate(fnp.array([[x, 1.0], [0.0, x]]))),
 )  # fmt: skip
 
 # ---- by the name of what was called ----

@@ -121,7 +121,7 @@ ROWS = [
            ("vmap(program)", "args[1] is float 3.0", "in_dims=(0, None)"),
            lambda: ft.vmap(program, in_dims=(0, None))(X, 3.0), X * 2),
     Misuse("a list of numbers to map over", lambda: ft.vmap(program)([1.0, 2.0]), ValueError,
-           ("vmap(program)", "args[0][0] is float 1.0", "pass arrays"),
+           ("vmap(program)", "args[0][0] is float 1.0", "pass numpy.array(x) for a list"),
            lambda: ft.vmap(program)(np.array([1.0, 2.0])), np.array([2.0, 4.0])),
     Misuse("out_dims None", lambda: ft.vmap(program, out_dims=None)(X), ValueError,
            ("vmap(program)", "out_dims is None for the result", "write the axis"),
@@ -332,6 +332,9 @@ ROWS = [
     Misuse("x.tobytes()", lambda: ft.vmap(lambda x: (x, x.tobytes())[0])(W), ft.UnsupportedError,
            ("vmap(<lambda>)", "x.tobytes(...)", "store the result of the transform"),
            lambda: ft.vmap(lambda x: x)(W), W),
+    Misuse("modules in a list", lambda: ft.nn.Sequential([ft.nn.ReLU()])(W), TypeError,
+           ("Sequential", "is a list", "write Sequential(*modules)"),
+           lambda: ft.nn.Sequential(*[ft.nn.ReLU()])(W), W),
 ]  # fmt: skip
 
 

@@ -102,13 +102,18 @@ ZERO = {"numpy.copysign:vjp:y", "numpy.heaviside:vjp:x", "numpy.where:vjp:condit
 """The rules whose results are zero, which are right when they are scaled."""
 
 
+def all_records():
+    """The table without what is declared where Dask is: `tests/dask_arrays` plants those faults."""
+    return [record for record in OPS.values() if not record.name.startswith("functier._dask.")]
+
+
 def every_rule(records=None):
     """Every derivative rule of the table or of some records: by operation, mode and operand.
 
     A rule that both modes share stands here once.
     """
     found = {}
-    for record in OPS.values() if records is None else records:
+    for record in all_records() if records is None else records:
         for mode in ("vjp", "jvp"):
             rules = getattr(record, mode)
             for name, rule in rules.items() if isinstance(rules, dict) else ():
@@ -193,7 +198,7 @@ def batching(row):
 
 def batched(records=None):
     """The records with a batching rule, by names like those of derivative rules."""
-    every = OPS.values() if records is None else records
+    every = all_records() if records is None else records
     return {f"{record.name}:vmap": record for record in every if record.vmap is not None}
 
 

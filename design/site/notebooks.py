@@ -8,6 +8,7 @@ compare both with the page. It needs the extra ``docs``.
 
 import doctest
 import json
+import os
 import posixpath
 import re
 import sys
@@ -96,7 +97,8 @@ def run(made: dict[str, Any]) -> dict[str, Any]:
     node = nbformat.from_dict(made)
     metadata = made["metadata"]
     folder = {"metadata": {"path": str(build.EXAMPLES)}}
-    NotebookClient(node, timeout=300, record_timing=False, resources=folder).execute()
+    client = NotebookClient(node, timeout=300, record_timing=False, resources=folder)
+    client.execute(env={**os.environ, "FUNCTIER_PROGRESS": "0"})  # a bar is of one run alone
     return {**json.loads(nbformat.writes(node)), "metadata": metadata}
 
 

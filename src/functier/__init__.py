@@ -52,6 +52,7 @@ if _typing.TYPE_CHECKING:
     from . import ops as ops
     from . import optim as optim
     from . import overrides as overrides
+    from . import progress as progress
     from . import protocol as protocol
     from . import random as random
     from . import scipy as scipy
@@ -74,6 +75,7 @@ if _typing.TYPE_CHECKING:
     from ._custom.decorators import custom_vjp as custom_vjp
     from ._custom.decorators import custom_vmap as custom_vmap
     from ._custom.decorators import sequential_vmap as sequential_vmap
+    from ._custom.finite_difference import finite_difference as finite_difference
     from ._custom.function import Function as Function
     from ._custom.function import once_differentiable as once_differentiable
     from ._programs.compiled import compile as compile
@@ -104,10 +106,11 @@ if _typing.TYPE_CHECKING:
     from ._transforms.sparse.jacobian import jacobian_pattern as jacobian_pattern
     from ._transforms.sparse.jacobian import sparse_hessian as sparse_hessian
     from ._transforms.sparse.jacobian import sparse_jacobian as sparse_jacobian
+    from .testing._check import check as check
     from .testing._versions import show_versions as show_versions
 
 _MODULES = (
-    "debug", "errors", "modes", "nn", "numpy", "ops", "optim", "overrides",
+    "debug", "errors", "modes", "nn", "numpy", "ops", "optim", "overrides", "progress",
     "protocol", "random", "scipy", "testing",
 )  # fmt: skip
 _NAMES = {
@@ -121,6 +124,7 @@ _NAMES = {
     "_core.vectors": "ravel_pytree",
     "_custom.custom_op": "custom_op",
     "_custom.decorators": "custom_jvp custom_vjp custom_vmap sequential_vmap",
+    "_custom.finite_difference": "finite_difference",
     "_custom.function": "Function once_differentiable",
     "_programs.compiled": "compile",
     "_programs.program": "Program",
@@ -133,6 +137,7 @@ _NAMES = {
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.jacobian": "hessian jacfwd jacrev",
     "_transforms.products": "elementwise_grad ggnvp hvp",
+    "testing._check": "check",
     "testing._versions": "show_versions",
 }
 """The names that are imported on first access, by their private modules."""

@@ -5,6 +5,7 @@ import gc
 import importlib
 import math
 import pickle
+import subprocess
 import sys
 import textwrap
 import threading
@@ -333,6 +334,39 @@ def test_main_can_be_adopted():
     with ft.adopt("__main__"):
         pass
     assert state(main) == before
+
+
+@pytest.mark.parametrize("notebook", [False, True])
+def test_a_message_names_the_adoption_of_a_script_or_a_notebook(notebook, tmp_path):
+    """The program runs again as the message says; a cell is text of no file that has its lines."""
+    text = """
+        import functier as ft, math
+        def f(x):
+            return math.sin(x) * float(x)
+        {adopt}
+        try:
+            print(ft.grad(f)(0.5))
+        except ft.ConversionError as error:
+            print(error)
+        """
+    cells = """
+        import linecache
+        name, text = "<ipython-input-1>", open({path!r}).read()
+        linecache.cache[name] = len(text), None, text.splitlines(True), name
+        exec(compile(text, name, "exec"))
+        """
+    said, adoption = [], "pass"
+    for _ in range(2):
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(text.format(adopt=adoption)))
+        if notebook:
+            path = tmp_path / "cells.py"
+            path.write_text(textwrap.dedent(cells.format(path=str(tmp_path / "program.py"))))
+        done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
+        said.append(done.stdout)
+        adoption = 'ft.adopt("__main__")'
+    assert 'or functier.adopt("__main__") before the transform' in said[0], said
+    assert math.isclose(float(said[1]), math.sin(0.5) + 0.5 * math.cos(0.5)), said
 
 
 # ---- what is refused, and what is named ----

@@ -317,6 +317,30 @@ def test_what_is_left_alone_is_not_followed(left):
     assert list(found) == ["dependency"] and not works
 
 
+def test_an_adoption_is_printed_as_a_table(tmp_path):
+    write(tmp_path, {
+        "dependency.py": "import optree._C\nimport inner\ndef f(x):\n    return inner.f(x)\n",
+        "inner.py": SINE, "other.py": SINE,
+        "user/__init__.py": "import math\nfrom . import part",
+        "user/part.py": "import math\nimport dependency, other\nABS = {math.fabs}\n",
+    })  # fmt: skip
+    with importable(tmp_path):
+        importlib.import_module("user")
+        with pytest.warns(UserWarning, match="holds math.fabs"), ft.adopt("user") as adopted:
+            lines = str(adopted).splitlines()
+            left = [line.split("  ", 1)[0] for line in lines[5:]]
+            assert lines[0] == repr(adopted)[1:-1]
+            assert [line.split() for line in lines[1:4]] == [
+                ["adopted", "modules", "names", "functions"], ["user", "2", "2", "0"],
+                ["other", "1", "1", "0"],
+            ]  # fmt: skip
+            assert lines[4].split() == ["left", "alone", "why"] and left == list(adopted.left)
+            assert lines[5].endswith(
+                "  is of a package in which few modules use NumPy, SciPy or math"
+            )
+        assert str(adopted) == "functier.adopt(user): undone"
+
+
 def test_the_message_names_what_was_left_alone(tmp_path, monkeypatch):
     """Its remedy, followed literally, is right."""
     home = tmp_path / "site-packages"

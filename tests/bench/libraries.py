@@ -104,6 +104,14 @@ class Library:
         """The last state, having stepped through `xs`."""
         return functools.reduce(step, xs, state)
 
+    def windows(self, x: Any, n: int) -> Any:
+        """All windows of n by n elements, as the last two axes."""
+        return np.lib.stride_tricks.sliding_window_view(x, (n, n))
+
+    def sum_of_diagonal(self, f: Callable, x: Any) -> Any:
+        """The sum of a function of each element of the diagonal, in a loop."""
+        return sum(f(x[i, i]) for i in range(len(x)))
+
     # ---- arrays that are written to ----
 
     def zeros(self, *shape: int) -> Any:
@@ -217,6 +225,9 @@ class Torch(Library):
     def labels(self, labels: Labels) -> Any:
         return self.array(labels.index)
 
+    def windows(self, x: Any, n: int) -> Any:
+        return x.unfold(0, n, 1).unfold(1, n, 1)
+
     def linear(self, x: Any, W: Any, b: Any) -> Any:
         return self.functional.linear(x, W.T, b)
 
@@ -329,6 +340,13 @@ class Jax(Library):
     def finish(self, f: Callable) -> Callable:
         return lambda *args: self.jax.block_until_ready(f(*args))
 
+    def windows(self, x: Any, n: int) -> Any:
+        rows, columns = (np.arange(size - n + 1)[:, None] + np.arange(n) for size in x.shape)
+        return x[rows[:, None, :, None], columns[None, :, None, :]]
+
+    def sum_of_diagonal(self, f: Callable, x: Any) -> Any:
+        return self.np.sum(f(self.np.diag(x)))
+
     def relu(self, x: Any) -> Any:
         return self.jax.nn.relu(x)
 
@@ -386,6 +404,8 @@ class Autograd(Library):
     def jvp(self, f: Callable, primals: tuple, tangents: tuple) -> tuple:
         return self.make_jvp(f)(*primals)(*tangents)
 
+    windows = Jax.windows
+
     def row_gradients(self, f: Callable) -> Callable:
         return grad_of_sum(self, f)
 
@@ -412,6 +432,8 @@ class MyGrad(Library):
 
     def labels(self, labels: Labels) -> Any:
         return labels.index
+
+    windows = Jax.windows
 
     def zeros(self, *shape: int) -> Any:
         return self.np.zeros(shape)

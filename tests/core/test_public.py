@@ -21,8 +21,8 @@ SECTIONS = [
 
 def test_these_are_the_public_modules():
     expected = (
-        "debug errors modes nn nn.functional nn.init numpy ops optim overrides protocol "
-        "random scipy testing"
+        "debug errors modes nn nn.functional nn.init numpy ops optim overrides progress "
+        "protocol random scipy testing"
     ).split()
     assert MODULES == ["functier", *[f"functier.{name}" for name in expected]]
 

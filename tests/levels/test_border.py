@@ -274,7 +274,7 @@ def test_containers_in_themselves():
         (lambda: ft.vjp(np.sum, endless), "vjp(sum)", "primals[0]"),
         (lambda: ft.vmap(lambda x, c: x)(X, c=endless), "vmap(<lambda>)", "kwargs['c']"),
         (lambda: ft.vmap(lambda x: endless)(X), "vmap(<lambda>)", "the result"),
-        (lambda: ft.jacrev(lambda x: endless)(X), "vjp(<lambda>)", "the result"),
+        (lambda: ft.jacrev(lambda x: endless)(X), "jacrev(<lambda>)", "the result"),
         (lambda: ft.vjp(np.sin, X)[1](endless), "vjp(sin)", "the cotangents"),
         (lambda: ft.grad(lambda x: (x, endless), has_aux=True)(1.0), "grad(<lambda>)", "aux"),
     ):

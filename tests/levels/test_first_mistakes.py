@@ -13,7 +13,7 @@ import pytest
 
 import functier as ft
 from functier._cpython.frames import FILES
-from support import line_of
+from support import equal, line_of
 
 X = np.array([1.0, 2.0, 3.0])
 M = np.arange(6.0).reshape(2, 3)
@@ -75,14 +75,54 @@ ROWS = [
     ("ft.vmap(np.sin)(jax)", "jax", "numpy.asarray(jax)"),
     ("ft.grad(total)(leaf)", "leaf", "leaf.detach().numpy()"),
     ("ft.jvp(total, (X,), (torch,))", "torch", "numpy.asarray(torch)"),
+    ("ft.grad(np.sin)(X)", "ft.grad", "functier.jacrev"),
+    ("ft.grad(ft.grad(lambda x: np.sum(x**3)))(X)", "ft.grad(ft", "functier.jacrev(ft"),
+    ("ft.grad(lambda w: (M @ w - 1) ** 2)(X)", "(M @ w - 1) ** 2", "numpy.sum((M @ w - 1) ** 2)"),
+    ("ft.grad(loss, argnums='w')(X, X)", "argnums='w'", "argnames='w'"),
+    ("ft.autograd.grad(total)(X)", "ft.autograd.grad", "functier.grad"),
+    ("ft.multigrad(loss)(X, X)", "ft.multigrad(loss)", "functier.grad(loss, argnums=(0, 1))"),
+    ("ft.grad(total)(ft.Variable(X))", "ft.Variable(X)", "X"),
+    ("ft.vmap(lambda x: x.mul(x))(M)", "x.mul(x)", "x * x"),
+    ("ft.vmap(lambda x: x.add(1).div(2))(M)", "x.add(1).div(2)", "((x + 1) / 2)"),
+    ("ft.grad(lambda x: x.clamp(0, 2).sum())(X)", "x.clamp(", "np.clip(x, "),
+    ("ft.tensor(X).to('cuda')", "ft.tensor(X).to('cuda')", "ft.tensor(X)"),
+    ("ft.grad(lambda x: np.relu(x).sum())(X)", "np.relu", "functier.nn.functional.relu"),
+    ("ft.vmap(lambda x: np.unsqueeze(x, 0))(M)", "np.unsqueeze", "np.expand_dims"),
+    ("ft.vmap(total, M)", "ft.vmap(total, M)", "ft.vmap(total)(M)"),
+    ("ft.compile(total, X)", "ft.compile(total, X)", "ft.compile(total)(X)"),
+    ("ft.grad(lambda x: ft.checkpoint(total, x))(X)", "(total, x)", "(total)(x)"),
+    ("ft.hvp(total)(X, X)", "ft.hvp(total)(X, X)", "ft.hvp(total, (X,), (X,))"),
+    ("ft.ggnvp(np.sin, total)(X, X)", "total)(X, X)", "total, (X,), (X,))"),
+    ("ft.grad(lambda x: ft.cond(x > 0, x, -x))(1.0)", "x, -x", "lambda *_: x, lambda *_: -x"),
+    ("ft.switch(1, [X, M])", "[X, M]", "[lambda *_: X, lambda *_: M]"),
+    ("ft.vmap(lambda p: p['a'] * 2, in_dims={'a': 0})({'a': X})", "{'a': 0}", "({'a': 0},)"),
+    ("ft.vmap(lambda x: x * 2)([1.0, 2.0])", "[1.0, 2.0]", "numpy.array([1.0, 2.0])"),
+    ("ft.grad(lambda p, name='': total(p['w']))({'w': X, 'name': 'net'})", ", 'name': 'net'}",
+     "}, 'net'"),
+    ("ft.vmap(lambda x: np.sum(x, axis=1))(M)", "axis=1", "axis=0"),
+    ("ft.jacfwd(lambda x: float(x) ** 2)(2.0)", "float(x)", "(x * 1.0)"),
 ]  # fmt: skip
 
 SAID = {
-    "X": "write x itself", "": "leave it out: ", "numpy.sum(x * 2)": "return numpy.sum(y)",
+    "X": "x itself", "": "leave it out: ", "numpy.sum(x * 2)": "return numpy.sum(y)",
     "(float(2))": "pass float(x)", "x @ w, in_dims=(None, 0))": "write in_dims=(None, 0)",
     "numpy.asarray(torch)": "a torch.Tensor, numpy.asarray(x)",
     "numpy.asarray(jax)": "a jax.Array, numpy.asarray(x)",
     "leaf.detach().numpy()": "a torch.Tensor, x.detach().numpy()",
+    "ft.tensor(X)": "x itself for a device", "functier.jacrev(ft": "write functier.jacrev(f)",
+    "numpy.sum((M @ w - 1) ** 2)": "return numpy.sum(y)",
+    "functier.grad(loss, argnums=(0, 1))": "write functier.grad(f, argnums=(0, 1))",
+    "x * x": "write x * y", "((x + 1) / 2)": "write x + y", "np.clip(x, ": "write np.clip(x, low",
+    "ft.vmap(total)(M)": "in a second call, vmap(f)(x)",
+    "ft.compile(total)(X)": "in a second call, compile(f)(x)",
+    "(total)(x)": "in a second call, checkpoint(f)(x)",
+    "ft.hvp(total, (X,), (X,))": "write hvp(f, (x,), (t,))",
+    "total, (X,), (X,))": "write ggnvp(f, loss, (x,), (t,))",
+    "lambda *_: x, lambda *_: -x": "lambda *_: x for a value x",
+    "[lambda *_: X, lambda *_: M]": "lambda *_: x for a value x",
+    "numpy.array([1.0, 2.0])": "numpy.array(x) for a list x of numbers",
+    "}, 'net'": "the str by another argument than args[0]",
+    "axis=0": "it sees one example at a time, without the axes that are mapped",
 }  # fmt: skip
 """The words of a message about what a row writes, where these are not the same."""
 
@@ -108,25 +148,26 @@ def test_a_message_that_is_followed_literally_gives_a_program_that_works(program
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("name", "call"),
     [
-        lambda f: ft.vmap(ft.grad(f))(X),
-        lambda f: ft.hessian(f)(2.0),
-        lambda f: ft.jacfwd(f)(2.0),
-        lambda f: ft.vmap(lambda x: ft.jacrev(f)(x))(X),
-        lambda f: ft.compile(ft.vmap(ft.grad(f)))(X),
-        lambda f: ft.vmap(ft.grad(f), chunk_size=2)(X),
-        lambda f: ft.grad(ft.checkpoint(f))(2.0),
-        lambda f: ft.grad(ft.compile(f))(2.0),
-        lambda f: ft.linearize(f, 2.0),
-        lambda f: ft.hvp(f, (2.0,), (1.0,)),
+        ("grad", lambda f: ft.vmap(ft.grad(f))(X)),
+        ("hessian", lambda f: ft.hessian(f)(2.0)),
+        ("jacfwd", lambda f: ft.jacfwd(f)(2.0)),
+        ("jacrev", lambda f: ft.vmap(lambda x: ft.jacrev(f)(x))(X)),
+        ("sparse_jacobian", lambda f: ft.sparse_jacobian(f)(X[:1])),
+        ("grad", lambda f: ft.compile(ft.vmap(ft.grad(f)))(X)),
+        ("grad", lambda f: ft.vmap(ft.grad(f), chunk_size=2)(X)),
+        ("grad", lambda f: ft.grad(ft.checkpoint(f))(2.0)),
+        ("grad", lambda f: ft.grad(ft.compile(f))(2.0)),
+        ("linearize", lambda f: ft.linearize(f, 2.0)),
+        ("hvp", lambda f: ft.hvp(f, (2.0,), (1.0,))),
     ],
 )
-def test_the_levels_were_made_in_the_line_of_the_user(call):
+def test_the_levels_were_made_in_the_line_of_the_user(name, call):
     error, _ = refused(lambda: call(float))
 
     line = call.__code__.co_firstlineno
-    assert str(error).startswith(("grad", "vjp", "jvp", "hvp", "compile", "linearize"))
+    assert str(error).startswith(f"{name}(float): ")
     assert error.__notes__[-1].startswith("levels: Tensor <- ")
     assert error.__notes__[-1].endswith(f", made at {__file__}:{line}")
 
@@ -167,3 +208,25 @@ def test_a_cell_is_named_as_the_notebook_does(monkeypatch):
     assert f"made at {__file__}:" in refused(lambda: ft.grad(float)(2.0))[1]
     monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: None)
     assert f"made at {__file__}:" in refused(lambda: ft.grad(float)(2.0))[1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [(lambda x: np.sum(x) / x.size(0), "write x.shape[0] for x.size(0)"),
+     (lambda x: np.sum(x) / x.shape(0), "write x.shape[0] for x.shape(0)")],
+)  # fmt: skip
+def test_attributes_that_are_methods_elsewhere(wrong, right):
+    _, text = refused(lambda: ft.grad(wrong)(X))
+
+    assert right in text
+    equal(ft.grad(lambda x: np.sum(x) / x.shape[0])(X), np.ones(3) / 3)
+
+
+def test_an_error_of_numba_has_a_remedy():
+    numba = pytest.importorskip("numba")
+    doubled = numba.njit(lambda x: x * 2)
+    with pytest.raises(numba.TypingError) as caught:
+        ft.grad(lambda x: doubled(x))(1.0)
+
+    assert "write h.py_func(x) for a compiled function h" in caught.value.__notes__[0]
+    assert ft.grad(lambda x: doubled.py_func(x))(1.0) == 2.0

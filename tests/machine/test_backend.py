@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -53,10 +54,34 @@ def test_a_gradient_is_one_part():
         lambda x, y: np.linalg.solve(x[:9].reshape(3, 3) + 5 * np.eye(3), y[:3]),
         lambda x, y: np.argmax(x.reshape(5, 10), 1) + np.any(y > 0),
         lambda x, y: np.roll(x.reshape(5, 10), (1, -3), (0, 1)) + np.roll(y, 7).reshape(5, 10),
+        lambda x, y: np.roll(x.reshape(5, 10).T > 0, 3, 0) * np.roll(y[::-1].reshape(10, 5), 1, 1),
+        lambda x, y: np.roll(x[::5].astype("f4"), -1) + np.roll(y.reshape(1, 2, 25), 9)[0, :, :10],
+        lambda x, y: np.tril(x.reshape(5, 10), 2) + np.triu(y.reshape(5, 10), -1),
+        lambda x, y: np.diag(x.reshape(5, 10), 3) * np.trace(y.reshape(2, 25)) + np.diag(x)[4, :5],
+        lambda x, y: np.diagflat(x[:6].reshape(2, 3), 2) * np.trace(y.reshape(2, 5, 5), 0, 2, 1)[1],
+        lambda x, y: np.linalg.inv(np.linalg.cholesky(np.diagflat(np.stack([y, x, y]) ** 2 + 1))).T,
     ],
 )  # fmt: skip
 def test_parts(f):
     check(f, X, Y)
+
+
+@pytest.mark.parametrize(
+    "f", [ft.grad(lambda x: np.sum(x[:10] ** 2)), lambda x: np.roll(x, 400_000)]
+)  # fmt: skip
+def test_lanes_that_are_not_loaded_cost_nothing(f):
+    """A processor takes long for lanes that it does not load where there is no memory."""
+    x = np.ones(10**6)
+    machine, numpys = machine_of(f, x)
+    times = []
+    for run in (machine.run, numpys):
+        spent = []
+        for _ in range(5):
+            start = time.process_time()
+            run(x)
+            spent.append(time.process_time() - start)
+        times.append(min(spent))
+    assert times[0] < 20 * times[1], times
 
 
 def test_writes_are_part_of_it():
@@ -93,6 +118,18 @@ def test_a_part_that_is_refused_is_numpys():
     machine, _ = machine_of(f, np.eye(2), np.ones(2))
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         machine.run(np.zeros((2, 2)), np.ones(2))
+
+
+def test_a_large_matrix_that_is_nearly_singular_is_numpys():
+    a, b = np.random.default_rng(1).normal(size=(130, 130)), np.ones(130)
+    machine, _ = machine_of(np.linalg.solve, a, b)
+    assert machine.direct
+    np.testing.assert_allclose(machine.run(a, b)[0], np.linalg.solve(a, b), rtol=1e-9)
+    assert machine.fallbacks[0].calls == 0
+
+    a[5] = a[77]  # LAPACK finds a solution
+    np.testing.assert_array_equal(machine.run(a, b)[0], np.linalg.solve(a, b))
+    assert machine.fallbacks[0].calls == 1
 
 
 def test_views_of_inputs_are_views():

@@ -1,14 +1,14 @@
-"""Systems, determinants and Cholesky factors of small matrices, against NumPy."""
+"""Systems, determinants and Cholesky factors, against NumPy."""
 
 import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._programs.machine.linalg import factors, lapack, substitution
+from functier._programs.machine.linalg import blas, factors, lapack, substitution
 from routine_calls import block, load, operand
 
-SIZES = 1, 2, 3, 8, 33
+SIZES = 1, 2, 3, 8, 33, factors.LARGEST + 1, factors.LARGEST + 27
 
 
 def matrices(size, dtype=np.float64, batch=(), seed=0):
@@ -124,7 +124,9 @@ BAD = [
     np.zeros((3, 3)), np.ones((5, 5)), np.arange(9.0).reshape(3, 3), np.full((2, 2), np.nan),
     np.array([[1, np.nan], [0, 1]]), np.array([[np.inf, 1], [0, 1]]), np.zeros((1, 1)),
     np.array([[2.0, 1, np.nan], [1, 3, 1], [1, 1, 2]]), np.diag([1.0, 1e-310]),
-    np.stack([np.eye(3), np.ones((3, 3)), np.eye(3)]),
+    np.stack([np.eye(3), np.ones((3, 3)), np.eye(3)]), np.zeros((130, 130)),
+    np.sin(np.arange(130.0) * np.arange(130.0)[:, None] ** 2)[[*range(129), 0]],
+    np.full((101, 101), np.nan), np.diag([*[1.0] * 130, 1e-310]),
 ]  # fmt: skip
 
 
@@ -148,12 +150,36 @@ def test_matrices_without_a_cholesky_factor_have_a_status():
         assert run(a, np.empty_like(a)) == 1 or not symmetric
 
 
-@pytest.mark.parametrize("fault", ["pivot", "order"])
+def test_inverses_of_large_triangles():
+    kernels, jobs = [], []
+    for size in SIZES[-2:]:
+        for upper in (False, True):
+            a = np.tril(matrices(size) + size * np.eye(size))
+            a = a.T if upper else a
+            out = np.full(a.shape, np.nan)
+            kernels.append(lapack.inverse(operand(a), operand(out), upper))
+            jobs.append((a, out))
+    for run, (a, out) in zip(load(kernels), jobs):
+        assert run(a, out) == 0
+        assert np.allclose(out, np.linalg.inv(a), rtol=1e-12, atol=1e-14)
+
+
+def other_unit(*args, unit, right=blas.trsm):
+    right(*args, unit=not unit)
+
+
+FAULTS = {
+    "pivot": (factors, "larger", lambda rows, known, size, index: [*known], SIZES[2:4]),
+    "order": (substitution.Block, "source", lambda self, i, ordered: i, SIZES[2:4]),
+    "order of a large matrix": (factors, "swap_numbers", lambda *args: None, SIZES[-2:]),
+    "diagonal of a large triangle": (blas, "trsm", other_unit, SIZES[-2:]),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(monkeypatch, fault):
     """Rows that are never swapped, and a transpose whose rows stay in the wrong order."""
-    if fault == "pivot":
-        monkeypatch.setattr(factors, "larger", lambda rows, known, size, index: [*known])
-    else:
-        monkeypatch.setattr(substitution.Block, "source", lambda self, i, ordered: i)
+    *place, sizes = FAULTS[fault]
+    monkeypatch.setattr(*place)
     with pytest.raises(AssertionError):
-        test_solutions(np.float64, 64, SIZES[2:4])
+        test_solutions(np.float64, 64, sizes)

@@ -106,6 +106,9 @@ ROWS = [
     Row("a compiled function", nearest,
         r"g = functier\.custom_vjp\(lambda x: scipy\.cluster\.vq\(\.\.\.\)\) and g\(x\)",
         nearest_with_rule, M + 0.03),
+    Row("a compiled function, by differences", nearest,
+        r"g = functier\.finite_difference\(lambda x: scipy\.cluster\.vq\(\.\.\.\)\) and g\(x\)",
+        lambda x: ft.finite_difference(nearest)(x), M + 0.03),
     Row("a row of an array", grown, r"table = functier\.numpy\.array\(table\) before it",
         grown_inside),
 ]  # fmt: skip

@@ -63,7 +63,7 @@ LEFT_OUT = {
 """Checks that are not made, and why."""
 
 PARTICULAR = {
-    "add_at", "from_diagonal", "overlap_add", "pick", "place", "put", "segment_sum", "windows",
+    "add_at", "overlap_add", "pick", "place", "put", "segment_sum", "windows",
 }  # fmt: skip
 """Functions of the package itself whose callers see to it that their shapes fit."""
 

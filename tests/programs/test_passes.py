@@ -19,8 +19,10 @@ BIG = np.random.default_rng(0).normal(size=1000)
 def only(monkeypatch):
     """Return a function that leaves these passes alone."""
 
+    known = passes.PASSES
+
     def leave(*names):
-        monkeypatch.setattr(passes, "PASSES", {n: passes.PASSES[n] for n in names})
+        monkeypatch.setattr(passes, "PASSES", {n: known[n] for n in names})
 
     return leave
 
@@ -68,6 +70,83 @@ def test_effects_that_nobody_reads_later(only):
     assert ".exp" not in dropped.split("def f")[1].split(":", 1)[1] or "exp" in kept
     assert dropped.count("\n") < kept.count("\n")
     assert difference(ft.trace(f)(X)(X + 1), np.array([1.5, 0, 0])) is None
+
+
+# ---- whole memories ----
+
+
+def squared(z, c):
+    z = z.copy()
+    np.multiply(z, z, z)
+    np.add(z, c, z)
+    return np.absolute(z) + z[np.array([2, 0, 1])]
+
+
+def in_parts(z, c):
+    z = z.copy()
+    np.multiply(z, z, z)
+    z[1] = c[0]
+    first = z * 1.5
+    np.add(z, c, z)
+    z[:2] += first[1:]
+    return z, first
+
+
+def test_whole_writes_are_values(only):
+    text = {}
+    for names in (("drop_dead",), ("settle", "drop_dead")):
+        only(*names)
+        steps(squared, X, X + 1)
+        steps(in_parts, X, X + 1)
+        text[names] = ft.trace(squared)(X, X)._replay.written()[0]
+
+    before, after = text.values()
+    assert "np.empty" in before and "np.empty" not in after
+    assert ".copy('K')" in before and ".copy('K')" not in after
+
+
+def test_writes_of_other_forms_are_not_values(only):
+    def f(x):
+        whole, one = np.zeros_like(x, int), np.zeros_like(x)
+        whole[...] = x * 3
+        one[...] = x[:1] * 2
+        turned = np.zeros_like(x.reshape(1, 3).T)
+        turned[...] = x[:, None] + 1
+        places = np.array([2, 0, 1, 1])
+        return whole[places] * 1.5 + one[places], turned.ravel()[places], whole + one
+
+    only("settle", "drop_dead")
+    steps(f, X)
+
+
+def test_a_value_that_is_returned_is_not_the_memory(only):
+    only("settle", "drop_dead")
+
+    def f(x):
+        y, z = -x, x.copy()
+        z[...] = y
+        return y, z
+
+    first, second = ft.trace(f)(X)(X)
+    np.testing.assert_array_equal(first, second)
+    assert not np.shares_memory(first, second)
+
+
+def test_masks_that_are_checked_are_places():
+    def f(z, c):
+        inside = np.absolute(z) < 1.0
+        z = z.copy()
+        z[inside] = z[inside] ** 2 + c[inside]
+        return z
+
+    z = np.linspace(-2.0, 2.0, 30).reshape(5, 6).T
+    program = ft.trace(f)(z, z + 1)
+    text, _ = program._replay.written()
+    assert text.count(".reshape(-1)[c") == 2, text
+    for points in ((z, z * 3), (z * 0.999, z[::-1])):
+        assert difference(program(*points), f(*points)) is None
+    with pytest.raises(ValueError, match="differs from the trace"):
+        program(z * 0.1, z)
 
 
 # ---- equal nodes ----
@@ -310,6 +389,14 @@ def plant_fresh(patch):
     patch.setattr(liveness, "LARGE", 0)
 
 
+def plant_settled(patch):
+    patch.setattr(passes, "is_whole", lambda node: True)
+
+
+def plant_places(patch):
+    patch.setattr(np, "flatnonzero", lambda mask: np.arange(np.count_nonzero(mask)))
+
+
 def plant_output(patch):
     patch.setattr(source.Source, "output", lambda self, value, shared: self.expr(value))
 
@@ -340,6 +427,8 @@ PLANTED = {
     "uniform": (plant_uniform, lambda: steps(lambda x: x * np.arange(3.0), X)),
     "dead": (plant_dead, check_writes),
     "fresh": (plant_fresh, check_flip),
+    "settled": (plant_settled, lambda: steps(in_parts, X, X + 1)),
+    "places": (plant_places, test_masks_that_are_checked_are_places),
     "output": (plant_output, check_constant),
 }
 

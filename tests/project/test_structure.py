@@ -33,9 +33,9 @@ RULES.append(NETWORKS)
 # ---- imports go one way ----
 
 ORDER = [
-    "_cpython", "_core", "errors", "_rules", "_mutation", "_levels", "protocol",
+    "_cpython", "_core", "errors", "progress", "_rules", "_mutation", "_levels", "protocol",
     "_transforms.chunks", "_transforms", "_transforms.tracing", "_transforms.sparse",
-    "_transforms.series",
+    "_transforms.series", "_dask",
     "_programs",
     "_programs.machine.compiler", "_programs.machine.text", "_programs.machine.elementary",
     "_programs.machine.loops", "_programs.machine.linalg", "_programs.machine.lowering",
@@ -129,10 +129,7 @@ def test_rules_import_numpy_the_record_and_other_rules_only(path):
 EXTRAS = {
     ("_adopt.mathematics", "_special"): ("scipy.special", "for erf and gamma of tensors alone"),
     ("_core.table", "packages"): ("importlib.metadata", "where a function has no rule yet"),
-    ("_transforms.chunks.compute", "_bar"): (
-        "tqdm.auto",
-        "for those who want a progress bar",
-    ),
+    ("progress", "load"): ("tqdm.auto", "for those who see progress"),
     ("_transforms.chunks.streams", "digest"): (
         "hashlib",
         "a third of the import",
@@ -564,9 +561,9 @@ PUBLIC = {
     "functional_call", "stack_module_state",
     "enable_grad", "no_grad", "stop_gradient",
     "custom_jvp", "custom_vjp", "custom_vmap", "register_dataclass", "register_pytree_node",
-    "sequential_vmap",
+    "finite_difference", "sequential_vmap",
     "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize",
-    "jacobian_pattern", "show_versions", "sparse_hessian", "sparse_jacobian",
+    "jacobian_pattern", "check", "show_versions", "sparse_hessian", "sparse_jacobian",
     "jet", "taylor",
     "GradcheckError", "LeakError", "LeakWarning", "NonFiniteError",
     "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",

@@ -163,6 +163,12 @@ def completions(text):
      ("import functier as ft\nft.vma", ["vmap"]),
      ("import functier as ft\nft.compile(abs).expl", ["explain"]),
      ("import functier.numpy as np\nnp.arcta", ["arctan", "arctan2", "arctanh"]),
+     ("import functier.numpy as np\nnp.arr", ["array", "array2string", "array_equal",
+      "array_equiv", "array_repr", "array_split", "array_str"]),
+     ("import functier.numpy as np\nnp.zer", ["zeros", "zeros_like"]),
+     ("import functier.numpy as np\nnp.linalg.sv", ["svd", "svdvals", "SVDResult"]),
+     ("import functier.numpy as np\nnp.fft.rf", ["rfft", "rfft2", "rfftfreq", "rfftn"]),
+     ("import functier.numpy as np\nnp.zeros(3).su", ["sum"]),
      ("import functier.scipy.special as sp\nsp.logsum", ["logsumexp"])],
 )  # fmt: skip
 def test_jedi_completes_public_names(text, names):

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from functier._rules.diagonal import from_diagonal
 from functier._rules.repeat import segment_sum
 
 from ._row import integers, normal, row
@@ -149,8 +148,6 @@ ROWS = [
     row(np.diagonal, CUBE, -1, axis1=-1, axis2=1),
     row(np.diagonal, normal(2, 3), offset=4),
     row(np.linalg.diagonal, CUBE, offset=1),
-    row(from_diagonal, normal(2, 2), (3, 4), -1),
-    row(from_diagonal, normal(0, dtype=C), (2, 1), 1),
     row(np.trace, normal(3, 3)),
     row(np.trace, CUBE, 1, -1, 0),
     row(np.trace, normal(2, 2, dtype=F32), dtype=float),

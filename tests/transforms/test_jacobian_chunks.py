@@ -89,11 +89,11 @@ def test_how_often_a_function_is_called_and_at_which_levels(name, chunk_size):
 
     getattr(ft, name)(f, chunk_size=chunk_size)(X)
     if name == "jacrev":
-        assert seen == [["vjp(f)", "Tensor"]]
+        assert seen == [["jacrev(f)", "Tensor"]]
     elif chunk_size == 1:
-        assert seen == 3 * [["jvp(f)", "Tensor"]]
+        assert seen == 3 * [["jacfwd(f)", "Tensor"]]
     else:
-        assert seen == (2 if chunk_size else 1) * [["jvp(f)", "jacfwd(f)", "Tensor"]]
+        assert seen == (2 if chunk_size else 1) * [["jacfwd(f)", "jacfwd(f)", "Tensor"]]
 
 
 @pytest.mark.parametrize("name", ["jacrev", "jacfwd"])

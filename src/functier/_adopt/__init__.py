@@ -1,4 +1,5 @@
 """Code that cannot be edited: its names of NumPy and `math`, and its calls of builtins.
 
-Imports `_cpython`, `_control`, `_core`, `_mutation`, `_levels`, `_transforms` and `numpy`.
+Imports `_cpython`, `_control`, `_core`, `_mutation`, `_levels`, `_programs`, `_transforms`, `numpy`
+and `progress`.
 """

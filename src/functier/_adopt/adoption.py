@@ -14,6 +14,7 @@ from typing import Any
 
 from .._cpython import facts
 from .._cpython.frames import running_code
+from ..progress import during
 from .bindings import Bindings
 from .compiled import COMPILER, adopt_compiled, compiler_lock, release_compiled
 from .contents import Others
@@ -42,7 +43,10 @@ class Adoption:
         self.names = tuple(dict.fromkeys(import_name(m) for m in modules))
         self.modules: list[ModuleType] = []
         self.reach = Reach(self.names) if dependencies else None
-        with compiler_lock(), _LOCK:
+        text = f"adopt({', '.join(self.names)})"
+        with (
+            during(text, lambda: len(self.modules), unit=" modules"), compiler_lock(), _LOCK,
+        ):  # fmt: skip
             load_twins()
             found = [m for name in self.names for m in _loaded(name)]
             given = list({id(m): m for m in (*modules, *found)}.values())
@@ -110,6 +114,25 @@ class Adoption:
             f"{functions} functions rewritten>"
         )
 
+    def __str__(self) -> str:
+        """Return a table: what is adopted of each package, and what is left, and why."""
+        rows: dict[str, tuple[int, ...]] = {}
+        with _LOCK:
+            for module in self.modules if self in _ACTIVE else ():
+                root = import_name(module).partition(".")[0]
+                counts = (1, *_ADOPTED[id(module)].size())
+                rows[root] = tuple(map(sum, zip(rows.get(root, (0, 0, 0)), counts)))
+        left = self.left if rows else {}
+        width = max(map(len, ("left alone", *rows, *left)))
+        lines = [repr(self)[1:-1]]
+        if rows:
+            lines.append(f"{'adopted':{width}}  modules  names  functions")
+        for root, (modules, names, functions) in rows.items():
+            lines.append(f"{root:{width}}  {modules:7}  {names:5}  {functions:9}")
+        if left:
+            lines.append(f"{'left alone':{width}}  why")
+        return "\n".join([*lines, *[f"{name:{width}}  {why}" for name, why in left.items()]])
+
 
 def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     """Make NumPy code that cannot be edited work under transforms.
@@ -140,7 +163,8 @@ def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     Adoption
         Its method ``undo()`` restores the modules; in a ``with`` statement, the end of the block
         does. Adoptions are counted: where several have one module, the last undo restores it.
-        Its attribute ``left`` is a dict of what stays as it is, and why.
+        Its attribute ``left`` is a dict of what stays as it is, and why. Printed, it is a table
+        of what is adopted in each package, and of what is left.
 
     Raises
     ------

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .._core.subclasses import OVER_TENSORS
-from .._cpython.call_sites import Names, rewrite
+from .._cpython.call_sites import Names, changes_of, with_changes
 from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
 from .._cpython.lookups import CodeTable, stored_globals
@@ -18,6 +18,7 @@ from . import class_attribute
 from .caches import original_of_cached
 from .compiled import LEFT, names_left
 from .contents import Contents, Others
+from .kept import Kept
 from .objects import forwarding
 from .search import RECORDS
 from .twins import (
@@ -140,11 +141,12 @@ class Bindings:
         for func in fresh:
             names.stored |= stored_globals(read_code(func))
         few.stored = names.stored
+        kept = Kept(names, map(read_code, fresh))
         for func in fresh:
             code = read_code(func)
             if id(code) not in self.made:
                 try:
-                    new = _rewritten(code, names, few)
+                    new = _rewritten(code, names, few, kept)
                 except NotImplementedError as error:
                     self.left[f"the function {func.__qualname__}"] = (
                         f"has code that cannot be changed ({error}), so that its calls of float, "
@@ -158,6 +160,7 @@ class Bindings:
             if new is not code:
                 give_code(func, new)
                 self.functions[id(func)] = weakref.ref(func)
+        kept.save()
 
     def _note_code(self, code: Code, new: Code) -> None:
         """Note the pairs of code objects, those inside included, and the aliases they need."""
@@ -247,7 +250,7 @@ class Bindings:
         return names, len([f for f in self.functions.values() if f() is not None])
 
 
-def _rewritten(code: Code, names: Names, few: Names) -> Code:
+def _rewritten(code: Code, names: Names, few: Names, kept: Kept) -> Code:
     """Return code that looks up other names; only those of `few` where not all have room.
 
     It is kept as long as the code is: most of the time of an adoption goes into it.
@@ -256,10 +259,14 @@ def _rewritten(code: Code, names: Names, few: Names) -> Code:
     known = _REWRITTEN.get(code)
     if known is not None and known[0] == facts:
         return known[1] or code
-    try:
-        new = rewrite(code, names)
-    except NotImplementedError:
-        new = rewrite(code, few)
+    changes = kept.get(code)
+    if changes is None:
+        try:
+            changes = changes_of(code, names)
+        except NotImplementedError:
+            changes = changes_of(code, few)
+        kept.put(code, changes)
+    new = with_changes(code, iter(changes))
     _REWRITTEN.put(code, (facts, None if new is code else new))
     return new
 

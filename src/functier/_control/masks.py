@@ -231,7 +231,10 @@ def _donate(x: Value, donor: Donor) -> Value:
 
 def check_function(name: str, argument: str, func: Any) -> None:
     if not callable(func):
-        raise TypeError(f"{name}: {argument} is {form(func)}, not a function; pass a function")
+        value = ", or lambda *_: x for a value x" if name in ("cond", "switch") else ""
+        raise TypeError(
+            f"{name}: {argument} is {form(func)}, not a function; pass a function{value}"
+        )
 
 
 def scalar(label: str, argument: str, value: Any, kinds: str, wanted: str, instead: str) -> Value:

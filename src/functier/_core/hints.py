@@ -54,6 +54,7 @@ from .remedies import (
     GENERAL,
     MAKERS,
     OF_LIBRARY,
+    OF_LISTS,
     SAME,
     SHOWING,
     TWIN_OF_SCIPY,
@@ -62,6 +63,7 @@ from .remedies import (
     WITH_TWIN,
     WITHOUT_TWIN,
     WRITING,
+    lists_in,
 )
 from .table import UNSUPPORTED, load
 
@@ -138,7 +140,7 @@ class Use:
                 if self.library and called is not UNKNOWN:
                     self.name = self.library
 
-    def value(self, node: ast.AST) -> Any:
+    def value(self, node: ast.AST | None) -> Any:
         """Return the object behind a name, or behind an attribute of a module."""
         assert self.frame is not None
         if isinstance(node, ast.Name):
@@ -210,14 +212,13 @@ class Use:
             return self.place(frame)
         if places or found:
             return found
+        if self.frame and module_at(self.frame) == "__main__" and self.text in WITH_ADOPTED:
+            return ADOPTION.format(name="__main__")  # a script, or the cells of a notebook
         name = self.makers_import()
         return line_to_change(self.frame, name) if name and self.frame else None
 
     def makers_import(self) -> str:
-        """Return the name of NumPy's by which the code has what was called, or has made the array.
-
-        It is empty where the twin would not be right.
-        """
+        """Return the name by which the code has NumPy's function; "" where no twin is right."""
         if self.frame is None or not self.has_twin():
             return ""
         first = self.made(inside=True) if self.text in WITH_ARRAY else self.node
@@ -235,7 +236,7 @@ class Use:
             return isinstance(node, ast.Call) and self.name_of_maker(node) in MAKERS
         if isinstance(self.callee, np.ufunc) or self.name in WITHOUT_TWIN:
             return False
-        if self.text == BY_EXPRESSION["numpy of a list"] and isinstance(self.node, ast.Call):
+        if self.text in OF_LISTS and isinstance(self.node, ast.Call):
             return any(map(self.is_list, self.node.args))  # and not an array of objects
         return self.text in WITH_TWIN and self.callee is not np.matrix
 
@@ -395,17 +396,15 @@ class Use:
         name = SAME.get(self.name, self.name)
         module, _, last = name.rpartition(".")
         node = self.node
-        first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        given = node.args if isinstance(node, ast.Call) else []
+        first = given[0] if given else None
         of_array = self.calls_method_of(np.ndarray)
         if self.how == "__index__" and (module.startswith("numpy") or of_array):
             return BY_EXPRESSION["length"]
         if isinstance(node, ast.Call) and any(word.arg == "initial" for word in node.keywords):
             return BY_EXPRESSION["initial="]
-        if name == "numpy.array" and isinstance(first, (ast.List, ast.Tuple)):
-            nested = any(isinstance(part, (ast.List, ast.Tuple)) for part in first.elts)
-            return BY_EXPRESSION["numpy.array of lists" if nested else "numpy.array of a list"]
         if name == "numpy.array" and self.is_list(first):
-            return BY_EXPRESSION["numpy.array of a list"]
+            return BY_EXPRESSION[f"numpy.array of {lists_in(first)}"]
         if name in CALLS:
             return CALLS[name]
         if module in ("math", "cmath") and hasattr(np, last):
@@ -414,12 +413,11 @@ class Use:
             return BY_EXPRESSION["scalar type"]
         if module.startswith("numpy.testing"):
             return BY_EXPRESSION["output"]
-        if isinstance(self.callee, np.ufunc) and isinstance(node, ast.Call):
-            if any(map(self.is_list, node.args)):
-                return BY_EXPRESSION["numpy of a list"]
+        if isinstance(self.callee, np.ufunc) and any(map(self.is_list, given)):
+            return BY_EXPRESSION[f"numpy of {lists_in(*given)}"]
         if isinstance(self.callee, type(np.sum)) and isinstance(node, ast.Call):
             if self.is_list(first) or len(node.args) == 1:  # or an array of objects
-                return BY_EXPRESSION["numpy of a list"]
+                return BY_EXPRESSION[f"numpy of {lists_in(first)}"]
             if self.how == "numpy.asarray":
                 return BY_EXPRESSION["numpy function"]
         random = sys.modules.get("numpy.random")  # who draws from it has loaded it
@@ -432,8 +430,8 @@ class Use:
         return BY_EXPRESSION[METHODS.get(key, "method")]
 
     def is_list(self, node: ast.AST | None) -> bool:
-        return isinstance(node, (ast.List, ast.Tuple, ast.ListComp)) or (
-            node is not None and isinstance(self.value(node), (list, tuple))
+        return isinstance(node, (ast.List, ast.Tuple, ast.ListComp)) or isinstance(
+            self.value(node), (list, tuple)
         )
 
     def calls_method_of(self, kind: type) -> bool:

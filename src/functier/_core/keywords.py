@@ -32,10 +32,32 @@ def checks_keywords(function: F) -> F:
                 raise TypeError(_refusal(function.__name__, unknown, parameters, known))
             return function(*args, **kwargs)
         except BaseException as error:
+            if type(error) is TypeError and kwargs.keys() <= known:
+                _explain_misfit(error, function, args, kwargs)
             leave(error)
             raise
 
     return call  # type: ignore[return-value]
+
+
+def second_call(label: str) -> str:
+    """Return what to write where a transform was given the arguments of the function, too."""
+    name = label.partition("(")[0]
+    return f"pass the arguments of the function in a second call, {name}(f)(x)"
+
+
+def _explain_misfit(error: TypeError, function: Callable, args: tuple, kwargs: dict) -> None:
+    """Give an error a message, where a transform was given too few or too many arguments."""
+    name, signature = function.__name__, inspect.signature(function)
+    kinds = [p.kind for p in signature.parameters.values()]
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as misfit:
+        if name in PRIMALS:
+            write = PRIMALS[name].replace("lambda x: f(x, y)", "f")
+            error.args = (f"{name}: {misfit}; write {write}",)
+        elif kinds.count(Parameter.POSITIONAL_OR_KEYWORD) == 1 and len(args) > 1:
+            error.args = (f"{name}: {misfit}; {second_call(name)}",)
 
 
 def _refusal(function: str, name: str, parameters: Any, known: set[str]) -> str:

@@ -330,10 +330,7 @@ def _define_all() -> None:
 
 
 class Hidden:
-    """An attribute of arrays, or of another library's tensors, that a tensor does not have.
-
-    An attribute of the same name of an instance, or of a subclass, takes precedence.
-    """
+    """An attribute that tensors do not have; that of an instance or a subclass goes before it."""
 
     def __init__(self, name: str):
         self.name = name
@@ -343,7 +340,11 @@ class Hidden:
             raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
         if self.name in FORM and hasattr(x.level, "window"):
             return FORM[self.name](x)
-        raise AttributeError(message_on_hidden(x, self.name))
+        try:
+            raise AttributeError(message_on_hidden(x, self.name))
+        except AttributeError as error:
+            hide_own(error)
+            raise
 
 
 ORDERS = {
@@ -491,7 +492,6 @@ def _swap(func: Callable) -> Callable:
     return lambda x, other: (func, (other, x), {})
 
 
-_NUMPY = {*SPELLED, *ORDERING.values(), operator.getitem} | {
-    f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"
-}
+_NAMED = [f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"]
+_NUMPY = {*SPELLED, *ORDERING.values(), operator.getitem, *_NAMED}
 _define_all()

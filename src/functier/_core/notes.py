@@ -37,14 +37,31 @@ def explain_write(call: str) -> tuple[str, str]:
     return asked, f"{text}, or {change}" if change else text
 
 
+SIZES = {
+    "size": "NumPy's x.size is a number; write x.shape[0] for x.size(0)",
+    "shape": "NumPy's x.shape is a tuple; write x.shape[0] for x.shape(0)",
+}
+"""Attributes that are methods elsewhere, with the note for those who call them."""
+
+NUMBA = (
+    "Numba compiles for plain arrays; write h.py_func(x) for a compiled function h, or "
+    "functier.adopt('__main__') before, with the name of the module that calls it"
+)
+
+
 def explain_compiled(error: BaseException) -> str:
-    """Return a note for an error of compiled code that got a tensor, else an empty text."""
+    """Return a note for an error of code that got a tensor and took it for something else."""
+    if type(error).__module__.startswith("numba.") and "functier " in str(error):
+        return NUMBA
     frames = frames_of(error)
     while frames and is_extension(module_at(frames[-1])):  # as Cython adds them
         frames.pop()
     if not frames or is_own(frames[-1]):
         return ""
     call = Use("numpy.asarray", False, (frames[-1], []))
+    called = getattr(call.node, "func", None)
+    if str(error).endswith("object is not callable") and isinstance(called, ast.Attribute):
+        return SIZES.get(called.attr, "") if isinstance(call.owner, Tensor) else ""
     if not call.library or not isinstance(call.node, ast.Call):
         return ""
     given = [*call.node.args, *[word.value for word in call.node.keywords]]

@@ -64,6 +64,8 @@ def lies_in_row(value: Any, ndim: int) -> bool:
     """
     while hasattr(value, "_value"):
         value = value._value
+    if is_lazy(value):
+        return True
     step = getattr(value, "itemsize", 0)
     for n, stride in zip(value.shape[::-1][:ndim], value.strides[::-1]):
         if n != 1:
@@ -71,6 +73,13 @@ def lies_in_row(value: Any, ndim: int) -> bool:
                 return False
             step *= n
     return True
+
+
+def is_lazy(x: Any) -> bool:
+    """Tell if the array in `x` is computed later, as those of Dask are."""
+    while hasattr(x, "_value"):
+        x = x._value
+    return hasattr(type(x), "__dask_graph__") and hasattr(type(x), "rechunk")  # pint has the first
 
 
 def apart(x: Any) -> Any:

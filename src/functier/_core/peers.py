@@ -35,9 +35,10 @@ NAMES = {
     "combine_state_for_ensemble": "functier.stack_module_state",
     "vectorize": "functier.vmap",
     **dict.fromkeys(("holomorphic_grad", "egrad"), "functier.grad or functier.elementwise_grad"),
-    "multigrad_dict": "functier.grad(f, argnums=(0, 1))",
+    **dict.fromkeys(("multigrad", "multigrad_dict"), "functier.grad(f, argnums=(0, 1))"),
     **dict.fromkeys(("PRNGKey", "key"), "functier.random.default_rng(seed)"),
-    "func": "functier itself, as functier.grad",
+    **dict.fromkeys(("func", "autograd"), "functier itself, as functier.grad"),
+    "Variable": "x itself: functier.grad(f)(x) differentiates f by its argument x",
     **dict.fromkeys(
         ("device_put", "device_get", "from_numpy", "as_tensor"), "x itself: all arrays are NumPy's"
     ),
@@ -152,7 +153,7 @@ ATTRIBUTES = {
     "numpy": "x itself: NumPy's functions take it",
     "cpu": "x itself: all arrays are NumPy's",
     "cuda": "x itself: all arrays are NumPy's",
-    "to": "x.astype(dtype)",
+    "to": "x.astype(dtype) for a dtype, x itself for a device",
     "float": "x.astype(np.float32)",
     "double": "x.astype(np.float64)",
     "unsqueeze": "np.expand_dims(x, axis) or x[None]",
@@ -172,6 +173,10 @@ ATTRIBUTES = {
     "softmax": "functier.nn.functional.softmax(x, axis=axis)",
     **dict.fromkeys(("matmul", "mm", "bmm", "mv"), "x @ y"),
     "pow": "x**p",
+    **{name: f"x {sign} y" for name, sign in (
+        ("add", "+"), ("sub", "-"), ("mul", "*"), ("div", "/"),
+    )},
+    "clamp": "np.clip(x, low, high)",
     "norm": "np.linalg.norm(x)",
     "t": "x.T",
     "dim": "x.ndim",
@@ -245,9 +250,12 @@ def _elsewhere(module: str, name: str) -> str:
 
 
 def explain_keyword(error: BaseException) -> str:
-    """Return a note for an unknown keyword that another library has, else an empty text."""
+    """Return a note for a keyword, or a function, that another library has, else an empty text."""
     found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
     name = found[1] if found and isinstance(error, TypeError) else ""
+    missing = re.fullmatch(r"module 'numpy' has no attribute '(\w+)'", str(error))
+    if missing and missing[1] in ATTRIBUTES:
+        return f"write {ATTRIBUTES[missing[1]]}"
     if name in OPTIONS:
         return f"NumPy has no {name}=; write {OPTIONS[name]}"
     return f"NumPy has no {name}=; leave it out: {LEFT_OUT[name]}" if name in LEFT_OUT else ""

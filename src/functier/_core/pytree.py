@@ -194,10 +194,15 @@ def prefix_leaves(
     try:
         return entries_of(prefix, tree, lambda entry, subtree: entry)
     except (ValueError, TypeError):
+        remedy = f"write one {entry}, or a tree that is a prefix of it"
+        try:
+            if is_tuple and entries_of((prefix,), tree, lambda entry, subtree: entry):
+                remedy = f"write {option}={(prefix,)!r}, a tuple with an entry for each argument"
+        except (ValueError, TypeError):
+            pass
         raise ValueError(
             f"{where}: {option}={prefix!r} does not fit the structure of the "
-            f"{'arguments' if is_tuple else 'result'}, {describe(tree)}; write one {entry}, "
-            f"or a tree that is a prefix of it"
+            f"{'arguments' if is_tuple else 'result'}, {describe(tree)}; {remedy}"
         ) from None
 
 

@@ -9,6 +9,8 @@ In the braces stand the name of what was called, and its last part. Imports noth
 package.
 """
 
+import ast
+
 WRITING = "tensors can be written to such an array"
 """The end of the remedy for a write to a plain array."""
 
@@ -47,13 +49,13 @@ GENERAL: dict[str, str] = {
 
 BY_EXPRESSION: dict[str, str] = {
     "a[i] = x": "{name} = functier.numpy.array({name}) before it, inside the function, or make it "
-    "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
+    "by functier.numpy.zeros, .empty or .zeros_like: " + WRITING,
     "out=": "a = {name}(...) without out=, or make a inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
     "a += x": "{name} = {args}, or make {name} inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
     "a.fill": "{owner} = functier.numpy.array({owner}) before it, inside the function, or make it "
-    "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
+    "by functier.numpy.zeros, .empty or .zeros_like: " + WRITING,
     "a[x]": "functier.tensor({name})[x] for {name}[x]",
     "labels": "{array} for {name}, {label}",
     "labels method": "NumPy's functions of {array} for the methods of {name}, {label}",
@@ -72,9 +74,10 @@ BY_EXPRESSION: dict[str, str] = {
     "x and y": "numpy.logical_and, numpy.logical_or and numpy.logical_not for `and`, `or` and "
     "`not`, and numpy.where(condition, y, z) for a branch by them",
     "while": "functier.while_loop(lambda x: condition, lambda x: step, start) for `while`",
-    "numpy.array of a list": "numpy.stack([x, y]) for {name}([x, y])",
+    "numpy.array of a list": "functier.numpy.array([x, y]) for {name}([x, y])",
     "numpy.array of lists": "functier.numpy.array([[x, y], [y, x]]) for {name}([[x, y], [y, x]])",
-    "numpy of a list": "{name}(numpy.stack([x, y])) for {name}([x, y])",
+    "numpy of a list": "{name}(functier.numpy.array([x, y])) for {name}([x, y])",
+    "numpy of lists": "{name}(functier.numpy.array([[x, y], [y, x]])) for {name}([[x, y], [y, x]])",
     "numpy function": "{name}(functier.tensor(a), x) for {name}(a, x)",
     "initial=": "numpy.sum(a) + x for numpy.sum(a, initial=x), numpy.prod(a) * x for numpy.prod, "
     "and numpy.maximum(numpy.max(a), x) for numpy.max",
@@ -90,9 +93,10 @@ BY_EXPRESSION: dict[str, str] = {
     "randomness='different' or 'same' under vmap",
     "numpy.ma": "numpy.where(a.mask, fill, a.data) for a masked array `a`",
     "output": "`return x` in the function, and hand the result of the transform to {name}",
-    "library": "NumPy's own functions for what {name} computes, or "
-    "g = functier.custom_vjp(lambda x: {name}(...)) and g(x), with a derivative of yours by "
-    "g.defvjp(forward, backward)",
+    "library": "NumPy's own functions for what {name} computes, "
+    "g = functier.finite_difference(lambda x: {name}(...)) and g(x), whose derivatives are "
+    "differences, or g = functier.custom_vjp(lambda x: {name}(...)) and g(x), "
+    "with a derivative of yours by g.defvjp(forward, backward)",
     "library of a batch": "g = functier.sequential_vmap(lambda x: {name}(...)) and g(x) for "
     "{name}(...), which is applied to one example after the other",
 }
@@ -156,10 +160,12 @@ TWIN_OF_SCIPY = "functier.{name} for {name}"
 OF_LIBRARY = frozenset({BY_EXPRESSION["library"], BY_EXPRESSION["library of a batch"]})
 """Remedies that an adoption makes unnecessary."""
 
+OF_LISTS = BY_EXPRESSION["numpy of a list"], BY_EXPRESSION["numpy of lists"]
+
 WITH_TWIN = frozenset({
     *[BY_EXPRESSION[key] for key in (
-        "numpy.array of a list", "numpy.array of lists", "numpy of a list", "r_", "c_", "mgrid",
-        "numpy function",
+        "numpy.array of a list", "numpy.array of lists", "numpy of a list", "numpy of lists", "r_",
+        "c_", "mgrid", "numpy function",
     )],
     *[CALLS[f"numpy.{name}"] for name in (
         "array", "full", "fromiter", "vectorize", "nditer", "ndenumerate", "broadcast",
@@ -211,3 +217,10 @@ SHOWING = frozenset({
     "array", "decimal", "fractions", "xarray",
 })  # fmt: skip
 """Libraries that show, store or convert values, and are not differentiated through."""
+
+
+def lists_in(*nodes: ast.AST | None) -> str:
+    """Return the words of a key of `BY_EXPRESSION` for what is given: a list, or lists in one."""
+    kinds = ast.List, ast.Tuple
+    parts = [part for node in nodes if isinstance(node, kinds) for part in node.elts]
+    return "lists" if any(isinstance(part, kinds) for part in parts) else "a list"

@@ -46,6 +46,8 @@ def _add_note(error: Exception, label: str, func: Any, args: tuple, kwargs: dict
         return
     given = ", ".join(f"{name}: {_form(x)}" for name, x in named_arguments(func, args, kwargs))
     note = f"{label} got {given}" if given else f"{label} was called"
+    if given and label.startswith("vmap(") and isinstance(error, IndexError):  # also AxisError
+        note += "; it sees one example at a time, without the axes that are mapped"
     notes = explain_compiled(error), explain_keyword(error), "" if label in str(error) else note
     for text in notes:
         if text and text not in getattr(error, "__notes__", ()):

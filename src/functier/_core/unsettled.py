@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .numpy_facts import FLOAT, PLAIN
+from .numpy_facts import FLOAT, PLAIN, is_lazy
 from .tensor import Tensor
 
 float64 = np.float64
@@ -16,16 +16,20 @@ vdot = getattr(np.vdot, "__wrapped__", np.vdot)  # without a search for other cl
 
 
 def known_values(x: Any) -> Any:
-    """Return the plain values of all examples; None where a level knows their form alone."""
+    """Return the plain values of all examples; None where a level knows their form alone, or
+    they are computed later.
+    """
     while isinstance(x, Tensor):
         if x.level.records:
             return None
         x = x._value
-    return x
+    return None if is_lazy(x) else x
 
 
 def is_trusted(x: Any) -> bool:
     """Tell if values are finite; a program trusts that they stay so, and a level may not know.
+
+    Those that are computed later are not known to be.
 
     A level that guards answers notes that this was asked of values that may change.
     """
@@ -65,7 +69,7 @@ def is_finite(x: Any) -> bool:
     elif kind is float64 or kind is float:
         return isfinite(x)
     elif not isinstance(x, np.generic):  # an array of another library
-        return True
+        return not is_lazy(x)
     return bool(np.isfinite(x).all())
 
 

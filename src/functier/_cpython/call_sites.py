@@ -17,10 +17,10 @@ NOTE [which look-ups are calls]
 import builtins
 import dis
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dis import Instruction, stack_effect
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from .code import loads_in
 from .lookups import SILENT
@@ -60,13 +60,16 @@ class Names:
             return True
         return self.module(name) is not None
 
-    def facts(self, code: CodeType) -> tuple:
-        """Return what the names of code mean, on which alone its aliases depend."""
+    def facts(self, code: CodeType, mark: Callable[[Any], Any] = id) -> tuple:
+        """Return what the names of code mean, on which alone its aliases depend.
+
+        ``mark(module)`` stands for a module.
+        """
         found = []
         for inner in loads_in(code):
             for name in inner.co_names:
                 value = self.value(name)
-                owner = id(value) if issubclass(type(value), ModuleType) else None
+                owner = mark(value) if issubclass(type(value), ModuleType) else None
                 found.append((None if value is None else self.call(value), owner))
         return tuple(found)
 
@@ -77,19 +80,45 @@ class Names:
         return self.namespace.get(name, getattr(builtins, name, None))
 
 
+Changes: TypeAlias = list[tuple[tuple[str, ...], bytes] | None]
+"""For each code object, from the inside out, its new names and instructions, or None."""
+
+
 def rewrite(code: CodeType, names: Names) -> CodeType:
     """Return `code` with calls and imports that look up aliases; `code` where there are none.
 
     Raise NotImplementedError where the code cannot be changed.
     """
+    return with_changes(code, iter(changes_of(code, names)))
+
+
+def changes_of(code: CodeType, names: Names) -> Changes:
+    """Return what `rewrite` changes in code, as data."""
+    found: Changes = []
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            found += changes_of(const, names)
+    return [*found, _change(code, names)]
+
+
+def with_changes(code: CodeType, changes: Iterator) -> CodeType:
+    """Return code with its changes; `code` where there are none."""
     consts = tuple(
-        rewrite(const, names) if isinstance(const, CodeType) else const for const in code.co_consts
+        with_changes(const, changes) if isinstance(const, CodeType) else const
+        for const in code.co_consts
     )
+    change = next(changes)
+    if change is None and all(a is b for a, b in zip(consts, code.co_consts)):
+        return code
+    table, raw = change or (code.co_names, code.co_code)
+    return code.replace(co_names=table, co_code=raw, co_consts=consts)
+
+
+def _change(code: CodeType, names: Names) -> tuple[tuple[str, ...], bytes] | None:
     instructions: list[Instruction] = []
     changes = _changes(code, names, instructions)
     if not changes:
-        same = all(a is b for a, b in zip(consts, code.co_consts))
-        return code if same else code.replace(co_consts=consts)
+        return None
     table, raw = list(code.co_names), bytearray(code.co_code)
     for name, alias in {(instructions[i].argval, alias) for i, alias in changes.items()}:
         at = table.index(name)
@@ -101,9 +130,9 @@ def rewrite(code: CodeType, names: Names) -> CodeType:
         for i in uses:
             if changes.get(i) == alias:
                 _set_index(raw, instructions, i, at, len(table) - 1)
-    made = code.replace(co_names=tuple(table), co_code=bytes(raw), co_consts=consts)
+    made = code.replace(co_names=tuple(table), co_code=bytes(raw))
     _check(instructions, list(dis.get_instructions(made)), changes)
-    return made
+    return tuple(table), bytes(raw)
 
 
 def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> dict[int, str]:

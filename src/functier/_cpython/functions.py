@@ -58,7 +58,18 @@ def copy_of_function(
     func: Any, names: dict, cells: tuple | None, code: CodeType | None = None
 ) -> Any:
     """Return a function like another one, with other globals and cells, and maybe other code."""
-    made = FunctionType(code or func.__code__, names, func.__name__, None, cells)
-    made.__defaults__, made.__kwdefaults__ = func.__defaults__, func.__kwdefaults__
-    made.__doc__, made.__qualname__ = func.__doc__, func.__qualname__
+    made = function_of(
+        code or func.__code__, names, func.__qualname__, func.__defaults__, func.__kwdefaults__,
+        cells,
+    )  # fmt: skip
+    made.__name__, made.__doc__ = func.__name__, func.__doc__
+    return made
+
+
+def function_of(
+    code: CodeType, names: dict, title: str, defaults: Any, named: Any, cells: tuple | None
+) -> Any:
+    """Return a function of its parts; `title` is its qualified name, `named` has more defaults."""
+    made = FunctionType(code, names, None, defaults, cells)
+    made.__kwdefaults__, made.__qualname__ = named, title
     return made

@@ -435,14 +435,14 @@ def sequential_vmap(fun: Callable[P, R]) -> Custom[P, R]:
     array([ 1., -1.])
     """
     custom = Custom(fun, "sequential_vmap")
-    custom.def_vmap(_Loop(custom))
+    custom.def_vmap(Loop(custom))
     return custom
 
 
-class _Loop:
+class Loop:
     """The batching rule of a loop over the examples."""
 
-    def __init__(self, custom: Custom):
+    def __init__(self, custom: Any):
         self.custom = custom
 
     def __call__(self, axis_size: int, in_batched: tuple, *args: Any) -> tuple:

@@ -7,6 +7,8 @@ import numpy as np
 
 from .._core.border import operand
 from .._core.errors import ConversionError, LevelError
+from .._core.numpy_facts import is_lazy
+from .._core.table import later
 from .._core.tensor import Tensor
 from .._core.types import Value
 
@@ -16,6 +18,8 @@ def attribute_inside(level: Any, x: Tensor, name: str) -> Any:
     value: Any = x
     while isinstance(value, Tensor) and value.level.depth:
         value = value._value
+    if is_lazy(value):
+        return later("_dask").attribute(x, name)
     if isinstance(value, Tensor):
         for cls in type(value).__mro__:
             member = vars(cls).get(name)
@@ -52,18 +56,19 @@ def is_quantity(x: Any) -> bool:
 
 
 def foreign(level: Any, x: Value) -> Value:
-    """Return an operand of another library, checked."""
+    """Return an operand of another library, checked; a Dask array as it is inside a level."""
     level.forward_attributes(x)
-    return operand(level, x)
+    x = operand(level, x)
+    return later("_dask").taken_in(level, x) if is_lazy(x) else x
 
 
 def forward_attributes(level: Any, x: Any = None) -> None:
     """Give tensors of a level the methods and attributes of the class inside.
 
     Only for a user's class, as `__getattr__` costs each attribute 10 ns. With `x`, only if that is
-    a quantity.
+    a quantity or a Dask array.
     """
-    if x is not None and not is_quantity(x):
+    if x is not None and not is_quantity(x) and not is_lazy(x):
         return
     level.forwards = True
     if "_writes" not in vars(level.cls):  # an armed class has its own

@@ -56,10 +56,12 @@ def in_dims_for(dims: Sequence, args: tuple | str, size: int | None = None) -> s
 def check_mapped(level: object, leaf: Any, dim: Any, args: tuple | str, dims: Sequence) -> None:
     """Raise where `leaf`, whose axis among `dims` is `dim`, does not have that axis."""
     if type(leaf) in (bool, int, float, complex) or not is_value(leaf):
-        remedy = in_dims_for(dims, args)
+        remedy, instead = in_dims_for(dims, args), instead_of(leaf)
+        if any(type(arg) is list and any(x is leaf for x in arg) for arg in args):
+            instead = "pass numpy.array(x) for a list x of numbers"
         raise ValueError(
             f"{level}: {path_of(leaf, args)} is {short(leaf)}, which has no axis to map over; "
-            + (f"write {remedy}, or {instead_of(leaf)}" if remedy else instead_of(leaf))
+            + (f"write {remedy}, or {instead}" if remedy else instead)
         )
     check_leaf(level, lambda: path_of(leaf, args), leaf)
     check_axis(level, "in_dim", dim, leaf, args)

@@ -1,5 +1,6 @@
 """Checks of the inputs of derivatives and of the results of functions."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from .._core.border import check_leaf, check_objects, name_of_kind
 from .._core.errors import ConversionError
-from .._core.numpy_facts import FLOAT, dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, dtype_of, is_lazy, shape_of
 from .._core.pytree import (
     LEAF,
     describe,
@@ -51,10 +52,16 @@ def check_inputs(
             continue
         if not isinstance(leaf, Tensor):
             if not is_value(leaf):
+                path = where(*given)[i]
+                root = re.match(r"\w*(\[[^]]*\])?", path)[0]  # type: ignore[index]
+                other = (
+                    f"the {name_of_kind(leaf)} by another argument than {root}"
+                    if path != root
+                    else "leave other arguments out of argnums (or argnames)"
+                )
                 raise TypeError(
-                    f"{level}: {where(*given)[i]} is a {name_of_kind(leaf)}, not an array of "
-                    f"NumPy; {instead_of(leaf)}, and leave other arguments out of argnums (or "
-                    f"argnames)"
+                    f"{level}: {path} is a {name_of_kind(leaf)}, not an array of NumPy; "
+                    f"{instead_of(leaf)}, and {other}"
                 )
             check_leaf(level, lambda i=i: where(*given)[i], leaf)
         if not is_inexact(leaf) and not (integers and dtype_of(leaf).kind in "iub"):
@@ -86,7 +93,7 @@ def split_aux(level: Level, out: Any) -> tuple[PyTree, PyTree]:
     aux = []
     for i, x in enumerate(leaves):
         x = settle(inside(x)) if OVER_TENSORS else x
-        if isinstance(x, Tensor):
+        if isinstance(x, Tensor) or is_lazy(x):
             x = level.lower(x)
         else:
             check_objects(level, lambda i=i: paths(out[1], "aux")[i], x)
@@ -125,10 +132,11 @@ def check_result(level: Level, where: Callable[[], str], y: Value) -> None:
     The graph of a Dask array may hold tensors, where nobody can see them.
     """
     check_leaf(level, where, y)
-    if not isinstance(y, Tensor) and hasattr(type(y), "__dask_graph__"):
+    if not isinstance(y, Tensor) and is_lazy(y):
+        level.lower(y)  # raises where a tensor is found
         raise ConversionError(
-            f"{level}: {where()} is a {type(y).__name__} of Dask, which is computed later, and the "
-            f"derivative of what it computes would be lost; return y.compute() for y"
+            f"{level}: {where()} is an array of Dask, which is computed later, and the derivative "
+            f"of what it computes would be lost; return y.compute() for y"
         )
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from .._core.agreement import examples_of, varying_levels
 from .._core.errors import ConversionError, DataDependentError, MutationError
 from .._core.hints import Use, calls_shuffle, explain
+from .._core.numpy_facts import is_lazy
 from .._core.remedies import ADOPTION, BY_EXPRESSION, GENERAL
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
@@ -78,7 +79,7 @@ def index(level: Any, value: Value) -> int:
 
 def hash_of(level: Any, x: Tensor) -> int:
     """Return the hash of a number of a level; see NOTE [a hash is an answer]."""
-    if is_array(x):
+    if is_array(x) or is_lazy(x):
         raise TypeError(
             f"{level}: unhashable type: 'numpy.ndarray', which a tensor of shape {x.shape} is "
             f"without the transform, too; write x[()] for the number in an array without axes, "

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from .._core.border import check_leaf, without_derivative
-from .._core.numpy_facts import BIG, FLOAT, SCALARS, dtype_of, shape_of, sum_to
-from .._core.table import PIECES
+from .._core.numpy_facts import BIG, FLOAT, SCALARS, dtype_of, is_lazy, shape_of, sum_to
+from .._core.table import PIECES, later
 from .._core.tensor import Tensor
 from .._core.types import Function, Index, Scalar, Shape, Value
 from .moves import Moves, depth_of, either_later, now, probe, question
@@ -48,16 +48,30 @@ def is_inexact(value: Value) -> bool:
 
 def one(value: Value) -> Scalar:
     """Return the cotangent 1 of a scalar output."""
+    if is_lazy(value):
+        return later("_dask").one(value)
     return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)
 
 
 def zeros(value: Value) -> Value:
     """Return the zero (co)tangent of a value."""
-    return np.zeros(shape_of(value), dtype_of(value))[()]
+    return zeros_of(form_of(value))
 
 
-def form_like(value: Value) -> ndarray:
+def form_of(value: Value) -> Any:
+    """Return what `zeros_of` makes a zero (co)tangent of a value from; it takes no memory."""
+    return value if is_lazy(value) else (shape_of(value), dtype_of(value))
+
+
+def zeros_of(form: Any) -> Value:
+    """Return the zero (co)tangent of a form."""
+    return np.zeros(*form)[()] if type(form) is tuple else np.zeros_like(form)
+
+
+def form_like(value: Value) -> Value:
     """Return an array of the shape and dtype of `value` that takes no memory."""
+    if is_lazy(value):
+        return value
     return np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value))
 
 
@@ -69,12 +83,17 @@ def add(a: Value, b: Value) -> Value:
 
 
 def fill_zeros(grads: list, values: Sequence) -> list:
-    """Replace None by zeros like the values; make (co)tangents of numbers numbers."""
+    """Replace None by zeros like the values; make (co)tangents of numbers numbers.
+
+    Those of a Dask array get its chunks.
+    """
     for i, g in enumerate(grads):
         if g is None:
             grads[i] = zeros(values[i])
-        elif type(g) is ndarray and type(values[i]) in SCALARS and not g.ndim:
-            grads[i] = g[()]
+        elif type(values[i]) in SCALARS:
+            grads[i] = g[()] if type(g) is ndarray and not g.ndim else g
+        elif not isinstance(values[i], (ndarray, Tensor)) and is_lazy(values[i]):
+            grads[i] = later("_dask").chunked_as(g, values[i])
     return grads
 
 
@@ -143,7 +162,7 @@ def cast(c: Value, dtype: np.dtype) -> Value:
         return c
     if own.kind == "c" and dtype.kind != "c":
         c = np.real(c)
-    if isinstance(c, (Tensor, ndarray)):
+    if isinstance(c, (Tensor, ndarray)) or is_lazy(c):
         return np.astype(c, dtype)  # type: ignore[arg-type]  # a tensor dispatches
     return dtype.type(c)
 
@@ -199,14 +218,14 @@ class Pieces:
     def look(self, g: Value, index: Index, moves: Any) -> None:
         """Note where a piece of a large array moves."""
         moves = moves if depth_of(moves) < 2 else None  # each keeps what its rule has saved
-        self.looks.append((shape_of(g), dtype_of(g), index, moves))  # type: ignore[union-attr]
+        self.looks.append((form_like(g), index, moves))  # type: ignore[union-attr]
 
     def find_moves(self) -> Moves:
         """Return where the array moves."""
         places, forms = [], []
-        for shape, dtype, index, moves in self.looks or ():
+        for form, index, moves in self.looks or ():
             places.append(index)
-            forms.append(probe(np.broadcast_to(np.zeros((), dtype), shape), now(moves)))
+            forms.append(probe(form, now(moves)))
         return np.not_equal(PIECES[self.rule](self.shape, tuple(places), *forms), 0)
 
 
@@ -240,7 +259,7 @@ def take_piece(
     else:
         made.places, made.values = [..., index], [found, g]
         grads[key] = made
-    if size > BIG:
+    if size > BIG or is_lazy(g):
         roots.clear()  # see `note_large`
         made.looks = []
         made.look(g, index, noted.get(here))

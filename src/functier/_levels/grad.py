@@ -19,7 +19,7 @@ from .attributes import has_methods
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs, check_result
 from .copies import SHARED
-from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
+from .cotangents import complex_derivatives, fill_zeros, fix_for, form_of, is_inexact, one, zeros_of
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
 from .kept import Keeping, alias_of, compare, given_arrays, is_fixed, keep, owned
@@ -221,7 +221,8 @@ class GradLevel(Level):
             if shape_of(value) != ():
                 raise ValueError(
                     f"{self}: the function returned shape {np.shape(value)}; the gradient is "
-                    f"of a scalar: return numpy.sum(y) or numpy.mean(y), or use vjp"
+                    f"of a scalar: return numpy.sum(y) or numpy.mean(y), or write "
+                    f"functier.jacrev(f), which differentiates each element"
                 )
             if dtype_of(value).kind != ("c" if holomorphic else "f"):
                 raise TypeError(
@@ -247,10 +248,10 @@ def _with_zeros(rule: Function, ans: Sequence[Value]) -> Function:
     """Return the rule for several outputs with zeros for the cotangents of unused ones."""
     if hasattr(rule, "takes_absent"):
         return rule
-    forms = [(np.shape(v), dtype_of(v)) for v in ans]
+    forms = [form_of(v) for v in ans]
 
     def pull_filled(g: tuple, *saved: Any) -> Any:
-        full = [np.zeros(*form) if c is None else c for c, form in zip(g, forms)]
+        full = [zeros_of(form) if c is None else c for c, form in zip(g, forms)]
         return rule(tuple(full), *saved)
 
     return pull_filled

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._core.border import OBJECT, one_array, one_value, unexpected, without_derivative
-from .._core.numpy_facts import FAST_PARTS, FLOAT, dtype_of, shape_of
+from .._core.numpy_facts import FAST_PARTS, FLOAT, dtype_of, is_lazy, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
 from .._core.rule import negated
@@ -141,7 +141,10 @@ class JvpLevel(Level):
             return ans
         tangent, moves = self.push(op, call, values, moving, ans)
         checked = op.family == "elementwise" and op.func is not np.where
-        if checked and type(tangent) is not tuple and not is_trusted(tangent):
+        if checked and is_lazy(tangent):
+            if op.func in STEEP and moves is not None:
+                tangent = np.where(now(moves), tangent, 0)  # type: ignore[arg-type]
+        elif checked and type(tangent) is not tuple and not is_trusted(tangent):
             if INFINITE.lay(self):
                 tangent, moves = self.push(op, call, values, moving, ans)
         return self.outputs(ans, tangent, isinstance(jvp, str), moves)
@@ -209,7 +212,8 @@ class JvpLevel(Level):
 
     def steep(self, func: Function, args: tuple) -> Any:
         """Compute a call whose tangent is not finite, and all later ones, with where each moves."""
-        INFINITE.lay(self)
+        if not any(map(is_lazy, args)):
+            INFINITE.lay(self)
         return (self.binary if args[1:] else self.unary)(func, *args)
 
     def outputs(self, ans: Value, tangent: Value, linear: bool = False, moves: Any = None) -> Value:

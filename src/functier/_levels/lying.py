@@ -16,7 +16,7 @@ from weakref import ref
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.numpy_facts import order_of
+from .._core.numpy_facts import is_lazy, order_of
 from .._core.op import Op
 from .._core.root import tree_map
 from .._core.sharing import ASKED, LAID
@@ -59,12 +59,13 @@ def values_of(x: Any) -> tuple[ndarray, int]:
 
 
 def is_hidden(x: Any) -> bool:
-    """Tell if the memory of `x` is not ours to see, as that of a class over tensors."""
+    """Tell if the memory of `x` is not ours to see, as that of a class over tensors, or not there
+    yet."""
     while isinstance(x, Tensor) and not was_written(x):
         if not x.level.depth:
             return True
         x = x._value
-    return False
+    return is_lazy(x)
 
 
 def place(level: Any, x: Any) -> Any:

@@ -15,9 +15,9 @@ from .._mutation.array import innermost, was_written
 ndarray = np.ndarray
 
 TO_PLAIN: dict[type, Callable] = {}
-"""Functions that make plain arrays, by the class of arrays that ask modes (which nobody else gets).
+"""Functions that make plain arrays, by the class of arrays that ask modes, or are inside levels.
 
-Empty until a mode has been on.
+Nobody else gets these. Empty until a mode has been on, or a level has met a Dask array.
 """
 
 
@@ -26,8 +26,6 @@ def own_memory(grads: list[Value], given: Sequence[Value] = ()) -> list[Value]:
 
     Each has separate memory, which neither another one nor an array of `given` shares.
     """
-    if TO_PLAIN:
-        grads[:] = show_plain(grads)
     return separate(grads, given)
 
 
@@ -36,6 +34,8 @@ def separate(values: list[Value], given: Sequence[Value]) -> list[Value]:
 
     The memory of a tensor is that of the array inside it, with which it leaves the transform.
     """
+    if TO_PLAIN:
+        values[:] = show_plain(values)
     if len(values) == 1 and not given:
         if is_read_only(values[0]):
             values[0] = copy_in_rows(values[0])

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.types import Function, Shape, Value
+from .._core.numpy_facts import dtype_of, is_lazy, shape_of
+from .._core.table import later as later_module
+from .._core.types import Function, Value
 from .._core.unsettled import are_settled
 from .._core.zeros import kind_of, zeros_of
 
@@ -46,8 +47,13 @@ def follow(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) ->
 
 
 def follow_product(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) -> Looked:
-    """Do so for a sum of products: infinite ones count where both of their factors do."""
+    """Do so for a sum of products: infinite ones count where both of their factors do.
+
+    Of those that are computed later, all moves.
+    """
     factor, *rest = saved
+    if is_lazy(g) or is_lazy(factor):
+        return rule(g, *saved), None
     factors = (np.not_equal(factor, 0) if alone else np.ones_like(factor)) * 1.0
     bad, spoilt = [np.logical_not(np.isfinite(v)) for v in (g, factor)]
     c = rule(np.where(bad, 0, g), np.where(spoilt, 0, factor), *rest)
@@ -66,6 +72,9 @@ def as_ones(saved: tuple) -> tuple:
 
 def probe(g: Value, moves: Moves) -> Value:
     """Return positive numbers where `g` moves, else 0; no two of them cancel by chance."""
+    if is_lazy(g):
+        numbers = 1.0 + (GOLDEN * later_module("_dask").positions(shape_of(g))) % 1.0
+        return numbers if moves is None else np.where(moves, numbers, 0)
     shape = shape_of(g)
     numbers = 1.0 + (GOLDEN * np.arange(1, 1 + int(np.prod(shape)))) % 1.0
     numbers = numbers.reshape(shape).astype(dtype_of(g))
@@ -199,12 +208,17 @@ def through(rule: Function, t: Value, saved: tuple, moves: Any) -> Later | None:
     depth, kinks = (moves.depth + 1, moves.kinks) if type(moves) is Later else (1, ())
     if depth > DEPTH:
         return with_kinks(None, kinks)
-    shape, dtype = (t.shape, t.dtype) if type(t) is np.ndarray else (shape_of(t), dtype_of(t))
+    if type(t) is np.ndarray:
+        shape, dtype = t.shape, t.dtype
+    else:
+        shape, dtype = (t, None) if is_lazy(t) else (shape_of(t), dtype_of(t))
     return question(_through_now, (moves, rule, shape, dtype, saved), depth, kinks)
 
 
-def _through_now(moves: Any, rule: Function, shape: Shape, dtype: np.dtype, saved: tuple) -> Value:
-    form = np.broadcast_to(np.zeros((), dtype), shape)
+def _through_now(
+    moves: Any, rule: Function, shape: Any, dtype: np.dtype | None, saved: tuple
+) -> Value:
+    form = shape if dtype is None else np.broadcast_to(np.zeros((), dtype), shape)
     return np.not_equal(rule(probe(form, now(moves)), *saved), 0)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, SCALARS, dtype_of, shape_of
+from .._core.numpy_facts import BIG, SCALARS, dtype_of, is_lazy, shape_of
 from .._core.rule import negated, times, unchanged
 from .._core.types import Function, Value
 from .._core.unsettled import are_settled, is_trusted
@@ -57,19 +57,19 @@ def may_be_large(g: Any) -> bool:
                 return False
             g = g._value  # without a question: most are tensors
     except AttributeError:
-        return isinstance(g, (tuple, list, ndarray))
+        return isinstance(g, (tuple, list, ndarray)) or is_lazy(g)
     return g.size > BIG
 
 
 def is_large(c: Any) -> bool:
-    """Tell if an array, or that in a tensor, is large."""
+    """Tell if an array, or that in a tensor, is large, or computed later."""
     try:
         while (kind := type(c)) is not ndarray:
             if kind in WITHOUT_ARRAY:
                 return False
             c = c._value
     except AttributeError:
-        return isinstance(c, ndarray) and c.size > BIG
+        return is_lazy(c) or (isinstance(c, ndarray) and c.size > BIG)
     return c.size > BIG
 
 
@@ -91,7 +91,7 @@ def note_large(
         moves = later(_factor_now, (moves,), saved[0]) if alone else moves
     elif kind not in ("each", "root", "power", "kink") or shape_of(c) != shape_of(g):
         moves = None
-    root = kind in ("root", "power") and is_root(rule, saved)
+    root = kind in ("root", "power") and not is_lazy(c) and is_root(rule, saved)
     if (root or moves is not None) and rule not in SAFE and not is_trusted(c):
         moves = now(moves)
         c = c if moves is None else np.where(moves, c, 0)

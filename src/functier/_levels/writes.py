@@ -15,7 +15,8 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError, NumberError
-from .._core.numpy_facts import dtype_of
+from .._core.numpy_facts import dtype_of, is_lazy
+from .._core.table import later
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .._cpython.collector import holders_of, instances_of
@@ -41,6 +42,9 @@ EXTRA: Callable[[Any], Any] = vars(Tensor)["_extra"].__get__
 
 def write(level: Any, x: Any, index: Index, value: Value, add: bool = False) -> None:
     """Write `value` at an index of `x`, a tensor of `level`, or add it to what stands there."""
+    if is_lazy(x):
+        later("_dask").set_item(x, index, x[index] + value if add else value)
+        return
     write_item(x, memory_view(level, x), index, value, add)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.numpy_facts import PLAIN, is_writable
+from .._core.numpy_facts import PLAIN, is_lazy, is_writable
 from .._core.pytree import SNAPSHOTS
 from .._core.root import tree_map
 from .._core.tensor import Tensor
@@ -73,7 +73,7 @@ def is_array(x: Any) -> bool:
             return True
         level = type(value).level
         if level.depth and level.kind.batches:
-            return bool(level.shape(value))
+            return bool(level.shape(value)) and not is_lazy(value)
         value = value._value
     return isinstance(value, ndarray)
 

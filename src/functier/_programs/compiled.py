@@ -23,6 +23,7 @@ from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
+from ..progress import during
 from .arguments import opened
 from .bound import Bound, calling, has_method, has_state, is_tree, reference_to
 from .entries import Mismatch, again, entry_of
@@ -146,7 +147,7 @@ class Compiled(Generic[P, R]):
         notes: list[Any] = []
         machine = self.backend == "llvm" or (self.backend == "auto" and has_llvm())
         if machine and self.warm:
-            notes = self._machine_of(found.program, found.program._graph)
+            notes = self._machine_of(found.program, found.program._graph, label)
         cold = machine and not self.warm
         entry = entry_of(found.program, args, kwargs, guards, found.program._checks, cold)
         if cold:
@@ -190,7 +191,7 @@ class Compiled(Generic[P, R]):
 
         def entry(*args: Any, **kwargs: Any) -> Any:
             result, begin = numpys(*args, **kwargs), time.perf_counter()
-            notes[:] = self._machine_of(program, graph)
+            notes[:] = self._machine_of(program, graph, label)
             tell_if_slow(begin, label, "machine code", graph, 4)
             warm = entry_of(program, args, kwargs, guards, program._checks)
             with LOCK:
@@ -201,10 +202,11 @@ class Compiled(Generic[P, R]):
 
         return entry
 
-    def _machine_of(self, program: Program, graph: Any) -> list[Any]:
+    def _machine_of(self, program: Program, graph: Any, label: str) -> list[Any]:
         """Let a program run as machine code; what takes long to make has to be asked for."""
         bounded = self.backend == "auto"
-        return machine_of(program, graph, self.fastmath, self.threads, bounded)
+        with during(f"{label}: machine code"):
+            return machine_of(program, graph, self.fastmath, self.threads, bounded)
 
     def _record(
         self, func: Callable, args: tuple, kwargs: dict, frame: Any, numbers: set[int]
@@ -280,7 +282,11 @@ class Compiled(Generic[P, R]):
         return Text("\n".join(lines))
 
     def __repr__(self) -> str:
-        return f"<functier.compile({name_of_function(self.__wrapped__)})>"
+        return f"<functier.{self.nested_label()}>"
+
+    def nested_label(self) -> str:
+        label = getattr(type(self.__wrapped__), "nested_label", name_of_function)
+        return f"compile({label(self.__wrapped__)})"
 
     def __reduce__(self) -> Any:
         func = self.__wrapped__

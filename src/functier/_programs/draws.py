@@ -52,6 +52,8 @@ def draw(level: Any, source: Any, stream: Any, func: Callable, args: tuple) -> A
     That of a generator which the function has made is a constant, until a parameter of a
     draw is not: from there on each call has a copy of the generator.
     """
+    if level.reads is not None:
+        level.reads.tells("draws")
     owner: Any = source
     if has_made(level, source):
         owner = level.streams.get(id(source))

@@ -70,7 +70,7 @@ def is_read_only(x: Any) -> bool:
 
 def base_of(nodes: list[Node]) -> Node | None:
     """Return the array that all others of a group are views of, if a program may write to it."""
-    bases = [node for node in nodes if not gives_view(node.func)]
+    bases = [node for node in nodes if is_fresh(node) or not gives_view(node.func)]
     if len(bases) != 1:
         return None
     (base,) = bases

@@ -65,6 +65,8 @@ class Outside:
         What cannot be watched, if there is something.
     dead : bool
         Whether the trace has been ended; the function may have caught that, and gone on.
+    strict : bool
+        Whether the trace ends before the function prints, logs, draws or sets a global, too.
     """
 
     def __init__(self, prepare: Callable, keep: bool = False):
@@ -77,6 +79,7 @@ class Outside:
         self.written: dict[tuple[int, str], tuple[dict, str, Any, str]] = {}
         self.reason: str | None = None
         self.dead = False
+        self.strict = False
         self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
         self.level: Any = None  # that of the trace
         self.roots: set[int] = set()  # functions that get the arguments of the compiled one
@@ -139,6 +142,8 @@ class Outside:
     def sets(self, space: dict, name: str, value: Any, what: str) -> None:
         """Note a write to a global, which is no effect if the function puts back what was there."""
         place = id(space), name
+        if self.strict:
+            self.unwatched(what)
         if self.dead and place in self.written:
             return  # as in a finally block: it is taken back
         if not (is_value(value) or id(value) in self.outer):

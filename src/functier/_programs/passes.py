@@ -3,6 +3,11 @@
 NOTE [to the last bit]
     A pass keeps every bit of the results. So it uses identities that are exact for all numbers,
     as ``x * 1``, and none like ``x + 0``, which is not exact for -0.
+
+NOTE [whole writes]
+    What is read right after a whole memory was written is the value that was written, where that
+    has the form of what is read. And a write that another one of the whole memory follows, with no
+    read in between, is for nobody. Code such as ``np.multiply(z, z, z)`` makes such writes.
 """
 
 import operator
@@ -15,9 +20,11 @@ from .._cpython.collector import resting
 from .bodies import rolled
 from .dead import drop_dead
 from .graph import CONTAINERS, Form, Graph, Guard, Node, nodes_in, replace
-from .loops import is_loop
+from .loops import is_loop, memories_of
+from .memories import is_whole
 from .sharing import Sharing
 from .statements import ITEMS
+from .stores import READS, get, get_at, memory_of, put
 
 ndarray = np.ndarray
 
@@ -133,6 +140,44 @@ def _join_reshapes(node: Node) -> None:
         node.args = (x.args[0], node.args[1])
 
 
+def settle(graph: Graph) -> Graph:
+    """Take values from writes, and drop writes, of whole memories: see NOTE [whole writes]."""
+    returned = Sharing(graph).returned(graph)
+    written: dict[Node, Node] = {}
+    seen: set[Node] = set()
+    new: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if new:
+            take(node, new)
+        for memory in memories_of(node) if is_loop(node) else ():
+            written.pop(memory, None)
+        if not node.memory or node.func is memory_of:
+            continue
+        memory = node.args[0]
+        before = written.get(memory)
+        if node.func not in READS:
+            written.pop(memory, None)
+            if node.func is put and is_whole(node) and not node.kept:
+                if before is not None and before not in seen:
+                    new[before] = memory  # nobody takes a write
+                written[memory] = node
+        elif before is not None:
+            value = before.args[3]
+            if type(value) is Node and reads_all(node, before) and not returned(node):
+                new[node] = value
+            elif type(value) is Node and node.func is get_at and value.form == memory.form:
+                node.func, node.args, node.memory = operator.getitem, (value, node.args[1]), False
+            else:
+                seen.add(before)
+    return rebuilt(graph, new)
+
+
+def reads_all(node: Node, write: Node) -> bool:
+    """Tell if a read gives what was written, in its form."""
+    same = node.func is get and node.args[1:3] == write.args[1:3]
+    return same and node.form == write.args[3].form
+
+
 def uniform(value: Any) -> Any:
     """Return the one number that a constant has everywhere, else None."""
     if type(value) is ndarray:
@@ -242,7 +287,7 @@ def everywhere(run: Callable[[Graph], Graph]) -> Callable[[Graph], Graph]:
 
 
 PASSES: dict[str, Callable[[Graph], Graph]] = {
-    "share": share_in_loops, "roll": rolled, "drop_dead": drop_dead,
+    "share": share_in_loops, "roll": rolled, "settle": everywhere(settle), "drop_dead": drop_dead,
     "spread_once": everywhere(spread_once), "simplify": everywhere(simplify),
     "share again": everywhere(share), "drop_dead again": drop_dead,
 }  # fmt: skip

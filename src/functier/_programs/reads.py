@@ -37,7 +37,7 @@ from .captured import gives_view, is_view
 from .guards import slot_of
 from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user, namespace_of
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of, reached_from
-from .outside import Outside
+from .outside import DRAWING, Outside
 
 ndarray = np.ndarray
 
@@ -270,7 +270,7 @@ class Reads(Outside):
                 self.opaque(callee, given, shallow=False)
         elif kind is MethodType:
             if callee.__name__ in LOGS and type(callee.__self__).__module__ == "logging":
-                return
+                return self.tells("logs")
             if id(callee) in self.outer:
                 self.bring(callee.__self__)
                 self.bring(callee.__func__)
@@ -319,11 +319,15 @@ class Reads(Outside):
 
     def native(self, callee: Any, given: tuple) -> None:
         """Look at the call of a function in C."""
+        if callee is print or callee is warnings.warn:
+            self.tells("prints")
         name = getattr(callee, "__name__", "")
         owner = getattr(callee, "__self__", None)
         bound = owner is not None and not isinstance(owner, ModuleType)
         if bound:
             given = (owner, *given)
+        if given and type(given[0]).__module__.startswith(DRAWING):
+            self.tells("draws")
         if given and self.is_outside(given[0]) and changes(given[0], name):
             self.unwatched(f"it changes a {type(given[0]).__name__} by its method {name}")
         if callee is __import__ and given and type(given[0]) is str:
@@ -403,6 +407,11 @@ class Reads(Outside):
             self.entry(sys.modules, name, f"the module {name}")
 
     # ---- effects ----
+
+    def tells(self, what: str) -> None:
+        """Look at an effect that a trace may have, where no other call follows it."""
+        if self.strict:
+            self.unwatched(f"it {what}")
 
     def is_outside(self, x: Any) -> bool:
         """Tell if an object is one from outside, or an array that shares memory with one."""

@@ -40,7 +40,17 @@ def is_fresh(node: Node) -> bool:
     func: Any = node.func
     if func is np.einsum:
         return len(node.args) > 2  # of one operand it may be a view
+    if func is operator.getitem:
+        index = node.args[1]
+        return any(map(is_array, index if type(index) is tuple else (index,)))
     return node.memory or sharing_of(func) == "fresh" or hasattr(func, "makes_new_arrays")
+
+
+def is_array(x: Any) -> bool:
+    """Tell if an argument is an array with axes."""
+    if type(x) is Node:
+        return type(x.form) is Form and x.form.kind is ndarray and bool(x.form.shape)
+    return type(x) is ndarray and x.ndim > 0
 
 
 def arrays_in(value: Any) -> bool:

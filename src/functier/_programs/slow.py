@@ -20,10 +20,10 @@ def tell_if_slow(begin: float, label: str, what: str, graph: Any, stacklevel: in
     _, longest = max(written_out(graph), key=itemgetter(0), default=(0, ""))
     remedy = (
         f"these are no loop: {longest}; make them alike, with numbers of one type and arrays of "
-        f"one shape"
+        f"one shape, or write the loop with functier.scan, of which one step is recorded"
         if longest
-        else "each step of a loop is recorded once, so a compiled function of one step, which a "
-        "Python loop calls, starts sooner"
+        else "each step of a Python loop is recorded; of functier.scan and functier.fori_loop it "
+        "is one for all"
     )
     warnings.warn(
         f"{label}: {what} took {seconds:.0f} s, for {count_calls(graph):,} calls; {remedy}",

@@ -399,7 +399,9 @@ class Source:
     def constant(self, value: Any, text: str = "") -> str:
         """Return the name of a constant."""
         owner = getattr(value, "__self__", None)
-        key = (id(owner), value.__name__) if isinstance(owner, np.ufunc) else id(value)
+        key: Any = (id(owner), value.__name__) if isinstance(owner, np.ufunc) else id(value)
+        if type(value) is ndarray and value.dtype == np.intp:  # places, for many reads and writes
+            key = value.shape, value.strides, value.tobytes()
         name = self.known.get(key)
         if name is None:
             name = self.known[key] = self.fresh(f"c{len(self.constants) + 1}")
@@ -407,6 +409,17 @@ class Source:
             if text:
                 self.written[name] = text
         return name
+
+    def places(self, x: Any, index: Any) -> str:
+        """Return the flat places that a mask selects, if its elements are checked before; or ""."""
+        pairs = self.guards.get(index, ()) if type(index) is Node else ()
+        answers = [guard.answer for _, guard in pairs]
+        known = [answer for answer in answers if type(answer) is ndarray and answer.dtype == bool]
+        if not known or not self.fast or self.counters or type(x) is not Node:
+            return ""
+        if type(x.form) is not Form or x.form.shape != known[0].shape:
+            return ""
+        return self.constant(np.flatnonzero(known[0]))
 
     def function(self, func: Callable) -> str:
         """Return the name of a function, and import its module; a constant where it has none."""

@@ -52,6 +52,9 @@ def spelling(*funcs: Callable) -> Callable:
 @spelling(operator.getitem)
 def _getitem(source: Any, node: Any) -> Any:
     x, index = node.args
+    places = source.places(x, index)
+    if places:
+        return f"{source.expr(x)}.reshape(-1)[{places}]"
     return f"{source.expr(x)}[{source.index(index)}]"
 
 
@@ -142,6 +145,20 @@ def _copy(source: Any, node: Any) -> Any:
     if order == "C":
         return f"{source.expr(x)}.copy()"
     return f"{source.expr(x)}.copy({order!r})" if source.fast else None
+
+
+@spelling(np.stack)
+def _stack(source: Any, node: Any) -> Any:
+    """Write a stack of numbers as an array of them, which takes a quarter of the time."""
+    rows, form = node.args[0], node.form
+    if not source.fast or len(node.args) > 1 + (node.args[1:] == (0,)) or node.kwargs:
+        return None
+    if type(rows) not in (list, tuple) or not all([type(x) is Node for x in rows]):
+        return None
+    forms = [x.form for x in rows]
+    if not all([type(f) is Form and f.kind is form.dtype.type for f in forms]):
+        return None
+    return f"{source.function(np.array)}([{', '.join(map(source.expr, rows))}])"
 
 
 @spelling(np.where)

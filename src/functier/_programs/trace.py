@@ -35,6 +35,7 @@ from .._cpython.profiling import set_hook
 from .._levels.life import run
 from .._levels.memory import meet
 from .._mutation.array import settle, was_written
+from ..progress import during
 from .arguments import check_static, closed, facts_of, is_same, opened
 from .dependencies import Watch
 from .graph import Node
@@ -185,7 +186,11 @@ def record(
     names = [re.sub(r"\W+", "_", path).strip("_") for path in places]
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
-    with Watch(func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers)) as watch:
+    recording = during(
+        f"{label}: recording", lambda: len(getattr(level, "nodes", ())), unit=" calls"
+    )
+    watched_call = Watch(func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers))
+    with recording, watched_call as watch:
         level.watch, level.note, level.reads = watch, watch.noting, watch.reads
         if watch.reads is not None:
             watch.reads.level = level
@@ -202,8 +207,10 @@ def record(
     captured = [x for x, _ in level.captured.values()]
     for x in captured if written else ():
         level.reads.identity(x)  # as it is known which memory the writes do not meet
+    with during(f"{label}: simplifying {len(graph.nodes):,} calls"):
+        graph = optimized(graph)
     program = Program(
-        title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
+        title_of(func), graph, structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), facts_of(structure), captured,
     )  # fmt: skip
     program.trusts = trusts and not has_nan(values) and not all(map(is_mild, every_node(graph)))

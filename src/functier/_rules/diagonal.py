@@ -5,26 +5,17 @@ from numpy.typing import DTypeLike
 
 from .._core.types import Function, Shape, Value
 from .axes import as_number, shift
-from .constructors import composite, linear, primitive
+from .constructors import composite, linear
+from .indexing import transpose_read
 
 
-@primitive
 def from_diagonal(d: Value, shape: Shape, offset: int = 0) -> Value:
     """Make matrices of `shape` with the last axis of `d` on a diagonal, and zeros elsewhere."""
     rows, columns = shape
     start = offset if offset >= 0 else -offset * columns
-    stop = start + d.shape[-1] * (columns + 1)
-    out = np.zeros((*d.shape[:-1], rows * columns), d.dtype)
-    out[..., start : stop : columns + 1] = d
-    return out.reshape((*d.shape[:-1], rows, columns))
-
-
-linear(
-    from_diagonal,
-    "d shape offset",
-    vmap=lambda k, d, shape, offset=0: from_diagonal(d, shape, offset),
-    vjp={"d": lambda g, offset=0: np.diagonal(g, offset, -2, -1)},
-)
+    places = slice(start, start + d.shape[-1] * (columns + 1), columns + 1)
+    flat = transpose_read(d, (*d.shape[:-1], rows * columns), (..., places))
+    return np.reshape(flat, (*d.shape[:-1], rows, columns))
 
 
 def _diagonal_vmap(k: int, a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._core.ambient import AMBIENT
+from .._core.keywords import second_call
 from .._core.numpy_facts import FLOAT, PLAIN, shape_of
 from .._core.pytree import LEAF, flatten, is_value, paths, unflatten
 from .._core.tensor import Tensor
@@ -120,12 +121,8 @@ def _check_argnums(label: str, argnums: Any) -> None:
             got = array if hasattr(n, "shape") else f"argnums={argnums!r:.60}"
             raise TypeError(
                 f"{label}: {got}; write an int or a tuple of ints"
-                + (
-                    f"; pass the arguments of the function in a second call, "
-                    f"{label.partition('(')[0]}(f)(x)"
-                    if is_value(n) and not isinstance(n, bool)
-                    else ""
-                )
+                + (f", or argnames={argnums!r}" if isinstance(n, str) else "")
+                + (f"; {second_call(label)}" if is_value(n) and not isinstance(n, bool) else "")
             )
 
 

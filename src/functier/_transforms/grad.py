@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, over
 import numpy as np
 
 from .._core.keywords import checks_keywords
-from .._core.numpy_facts import BIG, PLAIN, dtype_of
+from .._core.numpy_facts import BIG, PLAIN
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
@@ -15,11 +15,18 @@ from .._cpython.frames import current_frame
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match, split_aux
 from .._levels.copies import copy_tape
-from .._levels.cotangents import complex_derivatives, fill_zeros, form_like, one
+from .._levels.cotangents import (
+    complex_derivatives,
+    fill_zeros,
+    form_like,
+    form_of,
+    one,
+    zeros_of,
+)
 from .._levels.grad import GradLevel
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
-from .._levels.memory import own_memory, show_plain
+from .._levels.memory import TO_PLAIN, own_memory, show_plain
 from .._levels.options import check_escape
 from .._levels.runs import Site, outer_tensors, record
 from .arguments import (
@@ -113,6 +120,7 @@ def gradients(
         grads = backward(roots, nodes)
         if holomorphic:
             grads = complex_derivatives(grads)
+        value = TO_PLAIN[type(value)](value) if type(value) in TO_PLAIN else value
         return own_memory(fill_zeros(grads, leaves)), value, aux
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
@@ -462,7 +470,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         )
         roots = copy_tape(roots)
         value = unflatten(out_structure, show_plain(results))
-        forms = [(np.shape(x), dtype_of(x)) for x in leaves]
+        forms = [form_of(x) for x in leaves]
         results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
 
         def vjp_fn(cotangents: Any) -> tuple:
@@ -471,7 +479,10 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
                 given = match(label, results, out_structure, cotangents, "cotangent", "output")
                 pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
                 grads = backward(pairs, inputs, given=True)
-                full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
+                full = [
+                    zeros_of(f) if g is None else g if type(f) is tuple else fill_zeros([g], [f])[0]
+                    for g, f in zip(grads, forms)
+                ]
                 return unflatten(structure, own_memory(full, given))
             except BaseException as error:
                 leave(error)

@@ -165,7 +165,7 @@ def _reverse(transform: str, func: Function, options: Options) -> Function:
     """Return a function for the Jacobian by reverse mode; messages name `transform`."""
     name = check_options(transform, func, options.escape, options.chunk_size)
     options.check_flags(transform, func)
-    label, inner_label = f"{transform}({name})", f"vjp({name})"
+    label = f"{transform}({name})"
     argnums = resolve_argnums(label, func, options.argnums, options.argnames)
     has_aux, holomorphic, allow_int = options.has_aux, options.holomorphic, options.allow_int
     escape, chunk_size = options.escape, options.chunk_size
@@ -179,7 +179,7 @@ def _reverse(transform: str, func: Function, options: Options) -> Function:
             )
             frame = current_frame(1)
             results, roots, inputs, out_structure, aux = record(
-                Site(inner_label, escape, frame, outer), call, leaves, has_aux
+                Site(label, escape, frame, outer), call, leaves, has_aux
             )
             refuse(label, results, not holomorphic, wrong, result_paths, out_structure, results)
             sizes = [prod(shape_of(y)) for y in results]
@@ -323,7 +323,7 @@ def _forward(transform: str, func: Function, options: Options) -> Function:
     """Return a function for the Jacobian by forward mode; messages name `transform`."""
     name = check_options(transform, func, options.escape, options.chunk_size)
     options.check_flags(transform, func)
-    label, inner_label = f"{transform}({name})", f"jvp({name})"
+    label = f"{transform}({name})"
     argnums = resolve_argnums(label, func, options.argnums, options.argnames)
     has_aux, holomorphic, allow_int = options.has_aux, options.holomorphic, options.allow_int
     escape, chunk_size, randomness = options.escape, options.chunk_size, options.randomness
@@ -337,7 +337,7 @@ def _forward(transform: str, func: Function, options: Options) -> Function:
             )
             frame = current_frame(1)
             sizes = [prod(shape_of(x)) for x in leaves]
-            site = Site(inner_label, escape, frame, outer)
+            site = Site(label, escape, frame, outer)
             total: int | None = None
             if sizes == [1] or not sizes:
                 pairs, out_structure, aux = push_forward(

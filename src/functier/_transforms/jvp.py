@@ -13,7 +13,7 @@ from .._levels.checks import check_inputs, match
 from .._levels.jvp import JvpLevel
 from .._levels.level import Escape
 from .._levels.life import LevelContext
-from .._levels.memory import own_memory
+from .._levels.memory import own_memory, show_plain
 from .._levels.options import check_escape
 from .._levels.runs import Site, push_forward
 
@@ -125,7 +125,7 @@ def jvp(
             has_aux,
             strict,
         )
-        results = [p for p, _ in pairs]
+        results = show_plain([p for p, _ in pairs])
         value = unflatten(out_structure, results)
         given = (*leaves, *directions, *results)
         tangent = unflatten(out_structure, own_memory([t for _, t in pairs], given))

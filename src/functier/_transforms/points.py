@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from math import prod
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from .._levels.level import Escape
 from .._levels.runs import Site, pull_rows, push_batch, record
 from .arguments import Argnums, choose, choose_complex, choose_real, resolve_argnums
 from .jacobian import check_options, result_paths, split_call
+from .transformed import Transformed
 
 ndarray = np.ndarray
 
@@ -41,6 +43,10 @@ class Settings(NamedTuple):
     @property
     def label(self) -> str:
         return f"{self.transform}({self.name})"
+
+    def transformed(self, call: Callable, given: dict[str, Any]) -> Transformed:
+        """Return the transformed function, for the arguments that the transform was given."""
+        return Transformed(call, given.pop("func"), self.transform, SimpleNamespace(**given))
 
     @classmethod
     def checked(
@@ -97,7 +103,7 @@ class Point:
     def forward(self, seeds: ndarray) -> Any:
         """Return the products with `seeds`, shape (k, n), as an array of shape (k, m)."""
         settings = self.settings
-        site = Site(f"jvp({settings.name})", settings.escape, self.frame, self.outer)
+        site = Site(settings.label, settings.escape, self.frame, self.outer)
         basis = _split_seeds(seeds, self.leaves)
         rows, structure, aux = push_batch(
             settings.label, site, self.call, self.leaves, basis, settings.has_aux
@@ -112,7 +118,7 @@ class Point:
         """Return the results, their nodes, and the nodes of the inputs; record them once."""
         if self.tape is None:
             settings = self.settings
-            site = Site(f"vjp({settings.name})", settings.escape, self.frame, self.outer)
+            site = Site(settings.label, settings.escape, self.frame, self.outer)
             results, roots, inputs, structure, aux = record(
                 site, self.call, self.leaves, settings.has_aux
             )

@@ -41,12 +41,13 @@ class Transformed(Wrapper):
         functools.update_wrapper(self, func)
 
     def __repr__(self) -> str:
-        return f"<functier.{self._label()}>"
+        return f"<functier.{self.nested_label()}>"
 
-    def _label(self) -> str:
+    def nested_label(self) -> str:
+        """Return the transform of what, as text; the function may have been transformed before."""
         inner = self.__wrapped__
-        name = inner._label() if type(inner) is Transformed else name_of_function(inner)
-        return f"{self.transform}({name})"
+        label = getattr(type(inner), "nested_label", name_of_function)
+        return f"{self.transform}({label(inner)})"
 
     def __copy__(self) -> "Transformed":
         return self

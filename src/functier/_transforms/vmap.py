@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
+from .._core.keywords import checks_keywords, second_call
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -206,6 +206,9 @@ def vmap(
         )  # fmt: skip
     check_callable("vmap", func)
     label = f"vmap({name_of_function(func)})"
+    if isinstance(in_dims, (np.ndarray, Tensor)) and in_dims.ndim:
+        got = f"in_dims is a {type(in_dims).__name__}"
+        raise TypeError(f"{label}: {got}; write an int or a tuple of ints; {second_call(label)}")
     mapping = _Mapping(func, label, in_dims, out_dims, escape, attributes, branches)
     if chunk_size is not None:
         call = _in_chunks(mapping, chunk_size, executor, progress)

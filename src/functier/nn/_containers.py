@@ -89,6 +89,11 @@ class Sequential(_Listed):
 
     def __init__(self, *args: Any):
         super().__init__()
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            raise TypeError(
+                f"Sequential: the argument is a {type(args[0]).__name__}; write "
+                f"Sequential(*modules), with each module as an argument"
+            )
         named = args[0] if len(args) == 1 and isinstance(args[0], Mapping) else None
         items = enumerate(args) if named is None else named.items()
         for name, module in items:

@@ -6,8 +6,8 @@ outside of transforms a function calls SciPy's at once. A function without a rul
 Code that cannot be edited gets the same by `functier.adopt`.
 """
 
-# Imports `_adopt`, `_control`, `_core`, `_cpython`, `_levels`, `_mutation`, `_rules`,
-# `_transforms`, `modes`, `numpy` and `protocol`.
+# Imports `_adopt`, `_control`, `_core`, `_cpython`, `_levels`, `_mutation`, `_programs`, `_rules`,
+# `_transforms`, `modes`, `numpy`, `progress` and `protocol`.
 
 from typing import Any
 

@@ -32,6 +32,7 @@ from .._core.types import Value
 from .._levels.stretch import Stretch
 from .._transforms.stop_gradient import stop_gradient
 from .._transforms.vmap import vmap
+from ..progress import during
 from ._flows import Flow, Fun, Pieces, Settings
 from ._parts import Layout, NewBatch
 
@@ -117,6 +118,7 @@ class Example:
         self.cls, self.stretch, self.slope = owner.cls, owner.stretch, slope
         self.t0, self.t1, self.settings = t0, t1, settings
         self.around = Surroundings()
+        self.passed = 0  # of the times, by the backward pass
         self.parameters: dict[int, Any] = {}  # nodes, by number
         self.origin: Any = None
         if type(vector) is self.cls:
@@ -166,7 +168,9 @@ class Example:
             rows = level.unwrap(g)
             around.append((level, len(rows)))
             g = np.reshape(rows, (-1, *shape_of(rows)[2:]))
-        found = self.around.run(self._backward, times, g)
+        text, count = f"{self.settings.label}: backward pass", shape_of(times)[0]
+        with during(text, lambda: self.passed, count, " times"):
+            found = self.around.run(self._backward, times, g)
         results = []
         for node in parents:
             c = found.get(node[0])
@@ -196,6 +200,7 @@ class Example:
         totals: dict[int, Value] = {}
         adjoint: Any = np.zeros((m, n))
         for k in reversed(range(count)):
+            self.passed = count - 1 - k
             adjoint = adjoint + g[:, :, k]
             end = times[k - 1] if k else self.t0
             flow = Flow(self._adjoint_slope, times[k], end, np.reshape(adjoint, -1), settings)

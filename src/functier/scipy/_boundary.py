@@ -17,10 +17,10 @@ from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._transforms.stop_gradient import stop_gradient
 from ._equations import listed
-from ._flows import as_state
 from ._interpolate import TWINS as INTERPOLANTS
 from ._private import needed
 from ._problems import Problem, has_tensor, is_plain
+from ._systems import as_state
 
 LABEL = "scipy.integrate.solve_bvp"
 collocation_fun = needed("scipy.integrate._bvp.collocation_fun")

@@ -23,9 +23,10 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._transforms.jvp import jvp
 from .._transforms.stop_gradient import stop_gradient
 from ._adjoint import AdjointFlow
-from ._flows import EXPLICIT, IMPLICIT, Flow, Fun, Settings, as_state, change_of, moved, plain_of
+from ._flows import EXPLICIT, IMPLICIT, Flow, Fun, Settings, change_of, moved, plain_of
 from ._parts import Layout, NewBatch
 from ._problems import Problem
+from ._systems import System, as_state
 
 MANY = {True: 200, False: 1000}
 """The number of unknowns, of a method with a Jacobian or without, at which reverse mode changes.
@@ -35,22 +36,6 @@ Forward sensitivities of fewer are faster than the adjoint, as measured.
 
 FAR = 1e-6
 """The time that an event may be off, as one that jumps is."""
-
-
-class System:
-    """The functions of an equation, with their arguments."""
-
-    def __init__(self, fun: Callable, args: tuple, vectorized: bool = False):
-        self.fun, self.args, self.vectorized = fun, args, vectorized
-
-    def __call__(self, t: Any, y: Any) -> Any:
-        """Return the slope, with the shape of the state."""
-        if self.vectorized:
-            found = np.reshape(as_state(self.fun(t, y[:, None], *self.args)), -1)
-        else:
-            found = as_state(self.fun(t, y, *self.args))
-        shape = shape_of(y)
-        return found if shape_of(found) == shape else np.broadcast_to(found, shape)
 
 
 def flow_of(

@@ -16,23 +16,25 @@ NOTE [the Jacobian of the parts]
 """
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.integrate as sci  # type: ignore[import-untyped]
 
-from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import shape_of
-from .._core.root import classes_in
 from .._core.tensor import Tensor
 from .._core.types import Shape
 from .._transforms.jacobian import jacfwd
 from .._transforms.stop_gradient import stop_gradient
+from ..progress import during
 from ._integrands import Integrand
 from ._jumps import moving_jump
 from ._parts import Layout, NewBatch, Parts, Path
+from ._replays import Replay
+from ._systems import as_state
 
 EXPLICIT: tuple[Any, ...] = sci.RK23, sci.RK45, sci.DOP853
 IMPLICIT: tuple[Any, ...] = sci.Radau, sci.BDF, sci.LSODA
@@ -58,33 +60,38 @@ class Settings(NamedTuple):
     checked: bool = True
 
 
-def as_state(x: Any) -> Any:
-    """Return a state or a slope, which may be a list that contains tensors, as an array."""
-    if isinstance(x, (list, tuple)):
-        return fnp.asarray(x) if classes_in(*x) else np.asarray(x)
-    return x
-
-
 def plain_of(layout: Layout, x: Any) -> np.ndarray:
     """Return the plain values of all examples of something that has no derivatives."""
     return layout.parts(stop_gradient(as_state(x)))[layout.zero]
 
 
 class Pieces:
-    """The parts of a state at the levels of a layout, as one vector for each example."""
+    """The parts of a state at the levels of a layout, as one vector for each example.
+
+    The vector has the value, then for each derivative the state's change in one direction after
+    the other. `places` has a part's path, where it begins and ends, and its axes in the vector.
+    """
 
     def __init__(self, layout: Layout):
         self.layout = layout
         self.shapes: dict[Path, Shape] = {}
-        self.known: list[Path] = []
+        self.places: list[tuple[Path, int, int, Shape]] = []
         self.used = 0
+        self.time = 0.0  # of the latest slope
 
     def meet(self, parts: Parts) -> bool:
         """Note the forms of parts; tell if one was not known."""
         ndim, before = len(self.layout.batch_shape()), len(self.shapes)
         for path, x in parts.items():
             self.shapes.setdefault(path, shape_of(x)[ndim:])
-        return len(self.shapes) > before
+        if len(self.shapes) == before:
+            return False
+        stop, self.places = 0, []
+        for path in sorted(self.shapes, key=lambda path: (order_of(path), path)):
+            n, *rest = self.shapes[path]
+            start, stop = stop, stop + n * math.prod(rest)
+            self.places.append((path, start, stop, (*rest, n)))
+        return True
 
     def note(self, news: NewBatch) -> None:
         """Forget forms that had fewer batch axes; raise news that are of another layout."""
@@ -93,36 +100,38 @@ class Pieces:
         if len(self.layout.used) > self.used:
             self.used = len(self.layout.used)
             self.shapes.clear()
-            self.known = []
 
     def paths(self) -> list[Path]:
         """Return the known paths, the value first."""
-        if len(self.known) < len(self.shapes):
-            self.known = sorted(self.shapes, key=lambda path: (order_of(path), path))
-        return self.known
+        return [path for path, *_ in self.places]
+
+    def sizes(self) -> dict[Path, int]:
+        """Return the number of directions of each derivative."""
+        return {path: math.prod(shape[:-1]) for path, *_, shape in self.places[1:]}
 
     def pack(self, parts: Parts, e: tuple) -> Any:
         """Return the vector of an example."""
         if self.meet(parts):
             raise NewBatch(self.layout)
         rows = []
-        for path in self.paths():
+        for path, start, stop, shape in self.places:
             found = parts.get(path)
             rows.append(
-                np.zeros(int(np.prod(self.shapes[path])))
+                np.zeros(stop - start)
                 if found is None
-                else np.reshape(found[e], -1)
+                else np.reshape(np.transpose(found[e], (*range(1, len(shape)), 0)), -1)
             )
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
     def divide(self, vector: Any) -> Iterator[tuple[Path, Any]]:
         """Yield the path of each part, and the part of a vector, whose later axes are kept."""
-        start = 0
-        for path in self.paths():
-            shape = self.shapes[path]
-            stop = start + int(np.prod(shape))
-            yield path, np.reshape(vector[start:stop], shape + shape_of(vector)[1:])
-            start = stop
+        for path, start, stop, shape in self.places:
+            last, later = len(shape) - 1, shape_of(vector)[1:]
+            part = np.reshape(vector[start:stop], shape + later)
+            if last:
+                rest = range(last + 1, last + 1 + len(later))
+                part = np.transpose(part, (last, *range(last), *rest))
+            yield path, part
 
     def state(self, vector: Any) -> Any:
         """Return the state of a vector of an example, which is given to all examples."""
@@ -146,16 +155,14 @@ class Pieces:
 
     def tile(self, each: Any) -> np.ndarray:
         """Return a vector with numbers for the components of a state, repeated for each part."""
-        n = self.shapes[self.layout.zero][0]
-        each = np.broadcast_to(each, (n,))
-        return np.concatenate(
-            [np.repeat(each, int(np.prod(self.shapes[p][1:]))) for p in self.paths()]
-        )
+        _, _, n, _ = self.places[0]
+        return np.tile(np.broadcast_to(each, (n,)), self.places[-1][2] // n if n else 1)
 
     def slope(self, fun: Fun, e: tuple) -> Fun:
         """Return the slope of the vector of an example as a function of time and vector."""
 
         def slope(t: Any, vector: Any) -> Any:
+            self.time = t
             found = fun(t, self.state(vector))
             return self.pack(self.layout.parts(found), e)
 
@@ -163,14 +170,8 @@ class Pieces:
 
     def spread(self, jacobian: np.ndarray) -> np.ndarray:
         """Return the Jacobian of a vector: see NOTE [the Jacobian of the parts]."""
-        sizes = [int(np.prod(self.shapes[path])) for path in self.paths()]
-        total = np.zeros((sum(sizes), sum(sizes)), jacobian.dtype)
-        start = 0
-        for size in sizes:
-            times = size // len(jacobian) if len(jacobian) else 0
-            total[start : start + size, start : start + size] = np.kron(jacobian, np.eye(times))
-            start += size
-        return total
+        _, _, size, _ = self.places[-1]
+        return np.kron(np.eye(size // len(jacobian) if size else 0), jacobian)
 
 
 class Along(Integrand):
@@ -205,6 +206,8 @@ class Flow:
         self.layout = Layout()
         self.pieces = Pieces(self.layout)
         self.solutions: dict[tuple, Any] = {}
+        self.slopes: dict[tuple, Fun] = {}
+        self.steps: dict[tuple, dict[Any, Any]] = {}
         self._again(lambda: None)
 
     def _again(self, run: Callable[[], Any]) -> Any:
@@ -227,6 +230,7 @@ class Flow:
         shape = layout.batch_shape()
         bounds = plain_of(layout, self.settings.bound) if self.settings.own_steps else ends
         spans = [np.broadcast_to(x, shape) for x in (starts, ends, bounds)]
+        pieces.meet(layout.parts(self.fun(spans[0][(0,) * len(shape)], self.y0)))
         self.solutions = {
             e: self._solve_one(e, [float(x[e]) for x in spans], pieces.pack(first, e))
             for e in np.ndindex(shape)
@@ -243,12 +247,14 @@ class Flow:
             return fun(t, pieces.state(solution(t)))
 
         def parts(t: float) -> Parts:
-            found = layout.parts(self.fun(t, pieces.state(solution(t))))
-            return {path: as_real(x[e]) for path, x in found.items()}
+            found = self.slopes[e](t, solution(t))
+            return {path: as_real(x) for path, x in pieces.divide(found)}
 
         along = Along(layout, parts, (), lambda t: t, scalar=False)
-        for t in solution.ts:
-            along.at(float(t))
+        slopes = np.stack([self.slopes[e](t, y) for t, y in self.steps[e].items()], axis=-1)
+        table = [(path, as_real(x)) for path, x in pieces.divide(slopes)]
+        for i, t in enumerate(self.steps[e]):
+            along.known[t] = {path: x[..., i] for path, x in table}
         small = [p for p in along.paths() if np.prod(along.shape(p)) <= CHECKED or not any(p)]
         found = moving_jump(along, [p for p in small if order_of(p) < max(layout.order, 1)], call)
         if found is not None:
@@ -263,9 +269,11 @@ class Flow:
     def _solve_one(self, e: tuple, span: list[float], vector: Any) -> Any:
         """Return SciPy's continuous solution for an example."""
         t0, t1, bound = span
+        self.pieces.time = t0
         label, method, rtol, atol, options, *_ = self.settings
         pieces, events, options = self.pieces, None, dict(options)
-        slope = pieces.slope(self.fun, e)
+        slope = Replay(pieces.slope(self.fun, e), self.fun, pieces.layout, e, pieces.sizes())
+        self.slopes[e] = slope
         if self.settings.own_steps:
             method = own_steps(method, len(atol))
             if options.get("first_step") is None and t0 != bound:
@@ -276,15 +284,21 @@ class Flow:
             options["jac"] = self._jacobian(e)
         if t0 == bound:
             options.pop("first_step", None)
-        found = sci.solve_ivp(
-            slope, (t0, bound), vector, method, dense_output=True, events=events,
-            rtol=rtol, atol=pieces.tile(atol), **options,
-        )  # fmt: skip
+
+        def passed() -> int:
+            return int(100 * (pieces.time - t0) / (bound - t0 or 1.0))
+
+        with during(f"{label}: derivatives", passed, 100, "%"):
+            found = sci.solve_ivp(
+                slope, (t0, bound), vector, method, dense_output=True, events=events,
+                rtol=rtol, atol=pieces.tile(atol), **options,
+            )  # fmt: skip
         if not found.success:
             raise UnsupportedError(
                 f"{label}: the system of the derivatives could not be solved beyond t = "
                 f"{found.t[-1]:.6g} ({found.message}); end t_span before, or try another method"
             )
+        self.steps[e] = dict(zip(found.t, found.y.T))
         return found.sol
 
     def _first_step(self, slope: Fun, t0: float, bound: float, vector: np.ndarray) -> float:
@@ -305,14 +319,20 @@ class Flow:
         n = pieces.shapes[layout.zero][0]
         given = self.settings.slope
 
+        def run(t: Any, vector: np.ndarray) -> np.ndarray:
+            ones = (1,) * len(layout.batch_shape())
+            state = layout.constant(np.reshape(vector[:n], (*ones, n)))
+            found = stop_gradient(jacfwd(lambda y: self.fun(t, y))(state))
+            return np.reshape(layout.parts(found)[layout.zero][e].T, -1)
+
+        replay = Replay(run, self.fun, layout, e, {(): n}, n)
+
         def jacobian(t: Any, vector: np.ndarray) -> Any:
             y = vector[:n]
             if given is not None:
                 return pieces.spread(given(t, y, e))
-            ones = (1,) * len(layout.batch_shape())
-            state = layout.constant(np.reshape(y, ones + y.shape))
-            found = stop_gradient(jacfwd(lambda y: self.fun(t, y))(state))
-            return pieces.spread(layout.parts(found)[layout.zero][e])
+            found = replay(t, np.concatenate([y, np.reshape(np.eye(n), -1)]))
+            return pieces.spread(np.reshape(found, (n, n)).T)
 
         return jacobian
 

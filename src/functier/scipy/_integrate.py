@@ -21,6 +21,7 @@ from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from .._cpython.functions import copy_of_function
 from .._transforms.stop_gradient import stop_gradient
+from ..progress import during
 from . import _boundary, _ode
 from ._integrands import Integrand, Range, has_tensor, plain_constant, with_limits
 from ._jumps import check_jumps, note_spots
@@ -53,7 +54,8 @@ def quad(
     layout = Layout()
     while True:
         try:
-            return _quad(layout, func, a, b, args, full_output, options)
+            with during("scipy.integrate.quad"):
+                return _quad(layout, func, a, b, args, full_output, options)
         except NewBatch:
             continue
 

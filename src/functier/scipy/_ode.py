@@ -20,10 +20,12 @@ from .._core.errors import FallbackWarning, LevelError, UnsupportedError
 from .._core.numpy_facts import shape_of
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
-from ._equations import Equation, System, listed
-from ._flows import EXPLICIT, IMPLICIT, as_state, change_of, moved
+from ._equations import Equation, listed
+from ._flows import EXPLICIT, IMPLICIT, change_of, moved
 from ._parts import Layout, NewBatch
 from ._problems import Problem, has_tensor, is_plain
+from ._replays import Replay
+from ._systems import System, as_state
 
 METHODS = {cls.__name__: cls for cls in (*EXPLICIT, *IMPLICIT)}
 WAYS = None, "forward", "adjoint", "steps"
@@ -66,6 +68,7 @@ def solve_ivp(
     problem = Problem(label, _arguments(args))
     y0, t_eval = as_state(y0), as_state(t_eval)
     asked = [] if events is None else [events] if callable(events) else list(events)
+    system = System(fun, problem.args, vectorized)
     constants = {k: v for k, v in options.items() if not callable(v)}
     starts = [t0, tf, y0, t_eval, *constants.values()]
 
@@ -76,8 +79,9 @@ def solve_ivp(
             k: problem.function(v, e) if callable(v) else problem.value(v, e)
             for k, v in options.items()
         }
+        own = Replay(problem.function(listed(fun), e), system, problem.layout, e, {})
         return sci.solve_ivp(
-            problem.function(listed(fun), e), span, problem.value(y0, e), method,
+            own, span, problem.value(y0, e), method,
             problem.value(t_eval, e), dense_output, watched or None, vectorized, **more,
         )  # fmt: skip
 
@@ -86,7 +90,6 @@ def solve_ivp(
     plain = not problem.met and not has_tensor(*starts) and not dense_output
     if plain and not problem.layout.order:
         return results[0]
-    system = System(fun, problem.args, vectorized)
     equation = Results(problem, system, t0, tf, y0, t_eval)
     if problem.layout.order:
         starts = [float(problem.value(t0, e)) for e in problem.examples()]

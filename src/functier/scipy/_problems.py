@@ -26,6 +26,7 @@ from .._levels.raised import Outcomes
 from .._transforms.jacobian import jacfwd
 from .._transforms.jvp import jvp
 from .._transforms.stop_gradient import stop_gradient
+from ..progress import during
 from ._parts import Layout, NewBatch
 
 FAR = 1e-3
@@ -87,7 +88,11 @@ class Problem:
     def _all_results(self, solve: Callable[[tuple], Any]) -> list[Any]:
         """Return the results of all examples; those that raise run apart from the others."""
         outcomes = Outcomes(self.layout.batch_shape())
-        results = [outcomes.of(e, solve) for e in self.examples()]
+        results: list[Any] = []
+        examples = self.examples()
+        with during(self.label, lambda: len(results), len(examples), " examples"):
+            for e in examples:
+                results.append(outcomes.of(e, solve))
         if outcomes.error is not None:
             raised = self.layout.constant(outcomes.raised)
             outcomes.raise_error(raised, self.label)
@@ -110,7 +115,8 @@ class Problem:
                 slope = narrow(stop_gradient(jvp(f, (root,), (np.ones_like(root),))[1]))
                 step = residual / slope
             else:
-                slope = narrow(stop_gradient(jacfwd(f)(root)))
+                with during(f"{self.label}: Jacobian"):
+                    slope = narrow(stop_gradient(jacfwd(f)(root)))
                 if shape_of(slope) != 2 * shape_of(root):
                     raise self.refusal(
                         f"as {shape_of(found)[0]} equations for {shape_of(root)[0]} unknowns"

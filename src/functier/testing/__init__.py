@@ -4,7 +4,7 @@ For the rules that you write (`Function`, `custom_vjp`, `custom_jvp`, `custom_op
 functions whose derivatives you rely on.
 """
 
-# Imports `_core`, `_levels`, `_programs` and `_transforms`.
+# Imports `_core`, `_cpython`, `_custom`, `_levels`, `_programs` and `_transforms`.
 
 from .._core.errors import GradcheckError
 from ._gradcheck import gradcheck, gradgradcheck

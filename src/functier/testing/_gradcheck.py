@@ -10,6 +10,7 @@ from .._core.keywords import checks_keywords
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten
 from .._core.types import PyTree, Value
+from .._custom.differences import real_vector, unit_vector
 from .._transforms.grad import vjp
 from .._transforms.jvp import jvp
 from .._transforms.vmap import vmap
@@ -20,8 +21,6 @@ from ._numeric import (
     check_forms,
     compare,
     random_like,
-    real_vector,
-    unit_vector,
 )
 
 FORWARD, REVERSE = "forward mode (jvp)", "reverse mode (vjp)"

@@ -8,16 +8,15 @@ from .._core.keywords import checks_keywords
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import flatten, unflatten
 from .._core.types import PyTree, Value
+from .._custom.differences import copy_value, real_vector
 from ._gradcheck import DirectionalProducts, check_problem, derivative_problem, tolerances_of
 from ._numeric import (
     Comparison,
     Problem,
     check_forms,
     compare,
-    copy_value,
     is_inexact,
     random_like,
-    real_vector,
 )
 
 MODES = {"fwd": "forward", "rev": "reverse"}

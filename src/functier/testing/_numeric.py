@@ -1,12 +1,5 @@
 """Functions of pytrees as functions of real vectors, their differences, and tolerances.
 
-NOTE [complex numbers are two real ones]
-    A complex element is two coordinates, its real and its imaginary part, on either side.
-    So a Jacobian is a real matrix for every function, holomorphic or not. Forward mode
-    pushes ``1`` and ``1j`` forward; reverse mode pulls ``1`` and ``1j`` back, and the parts of
-    the result are the row, as the cotangent of ``x`` pairs with a tangent by
-    ``real(conj(g) * t)``.
-
 NOTE [steps and tolerances]
     The step is the cube root of the precision (machine epsilon) of the coarsest dtype among
     inputs and results: 6e-6 in double, 5e-3 in single, 0.1 in half; times the square root of
@@ -25,6 +18,14 @@ from .._core.errors import GradcheckError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import flatten, is_value, name_of_function, paths, unflatten
 from .._core.types import PyTree, Value
+from .._custom.differences import (
+    central,
+    copy_value,
+    extrapolated,
+    real_vector,
+    real_view,
+    step_along,
+)
 
 
 def is_inexact(x: Value) -> bool:
@@ -108,8 +109,7 @@ class Problem:
         for sign in (1, -1):
             moved = [step_along(x, t, sign * h) for x, t in zip(self.point, tangents)]
             ends.append(self.at(moved))
-        with np.errstate(invalid="ignore"):
-            return (ends[0] - ends[1]) / (2 * h)
+        return central(ends, 2 * h)
 
     def jacobian(self, h: float) -> np.ndarray:
         """Return the numerical Jacobian, a real matrix."""
@@ -132,8 +132,7 @@ class Problem:
             view[k] += sign * h
             where.append(view[k])
             ends.append(self.at([*self.point[:i], moved[()], *self.point[i + 1 :]]))
-        with np.errstate(invalid="ignore"):
-            return (ends[0] - ends[1]) / (where[0] - where[1])
+        return central(ends, where[0] - where[1])
 
     # ---- the coordinates ----
 
@@ -166,42 +165,11 @@ class Differences:
             except GradcheckError:
                 if self.given:
                     raise
-            half, quarter = self.make(self.step / 2), self.make(self.step / 4)
-            with np.errstate(invalid="ignore"):
-                self.fine = (64 * quarter - 20 * half + self.coarse) / 45
+            row = [self.coarse]
+            for n in (2, 4):
+                row = extrapolated(row, self.make(self.step / n), 2, 2)
+            self.fine = row[-1]
         return compare(self.fine)
-
-
-def copy_value(x: Value) -> Value:
-    """Return a copy of a value: a scalar of a scalar, a strided array of a strided one."""
-    y = np.array(x)
-    if not y.shape:
-        return y[()]
-    strided = isinstance(x, np.ndarray) and not (x.flags.c_contiguous or x.flags.f_contiguous)
-    return np.repeat(y, 2, -1)[..., ::2] if strided else y
-
-
-def real_view(x: Value) -> np.ndarray:
-    """Return the coordinates of an array, in its memory where it is contiguous."""
-    flat = np.ascontiguousarray(x).reshape(-1)
-    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
-
-
-def real_vector(values: Sequence) -> np.ndarray:
-    """Return all coordinates of several values, in the widest of their precisions."""
-    return np.concatenate([real_view(v) for v in values]) if values else np.zeros(0)
-
-
-def step_along(x: Value, t: Value, h: float) -> Value:
-    """Return ``x + h * t`` in the dtype of `x`."""
-    return copy_value(np.asarray(x + np.asarray(h, real_view(x).dtype) * t).astype(dtype_of(x)))
-
-
-def unit_vector(values: Sequence, i: int, k: int) -> list:
-    """Return the unit vector of coordinate `k` of value `i`, in the form of the values."""
-    made = [np.zeros(shape_of(v), dtype_of(v)) for v in values]
-    real_view(made[i])[k] = 1
-    return [m[()] for m in made]
 
 
 def coordinates(names: list[str], values: list) -> list[tuple[str, str]]:

@@ -10,9 +10,10 @@ from .._core.errors import GradcheckError, LevelError, NoRuleError
 from .._core.keywords import checks_keywords
 from .._core.pytree import flatten, is_value, unflatten
 from .._core.types import PyTree, Value
+from .._custom.differences import copy_value
 from .._levels.cotangents import is_inexact
 from ._gradcheck import gradcheck, gradgradcheck
-from ._numeric import copy_value, random_like
+from ._numeric import random_like
 from ._vmap import check_vmap
 
 TESTS = ("arguments", "reverse", "forward", "second", "vmap", "vmap of derivatives")

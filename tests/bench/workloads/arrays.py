@@ -116,3 +116,58 @@ class Median(Workload):
         middle = slice(x.shape[-1] // 2, x.shape[-1] // 2 + 1)
         centred = x - np.partition(x, middle.start, -1)[:, middle]
         return centred / np.partition(abs(centred), middle.start, -1)[:, middle]
+
+
+class Convolution(Workload):
+    """The gradient of a convolution of an image, by its windows as strides."""
+
+    name = "windows_grad"
+
+    def inputs(self) -> tuple:
+        rng = np.random.default_rng(14)
+        return rng.normal(size=(128, 128)), rng.normal(size=(5, 5))
+
+    def function(self, lib: Library) -> Callable:
+        def loss(x, w):
+            found = lib.np.einsum("ijpq,pq->ij", lib.windows(x, len(w)), w)
+            return lib.np.sum(lib.np.tanh(found))
+
+        return lib.grad(loss, (0, 1))
+
+    @staticmethod
+    def floor(x, w):
+        windows = np.lib.stride_tricks.sliding_window_view(x, w.shape)
+        y = np.tanh(np.einsum("ijpq,pq->ij", windows, w))
+        y.sum()
+        g = 1 - y * y
+        gx, (n, m) = np.zeros_like(x), g.shape
+        for p, q in np.ndindex(w.shape):
+            gx[p : p + n, q : q + m] += w[p, q] * g
+        return gx, np.einsum("ijpq,ij->pq", windows, g)
+
+
+class Diagonal(Workload):
+    """The gradient of a matrix and a sum over its diagonal, in a loop over its elements."""
+
+    name = "diagonal_loop_grad"
+    compiled_bound = 2.0
+
+    def __init__(self, n: int = 1000) -> None:
+        self.n = n
+
+    def small(self) -> Workload:
+        return Diagonal(30)
+
+    def inputs(self) -> tuple:
+        return (np.random.default_rng(15).normal(size=(self.n, self.n)),)
+
+    def function(self, lib: Library) -> Callable:
+        return lib.grad(lambda a: lib.np.sum(a + lib.sum_of_diagonal(lib.np.tanh, a)))
+
+    @staticmethod
+    def floor(a):
+        y = np.tanh(np.diagonal(a))
+        (a + y.sum()).sum()
+        g = np.ones_like(a)
+        g[np.diag_indices(len(a))] += a.size * (1 - y * y)
+        return g

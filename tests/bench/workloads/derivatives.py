@@ -1,9 +1,11 @@
 """Derivatives of every kind and order, of functions that are not networks."""
 
+import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.integrate
 
 from ..libraries import Library
 from .base import Workload, nested
@@ -179,3 +181,90 @@ class Linalg(Workload):
         left = (b[..., None, :] @ inverse)[..., 0, :]
         np.linalg.slogdet(A)[1] + (b * right).sum(-1)
         return inverse.swapaxes(-1, -2) - left[..., :, None] * right[..., None, :], right + left
+
+
+class GaussianProcess(Workload):
+    """The gradient of the evidence of a Gaussian process, by Cholesky factors of 200 rows."""
+
+    name = "gaussian_process_grad"
+    without = ("mygrad",)  # it has no linalg
+
+    def __init__(self, n: int = 200) -> None:
+        self.n = n
+
+    def inputs(self) -> tuple:
+        rng = np.random.default_rng(16)
+        points, y = rng.normal(size=(self.n, 3)), rng.normal(size=self.n)
+        return np.array([0.1, -0.3, -1.0]), points, y, np.eye(self.n)
+
+    def function(self, lib: Library) -> Callable:
+        xp = lib.np
+
+        def evidence(p, points, y, identity):
+            scale, length, noise = xp.exp(p[0]), xp.exp(-2 * p[1]), xp.exp(p[2])
+            far = ((points[:, None] - points) ** 2).sum(-1)
+            K = scale * xp.exp(-0.5 * far * length) + noise * identity
+            L = xp.linalg.cholesky(K)
+            return 0.5 * (y @ xp.linalg.solve(K, y)) + xp.sum(xp.log(xp.diagonal(L)))
+
+        return lib.grad(evidence)
+
+    @staticmethod
+    def floor(p, points, y, identity):
+        scale, length, noise = np.exp(p[0]), np.exp(-2 * p[1]), np.exp(p[2])
+        far = ((points[:, None] - points) ** 2).sum(-1)
+        covariance = scale * np.exp(-0.5 * far * length)
+        K = covariance + noise * identity
+        L = np.linalg.cholesky(K)
+        inverse = np.linalg.inv(K)
+        a = inverse @ y
+        0.5 * (y @ a) + np.sum(np.log(np.diagonal(L)))
+        G = 0.5 * (inverse - np.outer(a, a))
+        kept = G * covariance
+        return np.array([kept.sum(), (kept * far).sum() * length, np.trace(G) * noise])
+
+
+class Equation(Workload):
+    """The gradient of van der Pol's equation by its two parameters, solved by SciPy's RK45."""
+
+    name = "solve_ivp_grad"
+    without = (
+        "functier_np", "functier_c", "torch", "torch_ag", "torch_compile", "jax", "jax_jit",
+        "autograd", "mygrad",
+    )  # fmt: skip
+    """None of these differentiates SciPy's solver, and a program cannot follow it."""
+    options: ClassVar[dict] = {"method": "RK45", "t_eval": [10.0], "rtol": 1e-8, "atol": 1e-8}
+
+    def inputs(self) -> tuple:
+        return (np.array([1.0, 1.1]),)
+
+    def function(self, lib: Library) -> Callable:
+        integrate = importlib.import_module("functier.scipy.integrate")
+
+        def last(p):
+            def slope(t, y):
+                return np.stack([y[1], p[0] * (1 - y[0] ** 2) * y[1] - p[1] * y[0]])
+
+            return np.sum(integrate.solve_ivp(slope, (0, 10), [2.0, 0.0], **self.options).y)
+
+        return lib.grad(last)
+
+    def call(self, lib: Library) -> Callable[[], Any]:
+        args, f = lib.convert(self.inputs()), self.function(lib)
+        return lambda: f(*args)
+
+    @staticmethod
+    def floor(p):
+        def slope(t, v):
+            x, y, *rest = v
+            by_x, by_y = -2 * p[0] * x * y - p[1], p[0] * (1 - x * x)
+            own = (1 - x * x) * y, -x
+            found = [y, by_y * y - p[1] * x]
+            for k in range(2):
+                dx, dy = rest[2 * k : 2 * k + 2]
+                found += [dy, by_x * dx + by_y * dy + own[k]]
+            return np.array(found)
+
+        start = np.array([2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        v = scipy.integrate.solve_ivp(slope, (0, 10), start, **Equation.options).y[:, 0]
+        return np.array([v[2] + v[3], v[4] + v[5]])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..libraries import Library
+from ..libraries import LIBRARIES, Library
 from .base import Workload
 
 INNER = slice(1, -1)
@@ -250,6 +250,65 @@ class Heat(Workload):
             g[1:-1] -= 2 * inner
             g[:-2] += inner
         return g, gr
+
+
+class Rolls(Workload):
+    """The gradient through 500 steps of the heat equation on 128 by 128 points, by rolls."""
+
+    name = "rolls_heat_grad"
+
+    def __init__(self, n: int = 128, steps: int = 500) -> None:
+        self.n, self.steps = n, steps
+
+    def small(self) -> Workload:
+        return Rolls(12, 20)
+
+    def inputs(self) -> tuple:
+        return (np.random.default_rng(25).normal(size=(self.n, self.n)),)
+
+    def function(self, lib: Library) -> Callable:
+        def energy(u):
+            return lib.np.sum(lib.loop(lambda u, _: heated(lib.np.roll, u), u, steps) ** 2)
+
+        steps = np.zeros(self.steps)
+        return lib.grad(energy)
+
+    def floor(self, u):
+        for _ in range(self.steps):
+            u = heated(np.roll, u)
+        np.sum(u**2)
+        g = 2 * u
+        for _ in range(self.steps):
+            g = heated(np.roll, g)
+        return g
+
+
+def heated(roll: Callable, u: Any) -> Any:
+    """The temperatures after one step; the step is its own transpose."""
+    return u + 0.1 * (roll(u, 1, 0) + roll(u, -1, 0) + roll(u, 1, 1) + roll(u, -1, 1) - 4 * u)
+
+
+class Escape(Workload):
+    """How points of the plane escape, with masks: every step goes on with those that are left."""
+
+    name = "masks_escape"
+    without = tuple([name for name in LIBRARIES if not name.startswith("functier")])
+
+    def inputs(self) -> tuple:
+        x, y = np.linspace(-2, 0.5, 150), np.linspace(-1.25, 1.25, 150)
+        return (x + y[:, None] * 1j,)
+
+    def function(self, lib: Library) -> Callable:
+        return self.floor
+
+    @staticmethod
+    def floor(points):
+        z, last = np.zeros_like(points), np.zeros_like(points.real)
+        for k in range(40):
+            left = np.absolute(z) < 2.0
+            last[left] = k
+            z[left] = z[left] ** 2 + points[left]
+        return z.real, last
 
 
 class Recurrence(Workload):

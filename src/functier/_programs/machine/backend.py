@@ -14,7 +14,7 @@ from ..replays import Changed, Replay
 from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner
-from .lowering import effects, loops, places, products, reductions, systems, views
+from .lowering import diagonals, effects, loops, places, products, reductions, systems, views
 from .lowering.exact import is_function_of_numbers
 from .lowering.steps import Buffer, strides_out
 from .parts.arena import laid_out
@@ -29,7 +29,7 @@ from .text.emitter import ATTRIBUTES
 
 __all__ = ["MachineProgram", "use_machine"]
 
-REGISTERED = effects, loops, products, places, reductions, systems, views
+REGISTERED = diagonals, effects, loops, products, places, reductions, systems, views
 """The modules whose import fills the table of rules."""
 
 MANY = 128

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from contextvars import Context, copy_context
@@ -224,13 +225,15 @@ def _sending_error(error: BaseException, task: Task, label: str) -> TypeError:
 
 def _bar(label: str, count: int) -> Any:
     """Make a progress bar over `count` chunks."""
-    try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
-    except ImportError as error:
+    progress: Any = sys.modules["functier"].progress  # few programs load it
+    if progress.is_off():
+        return nullcontext()
+    tqdm = progress.load()
+    if tqdm is None:
         raise ImportError(
             f"{label}: progress=True needs tqdm, which is not installed; write "
             f"pip install 'functier[progress]', or leave progress out"
-        ) from error
+        )
     return tqdm(total=count, desc=label, unit="chunk")
 
 

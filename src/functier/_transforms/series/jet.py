@@ -18,7 +18,7 @@ from ..._core.pytree import (
 from ..._core.tracebacks import leave
 from ..._core.types import Structure
 from ..._levels.checks import arrays_of, check_inputs, match
-from ..._levels.memory import own_memory
+from ..._levels.memory import own_memory, show_plain
 from ...protocol import run
 from .level import SeriesLevel, zero
 
@@ -206,4 +206,4 @@ def _run(
     values = [row[0] for row in rows]
     found = [zero(row[0]) if c is None else c for row in rows for c in row[1:]]
     found = own_memory(found, [*given, *values])
-    return values, [found[i * order : (i + 1) * order] for i in range(len(rows))], out
+    return show_plain(values), [found[i * order : (i + 1) * order] for i in range(len(rows))], out

@@ -1,6 +1,5 @@
 """sparse_jacobian, sparse_hessian and jacobian_pattern."""
 
-import functools
 from collections.abc import Callable
 from typing import Any, Literal, ParamSpec
 
@@ -82,7 +81,6 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
             matrix = _matrix(csr_array, plan, point, data)
         return (matrix, point.aux) if settings.has_aux else matrix
 
-    @functools.wraps(settings.func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
             point = PatternPoint(settings, args, kwargs, current_frame(1))
@@ -224,6 +222,7 @@ def sparse_jacobian(
     array([[-2.,  3.,  0.],
            [ 0., -4.,  6.]])
     """
+    given = dict(locals())
 
     def prepare(label: str) -> Callable:
         _refuse_pattern(label, argnums)
@@ -233,7 +232,7 @@ def sparse_jacobian(
         "sparse_jacobian", func, argnums, argnames, prepare, mode, has_aux, holomorphic, False,
         chunk_size, escape,
     )  # fmt: skip
-    return _transform(settings, pattern, form, check)
+    return settings.transformed(_transform(settings, pattern, form, check), given)
 
 
 @checks_keywords
@@ -302,6 +301,7 @@ def sparse_hessian(
            [-12.,  60., -48.],
            [  0., -48.,  48.]])
     """
+    given = dict(locals())
 
     def prepare(label: str) -> Callable:
         _refuse_pattern(label, argnums)
@@ -313,7 +313,7 @@ def sparse_hessian(
         "sparse_hessian", func, argnums, argnames, prepare, "auto", has_aux, holomorphic, True,
         chunk_size, escape,
     )  # fmt: skip
-    return _transform(settings, pattern, form, check)
+    return settings.transformed(_transform(settings, pattern, form, check), given)
 
 
 @checks_keywords
@@ -353,6 +353,7 @@ def jacobian_pattern(
     array([[ True,  True, False],
            [False,  True,  True]])
     """
+    given = dict(locals())
     settings = Settings.checked(
         "jacobian_pattern", func, argnums, argnames, lambda label: func, mode, has_aux,
         holomorphic, False, chunk_size, escape,
@@ -360,7 +361,6 @@ def jacobian_pattern(
     _check_options(settings, None, "csr", False)
     csr_array = _scipy(settings.label).csr_array
 
-    @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
             point = PatternPoint(settings, args, kwargs, current_frame(1))
@@ -373,7 +373,7 @@ def jacobian_pattern(
             leave(error, settings.label, func, args, kwargs)
             raise
 
-    return transformed
+    return settings.transformed(transformed, given)
 
 
 def _refuse_pattern(label: str, argnums: Any) -> None:

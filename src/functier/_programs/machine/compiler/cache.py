@@ -1,4 +1,4 @@
-"""Object code on disk, by the hash of its text and of all that it depends on.
+"""Object code, and other results of compilers, on disk: by the hash of all they depend on.
 
 NOTE [files that are not trusted]
     A file begins with the hash of all that it was made of, and with one of its contents. One that

@@ -1,4 +1,4 @@
-"""BLAS of NumPy's own library, called from machine code. Imports routines.
+"""BLAS and LAPACK of NumPy's own library, called from machine code. Imports routines.
 
 NOTE [whose library]
     NumPy's wheels bring a library next to the package, whose names begin with "scipy_". Its
@@ -17,8 +17,10 @@ import numpy as np
 
 from ..text.routines import Numbers, Routine
 
-ROW_MAJOR, NO, YES, LOWER = 101, 111, 112, 122
+ROW_MAJOR, NO, YES, UPPER, LOWER = 101, 111, 112, 121, 122
 """Constants of CBLAS: the order of elements, if a matrix is transposed, and which triangle."""
+NOT_UNIT, UNIT, LEFT = 131, 132, 141
+"""Others: if a triangle has ones on its diagonal, and the side that it is on."""
 
 
 @lru_cache(1)
@@ -54,13 +56,19 @@ def letter(kind: Numbers) -> str:
     return {"double": "d", "float": "s"}[kind.name]
 
 
-BLAS = ("gemm", "gemv", "syrk")
+def lapack(name: str, kind: Numbers) -> str:
+    """Return the name of a function of LAPACK for a dtype."""
+    return f"scipy_{letter(kind)}{name}_64_"
+
+
+BLAS, LAPACK = ("gemm", "gemv", "syrk", "trsm"), ("getrf", "potrf", "trtri")
 
 
 def addresses() -> Mapping[str, int]:
     """Return the addresses of all functions that routines may call, by name."""
     kinds = [Numbers(np.dtype(np.float64), "double", True), Numbers(np.dtype("f4"), "float", True)]
     names = [blas(name, kind) for kind in kinds for name in BLAS]
+    names += [lapack(name, kind) for kind in kinds for name in LAPACK]
     return {name: address(name) for name in names if address(name)}
 
 
@@ -148,6 +156,45 @@ def syrk(code: Routine, kind: Numbers, n: int, k: int, a: Matrix, out: Matrix) -
             value = code.instruction(f"load {real}, ptr {place}, align {item}")
             place = code.address(goal, [(j.index, out.leading * item)])
             code.line(f"store {real} {value}, ptr {place}, align {item}")
+
+
+def trsm(
+    code: Routine, kind: Numbers, sizes: tuple[int, int], a: Matrix, out: Matrix, upper: bool,
+    unit: bool,
+) -> None:  # fmt: skip
+    """Write the solution of ``a @ x = out`` to `out`, of sizes (n, m), for a triangle `a`.
+
+    `upper` is the triangle before `a` is transposed, and a `unit` one has ones on its diagonal.
+    """
+    name, real = blas("trsm", kind), kind.name
+    code.declare(
+        name,
+        f"declare void @{name}(i32, i32, i32, i32, i32, i64, i64, {real}, ptr, i64, ptr, i64)",
+    )
+    code.line(
+        f"call void @{name}(i32 {ROW_MAJOR}, i32 {LEFT}, i32 {UPPER if upper else LOWER}, "
+        f"i32 {flag(a)}, i32 {UNIT if unit else NOT_UNIT}, i64 {sizes[0]}, i64 {sizes[1]}, "
+        f"{real} 1.0, ptr {a.pointer}, i64 {a.leading}, ptr {out.pointer}, i64 {out.leading})"
+    )
+
+
+def call_lapack(code: Routine, kind: Numbers, name: str, *given: int | str) -> str:
+    """Write a call of LAPACK, and return if it went well.
+
+    It gets the addresses of numbers, and pointers as they are.
+    """
+    symbol, pointers = lapack(name, kind), []
+    code.declare(symbol, f"declare void @{symbol}({', '.join(['ptr'] * (len(given) + 1))})")
+    begin = code.reserve(8 * len(given) + 8)
+    for i, x in enumerate((*given, 0)):
+        if isinstance(x, int):
+            place = code.address("%scratch", [], begin + 8 * i)
+            code.line(f"store i64 {x}, ptr {place}, align 8")
+            x = place
+        pointers.append(x)
+    code.line(f"call void @{symbol}({', '.join([f'ptr {x}' for x in pointers])})")
+    status = code.instruction(f"load i64, ptr {pointers[-1]}, align 8")
+    return code.instruction(f"icmp eq i64 {status}, 0")
 
 
 def flag(matrix: Matrix) -> int:

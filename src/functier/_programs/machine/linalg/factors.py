@@ -1,10 +1,15 @@
-"""Triangular factors of small matrices as code: rows as vectors. Imports operands, routines.
+"""Triangular factors of matrices as code: rows as vectors. Imports blas, operands, routines.
 
 NOTE [factors]
     A matrix is copied to memory whose rows are filled up with zeros to whole vectors. There it
     becomes L and U of ``P A = L U`` with partial pivoting, the factors that LAPACK computes. The
     memory has the order of the rows behind them, and the sign of this order. The factors are
     computed once, and all kernels for one matrix, or for its transpose, read them.
+
+NOTE [large matrices]
+    LAPACK counts down the columns, so what it factorizes in such memory is the transpose of the
+    matrix: the factors are those of ``P A.T``. The diagonal of U is in its place, L is above it as
+    a row of columns, and the order is that of the columns of the matrix.
 
 NOTE [matrices without an answer]
     A pivot that is 0, tiny beside the largest element, or not finite ends the kernel with a
@@ -19,6 +24,10 @@ import numpy as np
 from ..compiler import engine
 from ..text.operands import Operand
 from ..text.routines import Kernel, Numbers, Routine, numbers
+from . import blas
+
+LARGEST = 100
+"""The rows of a matrix up to which own code is used; LAPACK has larger ones."""
 
 
 class Factors(NamedTuple):
@@ -48,6 +57,16 @@ class Factors(NamedTuple):
         return found
 
     @property
+    def large(self) -> bool:
+        """Tell if they are LAPACK's: see NOTE [large matrices]."""
+        return self.size > LARGEST
+
+    @property
+    def leading(self) -> int:
+        """Return the numbers of a row, with those that fill it up."""
+        return self.vectors * self.width
+
+    @property
     def width(self) -> int:
         """Return the lanes of a vector."""
         return max(2, self.vector // self.dtype.itemsize)
@@ -60,7 +79,7 @@ class Factors(NamedTuple):
     @property
     def row(self) -> int:
         """Return the bytes of a row."""
-        return self.vectors * self.width * self.dtype.itemsize
+        return self.leading * self.dtype.itemsize
 
     @property
     def order(self) -> int:
@@ -198,11 +217,12 @@ def close(loops: Sequence) -> None:
         loop.__exit__(None, None, None)
 
 
-def fill(rows: Rows, a: str, matrix: Operand, target: str, upper: bool = False) -> str:
+def fill(rows: Rows, a: str, matrix: Operand, target: str, keep: str = "") -> str:
     """Write a copy of a matrix into rows with zeros at the end; return its largest magnitude.
 
-    With `upper`, what is below the diagonal becomes zeros.
+    Where it is to `keep` the ``"upper"`` or the ``"lower"`` triangle, the rest becomes zeros.
     """
+    inside, beside = {"upper": ("sge", "slt"), "lower": ("sle", "sgt")}.get(keep, ("", ""))
     code, factors, kind = rows.code, rows.factors, rows.kind
     down, across = matrix.strides[-2:]
     n, width, step = factors.size, rows.width, rows.width * rows.item
@@ -215,24 +235,24 @@ def fill(rows: Rows, a: str, matrix: Operand, target: str, upper: bool = False) 
             if whole:
                 with code.loop(whole) as v:
                     value = rows.load(code.address(source, [(v.index, step)]))
-                    if upper:
+                    if keep:
                         lane = rows.op(f"mul i64 {v.index}, {width}")
-                        value = rows.masked(rows.lanes(lane, "sge", i.index), value)
+                        value = rows.masked(rows.lanes(lane, inside, i.index), value)
                     rows.store(value, code.address(goal, [(v.index, step)]))
             if n % width:
                 value = rows.part(code.address(source, [], whole * step), n % width)
-                if upper:
-                    value = rows.masked(rows.lanes(str(whole * width), "sge", i.index), value)
+                if keep:
+                    value = rows.masked(rows.lanes(str(whole * width), inside, i.index), value)
                 rows.store(value, code.address(goal, [], whole * step))
         else:
             for gap in range(n, most * width):
                 rows.put(kind.zero(1), code.address(goal, [], gap * rows.item))
             with code.loop(n) as j:
                 value = rows.number(code.address(source, [(j.index, across)]))
-                if upper:
-                    below = rows.op(f"icmp slt i64 {j.index}, {i.index}")
+                if keep:
+                    outside = rows.op(f"icmp {beside} i64 {j.index}, {i.index}")
                     zero = f"{kind.name} {kind.zero(1)}"
-                    value = rows.op(f"select i1 {below}, {zero}, {kind.name} {value}")
+                    value = rows.op(f"select i1 {outside}, {zero}, {kind.name} {value}")
                 rows.put(value, code.address(goal, [(j.index, rows.item)]))
     share = min(most, 4)
     zeros = [(rows.vector, "zeroinitializer")] * share
@@ -248,6 +268,20 @@ def fill(rows: Rows, a: str, matrix: Operand, target: str, upper: bool = False) 
     for other in i.results[1:]:
         best = rows.greatest(other, best)
     return code.intrinsic(f"llvm.vector.reduce.fmax.{rows.suffix}", kind.name, (rows.vector, best))
+
+
+def put_row(rows: Rows, source: str, goal: str, count: int, across: int) -> None:
+    """Copy numbers that lie side by side to places with a stride."""
+    code, done = rows.code, 0
+    if across == rows.item:
+        done = count // rows.width * rows.width
+        for v in range(0, done, rows.width):
+            value = rows.load(code.address(source, [], v * rows.item))
+            rows.store(value, code.address(goal, [], v * rows.item))
+    if done < count:
+        with code.loop(count - done) as j:
+            value = rows.number(code.address(source, [(j.index, rows.item)], done * rows.item))
+            rows.put(value, code.address(goal, [(j.index, across)], done * across))
 
 
 def bounds(rows: Rows, largest: str) -> tuple[str, str]:
@@ -271,6 +305,16 @@ def is_good(rows: Rows, size: str, limits: tuple[str, str]) -> str:
     return rows.op(f"and i1 {above}, {below}")
 
 
+def end_if_not(rows: Rows, condition: str) -> None:
+    """Return status 1 where something does not hold."""
+    code = rows.code
+    fine, wrong = f"fine{code.fresh()}", f"wrong{code.fresh()}"
+    code.line(f"br i1 {condition}, label %{fine}, label %{wrong}")
+    code.start(wrong)
+    code.line("ret i32 1")
+    code.start(fine)
+
+
 def factorize(a: Operand, vector: int = 0) -> tuple[Kernel, Factors]:
     """Return a kernel ``(a, factors, scratch)`` for L and U, with a status, and their layout.
 
@@ -290,9 +334,30 @@ def factorize(a: Operand, vector: int = 0) -> tuple[Kernel, Factors]:
     target = code.address("%factors", list(zip(where, factors.strides)))
     code.reserve(factors.row)
     largest = fill(rows, source, a, target)
-    decompose(rows, target, bounds(rows, largest))
+    limits = bounds(rows, largest)
+    (by_lapack if factors.large else decompose)(rows, target, limits)
     close(loops)
     return code.kernel("0"), factors
+
+
+def by_lapack(rows: Rows, target: str, limits: tuple[str, str]) -> None:
+    """Write the factorisation of one large matrix; see NOTE [large matrices]."""
+    code, factors = rows.code, rows.factors
+    n, order = factors.size, code.address(target, [], factors.order)
+    pivots = code.address("%scratch", [], code.reserve(8 * n))
+    found = blas.call_lapack(code, rows.kind, "getrf", n, n, target, factors.leading, pivots)
+    with code.loop(n, [("i1", found), ("i64", "1")]) as k:
+        size = rows.magnitude(rows.number(code.address(target, [(k.index, rows.row + rows.item)])))
+        place = code.address(pivots, [(k.index, 8)])
+        best = rows.op(f"load i64, ptr {place}, align 8")
+        best = rows.op(f"sub i64 {best}, 1")
+        inside = rows.op(f"icmp ult i64 {best}, {n}")  # whatever LAPACK makes of NaNs
+        best = rows.op(f"select i1 {inside}, i64 {best}, i64 {k.index}")
+        swap_numbers(rows, order, k.index, best)
+        good = rows.op(f"and i1 {k.values[0]}, {is_good(rows, size, limits)}")
+        k.new = [good, parity(rows, k.values[1], k.index, best)]
+    code.line(f"store i64 {k.results[1]}, ptr {code.address(order, [], 8 * n)}, align 8")
+    end_if_not(rows, k.results[0])
 
 
 def decompose(rows: Rows, target: str, limits: tuple[str, str]) -> None:
@@ -336,18 +401,12 @@ def eliminate(
     """
     code, factors, name = rows.code, rows.factors, rows.kind.name
     n, item, width = factors.size, rows.item, rows.width
-    size, best, parity = state
-    fine, wrong = f"fine{code.fresh()}", f"wrong{code.fresh()}"
-    code.line(f"br i1 {is_good(rows, size, limits)}, label %{fine}, label %{wrong}")
-    code.start(wrong)
-    code.line("ret i32 1")
-    code.start(fine)
+    size, best, sign = state
+    end_if_not(rows, is_good(rows, size, limits))
     own = code.address(target, [(k, rows.row)])
     other = code.address(target, [(best, rows.row)])
     swap_numbers(rows, code.address(target, [], factors.order), k, best)
-    same = rows.op(f"icmp eq i64 {k}, {best}")
-    turned = rows.op(f"sub i64 0, {parity}")
-    parity = rows.op(f"select i1 {same}, i64 {parity}, i64 {turned}")
+    sign = parity(rows, sign, k, best)
     # the row of the pivot: swapped, and kept without its first elements
     pivots = []
     for v in range(factors.vectors):
@@ -381,7 +440,7 @@ def eliminate(
             rows.store(rows.minus_product(rows.load(x), many, pivot), x)
         # stored last: a vector that is loaded right behind it would have to wait for it
         rows.put(factor, spot)
-    return [*down.results, parity]
+    return [*down.results, sign]
 
 
 def larger(rows: Rows, known: Sequence[str], size: str, index: str) -> list[str]:
@@ -392,6 +451,13 @@ def larger(rows: Rows, known: Sequence[str], size: str, index: str) -> list[str]
         rows.op(f"select i1 {better}, {name} {size}, {name} {known[0]}"),
         rows.op(f"select i1 {better}, i64 {index}, i64 {known[1]}"),
     ]
+
+
+def parity(rows: Rows, sign: str, k: str, best: str) -> str:
+    """Return the sign of an order after a swap of two rows, which may be one."""
+    same = rows.op(f"icmp eq i64 {k}, {best}")
+    turned = rows.op(f"sub i64 0, {sign}")
+    return rows.op(f"select i1 {same}, i64 {sign}, i64 {turned}")
 
 
 def swap_numbers(rows: Rows, order: str, k: str, best: str) -> None:

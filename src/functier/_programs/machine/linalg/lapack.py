@@ -1,12 +1,23 @@
-"""Determinants and Cholesky factors of small matrices as code. Imports factors, operands."""
+"""Determinants and Cholesky factors of matrices as code. Imports blas, factors, operands."""
+
+from collections.abc import Sequence
 
 from ..compiler import engine
 from ..text.operands import Operand
 from ..text.routines import Kernel, Routine
-from .factors import Factors, Rows, bounds, close, fill, is_good, literal, stack
-
-LARGEST = 100
-"""The rows of a matrix up to which own code is used; larger ones stay NumPy calls of LAPACK."""
+from . import blas
+from .factors import (
+    Factors,
+    Rows,
+    bounds,
+    close,
+    end_if_not,
+    fill,
+    is_good,
+    literal,
+    put_row,
+    stack,
+)
 
 
 def each_diagonal(code: Routine, factors: Factors) -> tuple[Rows, str, list, list]:
@@ -77,34 +88,79 @@ def sign_of(rows: Rows, target: str) -> str:
     return rows.op(f"sitofp i64 {sign} to {rows.kind.name}")
 
 
-def end_if_not(rows: Rows, condition: str) -> None:
-    """Return status 1 where something does not hold."""
-    code = rows.code
-    fine, wrong = f"fine{code.fresh()}", f"wrong{code.fresh()}"
-    code.line(f"br i1 {condition}, label %{fine}, label %{wrong}")
-    code.start(wrong)
-    code.line("ret i32 1")
-    code.start(fine)
-
-
 def cholesky(a: Operand, out: Operand, upper: bool = False, vector: int = 0) -> Kernel:
     """Return a kernel ``(a, out, scratch)`` for Cholesky factors, with a status.
 
     The lower triangle of `a` is read, or the upper one.
     """
+    code, rows, memory, where, loops = each_copy(a, vector)
+    factors = rows.factors
+    source = code.address("%a", list(zip(where, a.strides)))
+    down, across = out.strides[-2:]
+    if factors.large:  # which LAPACK takes for the transpose
+        limits = bounds(rows, fill(rows, source, a, memory, "upper" if upper else "lower"))
+        found = in_place(rows, memory, upper, "potrf")
+        with code.loop(factors.size, [("i1", found)]) as k:
+            root = on_diagonal(rows, memory, k.index)
+            good = is_good(rows, rows.op(f"fmul {rows.kind.name} {root}, {root}"), limits)
+            k.new = [rows.op(f"and i1 {k.values[0]}, {good}")]
+        end_if_not(rows, k.results[0])
+    else:
+        turned = a._replace(strides=(*a.strides[:-2], a.strides[-1], a.strides[-2]))
+        given = a if upper else turned
+        eliminate(rows, memory, bounds(rows, fill(rows, source, given, memory, "upper")))
+        if not upper:
+            down, across = across, down
+    put_rows(rows, memory, where, out, (down, across))
+    close(loops)
+    return code.kernel("0")
+
+
+def inverse(a: Operand, out: Operand, upper: bool, vector: int = 0) -> Kernel:
+    """Return a kernel ``(a, out, scratch)`` for inverses of large triangles, with a status."""
+    code, rows, memory, where, loops = each_copy(a, vector)
+    source = code.address("%a", list(zip(where, a.strides)))
+    fill(rows, source, a, memory)
+    end_if_not(rows, in_place(rows, memory, upper, "trtri", ord("N")))
+    put_rows(rows, memory, where, out, out.strides[-2:])
+    close(loops)
+    return code.kernel("0")
+
+
+def each_copy(a: Operand, vector: int) -> tuple[Routine, Rows, str, list, list]:
+    """Begin a routine ``(a, out)`` that looks at each matrix of a stack.
+
+    Return it, rows and memory for a copy, the indices of the matrix, and the loops to close.
+    """
     factors = Factors(a.shape[:-2], a.shape[-1], a.dtype, vector or engine.vector_bytes())
     code = Routine(("a", "out"), status=True)
-    rows = Rows(code, factors)
-    kind, n, name = rows.kind, factors.size, rows.kind.name
-    memory = code.address("%scratch", [], code.reserve(factors.row * n))
+    memory = code.address("%scratch", [], code.reserve(factors.row * factors.size))
     where, loops = stack(code, factors.batch)
-    source = code.address("%a", list(zip(where, a.strides)))
+    return code, Rows(code, factors), memory, where, loops
+
+
+def in_place(rows: Rows, memory: str, upper: bool, name: str, *options: int) -> str:
+    """Call LAPACK for a triangle in memory; return if it went well."""
+    factors, side = rows.factors, ord("L" if upper else "U")
+    given: tuple[int | str, ...] = (side, *options, factors.size, memory, factors.leading)
+    return blas.call_lapack(rows.code, rows.kind, name, *given)
+
+
+def put_rows(
+    rows: Rows, memory: str, where: list, out: Operand, steps: Sequence[int]
+) -> None:  # fmt: skip
+    """Copy a matrix to the result, where its rows and columns have these strides."""
+    code, n = rows.code, rows.factors.size
     result = code.address("%out", list(zip(where, out.strides)))
-    down, across = a.strides[-2:]
-    if not upper:
-        down, across = across, down
-    turned = a._replace(strides=(*a.strides[:-2], down, across))
-    limits = bounds(rows, fill(rows, source, turned, memory, upper=True))
+    with code.loop(n) as i:
+        line = code.address(memory, [(i.index, rows.row)])
+        put_row(rows, line, code.address(result, [(i.index, steps[0])]), n, steps[1])
+
+
+def eliminate(rows: Rows, memory: str, limits: tuple[str, str]) -> None:
+    """Write the upper Cholesky factor of one matrix in place; a bad pivot returns status 1."""
+    code, factors, kind = rows.code, rows.factors, rows.kind
+    n, name = factors.size, kind.name
     suffix = "f64" if rows.item == 8 else "f32"
     step = rows.width * rows.item
     with code.loop(n) as k:
@@ -130,14 +186,3 @@ def cholesky(a: Operand, out: Operand, upper: bool = False, vector: int = 0) -> 
                 # elements below the diagonal stay zeros
                 part = rows.masked(rows.lanes(str(v * rows.width), "sge", index), value)
                 rows.store(rows.minus_product(rows.load(place), part, factor), place)
-    down, across = out.strides[-2:]
-    if not upper:
-        down, across = across, down
-    with code.loop(n) as i:
-        line = code.address(memory, [(i.index, rows.row)])
-        goal = code.address(result, [(i.index, down)])
-        with code.loop(n) as j:
-            value = rows.number(code.address(line, [(j.index, rows.item)]))
-            rows.put(value, code.address(goal, [(j.index, across)]))
-    close(loops)
-    return code.kernel("0")

@@ -3,12 +3,14 @@
 NOTE [two orders]
     A row of the solution is the row of the right-hand side, less multiples of rows that are
     solved: forward with one triangle, backward with the other. For the transposed matrix the
-    triangles change their places, and the order of the rows is undone at the end.
+    triangles change their places, and the order of the rows is undone at the end. The factors of
+    a large matrix are those of its transpose.
 """
 
 from ..text.operands import Operand
 from ..text.routines import Kernel, Routine
-from .factors import Factors, Rows, close, literal, stack
+from . import blas
+from .factors import Factors, Rows, close, literal, put_row, stack
 
 WIDE = 6
 """The vectors of a row of the solution that stay in registers."""
@@ -65,13 +67,26 @@ class Block:
         self, given: str, b: Operand | None, result: str, out: Operand, transposed: bool
     ) -> None:
         """Write all steps."""
-        self.gather(given, b, not transposed)
-        down, across = self.rows.row, self.rows.item
-        if transposed:
-            down, across = across, down
-        self.triangle(down, across, False, transposed)
-        self.triangle(down, across, True, not transposed)
-        self.scatter(result, out, transposed)
+        ordered = transposed is self.rows.factors.large
+        self.gather(given, b, ordered)
+        if self.rows.factors.large:
+            self.by_blas(transposed)
+        else:
+            down, across = self.rows.row, self.rows.item
+            if transposed:
+                down, across = across, down
+            self.triangle(down, across, False, not ordered)
+            self.triangle(down, across, True, ordered)
+        self.scatter(result, out, not ordered)
+
+    def by_blas(self, transposed: bool) -> None:
+        """Solve with both triangles of a large matrix."""
+        factors = self.rows.factors
+        a = blas.Matrix(self.factors, transposed, factors.leading)
+        x = blas.Matrix(self.memory, False, self.row // self.rows.item)
+        for upper in (transposed, not transposed):
+            sizes = factors.size, self.many
+            blas.trsm(self.code, self.rows.kind, sizes, a, x, upper, unit=upper)
 
     def source(self, i: str, ordered: bool) -> str:
         """Return the row that stands at a place of the factors."""
@@ -111,22 +126,10 @@ class Block:
         """Copy the solution to the result."""
         code, rows = self.code, self.rows
         down, across = out.strides[-2:]
-        n, whole = rows.factors.size, self.many // rows.width
-        with code.loop(n) as i:
+        with code.loop(rows.factors.size) as i:
             source = code.address(self.memory, [(i.index, self.row)])
             goal = code.address(result, [(self.source(i.index, ordered), down)])
-            done = 0
-            if across == rows.item:
-                for v in range(whole):
-                    value = rows.load(code.address(source, [], v * self.step))
-                    rows.store(value, code.address(goal, [], v * self.step))
-                done = whole * rows.width
-            if done < self.many:
-                with code.loop(self.many - done) as j:
-                    value = rows.number(
-                        code.address(source, [(j.index, rows.item)], done * rows.item)
-                    )
-                    rows.put(value, code.address(goal, [(j.index, across)], done * across))
+            put_row(rows, source, goal, self.many, across)
 
     def triangle(self, down: int, across: int, backward: bool, divide: bool) -> None:
         """Solve with one triangle, whose elements have these strides."""
@@ -182,24 +185,22 @@ def vector_system(
 ) -> None:
     """Write the solution for one right-hand side: a vector in scratch memory."""
     code, n = rows.code, rows.factors.size
+    ordered = transposed is rows.factors.large
     memory = code.address("%scratch", [], code.reserve(rows.row))
     block = Block.__new__(Block)
     block.rows, block.code, block.factors = rows, code, factors
     for v in range(rows.factors.vectors):
         rows.store("zeroinitializer", code.address(memory, [], v * rows.width * rows.item))
     with code.loop(n) as i:
-        source = block.source(i.index, not transposed)
+        source = block.source(i.index, ordered)
         value = rows.number(code.address(given, [(source, b.strides[-2])]))
         rows.put(value, code.address(memory, [(i.index, rows.item)]))
-    if transposed:
-        spread_out(rows, factors, memory, False, True)
-        spread_out(rows, factors, memory, True, False)
-    else:
-        summed_up(rows, factors, memory, False, False)
-        summed_up(rows, factors, memory, True, True)
+    write = spread_out if transposed else summed_up
+    write(rows, factors, memory, False, not ordered)
+    write(rows, factors, memory, True, ordered)
     with code.loop(n) as i:
         value = rows.number(code.address(memory, [(i.index, rows.item)]))
-        goal = block.source(i.index, transposed)
+        goal = block.source(i.index, not ordered)
         rows.put(value, code.address(result, [(goal, out.strides[-2])]))
 
 

@@ -137,7 +137,7 @@ def block_of(nest: Nest, cut: Cut, step: int) -> Nest:
     for line in nest.body:
         if type(line) is Pad:
             bounds = [(0, step) if k == cut.axis else b for k, b in enumerate(line.bounds)]
-            line = Pad(line.stream, tuple(bounds))
+            line = line._replace(bounds=tuple(bounds))
         body.append(line)
     return Nest(tuple(space), tuple(streams), tuple(body))
 

@@ -8,6 +8,8 @@ from ..elementary import rule_of
 from ..text.emitter import BOOL, INT64, Value
 from .nests import SHORT, Apply, ArgReduce, Gather, Load, Pad, Reduce, Scatter, Store
 
+INT8 = np.dtype(np.int8)
+
 
 def invariant(writer: Any, pointers: list[str]) -> dict[int, Value]:
     """Write the steps whose values are the same along the last axis; return these by line."""
@@ -150,17 +152,20 @@ class Body:
         total = None
         for x, size, stride in places:
             index = e.cast(self.value(x), INT64)
-            index = e.select(
-                e.compare("lt", index, 0), e.add(index, e.constant(size, INT64)), index
-            )
-            inside = e.both(
-                e.compare("ge", index, 0), e.compare("lt", index, e.constant(size, INT64))
-            )
-            e.refuse(e.invert(inside))
-            step = e.mul(e.select(inside, index, e.constant(0, INT64)), e.constant(stride, INT64))
+            if size:
+                index = self.inside(index, e.constant(size, INT64))
+            step = e.mul(index, e.constant(stride, INT64))
             total = step if total is None else e.add(total, step)
         assert total is not None
         return total
+
+    def inside(self, index: Value, size: Value) -> Value:
+        """Return indices from 0 on; those out of bounds are 0, and refused."""
+        e = self.w.e
+        index = e.select(e.compare("lt", index, 0), e.add(index, size), index)
+        inside = e.both(e.compare("ge", index, 0), e.compare("lt", index, size))
+        e.refuse(e.invert(inside))
+        return e.select(inside, index, e.constant(0, INT64))
 
     def is_same(self, places: tuple) -> bool:
         """Tell if indices are the same in all lanes."""
@@ -222,32 +227,82 @@ class Body:
         e.store(value, pointer)
 
     def write_pad(self, line: Pad) -> Value:
-        """Load the elements inside of the bounds; outside is zero."""
+        """Load the elements inside of the bounds; outside is zero, or what comes from the end."""
         e, w = self.w.e, self.w
         stream, stride = w.nest.streams[line.stream], self.stride(line.stream)
-        mask = None
+        pointer = w.move(w.origins[line], self.index, stride)
+        if line.wraps:
+            return self.wrapped(line, pointer)
+        mask, near = None, "true"
         for k, (low, high) in enumerate(line.bounds):
             last = k == len(line.bounds) - 1
             if (low, high) == (0, w.nest.space[k]):
                 continue
             place = self.lane_numbers() if last else e.broadcast(w.indices[k], INT64)
+            first, width = (self.index, max(e.width, 1)) if last else (w.indices[k], 1)
+            for test in (f"slt i64 {first}, {high}", f"sgt i64 {first}, {low - width}"):
+                near = w.let(f"and i1 {near}, {w.let(f'icmp {test}')}")
             inside = e.both(
                 e.compare("ge", place, e.constant(low, INT64)),
                 e.compare("lt", place, e.constant(high, INT64)),
             )
             mask = inside if mask is None else e.both(mask, inside)
-        far = -sum([b[0] * s for b, s in zip(line.bounds, stream.strides)])
-        pointer = w.let(f"getelementptr i8, ptr {self.pointer(line.stream)}, i64 {far}")
         if mask is None:
             return e.load(pointer, stream.dtype, stride)
-        n, dtype = e.width, stream.dtype
-        if not n:
+        dtype = stream.dtype
+        if not e.width:
             zero, memory = w.slot(e, dtype), "i8" if dtype == BOOL else e.scalar_type(dtype)
             w.head.append(f"  store {memory} {'0.0' if dtype.kind == 'f' else 0}, ptr {zero}")
             pointer = w.let(f"select i1 {mask.text}, ptr {pointer}, ptr {zero}")
             return e.load(pointer, dtype, 0)
+        # Lanes that are not loaded take long, too, where there is no memory.
+        pointer = w.let(f"select i1 {near}, ptr {pointer}, ptr %p{line.stream}")
+        return self.lanes_at(pointer, dtype, stride, mask)
+
+    def wrapped(self, line: Pad, pointer: str) -> Value:
+        """Load elements of a row, before the bound those of its end."""
+        e, w = self.w.e, self.w
+        dtype, stride = w.nest.streams[line.stream].dtype, self.stride(line.stream)
+        low, n = line.bounds[-1] if line.bounds else (0, 1)
+        if not low:
+            return e.load(pointer, dtype, stride)
+        other = w.move(pointer, str(n), stride)
+        before = w.let(f"icmp ult i64 {self.index}, {low}")
+        end = w.let(f"select i1 {before}, ptr {other}, ptr {pointer}")
+        if not e.width:
+            return e.load(end, dtype, 0)
+        after = w.let(f"sub i64 {low}, {self.index}")
+        some = w.let(f"icmp slt i64 {after}, {e.width}")
+        begin = w.let(f"select i1 {some}, ptr {pointer}, ptr {other}")
+        after = w.let(f"select i1 {some}, i64 {after}, i64 {e.width}")
+        after = w.let(f"select i1 {before}, i64 {after}, i64 0")
+        after = w.let(f"trunc i64 {after} to i8")
+        lanes = Value(f"<{', '.join([f'i8 {i}' for i in range(e.width)])}>", INT8)
+        mask = e.compare("ge", lanes, e.broadcast(after, INT8))
+        first, second = [
+            self.lanes_at(x, dtype, stride, m) for x, m in ((begin, mask), (end, e.invert(mask)))
+        ]
+        return e.select(mask, first, second)
+
+    def lanes_at(self, pointer: str, dtype: np.dtype, stride: int, mask: Value) -> Value:
+        """Load the lanes of a mask from a row; the others are zero."""
         if stride == dtype.itemsize:
             return self.masked("load", pointer, dtype, mask, "zeroinitializer")
+        e, n = self.w.e, self.w.e.width
         lanes = ", ".join([f"i64 {i * stride}" for i in range(n)])
         places = e.emit(f"getelementptr i8, ptr {pointer}, <{n} x i64> <{lanes}>", INT64)
         return self.masked("gather", places.text, dtype, mask, "zeroinitializer")
+
+
+def origin(writer: Any, line: Pad, pointers: list[str]) -> str:
+    """Write where the row of an array would begin that covers a part of the loop."""
+    nest = writer.nest
+    strides, pointer = nest.streams[line.stream].strides, pointers[line.stream]
+    far = -sum([low * s for (low, _), s in zip(line.bounds, strides)])
+    pointer = writer.let(f"getelementptr i8, ptr {pointer}, i64 {far}")
+    for k, (low, _) in enumerate(line.bounds[:-1]):
+        if line.wraps and low:
+            before = writer.let(f"icmp ult i64 {writer.indices[k]}, {low}")
+            end = writer.let(f"select i1 {before}, i64 {nest.space[k] * strides[k]}, i64 0")
+            pointer = writer.let(f"getelementptr i8, ptr {pointer}, i64 {end}")
+    return pointer

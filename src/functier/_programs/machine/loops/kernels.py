@@ -14,8 +14,8 @@ import numpy as np
 
 from ..text.emitter import ATTRIBUTES, BOOL, INT64, Declarations, Emitter, Value
 from ..text.routines import Kernel
-from .bodies import Body, invariant
-from .nests import ArgReduce, Nest, Reduce, lanes_of, merged, ordered
+from .bodies import Body, invariant, origin
+from .nests import ArgReduce, Nest, Pad, Reduce, lanes_of, merged, ordered
 from .sums import RUN, reduction
 
 
@@ -189,6 +189,7 @@ class Writer:
         long = [s for s in self.sums if s.paired and s.level >= 0]
 
         hoisted = invariant(self, pointers) if n > width else {}
+        self.origins = {x: origin(self, x, pointers) for x in self.nest.body if type(x) is Pad}
 
         def step(index: str) -> None:
             Body(self, index, pointers, hoisted).write()

@@ -46,14 +46,21 @@ class Load(NamedTuple):
 
 
 class Pad(NamedTuple):
-    """An element of an array that covers a part of the loop, and zero outside."""
+    """An element of an array that covers a part of the loop, and zero outside.
+
+    If it `wraps`, the bounds end where the loop does, and before them are the elements of the end.
+    """
 
     stream: int
     bounds: tuple[tuple[int, int], ...]
+    wraps: bool = False
 
 
 class Gather(NamedTuple):
-    """An element at indices: triples of a value, the size of the axis and its stride."""
+    """An element at indices: triples of a value, the size of the axis and its stride.
+
+    The size is 0 where no value is negative or out of bounds.
+    """
 
     stream: int
     places: tuple[tuple[int, int, int], ...]
@@ -131,7 +138,7 @@ def rebuilt(nest: Nest, space: list, steps: list, pads: dict, order: Any) -> Nes
     """Return a nest with its axes in an order."""
     body = list(nest.body)
     for i, bounds in pads.items():
-        body[i] = Pad(body[i].stream, tuple([bounds[k] for k in order]))
+        body[i] = body[i]._replace(bounds=tuple([bounds[k] for k in order]))
     streams = [
         stream._replace(strides=tuple([s[k] for k in order]))
         for stream, s in zip(nest.streams, steps)

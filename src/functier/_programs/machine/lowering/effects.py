@@ -2,10 +2,11 @@
 
 NOTE [what a read sees]
     A read of exactly what was written last, with no write in between that overlaps, takes the
-    value itself. A read that no write to the memory follows is the memory itself, and other reads
-    copy from it, after the writes that overlap. A write runs after
-    the reads and writes that overlap; in their own loop where the place is the same, element by
-    element. Writes that nobody reads from memory are never done.
+    value itself, and so does one of any part of a memory that has one number everywhere. A read
+    that no write to the memory follows is the memory itself, and other reads copy from it, after
+    the writes that overlap. A write runs after the reads and writes that overlap; in their own loop
+    where the place is the same, element by element. Writes that nobody reads from memory are never
+    done.
 """
 
 import math
@@ -129,8 +130,10 @@ class Memory:
         """Return the value that stands at a place now, and `stays` there if it does."""
         where = self.where(ref)
         seen = [access for access in self.writes if access.elements.meet(elements)]
-        if seen and seen[-1].where == where and seen[-1].value is not None:
-            return seen[-1].value
+        if seen and seen[-1].value is not None:
+            last = seen[-1]
+            if last.where == where or (type(last.value) is Literal and self.is_all(last.where[2])):
+                return last.value
         source = ref._replace(steps=self.sources(elements))
         if stays:
             return source
@@ -162,10 +165,16 @@ class Memory:
         )
         (step,) = written.steps
         self.order(step, elements, where)
-        if self.size <= EXACT:
+        if self.is_all(ref.shape):
+            self.writes, self.reads = [], []
+        elif self.size <= EXACT:
             self.writes = [a for a in self.writes if not elements.cover(a.elements)]
             self.reads = [a for a in self.reads if not elements.cover(a.elements)]
         self.writes.append(Access(elements, where, step, value))
+
+    def is_all(self, shape: tuple[int, ...]) -> bool:
+        """Tell if an array of a shape, whose elements share no place, is all of the memory."""
+        return math.prod(shape) == self.size
 
     def whole(self) -> Ref:
         """Return the elements in their order."""

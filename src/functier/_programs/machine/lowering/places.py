@@ -1,6 +1,7 @@
 """Reads and writes at places that values say: gathers, scatters, and zeros around a value."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -101,8 +102,11 @@ class Pattern:
 def indices_of(low: Lowering, pattern: Pattern) -> list[Any]:
     """Return the values of the arrays of an index, with the axes of the result."""
     found = []
-    for x, shape in zip(pattern.arrays, pattern.spread):
+    for k, (x, shape) in enumerate(zip(pattern.arrays, pattern.spread)):
         value = low.value(x)
+        size, step = pattern.axes[k]
+        if type(x) is np.ndarray and x.size and x.min() >= 0 and x.max() < size:
+            pattern.axes[k] = 0, step  # no place is out of bounds
         if type(value) is Ref:
             strides = value.place.strides + (0,) * (len(shape) - len(value.shape))
             value = value._replace(shape=shape, place=value.place._replace(strides=strides))
@@ -220,6 +224,18 @@ def probe_shape(shape: tuple, index: tuple) -> tuple[int, ...]:
     return small[tuple(parts)].shape
 
 
+def pad(low: Lowering, value: Ref, shape: tuple, bounds: Sequence, wraps: bool = False) -> Ref:
+    """Add a step that reads a value inside of bounds along each axis: see `Pad`."""
+    place = low.new(shape, value.dtype)
+    step = Step("pad", None, [value], shape, value.dtype, place)
+    step.stored = False
+    strides = [0 if n == 1 else s for n, s in zip(value.shape, value.place.strides)]
+    kept = tuple([b for n, b in zip(shape, bounds) if n != 1])
+    step.info = spaced(tuple(strides), shape), kept, wraps
+    low.add(step)
+    return Ref(shape, value.dtype, place, (step,), True)
+
+
 def padded(low: Lowering, value: Any, shape: tuple, index: Any, node: Node) -> Any:
     """Return zeros with a value at a basic index."""
     dtype = dtype_of(node.form)
@@ -227,21 +243,19 @@ def padded(low: Lowering, value: Any, shape: tuple, index: Any, node: Node) -> A
     ranges = bounds_of(shape, parts)
     own = shape_in(node.args[0]) if node.args else ()
     if ranges is not None and type(value) is Ref and own == tuple([b - a for a, b in ranges]):
-        place = low.new(shape, dtype, None)
-        step = Step("pad", None, [value], shape, dtype, place)
-        step.stored = False
-        kept = tuple([r for n, r in zip(shape, ranges) if n != 1])
-        strides = [0 if n == 1 else s for n, s in zip(value.shape, value.place.strides)]
-        step.info = spaced(tuple(strides), shape), kept
-        low.add(step)
-        return Ref(shape, dtype, place, (step,), True)
+        return pad(low, value, shape, ranges)
     empty = zeros(low, shape, dtype)
-    part = at(empty, index)
-    written = low.element(
-        "cast", [value], part.shape, dtype, (value.dtype,), place=part.place
+    return written_to(low, empty, at(empty, index), value)
+
+
+def written_to(low: Lowering, whole: Ref, part: Ref, value: Any) -> Ref:
+    """Return a new array in a part of which, which is a view, a value is written."""
+    step = low.element(
+        "cast", [value], part.shape, part.dtype, (value.dtype,), place=part.place
     ).steps[0]
-    written.after[empty.steps[0]] = False
-    return Ref(shape, dtype, empty.place, (empty.steps[0], written))
+    for before in whole.steps:
+        step.after[before] = False
+    return whole._replace(steps=(*whole.steps, step), straight=False)
 
 
 def bounds_of(shape: tuple, parts: tuple) -> list[tuple[int, int]] | None:
@@ -297,3 +311,19 @@ def _place(low: Lowering, node: Node) -> Any:
     if not is_basic(index):
         raise Unknown("its index is not basic")
     return padded(low, low.value(values), shape, index, node)
+
+
+@rule(np.roll)
+def _roll(low: Lowering, node: Node) -> Any:
+    given = dict(zip(("a", "shift", "axis"), node.args), **node.kwargs)
+    shifts, axes = given["shift"], given.get("axis")
+    value = low.ref(given["a"])
+    if axes is None:
+        value, axes = reshaped(low, value, (value.size,)), 0
+    if any(nodes_in((shifts, axes))):
+        raise Unknown("np.roll by a number that is computed")
+    far = [0] * len(value.shape)
+    for shift, axis in np.broadcast(shifts, axes):
+        far[axis % len(far)] += int(shift)
+    bounds = [(s % max(n, 1), n) for s, n in zip(far, value.shape)]
+    return reshaped(low, pad(low, value, value.shape, bounds, True), node.form.shape)

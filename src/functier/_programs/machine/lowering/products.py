@@ -1,13 +1,12 @@
 """Rules of nodes that are routines: contractions, copies into a whole."""
 
-import itertools
 import operator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...graph import Form, Node, nodes_in
+from ...graph import Form, Node
 from ...loops import Series
 from ..elementary import ELEMENTWISE
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
@@ -17,7 +16,7 @@ from ..text.operands import Operand
 from ..text.routines import Kernel
 from .nodes import Lowering, apply, dtype_of, is_array, rule
 from .steps import Place, Ref, Unknown
-from .views import at, reshaped, viewed
+from .views import reshaped, viewed
 
 BY_NUMBERS = np.dot, np.inner, np.tensordot
 """The functions that multiply by an array of one number in another way than by others."""
@@ -186,31 +185,3 @@ def _joined(low: Lowering, node: Node) -> Any:
             steps += written.steps
         start += own[axis]
     return Ref(shape, dtype, place, tuple(steps))
-
-
-@rule(np.roll)
-def _roll(low: Lowering, node: Node) -> Any:
-    given = dict(zip(("a", "shift", "axis"), node.args), **node.kwargs)
-    x, shifts, axes = given["a"], given["shift"], given.get("axis")
-    value, form = low.ref(x), node.form
-    if axes is None:
-        value, axes = reshaped(low, value, (value.size,)), 0
-    if any(nodes_in((shifts, axes))):
-        raise Unknown("np.roll by a number that is computed")
-    pairs = [(int(shift), int(axis)) for shift, axis in np.broadcast(shifts, axes)]
-    shape = value.shape
-    far = [0] * len(shape)
-    for shift, axis in pairs:
-        far[axis % len(shape)] += shift
-    place = low.new(form.shape, value.dtype, form.strides)
-    whole = Ref(form.shape, value.dtype, place, ())
-    target = whole if form.shape == shape else reshaped(low, whole, shape)
-    cuts = [[0, n - s % n, n] for n, s in zip(shape, far) if n]
-    steps: list = []
-    for parts in itertools.product(*map(itertools.pairwise, cuts)) if value.size else ():
-        source = at(value, tuple([slice(*part) for part in parts]))
-        there = [(a + s) % n for (a, _), s, n in zip(parts, far, shape)]
-        goal = at(target, tuple([slice(a, a + n) for a, n in zip(there, source.shape)]))
-        if source.size:
-            steps += low.copied(source, source.shape, place=goal.place).steps
-    return Ref(form.shape, value.dtype, place, tuple(steps))

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from ...graph import Node
-from ..linalg.factors import Factors, factorize
-from ..linalg.lapack import LARGEST, cholesky, determinant, slogdet
+from ..linalg import blas
+from ..linalg.factors import LARGEST, Factors, factorize
+from ..linalg.lapack import cholesky, determinant, inverse, slogdet
 from ..linalg.substitution import solve
 from ..text.operands import Operand
 from .nodes import Lowering, dtype_of, rule
@@ -24,8 +25,8 @@ def matrix(low: Lowering, x: Any, dtype: np.dtype) -> Ref:
         raise Unknown("it takes other matrices than square ones")
     if dtype.kind != "f":
         raise Unknown(f"it is computed in {dtype}")
-    if shape[-1] > LARGEST:
-        raise Unknown("the matrix is large: LAPACK computes it")
+    if shape[-1] > LARGEST and not blas.library():
+        raise Unknown("the matrix is large, and NumPy's library is not known")
     return as_dtype(low, low.ref(x), shape, dtype)
 
 
@@ -48,6 +49,15 @@ def factors_of(low: Lowering, a: Ref) -> tuple[Ref, Factors, bool]:
     ref = Ref((layout.bytes,), BYTES, target, (step,))
     known[*where, place.strides] = ref, layout
     return ref, layout, False
+
+
+def triangle_of(low: Lowering, a: Ref) -> bool | None:
+    """Tell if a matrix is a Cholesky factor, or its transpose, and an upper triangle."""
+    *outer, down, across = a.place.strides
+    turned = a.place._replace(strides=(*outer, across, down))
+    if ("triangle", turned) in low.shared:
+        return not low.shared["triangle", turned]
+    return low.shared.get(("triangle", a.place))
 
 
 def result(low: Lowering, kernel: Any, inputs: list[Ref], shapes: list, dtype: np.dtype) -> list:
@@ -91,6 +101,10 @@ def _inv(low: Lowering, node: Node) -> Any:
     refuse_options(node)
     dtype, shape = dtype_of(node.form), node.form.shape
     a = matrix(low, node.args[0], dtype)
+    upper = triangle_of(low, a)
+    if upper is not None and shape[-1] > LARGEST:
+        kernel = inverse(operand(a), packed(low, shape, dtype), upper)
+        return result(low, kernel, [a], [shape], dtype)[0]
     known, factors, turned = factors_of(low, a)
     kernel = solve(factors, None, packed(low, shape, dtype), turned)
     return result(low, kernel, [known], [shape], dtype)[0]
@@ -126,4 +140,6 @@ def _cholesky(low: Lowering, node: Node) -> Any:
     dtype, shape = dtype_of(node.form), node.form.shape
     a = matrix(low, node.args[0], dtype)
     kernel = cholesky(operand(a), packed(low, shape, dtype), upper)
-    return result(low, kernel, [a], [shape], dtype)[0]
+    found = result(low, kernel, [a], [shape], dtype)[0]
+    low.shared["triangle", found.place] = upper
+    return found

@@ -337,9 +337,9 @@ class Nesting:
 
     def add_pad(self, step: Step) -> None:
         (base,) = step.args
-        strides, bounds = step.info
+        strides, bounds, wraps = step.info
         stream = self.stream(base.place, strides, base.dtype, False)
-        self.finish(step, self.line(Pad(stream, bounds)))
+        self.finish(step, self.line(Pad(stream, bounds, wraps)))
 
 
 def calls_of(

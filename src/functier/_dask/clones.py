@@ -1,0 +1,137 @@
+"""Clones of the forward pass, so that no chunk waits for a sum over all chunks.
+
+NOTE [barriers]
+    A sum over chunks is a barrier: what depends on it is computed after all chunks. A rule that
+    multiplies a cotangent behind a barrier by a value of the forward pass would keep all chunks of
+    that value in memory until then. So it gets a clone of the value, whose chunks are computed
+    again, under other names. A clone has the data itself (arrays in memory, and what
+    `persist` has computed) in common with the value, what functions made by `dask.delayed` return,
+    and the barriers before it. ``dask.config.set({"functier-clones": False})`` switches clones off.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import dask
+import numpy as np
+from dask.array import Array
+from dask.array.utils import meta_from_array
+from dask.base import clone_key
+from dask.blockwise import Blockwise
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+NO_PARENTS = {np.zeros_like, np.ones_like, np.empty_like, np.shape, np.ndim, np.size}
+"""Functions whose results depend on the form of an array alone."""
+
+
+def is_backward(x: Any) -> bool:
+    """Tell if a Dask array is a cotangent."""
+    return getattr(x, "backward", False)
+
+
+def barrier_of(x: Any) -> Any:
+    """Return the barrier behind which an array is computed, an array, if there is one."""
+    return getattr(x, "barrier", None)
+
+
+def arrays_in(values: Iterable) -> list[Any]:
+    """Return the Dask arrays among arguments, also those in lists."""
+    found = []
+    for x in values:
+        if isinstance(x, Array):
+            found.append(x)
+        elif type(x) in (list, tuple):
+            found += arrays_in(x)
+    return found
+
+
+def cloned(args: tuple) -> tuple:
+    """Return arguments with clones of those that a cotangent behind a barrier would keep."""
+    given = arrays_in(args)
+    if len(given) < 2 or not dask.config.get("functier-clones", True):
+        return args
+    for g in given:
+        if is_backward(g) and g.barrier is not None:
+            return _with_clones(args, g.barrier)
+    return args
+
+
+def _with_clones(args: Any, barrier: Any) -> Any:
+    found = []
+    for x in args:
+        if type(x) in (list, tuple):
+            x = _with_clones(x, barrier)
+        elif isinstance(x, Array) and x.npartitions > 1 and not is_backward(x):
+            x = x if barrier_of(x) is barrier else _clone(x, barrier)
+        found.append(x)
+    return type(args)(found)
+
+
+def _clone(x: Any, barrier: Any) -> Any:
+    """Return `x` computed again behind a barrier; see NOTE [barriers]."""
+    layers, parents = x.dask.layers, x.dask.dependencies
+    own = barrier_of(x)
+    chosen: set[str] = set()
+    waiting = [x.name]
+    while waiting:
+        name = waiting.pop()
+        if name in chosen or (own is not None and name == own.name) or _is_data(name, x.dask):
+            continue
+        chosen.add(name)
+        waiting += parents[name]
+    if not chosen:
+        return x
+    new, links = {**layers}, {**parents}
+    keys = {key for name in chosen for key in layers[name].get_output_keys()}
+    for name in chosen:
+        made = clone_key(name, barrier.name)
+        new[made] = _renamed(layers[name], keys, barrier.name)
+        links[made] = {clone_key(p, barrier.name) if p in chosen else p for p in parents[name]}
+    made = type(x)(
+        HighLevelGraph(new, links), clone_key(x.name, barrier.name), x.chunks, x.dtype,
+        meta_from_array(x),
+    )  # fmt: skip
+    made.barrier = own
+    return made
+
+
+def _renamed(layer: Any, keys: set, seed: str) -> Any:
+    """Return a layer with other names for `keys`, also in its tasks, where Dask leaves them."""
+    if isinstance(layer, Blockwise):
+        return layer.clone(keys, seed)[0]
+    made = {}
+    for key, task in layer.items():
+        name = clone_key(key, seed)
+        if hasattr(task, "substitute"):
+            others = {k: clone_key(k, seed) for k in task.dependencies if k in keys}
+            made[name] = task.substitute({key: name, **others}, key=name)
+        else:
+            made.update(MaterializedLayer({key: task}).clone(keys, seed)[0])
+    return MaterializedLayer(made)
+
+
+def _is_data(name: str, graph: HighLevelGraph) -> bool:
+    """Tell if a layer has data, or what may not be the same when it is computed again."""
+    layer = graph.layers[name]
+    if graph.dependencies[name] or not isinstance(layer, MaterializedLayer):
+        return False
+    key, task = next(iter(layer.mapping.items()))
+    return not isinstance(key, tuple) or not (callable(task) or type(task) is tuple)
+
+
+def note_parents(result: Any, func: Any, given: tuple) -> Any:
+    """Note whether a result is a cotangent, and behind which barrier; it may be one itself."""
+    if isinstance(result, (tuple, list)):
+        for part in result:
+            note_parents(part, func, given)
+        return result
+    if not hasattr(result, "barrier"):
+        return result
+    arrays = [] if func in NO_PARENTS else arrays_in(given)
+    result.backward = any(map(is_backward, arrays))
+    barriers = [b for b in map(barrier_of, arrays) if b is not None]
+    result.barrier = barriers[0] if barriers else None
+    if any([x.npartitions > result.npartitions for x in arrays]):
+        meta = meta_from_array(result)
+        result.barrier = Array(result.dask, result.name, result.chunks, result.dtype, meta)
+    return result
