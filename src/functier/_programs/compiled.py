@@ -263,8 +263,7 @@ class Compiled(Generic[P, R]):
         """Return what each program takes as given: its guards, dependencies and constants.
 
         It says as well which lines run again and again and have not become a loop, and why; and
-        with machine code which calls stay NumPy's; and how many arms the steps of loops have, for
-        answers that differ from step to step.
+        with machine code which calls stay NumPy's; and how many arms the steps of loops have.
         """
         lines = [f"not watched: {self._unwatched}"] if self._unwatched else []
         for variant in self._variants:
