@@ -562,3 +562,25 @@ def test_a_name_of_a_mirror_that_is_used_for_the_first_time(module):
     compiled = check(lambda x: module.det(x * np.eye(3)), (X,), (X + 1,))
 
     assert len(compiled.programs) == 1
+
+
+def test_what_explain_says_of_calls_inside_a_transform():
+    f = ft.compile(lambda x: x * 2)
+    ft.vmap(f)(np.ones((2, 3)))
+    assert str(f.explain()).startswith("no program: the calls came from inside a transform")
+
+    f(np.ones(3))
+    assert "no program" not in str(f.explain())
+
+
+def test_a_method_tells_of_its_programs():
+    class Model:
+        @ft.compile
+        def step(self, x):
+            return x * 2
+
+    model = Model()
+    model.step(np.ones(3))
+
+    assert len(model.step.programs) == 1
+    assert "1 steps" in model.step.explain()

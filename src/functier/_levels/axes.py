@@ -55,19 +55,23 @@ def in_dims_for(dims: Sequence, args: tuple | str, size: int | None = None) -> s
 
 def check_mapped(level: object, leaf: Any, dim: Any, args: tuple | str, dims: Sequence) -> None:
     """Raise where `leaf`, whose axis among `dims` is `dim`, does not have that axis."""
-    if type(leaf) in (bool, int, float, complex) or not is_value(leaf):
-        remedy, instead = in_dims_for(dims, args), instead_of(leaf)
-        if any(type(arg) is list and any(x is leaf for x in arg) for arg in args):
-            instead = "pass numpy.array(x) for a list x of numbers"
+    remedy, numbers = in_dims_for(dims, args), "pass numpy.array(x) for a list x of numbers"
+    listed = any([type(arg) is list and any([x is leaf for x in arg]) for arg in args])
+    if listed and np.ndim(leaf) == 0:
+        remedy = f"{remedy} if it is the same for all examples" if remedy else ""
         raise ValueError(
             f"{level}: {path_of(leaf, args)} is {short(leaf)}, which has no axis to map over; "
-            + (f"write {remedy}, or {instead}" if remedy else instead)
+            f"{numbers}{f', or write {remedy}' if remedy else ''}"
+        )
+    if type(leaf) in (bool, int, float, complex) or not is_value(leaf):
+        raise ValueError(
+            f"{level}: {path_of(leaf, args)} is {short(leaf)}, which has no axis to map over; "
+            + (f"write {remedy}, or {instead_of(leaf)}" if remedy else instead_of(leaf))
         )
     check_leaf(level, lambda: path_of(leaf, args), leaf)
     check_axis(level, "in_dim", dim, leaf, args)
     ndim = leaf.ndim
     if not -ndim <= dim < ndim:
-        remedy = in_dims_for(dims, args)
         raise ValueError(
             f"{level}: in_dim {dim} is out of range for {path_of(leaf, args)} of shape "
             f"{leaf.shape}; "

@@ -1,8 +1,6 @@
 """`compile`: a function that is traced at its first call, and replayed at later ones."""
 
 import functools
-import importlib
-import importlib.util
 import os
 import sys
 import threading
@@ -25,6 +23,7 @@ from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
 from ..progress import during
 from .arguments import opened
+from .backends import has_llvm, machine_of
 from .bound import Bound, calling, has_method, has_state, is_tree, reference_to
 from .entries import Mismatch, again, entry_of
 from .guards import Guards, is_strict
@@ -82,7 +81,7 @@ class Compiled(Generic[P, R]):
         self._func = calling(func) if self._state else func
         self.backend, self.fastmath, self.on_change = backend, fastmath, on_change
         self.threads, self.warm, self.on_unwatched = threads, warm, on_unwatched
-        self._unwatched = ""
+        self._unwatched, self._seen = "", False  # why, and if, the function itself has run
         self._variants: tuple[Variant, ...] = ()
         self._changed = "something that the function reads"
         self._traced = 0
@@ -93,6 +92,7 @@ class Compiled(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if LEVELS or AMBIENT.get() is not Tensor or (SETTINGS(None) is not None and is_strict()):
             # A transform or a mode sees its calls, and `numpy.errstate` its errors of arithmetic.
+            self._seen = True
             return self.__wrapped__(*args, **kwargs)
         if self._odd:
             if self._misses.rest():
@@ -266,6 +266,11 @@ class Compiled(Generic[P, R]):
         with machine code which calls stay NumPy's; and how many arms the steps of loops have.
         """
         lines = [f"not watched: {self._unwatched}"] if self._unwatched else []
+        if self._seen and not self._variants:
+            lines.append(
+                "no program: the calls came from inside a transform, or while a mode was on, and "
+                "ran the function itself; compile the outermost one, as in compile(vmap(f))"
+            )
         for variant in self._variants:
             program = variant.program
             lines.append(repr(program))
@@ -313,10 +318,11 @@ class Compiled(Generic[P, R]):
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
-        if is_tree(instance):
-            return functools.partial(self, instance)
-        found: Any = functools.partial(self._of(instance))
+        tree = is_tree(instance)
+        made = self if tree else self._of(instance)
+        found: Any = functools.partial(made, *(instance,) * tree)
         found.__self__ = instance  # which `_of` holds weakly
+        found.explain, found.programs = made.explain, made.programs
         return found
 
     def _of(self, instance: Any) -> "Compiled":
@@ -332,25 +338,6 @@ class Compiled(Generic[P, R]):
     def _is_method_of(self, x: Any) -> bool:
         """Tell if an object, the first argument, has this function as a method."""
         return not self._state and has_method(x, self.__wrapped__, self)
-
-
-def machine_of(
-    program: Program, graph: Any, fastmath: bool, threads: int, bounded: bool
-) -> list[Any]:
-    """Let a program with this graph run as machine code; return what is to say about it.
-
-    The files of that import this one.
-    """
-    try:
-        backend: Any = importlib.import_module("functier._programs.machine.backend")
-    except Exception as error:  # llvmlite is found, and cannot be loaded
-        return [f"no machine code: {type(error).__name__}: {error}"]
-    return backend.use_machine(program, graph, fastmath, threads, bounded)
-
-
-def has_llvm() -> bool:
-    """Tell if the library that makes machine code can be imported."""
-    return importlib.util.find_spec("llvmlite") is not None
 
 
 @overload

@@ -337,7 +337,7 @@ class Reads(Outside):
                 return self.attribute(given[0], given[1])
         elif callee in (setattr, delattr) or name in ("__setattr__", "__delattr__"):
             if given and id(given[0]) in self.outer:
-                self.unwatched(f"it sets an attribute of a {type(given[0]).__name__}")
+                self.unwatched(f"it sets an attribute of an object, {type(given[0]).__name__}(...)")
         elif callee is vars and given:
             self.bring(dict_of(given[0])) if id(given[0]) in self.outer else None
             return self.whole_dict(given[0], dict_of(given[0]))
@@ -419,7 +419,7 @@ class Reads(Outside):
 
     def stores_attribute(self, owner: Any, name: str, value: Any = MISSING) -> None:
         if id(owner) in self.outer:
-            what = f"it sets {name} of a {type(owner).__name__}"
+            what = f"it sets {name} of an object, {type(owner).__name__}(...)"
             if type(owner) is ModuleType:
                 self.sets(vars(owner), name, value, what)
             else:
