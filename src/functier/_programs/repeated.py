@@ -317,6 +317,6 @@ def repeat(
     for sample in samples:
         for node in sample.nodes:
             level.samples.reasons.pop(node.place, None)
-    level.samples.take_out(first)
+    level.samples.take_out(first, body.args)
     level.answers += body.answers
     return body.recorded(count, ends, made, length)

@@ -76,10 +76,18 @@ class Samples:
         for place in [place for place, x in lifted.items() if x.parts()[1] in made]:
             del lifted[place]
 
-    def take_out(self, sample: "Sampled") -> None:
-        """Take all out of the trace that was recorded since a sample began."""
+    def take_out(self, sample: "Sampled", needed: Sequence = ()) -> None:
+        """Take all out of the trace that was recorded since a sample began, but what is needed."""
+        made = self.level.nodes[sample.first :]
+        waiting, inside, kept = [x for x in needed if type(x) is Node], {*made}, set()
+        while waiting:
+            node = waiting.pop()
+            if node in inside and node not in kept:
+                kept.add(node)
+                waiting += node.parents()
         self.forget(sample.first)
-        del self.level.nodes[sample.first :], self.level.answers[sample.answers :]
+        self.level.nodes[sample.first :] = [node for node in made if node in kept]
+        del self.level.answers[sample.answers :]
 
     def growth(self, x: Any) -> tuple[int, int] | None:
         """Return factor and summand of a number that grows with that of a step."""
