@@ -329,7 +329,7 @@ def test_a_library_that_cannot_be_loaded(monkeypatch):
     def broken(name):
         raise OSError("no shared library")
 
-    monkeypatch.setattr("functier._programs.compiled.importlib.import_module", broken)
+    monkeypatch.setattr("functier._programs.backends.importlib.import_module", broken)
     call = ft.compile(lambda x: x * 2 + 1, warm=True)
     assert call(np.ones(2)).tolist() == [3.0, 3.0]
     assert "no machine code: OSError: no shared library" in call.explain()
