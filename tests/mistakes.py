@@ -102,6 +102,36 @@ def assigned_part_inside(x):
     return out
 
 
+def assigned_view(x):
+    out = np.ones((2, 3))
+    row = out[1]
+    row[:2] = x
+    return np.sum(out, 0)
+
+
+def assigned_view_inside(x):
+    out = fnp.array(np.ones((2, 3)))
+    row = out[1]
+    row[:2] = x
+    return np.sum(out, 0)
+
+
+def given(out, x):
+    out[1] = x
+
+
+def assigned_argument(x):
+    out = np.ones(3)
+    given(out, x)
+    return out
+
+
+def assigned_argument_inside(x):
+    out = fnp.array(np.ones(3))
+    given(out, x)
+    return out
+
+
 def summed(x):
     out = np.zeros(3)
     out += x
@@ -239,6 +269,8 @@ ROWS = mistakes(
     BY_EXPRESSION,
     ("a[i] = x", assigned, assigned_inside),
     ("a[i] = x", assigned_part, assigned_part_inside),
+    ("a[i] = x", assigned_argument, assigned_argument_inside),
+    ("view[i] = x", assigned_view, assigned_view_inside),
     ("a.fill", filled, filled_inside),
     ("a += x", summed, summed_anew),
     ("out=", multiplied, multiplied_inside),

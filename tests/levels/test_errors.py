@@ -348,8 +348,12 @@ def assigned_by_a_view(x):
 
 
 IN_PLACE = {
-    "assign": (assigned, "a = functier.numpy.array(a) before it", "inside the function"),
-    "a view": (assigned_by_a_view, "a = functier.numpy.array(a) before it", "inside the function"),
+    "assign": (
+        assigned,
+        "a = functier.numpy.array(a) right after a is made",
+        "inside the function",
+    ),
+    "a view": (assigned_by_a_view, "functier.numpy.array(a)", "inside the function"),
     "iadd": (lambda x: np.zeros(2).__iadd__(x), "numpy.add(..., out=a)", "without out="),
     "imul": (lambda x: np.ones(2).__imul__(x), "numpy.multiply(..., out=a)", "without out="),
     "out": (lambda x: np.sin(x, out=np.zeros(2)), "numpy.sin(..., out=a)", "a = numpy.sin(...)"),

@@ -177,7 +177,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
         ("_core.table", "later"),
         ("_core.peers", "_elsewhere"),
         ("__init__", "__getattr__"),
-        ("_programs.compiled", "machine_of"),
+        ("_programs.backends", "machine_of"),
         ("_programs.machine.elementary.__init__", "rule_of"),
         ("_adopt.adoption", "_module_of"),
         ("_adopt.twins", "load_module"),

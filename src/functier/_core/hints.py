@@ -64,6 +64,7 @@ from .remedies import (
     WITHOUT_TWIN,
     WRITING,
     lists_in,
+    of_items,
 )
 from .table import UNSUPPORTED, load
 
@@ -387,7 +388,7 @@ class Use:
         named = [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]
         arrays = [part.id for part in named if isinstance(self.value(part), np.ndarray)]
         self.name = arrays[0] if arrays else self.name  # that of a view
-        return BY_EXPRESSION["a[i] = x"]
+        return BY_EXPRESSION[of_items(self.value(ast.Name(self.name)))]
 
     def of_call(self) -> str | None:
         """Return the remedy for a function that is known by its name, or by its library."""

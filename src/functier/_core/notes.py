@@ -16,7 +16,7 @@ from .._cpython.frames import (
 )
 from .._cpython.sources import is_extension
 from .hints import Use
-from .remedies import BY_EXPRESSION
+from .remedies import BY_EXPRESSION, of_items
 from .tensor import Tensor
 
 
@@ -31,9 +31,9 @@ def explain_write(call: str) -> tuple[str, str]:
             base: ast.expr = node.target
             while isinstance(base, ast.Subscript):
                 base = base.value
-            of_items = base is not node.target and not isinstance(use.value(base), (list, dict))
-            left = ast.unparse(base if of_items else node.target)
-            key = "a[i] = x" if of_items else "a += x"
+            items = base is not node.target and not isinstance(use.value(base), (list, dict))
+            left = ast.unparse(base if items else node.target)
+            key = of_items(use.value(base)) if items else "a += x"
             value = ast.BinOp(node.target, node.op, node.value)
             names = {"name": left, "args": ast.unparse(value)}
         use.text = BY_EXPRESSION[key] if key != "out=" else BY_EXPRESSION["a += x"]

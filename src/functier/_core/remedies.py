@@ -48,14 +48,17 @@ GENERAL: dict[str, str] = {
 """Remedies by the conversion that was asked of the tensor, where no more is known."""
 
 BY_EXPRESSION: dict[str, str] = {
-    "a[i] = x": "{name} = functier.numpy.array({name}) before it, inside the function, or make it "
-    "by functier.numpy.zeros, .empty or .zeros_like: " + WRITING,
+    "a[i] = x": "{name} = functier.numpy.array({name}) right after {name} is made, inside the "
+    "function, or make it by functier.numpy.zeros, .empty or .zeros_like: " + WRITING,
+    "view[i] = x": "functier.numpy.array(a) for the array `a` that {name} shows a part of, right "
+    "after `a` is made, inside the function, or make `a` by functier.numpy.zeros, .empty or "
+    ".zeros_like: " + WRITING,
     "out=": "a = {name}(...) without out=, or make a inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
     "a += x": "{name} = {args}, or make {name} inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
-    "a.fill": "{owner} = functier.numpy.array({owner}) before it, inside the function, or make it "
-    "by functier.numpy.zeros, .empty or .zeros_like: " + WRITING,
+    "a.fill": "{owner} = functier.numpy.array({owner}) right after {owner} is made, inside the "
+    "function, or make it by functier.numpy.zeros, .empty or .zeros_like: " + WRITING,
     "a[x]": "functier.tensor({name})[x] for {name}[x]",
     "labels": "{array} for {name}, {label}",
     "labels method": "NumPy's functions of {array} for the methods of {name}, {label}",
@@ -186,7 +189,9 @@ WITH_ADOPTED = frozenset({
 """Remedies of calls that `functier.adopt` gives twins to in another module."""
 
 WITH_ARRAY = frozenset({
-    *[BY_EXPRESSION[key] for key in ("a[i] = x", "a.fill", "a += x", "a[x]", "method")],
+    *[BY_EXPRESSION[key] for key in (
+        "a[i] = x", "view[i] = x", "a.fill", "a += x", "a[x]", "method",
+    )],
     CALLS["numpy.fill_diagonal"],
 })  # fmt: skip
 """Remedies for uses of a plain array that its maker's twin in `functier.numpy` makes right."""
@@ -217,6 +222,11 @@ SHOWING = frozenset({
     "array", "decimal", "fractions", "xarray",
 })  # fmt: skip
 """Libraries that show, store or convert values, and are not differentiated through."""
+
+
+def of_items(x: object) -> str:
+    """Return the key of `BY_EXPRESSION` for a write to items of a plain array."""
+    return "a[i] = x" if getattr(x, "base", None) is None else "view[i] = x"
 
 
 def lists_in(*nodes: ast.AST | None) -> str:
