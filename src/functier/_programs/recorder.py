@@ -45,6 +45,7 @@ from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
+from .repeated import repeat
 from .sampled import Sampled, Samples
 from .sharing import is_fresh
 from .stores import ProgramStore
@@ -458,8 +459,8 @@ class RecordLevel(Level):
         return self.samples.begin(*given)
 
     @unwatched
-    def repeat(self, sample: Sampled, *given: Any) -> Any:
-        return sample.repeat(*given)
+    def repeat(self, samples: list[Sampled], *given: Any) -> Any:
+        return repeat(self, samples, *given)
 
     # ---- where it happened ----
 

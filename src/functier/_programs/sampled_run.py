@@ -42,27 +42,30 @@ def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
 def run(body: Any, most: int, values: list) -> tuple[int, list, list] | None:
     """Run a loop until an answer differs; return how often, the last values, and arrays of all.
 
-    None is for too few steps, and for a loop whose length is a value where an answer differs.
+    None is for a call that raises. Too few steps are none, and those of a loop whose length is a
+    value, where an answer differs.
     """
     try:
-        return call(body, most, values)
-    except Changed as changed:
-        if body.ending:
-            return None
-        counting = counting_of(body.node(most, ()).func, "i")
-        count = (changed.args[1] - counting.first) * counting.way
+        found = call(body, most, values)
+        if type(found) is int and found >= FEWEST and not body.ending:
+            found = call(body, found, values)
     except Exception:
         return None
-    return call(body, count, values) if count >= FEWEST else None
+    return (0, [], []) if type(found) is int else found  # type: ignore[return-value]
 
 
-def call(body: Any, count: int, values: list) -> tuple[int, list, list]:
+def call(body: Any, count: int, values: list) -> tuple[int, list, list] | int:
+    """Return what `run` does; or after how many steps an answer differs."""
     inputs = [Node(None, (), {}, form_of(x)) for x in values]
     node = body.node(count, inputs)
     ends, rows, steps = body.results(node)
     stacks = [body.stack(rows[i], axis) for i, axis in body.lists.values()]
     nodes = [*inputs, node, *ends, *rows, *steps, *stacks]
     graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks, *steps]))
-    made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
+    try:
+        made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
+    except Changed as changed:
+        counting = counting_of(node.func, "i")  # type: ignore[arg-type]
+        return (changed.args[1] - counting.first) * counting.way
     last, arrays = made[: body.carried], made[body.carried :][: len(stacks)]
     return made[-1] if steps else count, [*last], [*arrays]
