@@ -1,7 +1,5 @@
 """Given loops of a compiled function whose steps take other ways: arms of one body."""
 
-import gc
-
 import numpy as np
 import pytest
 
@@ -11,12 +9,6 @@ from functier._programs.loops import every_node, is_arm
 from nets.programs import difference
 
 N = 60
-
-
-@pytest.fixture(autouse=True, scope="module")
-def thawed_heap(frozen_heap):
-    """A trace looks for its values among all objects; else it records no loop."""
-    gc.unfreeze()
 
 
 def kalman(theta, ys, seen):

@@ -19,12 +19,6 @@ from nets.programs import difference
 X = np.array([0.1, 0.4, 0.7])
 
 
-@pytest.fixture(autouse=True, scope="module")
-def thawed_heap(frozen_heap):
-    """A trace looks for its values among all objects; else it records no loop."""
-    gc.unfreeze()
-
-
 def check(f, *calls):
     """The compiled function gives what the function gives, also when it is called again."""
     compiled = ft.compile(f, backend="numpy")

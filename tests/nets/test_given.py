@@ -1,6 +1,5 @@
 """The net of programs with given loops over a slice of a seed, and faults that it finds."""
 
-import gc
 import itertools
 
 import pytest
@@ -12,12 +11,6 @@ from functier._programs.loops import Count
 from nets.given import net
 from nets.giving.draw import draw
 from nets.looping.numbers import counted
-
-
-@pytest.fixture(autouse=True, scope="module")
-def thawed_heap(frozen_heap):
-    """A trace looks for its values among all objects; else it records no loop."""
-    gc.unfreeze()
 
 
 def test_drawn_programs(full, record_property):

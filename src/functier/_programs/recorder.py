@@ -152,7 +152,7 @@ class RecordLevel(Level):
         """Return an argument with a node for each tensor of this level."""
         kind = type(x)
         if kind is self.cls:
-            return x.parts()[1]
+            return self.samples.seen(x)
         if kind is Array:
             return self.symbol(settle(x))
         if kind is tuple or kind is list:
@@ -174,7 +174,7 @@ class RecordLevel(Level):
         if self.reads is not None and self.reads.those_of(x):
             tensor = self.lift(x)
             if tensor is not None:
-                return tensor.parts()[1]
+                return self.symbol(tensor)
             self.reads.array(x)
         found = self.arrays.get(id(x))
         if x.nbytes > COPIED:

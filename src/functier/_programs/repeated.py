@@ -300,7 +300,7 @@ def repeat(
     except Differs as error:
         last.no_loop(*error.args)
         return None
-    values = known_values(level, body.args)
+    values = known_values(level.samples, body.args)
     found = None if values is None else run(body, most, values)
     if found is None or not found[0]:
         last.no_loop("the next steps answer Python code in another way, or raise")

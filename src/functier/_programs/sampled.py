@@ -11,6 +11,7 @@ NOTE [a step depends on what it takes]
 import operator
 from collections.abc import Container, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -38,6 +39,8 @@ class Samples:
         Those that are recorded, the innermost last.
     counters : set
         The nodes that stand for the numbers of steps.
+    operands : dict of Node to weak reference
+        The last tensor of each node that was an operand, as far as a sample may ask for it.
     """
 
     def __init__(self, level: Any):
@@ -45,6 +48,7 @@ class Samples:
         self.open: list[Sampled] = []
         self.counters: set[Node] = set()
         self.real: dict[Node, Any] = {}  # what the stand-ins of others stand for
+        self.operands: dict[Node, ref] = {}
         self.reasons: dict[Any, str] = {}  # why steps at places of the user's code are no loop
 
     def begin(self, values: list, number: Any, effects: Any, since: int) -> "Sampled | None":
@@ -65,6 +69,12 @@ class Samples:
         """Return what a node stands for, which is mostly itself; or the first of those `known`."""
         while type(node) is Node and node in self.real and node not in known:
             node = self.real[node]
+        return node
+
+    def seen(self, x: Any) -> Node:
+        """Return the node of a tensor of the level, and note who has its value."""
+        node = x.parts()[1]
+        self.operands[node] = ref(x)
         return node
 
     def forget(self, first: int) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.collector import known_containers
 from .dead import drop_dead
 from .graph import Graph, Node, form_of
 from .looping import counting_of
@@ -21,20 +20,19 @@ def same_in(x: Any, count: int, axis: int, length: Any = None) -> Any:
     return np.broadcast_to(np.expand_dims(x, axis), (*shape[:axis], count, *shape[axis:]))
 
 
-def known_values(level: Any, nodes: Sequence[Any]) -> list | None:
+def known_values(samples: Any, nodes: Sequence[Any]) -> list | None:
     """Return the values of nodes of a trace, from the tensors that have them; None if one is lost.
 
     Others than nodes are themselves.
     """
     found: dict[Node, Any] = {}
     wanted = {x for x in nodes if type(x) is Node}
-    for x in known_containers():
-        if type(x) is level.cls:
-            value, node = x.parts()
-            node = level.samples.real_of(node)
-            if type(node) is Node and node in wanted:
-                found[node] = value
-    if len(found) < len(wanted):
+    for names in (wanted, samples.real):  # a stand-in may be alive where what it stands for is not
+        for node in names if len(found) < len(wanted) else ():
+            tensor = samples.operands[node]() if node in samples.operands else None
+            if tensor is not None:
+                found[samples.real_of(node)] = tensor.parts()[0]
+    if not wanted.issubset(found):
         return None
     return [found[x] if type(x) is Node else x for x in nodes]
 
