@@ -18,7 +18,7 @@ import numpy as np
 from .._mutation.array import was_written
 from .graph import Guard, Node, form_of, replace
 from .integers import AFFINE, asks_for_type, grows
-from .loops import stacked
+from .loops import Loop, stacked
 from .sampled_run import same_in
 from .sharing import gives_view
 
@@ -40,7 +40,7 @@ class Samples:
     counters : set
         The nodes that stand for the numbers of steps.
     operands : dict of Node to weak reference
-        The last tensor of each node that was an operand, as far as a sample may ask for it.
+        A tensor of each node that was an operand, as far as a sample may ask for it.
     """
 
     def __init__(self, level: Any):
@@ -74,7 +74,9 @@ class Samples:
     def seen(self, x: Any) -> Node:
         """Return the node of a tensor of the level, and note who has its value."""
         node = x.parts()[1]
-        self.operands[node] = ref(x)
+        known = self.operands.get(node)
+        if known is None or known() is None:
+            self.operands[node] = ref(x)
         return node
 
     def forget(self, first: int) -> None:
@@ -266,6 +268,8 @@ class Sampled:
             self.no_loop("the number of a step, or another plain value, is asked for itself")
         elif any([n not in self.plain and self.is_plain(x) for n, x in pairs]):
             self.no_loop("plain values change places with others")
+        elif any(map(has_effects, self.nodes)):
+            self.no_loop("a step draws, or uses an array that is written to")
         elif self.effects.happened():
             self.no_loop("a step changes an object, or may")
         else:
@@ -275,6 +279,13 @@ class Sampled:
         """Note why the sample does not stand for later steps."""
         for node in self.nodes:
             self.level.samples.reasons[node.place] = reason
+
+
+def has_effects(node: Node) -> bool:
+    """Tell if a node draws, or uses a memory; also in the steps of a loop."""
+    if type(node.func) is Loop:
+        return any(map(has_effects, node.func.body.nodes))
+    return node.memory or node.kept
 
 
 def is_listed(node: Any) -> bool:

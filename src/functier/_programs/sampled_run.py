@@ -29,9 +29,10 @@ def known_values(samples: Any, nodes: Sequence[Any]) -> list | None:
     wanted = {x for x in nodes if type(x) is Node}
     for names in (wanted, samples.real):  # a stand-in may be alive where what it stands for is not
         for node in names if len(found) < len(wanted) else ():
+            real = samples.real_of(node)
             tensor = samples.operands[node]() if node in samples.operands else None
-            if tensor is not None:
-                found[samples.real_of(node)] = tensor.parts()[0]
+            if tensor is not None and type(real) is Node:
+                found[real] = tensor.parts()[0]
     if not wanted.issubset(found):
         return None
     return [found[x] if type(x) is Node else x for x in nodes]
