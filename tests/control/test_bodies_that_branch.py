@@ -147,6 +147,76 @@ def test_an_arm_that_no_step_takes_does_not_run():
     assert any(["in step 0 of 20" in note for note in caught.value.__notes__])
 
 
+def test_an_arm_is_traced_when_a_step_first_takes_it():
+    compiled = ft.compile(methods, backend="numpy")
+    x, kinds = argument(methods, 0)
+    for most, programs in ((1, 1), (2, 2), (2, 2), (1, 2)):
+        few = np.minimum(kinds, most)
+        np.testing.assert_array_equal(compiled(x, few), methods(x, few))
+        assert len(compiled.programs) == programs
+
+
+@pytest.mark.parametrize("table", [np.linspace(0.0, 1.0, N), [*np.linspace(0.0, 1.0, N)]])
+@pytest.mark.parametrize("way", ["value", "grad"])
+def test_an_arm_reads_a_table_at_its_step(table, way):
+    def f(x):
+        def step(i, c):
+            c = np.sin(c) + table[i]
+            return ft.cond(c[0] > 1.2, lambda c: c * table[N - 1 - i], lambda c: c * 0.9, c)
+
+        return np.sum(ft.fori_loop(0, N, step, x))
+
+    g = WAYS[way](f)
+    compiled = ft.compile(g, backend="numpy")
+    for scale in (1.0, 2.0, 3.0, 1.0):
+        x = scale * argument(clipped, 0)[0]
+        np.testing.assert_allclose(compiled(x), g(x), rtol=1e-13)
+
+
+def test_arms_that_draw_keep_their_order():
+    def f(x):
+        rng = ft.random.default_rng(5)
+
+        def step(i, c):
+            return ft.cond(c[0] > 0.5, lambda c: c * rng.random(), lambda c: c + rng.random(), c)
+
+        return ft.fori_loop(0, N, step, x), rng.random()
+
+    compiled = ft.compile(f, backend="numpy")
+    for scale in (1.0, 2.0, 1.0):
+        x = scale * argument(clipped, 0)[0]
+        assert difference(leaves(compiled(x)), leaves(f(x))) is None
+    assert "a step draws random numbers" in compiled.explain()
+
+
+def test_a_step_that_raises_leaves_no_effect():
+    """Other steps have theirs once, those of an arm as well."""
+    seen = []
+
+    def f(x):
+        def step(i, c):
+            if c[0] > 1.0:
+                seen.append(i)
+                c = c * 0.4
+            if c[1] > 9.0:
+                raise ValueError("too large")
+            return c * 1.2
+
+        return ft.fori_loop(0, N, step, x)
+
+    def outcome(g, x):
+        seen.clear()
+        try:
+            result = g(x)
+        except ValueError as error:
+            result = str(error), error.__notes__[0]
+        return repr(result), [*seen]
+
+    compiled = ft.compile(f, backend="numpy")
+    for x in ([0.3, 0.1], [0.3, 0.4], [1e-9, 1e-9], [0.3, 0.5], [1e-9, 0.5], [0.3, 0.1]):
+        assert outcome(compiled, np.array(x)) == outcome(f, np.array(x))
+
+
 def test_an_arm_with_an_effect_runs_once_in_its_step():
     def f(x, flags):
         seen = []

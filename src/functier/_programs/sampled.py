@@ -173,6 +173,7 @@ class Sampled:
         self.level, self.effects, self.since = level, effects, since
         self.originals = values
         self.asked = False  # for a value of a stand-in for a plain one
+        self.draws = False
         self.real: dict[Node, Any] = {}
         self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
         self.values = [level.tensor(level.concrete(x), n) for x, n in zip(values, self.inputs)]
@@ -268,8 +269,10 @@ class Sampled:
             self.no_loop("the number of a step, or another plain value, is asked for itself")
         elif any([n not in self.plain and self.is_plain(x) for n, x in pairs]):
             self.no_loop("plain values change places with others")
+        elif self.draws:
+            self.no_loop("a step draws random numbers, which keep their order")
         elif any(map(has_effects, self.nodes)):
-            self.no_loop("a step draws, or uses an array that is written to")
+            self.no_loop("a step uses an array that is written to")
         elif self.effects.happened():
             self.no_loop("a step changes an object, or may")
         else:
