@@ -119,6 +119,23 @@ def test_one_program_for_all_orders_of_ways(f):
     assert "arms of a loop: " in compiled.explain()
 
 
+def test_one_program_for_the_gradient_of_linear_arms():
+    """Its cotangents are constants in each way, and depend on the ways that steps take."""
+
+    def f(x):
+        def step(i, c):
+            return ft.cond(c[0] > 1.0, lambda c: 0.5 * c, lambda c: c * 1.1 + 0.01, c)
+
+        return np.sum(ft.fori_loop(0, N, step, x))
+
+    compiled = ft.compile(ft.grad(f), backend="numpy")
+    for seed in range(6):
+        x = argument(clipped, seed)
+        assert difference(leaves(compiled(*x)), leaves(ft.grad(f)(*x))) is None
+
+    assert len(compiled.programs) == 1
+
+
 def test_few_programs_for_a_gradient():
     compiled = ft.compile(ft.grad(kalman), backend="numpy")
     for seed in range(8):

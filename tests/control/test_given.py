@@ -537,3 +537,15 @@ def test_numbers_beside_small_floats_stay_weak():
     y = np.linspace(0, 1, 3, dtype=np.float32)
     g = ft.grad(lambda y: np.sum(ft.grad(lambda y: np.sum(f(y)))(y) ** 2))
     check(g, (y,), (y + 1,))
+
+
+@pytest.mark.parametrize("way", [lambda f: f, lambda f: lambda x: ft.vmap(f)(np.stack([x, -x]))])
+def test_results_that_all_steps_share_are_arrays_to_write_to(way):
+    def f(x):
+        y = x * 2.0
+        c, (a, b, k) = ft.scan(lambda c, _: (np.sin(c), (y, y, 3.0)), x, None, length=30)
+        a[:1] = 7.0
+        k[1:] = 8.0
+        return c, a, b, k, y, ft.map(lambda z: y, np.arange(20.0))
+
+    check(way(f), (X,), (X * 2.0,))

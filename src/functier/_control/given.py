@@ -29,6 +29,7 @@ from .._levels.backward import backward
 from .._levels.cotangents import Pieces, add
 from .._levels.kept import join_edges
 from .._levels.lineage import levels_of
+from .._levels.memory import is_read_only
 from .._levels.states import resume
 from .._levels.stretch import Stretch
 from .._levels.tape import Continued, Given, Node, node_numbers, node_of
@@ -91,6 +92,8 @@ class Repeats:
         The number of steps, where it is a value of the program; `n` is then that of the trace.
     flagged : bool
         Whether the first leaf of the carry tells if a step follows. Then `n` is not known.
+    hidden : bool
+        Whether the carry is cotangents, which Python code does not ask for plain numbers.
 
     Attributes
     ----------
@@ -105,9 +108,9 @@ class Repeats:
     def __init__(
         self, step: Step, n: int, xs: Sequence, roots: tuple, numbers: range | None = None,
         reverse: bool = False, facts: Callable[[], Any] = lambda: None, length: Any = None,
-        flagged: bool = False,
+        flagged: bool = False, hidden: bool = False,
     ):  # fmt: skip
-        self.facts = facts
+        self.facts, self.hidden = facts, hidden
         self.step, self.n, self.xs, self.roots = step, n, xs, roots
         self.numbers, self.reverse = numbers, reverse
         self.length, self.flagged, self.ended = length, flagged, False
@@ -297,7 +300,7 @@ class Sample:
             self.outputs = []
             return single
         lists = [pair for x in self.outputs[1:] for pair in zip(x.values, x.axes)]
-        taken.close(after.values, lists)
+        taken.close(after.values, lists, self.whole.hidden)
         self.taken = taken
         return single
 
@@ -331,6 +334,7 @@ class Sample:
         for x in self.outputs[1:]:
             values.append(stacks[: len(x.values)])
             stacks = stacks[len(x.values) :]
+        values[1] = [np.copy(x, "C") if is_read_only(x) else x for x in values[1]]
         ends, rows = self.connected(values, samples)
         same = [all(column) for column in zip(*[one.same for one in samples])]
         ends = [old if one else end for one, old, end in zip(same, self.leaves, ends)]
@@ -358,7 +362,7 @@ class Sample:
         for i, cls in enumerate(self.classes):
             kept = self.outputs[2 + i].together(values[2 + i], nodes[2 + i])
             pull = Pull(self, cls, samples)
-            xs = pull.first_axis(apart(self.xs, cls.level.outer))
+            xs = apart(self.xs, cls.level.outer).rows()
             rule = Continued(pull)
             rule.parents = [node[0] for node in pull.parents]
             saved = Given([*kept, *xs]), ()
@@ -409,11 +413,6 @@ class Pull:
         self.shared = [(node[0], None) for node in shared]  # the numbers suffice
         self.pieces: list[Piece] = []  # those of the last sample
 
-    @staticmethod
-    def first_axis(parts: Parts) -> list:
-        """Return values with the axis of the steps first."""
-        return [moved(x, a, 0) for x, a in zip(parts.values, parts.axes)]
-
     def __call__(self, cotangents: tuple, given: Sequence, sums: Sequence) -> list:
         """Return the cotangents of the parents, each added to what there is so far in `sums`."""
         own = self.carried + len(self.spread)
@@ -426,8 +425,9 @@ class Pull:
         xs = [x[::-1] for x in (*given, *[c for c in wanted if c is not None])]
         step = functools.partial(self.back, on)
         loop = Repeats(
-            step, self.count, xs, self.roots, self.numbers, facts=self.facts, length=self.length
-        )
+            step, self.count, xs, self.roots, self.numbers, facts=self.facts, length=self.length,
+            hidden=True,
+        )  # fmt: skip
         found: list[tuple] = []
         results, size = Rows(), len(self.spread)
         carry: list = [*last, *sums[own:]]

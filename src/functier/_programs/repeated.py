@@ -109,8 +109,11 @@ class Body:
         nodes, guards, outputs = joined(paths, [*carried, *[None] * len(first.lists)])
         self.nodes += nodes
         chosen = {y for y in outputs if is_result(y) and is_arm(y.args[0])}
-        if chosen & {y for x, y in zip(self.changing(first.inputs), outputs) if x in first.plain}:
+        ends = zip(self.changing(first.inputs), outputs)
+        turned = {x for x, y in ends if y in chosen and x in first.plain}
+        if turned and not first.hidden:
             raise Differs("plain values differ from path to path")
+        first.turn(turned)
         outside = {*self.shared.values(), *[x for x, _ in self.fixed.values()]}
         self.rows: list[Node] = []
         self.lists: dict[int, tuple[int, int]] = {}

@@ -249,21 +249,20 @@ class Sampled:
                 if self.memory_of(node)[0] in self.inputs:
                     self.level.reads.unwatched("a step of a loop returns a view of what it takes")
 
-    def close(self, after: Sequence, lists: Sequence[tuple[Any, int]]) -> None:
+    def close(self, after: Sequence, lists: Sequence[tuple[Any, int]], hidden: bool) -> None:
         """End the sample of a whole step, and note if it may stand for later ones.
 
         `after` are the values that it has made of the first that it took. `lists` are values that
-        it has taken or made, each with the new axis of the array of all steps'.
+        it has taken or made, each with the new axis of the array of all steps'. Values that are
+        `hidden` from Python code may be plain in some steps alone.
         """
         level = self.level
-        self.after, self.lists = after, lists
+        self.after, self.lists, self.hidden = after, lists, hidden
         for x in (*after, *[x for x, _ in lists]):
             self.is_plain(x)
         self.nodes, self.seen = level.nodes[self.first :], ENDED
-        pairs = [*zip(self.inputs, after)]
-        while turned := {n for n, x in pairs if n in self.plain and not self.is_plain(x)}:
-            self.given -= turned  # the next step takes a value of the program
-            self.plain = plain_of(self.given, self.nodes)
+        self.turn(set())
+        pairs = zip(self.inputs, after)
         self.guards = level.answers[self.answers :]
         if self.asked or any([guard.node is self.index for guard in self.guards]):
             self.no_loop("the number of a step, or another plain value, is asked for itself")
@@ -277,6 +276,16 @@ class Sampled:
             self.no_loop("a step changes an object, or may")
         else:
             self.fits = True
+
+    def turn(self, turned: set[Node]) -> None:
+        """Take some plain values for values of the program, and those that become such ones."""
+        while True:
+            self.given -= turned
+            self.plain = plain_of(self.given, self.nodes)
+            pairs = zip(self.inputs, self.after)
+            turned = {n for n, x in pairs if n in self.plain and not self.is_plain(x)}
+            if not turned:
+                return
 
     def no_loop(self, reason: str) -> None:
         """Note why the sample does not stand for later steps."""
