@@ -46,9 +46,9 @@ class Discrete(NamedTuple):
     scores: tuple[Callable | None, ...]
     """The derivatives of ``logpmf``, functions of the number and the parameters."""
     masses: tuple[Callable | None, ...] = ()
-    """Those of ``pmf`` where this is not ``pmf`` times the score: the score may be infinite."""
+    """The derivatives of ``pmf`` where the score may be infinite, so a product would fail."""
     slopes: tuple[Callable | None, ...] = ()
-    """Those of ``cdf``."""
+    """The derivatives of ``cdf``."""
 
 
 CONTINUOUS: dict[str, Continuous] = {}
