@@ -22,6 +22,9 @@ from .attributes import defers
 
 ndarray = np.ndarray
 LISTS = frozenset({list, tuple})
+NUMBERS = frozenset({int, type(None)})
+"""The types of most bounds of slices."""
+
 REPEATED = frozenset({list, tuple, str, bytes, bytearray})
 """Sequences that a whole number repeats."""
 
@@ -206,9 +209,13 @@ def known(parts: tuple) -> tuple:
 
     A level around notes the index, and cannot ask a tensor of one inside it.
     """
-    return tuple([
-        slice(*map(_bound, (x.start, x.stop, x.step))) if type(x) is slice else x for x in parts
-    ])  # fmt: skip
+    for x in parts:
+        if type(x) is slice and not NUMBERS.issuperset(map(type, (x.start, x.stop, x.step))):
+            return tuple([
+                slice(*map(_bound, (x.start, x.stop, x.step))) if type(x) is slice else x
+                for x in parts
+            ])  # fmt: skip
+    return parts
 
 
 def _bound(x: Any) -> Any:
