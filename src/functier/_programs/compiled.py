@@ -480,7 +480,7 @@ def compile(  # torch.compile has this name
         )
     if backend == "llvm" and not has_llvm():
         raise ImportError(
-            "compile: backend='llvm' needs llvmlite, which is not installed; install it with "
-            "pip install functier[compile], or write backend='numpy'"
+            "compile: backend='llvm' needs llvmlite, which is not installed; write pip install "
+            "'functier[compile]', in a checkout pip install '.[compile]', or backend='numpy'"
         )
     return Compiled(func, backend, fastmath, on_change, int(threads), bool(warm), on_unwatched)
