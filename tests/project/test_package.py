@@ -23,7 +23,8 @@ NEEDED = ("numpy", "optree", "typing_extensions")
 
 
 def test_the_version_is_the_first_of_the_changelog():
-    versions = re.findall(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    versions = re.findall(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", changes, re.MULTILINE)
 
     assert functier.__version__ == PROJECT["version"] == versions[0]
 
