@@ -33,11 +33,11 @@ class Continuous(NamedTuple):
     """The facts of a continuous distribution, functions of a place and the parameters."""
 
     score: Callable
-    """The derivative of ``logpdf`` by the place."""
+    """The derivative of ``logpdf`` with respect to the place."""
     scores: tuple[Callable | None, ...] = ()
     """Those by the parameters."""
     velocities: tuple[Callable | None, ...] = ()
-    """The derivatives of ``ppf`` by the parameters."""
+    """The derivatives of ``ppf`` with respect to the parameters."""
 
 
 class Discrete(NamedTuple):
