@@ -233,12 +233,12 @@ def product(
     func: Callable, out: Sequence[int], a: Any, own: Sequence[int], b: Any, others: Sequence[int]
 ) -> Any:
     """Return a sum of products: `func` of chunks, summed over the axes that are not in `out`."""
-    _, (a, b) = da.core.unify_chunks(a, own, b, others)
+    chunks, (a, b) = da.core.unify_chunks(a, own, b, others)
     dtype = func(np.ones((1,) * a.ndim, a.dtype), np.ones((1,) * b.ndim, b.dtype)).dtype
     across = [i for i, n in zip(own, a.numblocks) if n > 1 and i not in out]
     parts = in_blocks(
         _product, (func, len(across)), [*across, *out], a, own, b, others, dtype=dtype,
-        adjust_chunks=dict.fromkeys(across, 1), align_arrays=False,
+        adjust_chunks={i: chunks[i] for i in out} | dict.fromkeys(across, 1), align_arrays=False,
     )  # fmt: skip
     if not across:
         return parts

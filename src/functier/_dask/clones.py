@@ -9,7 +9,7 @@ NOTE [barriers]
     and the barriers before it. ``dask.config.set({"functier-clones": False})`` switches clones off.
 """
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import dask
@@ -99,9 +99,10 @@ def _clone(x: Any, barrier: Any) -> Any:
         return x
     new, links = {**layers}, {**parents}
     made = barrier.__dict__.setdefault("functier_clones", {})  # by name and parents
-    keys = _Keys(chosen)
-    names = {name: clone_key(name, barrier.name) for name in chosen}
-    for name, other in names.items():
+    keys = _Keys(_names_in(layers, chosen))
+    names = {name: clone_key(name, barrier.name) for name in keys}
+    for name in chosen:
+        other = names[name]
         links[other] = {names.get(p, p) for p in parents[name]}
         known = name, frozenset(links[other])
         if known not in made:
@@ -112,6 +113,14 @@ def _clone(x: Any, barrier: Any) -> Any:
     )
     clone.barrier = own
     return clone
+
+
+def _names_in(layers: Mapping[str, Any], chosen: set[str]) -> Iterator[str]:
+    """Return the names of layers, and others that their keys have: some have two."""
+    for name in chosen:
+        yield name
+        if not isinstance(layers[name], Blockwise):
+            yield from {key[0] if type(key) is tuple else key for key in layers[name]}
 
 
 def _renamed(layer: Any, keys: _Keys, names: dict[str, str], seed: str) -> Any:

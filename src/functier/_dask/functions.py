@@ -194,7 +194,7 @@ def _add_at(
 
 def _scatter(values: Any, shape: Shape, index: Index) -> Any:
     """Add `values` at an index of zeros, of whose parts one may be an array with one axis."""
-    found = blocks.write(values, shape, index)
+    found = blocks.write(values, shape, index) if values.size else _zeros_for(values, shape)
     if found is not None:
         return found
     parts = blocks.parts_of(index, len(shape))
