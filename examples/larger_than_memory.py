@@ -111,7 +111,8 @@ def draw(found, path):
     best = min(min(losses) for _, losses in found.values())
     for name, (_, losses) in found.items():
         rest = np.minimum.accumulate(losses) - best
-        left.semilogy(range(1, len(rest) + 1), np.maximum(rest, 1e-9), "o-", ms=3, label=name)
+        rest[rest <= 0] = np.nan
+        left.semilogy(range(1, len(rest) + 1), rest, "o-", ms=3, label=name)
     left.set(xlabel="passes over the data", ylabel="loss above the best", title="the fits")
     left.legend()
     right.plot(TRUE, found["L-BFGS"][0], "o", ms=4, color="tab:orange")

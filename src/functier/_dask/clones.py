@@ -9,7 +9,8 @@ NOTE [barriers]
     and the barriers before it. ``dask.config.set({"functier-clones": False})`` switches clones off.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
+from itertools import chain
 from typing import Any
 
 import dask
@@ -98,8 +99,11 @@ def _clone(x: Any, barrier: Any) -> Any:
     if not chosen:
         return x
     new, links = {**layers}, {**parents}
-    made = barrier.__dict__.setdefault("functier_clones", {})  # by name and parents
-    keys = _Keys(_names_in(layers, chosen))
+    made = barrier.__dict__.setdefault("functier_clones", {})  # by name and parents, and its names
+    for name in chosen:
+        if name not in made:
+            made[name] = _names_in(name, layers[name])
+    keys = _Keys(chain.from_iterable([made[name] for name in chosen]))
     names = {name: clone_key(name, barrier.name) for name in keys}
     for name in chosen:
         other = names[name]
@@ -115,15 +119,14 @@ def _clone(x: Any, barrier: Any) -> Any:
     return clone
 
 
-def _names_in(layers: Mapping[str, Any], chosen: set[str]) -> Iterator[str]:
-    """Return the names of layers, and others that their keys have: some have two."""
-    for name in chosen:
-        yield name
-        if not isinstance(layers[name], Blockwise):
-            yield from {key[0] if type(key) is tuple else key for key in layers[name]}
+def _names_in(name: str, layer: Any) -> set[str]:
+    """Return the name of a layer, and others that its keys have: some have two."""
+    if isinstance(layer, Blockwise):
+        return {name}
+    return {name, *[key[0] if type(key) is tuple else key for key in layer]}
 
 
-def _renamed(layer: Any, keys: _Keys, names: dict[str, str], seed: str) -> Any:
+def _renamed(layer: Any, keys: Any, names: dict[str, str], seed: str) -> Any:
     """Return a layer with other names for `keys`, also in its tasks, where Dask leaves them."""
     if isinstance(layer, Blockwise):
         return layer.clone(keys, seed)[0]
