@@ -8,12 +8,13 @@ import pytest
 from test_dask_spellings import chunked, computed
 
 import functier as ft
-from bench import dask_arrays as bench
 from functier._core.table import later
 from support import close
 
 pytest.importorskip("dask.array", reason="needs Dask")
 
+
+from bench import dask_arrays as bench
 
 later("_dask")
 from functier._dask import blocks  # noqa: E402
