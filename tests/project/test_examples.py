@@ -29,6 +29,7 @@ EXAMPLES = {
     "gaussian_process.py": ["gaussian_process.png"],
     "image_registration.py": ["image_registration.png"],
     "laplacian.py": [],
+    "larger_than_memory.py": ["larger_than_memory.png"],
     "jacobians_hessians.py": ["jacobians_hessians.png"],
     "kalman_noise.py": ["kalman_noise.png"],
     "maml.py": ["maml.png"],
@@ -410,6 +411,16 @@ def test_chunked_cluster(tmp_path):
     assert "Dask, 2 processes" in out
     shares = re.search(r"(\d+)% of the images\), ([\d.]+)% are wrong;\n.*?([\d.]+)%", out)
     assert shares and float(shares[1]) > 80 and float(shares[2]) < 6 < 30 < float(shares[3]), out
+
+
+@pytest.mark.slow
+def test_larger_than_memory(tmp_path):
+    out = run_example("larger_than_memory.py", tmp_path)
+    assert re.search(r"dashboard: http://\S+:\d+/status", out), out
+    losses = [float(text) for text in re.findall(r"passes  loss (\S+)", out)]
+    assert len(losses) == 2 and losses[1] <= losses[0] < losses[1] + 1e-4, out
+    difference = re.search(r"from the gradient by hand\s+(\S+)", out)
+    assert difference and float(difference[1]) < 1e-14, out
 
 
 @pytest.mark.slow

@@ -44,7 +44,8 @@ class _Rules:
 def compute_later(func: Any, own: Callable, args: tuple, kwargs: dict) -> Any:
     """Call a function that makes a graph; see NOTE [barriers] in `clones`."""
     args = cloned(args)
-    return note_parents(inside(own(*args, **kwargs)), func, args)
+    kwargs = {name: plain(x) for name, x in kwargs.items()}
+    return note_parents(inside(own(*all_plain(args), **kwargs)), func, args)
 
 
 class DaskArray(Array):
@@ -54,6 +55,7 @@ class DaskArray(Array):
     level = _Rules()
     backward = False
     barrier: Any = None
+    given: Any = None
 
     def __array_function__(self, func: Function, types: Any, args: tuple, kwargs: dict) -> Any:
         own = FUNCTIONS.get(func)
@@ -73,6 +75,7 @@ class DaskArray(Array):
 
     def __setitem__(self, index: Any, value: Value) -> None:
         Array.__setitem__(self, index, plain(value))
+        self.given = None
 
 
 def _of_dask(func: Function) -> Any:
@@ -105,9 +108,9 @@ def inside(result: Any) -> Any:
             MET.clear()
         MET.update([((n,), (chunks,)) for n, chunks in zip(result.shape, result.chunks)])
         MET[result.shape] = result.chunks
-        return DaskArray(
-            result.dask, result.name, result.chunks, result.dtype, meta_from_array(result)
-        )
+        made = _as_class(DaskArray, result)
+        made.given = result
+        return made
     if isinstance(result, (list, tuple)):
         items = [inside(x) for x in result]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
@@ -116,9 +119,22 @@ def inside(result: Any) -> Any:
 
 def plain(x: Value) -> Value:
     """Return the Dask array that a `DaskArray` stands for; another value stays as it is."""
-    if type(x) is DaskArray:
-        return Array(x.dask, x.name, x.chunks, x.dtype, meta_from_array(x))
-    return x
+    if type(x) is not DaskArray:
+        return x
+    if x.given is None:
+        x.given = _as_class(Array, x)
+    return x.given
+
+
+def _as_class(cls: type, x: Any) -> Any:
+    return cls(x.dask, x.name, x.chunks, x.dtype, meta_from_array(x))
+
+
+def all_plain(args: Any) -> Any:
+    """Return arguments with Dask's arrays for those inside a level, also in lists."""
+    if type(args) in (list, tuple):
+        return type(args)([all_plain(x) for x in args])
+    return plain(args)
 
 
 def _wrap(func: Callable, name: str) -> Callable:
@@ -126,7 +142,7 @@ def _wrap(func: Callable, name: str) -> Callable:
 
     @wraps(func)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        own = FUNCTIONS.get(getattr(np, name, None))
+        own = FUNCTIONS.get(getattr(np, name, func), FUNCTIONS.get(func))
         return compute_later(func, own or func, (self, *args), kwargs)
 
     return method
@@ -134,7 +150,8 @@ def _wrap(func: Callable, name: str) -> Callable:
 
 DaskArray.mT = property(lambda self: np.swapaxes(self, -1, -2))  # type: ignore[attr-defined]
 for _name, _member in list(vars(Array).items()):
-    if _name not in vars(DaskArray) and not _name.startswith(("__dask", "__array", "__reduce")):
+    dunder = _name.startswith("__") and not _name.startswith(("__dask", "__array", "__reduce"))
+    if _name not in vars(DaskArray) and (dunder or _name[0] != "_"):
         if isinstance(_member, FunctionType):
             setattr(DaskArray, _name, _wrap(_member, _name))
         elif _name in ("T", "real", "imag"):

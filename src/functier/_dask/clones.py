@@ -9,7 +9,8 @@ NOTE [barriers]
     and the barriers before it. ``dask.config.set({"functier-clones": False})`` switches clones off.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set
+from itertools import chain
 from typing import Any
 
 import dask
@@ -67,6 +68,22 @@ def _with_clones(args: Any, barrier: Any) -> Any:
     return type(args)(found)
 
 
+class _Keys(Set):
+    """The keys of layers, by the names of these: there may be very many keys."""
+
+    def __init__(self, names: Iterable[str]):
+        self.names = frozenset(names)
+
+    def __contains__(self, key: Any) -> bool:
+        return (key[0] if type(key) is tuple and key else key) in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
 def _clone(x: Any, barrier: Any) -> Any:
     """Return `x` computed again behind a barrier; see NOTE [barriers]."""
     layers, parents = x.dask.layers, x.dask.dependencies
@@ -82,28 +99,46 @@ def _clone(x: Any, barrier: Any) -> Any:
     if not chosen:
         return x
     new, links = {**layers}, {**parents}
-    keys = {key for name in chosen for key in layers[name].get_output_keys()}
+    made = barrier.__dict__.setdefault("functier_clones", {})  # by name and parents, and its names
     for name in chosen:
-        made = clone_key(name, barrier.name)
-        new[made] = _renamed(layers[name], keys, barrier.name)
-        links[made] = {clone_key(p, barrier.name) if p in chosen else p for p in parents[name]}
-    made = type(x)(
-        HighLevelGraph(new, links), clone_key(x.name, barrier.name), x.chunks, x.dtype,
-        meta_from_array(x),
-    )  # fmt: skip
-    made.barrier = own
-    return made
+        if name not in made:
+            made[name] = _names_in(name, layers[name])
+    keys = _Keys(chain.from_iterable([made[name] for name in chosen]))
+    names = {name: clone_key(name, barrier.name) for name in keys}
+    for name in chosen:
+        other = names[name]
+        links[other] = {names.get(p, p) for p in parents[name]}
+        known = name, frozenset(links[other])
+        if known not in made:
+            made[known] = _renamed(layers[name], keys, names, barrier.name)
+        new[other] = made[known]
+    clone = type(x)(
+        HighLevelGraph(new, links), names[x.name], x.chunks, x.dtype, meta_from_array(x)
+    )
+    clone.barrier = own
+    return clone
 
 
-def _renamed(layer: Any, keys: set, seed: str) -> Any:
+def _names_in(name: str, layer: Any) -> set[str]:
+    """Return the name of a layer, and others that its keys have: some have two."""
+    if isinstance(layer, Blockwise):
+        return {name}
+    return {name, *[key[0] if type(key) is tuple else key for key in layer]}
+
+
+def _renamed(layer: Any, keys: Any, names: dict[str, str], seed: str) -> Any:
     """Return a layer with other names for `keys`, also in its tasks, where Dask leaves them."""
     if isinstance(layer, Blockwise):
         return layer.clone(keys, seed)[0]
+
+    def other(key: Any) -> Any:
+        return (names[key[0]], *key[1:]) if type(key) is tuple else names[key]
+
     made = {}
     for key, task in layer.items():
-        name = clone_key(key, seed)
+        name = other(key)
         if hasattr(task, "substitute"):
-            others = {k: clone_key(k, seed) for k in task.dependencies if k in keys}
+            others = {k: other(k) for k in task.dependencies if k in keys}
             made[name] = task.substitute({key: name, **others}, key=name)
         else:
             made.update(MaterializedLayer({key: task}).clone(keys, seed)[0])

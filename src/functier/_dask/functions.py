@@ -7,6 +7,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import is_lazy
@@ -17,7 +18,8 @@ from .._rules.diagonal import from_diagonal
 from .._rules.indexing import add_at, fill_holes, getitem, place
 from .._rules.pad import pad_with
 from .._rules.pieces import add_pieces
-from .array import FUNCTIONS, MET, DaskArray, inside, missing, plain
+from . import blocks
+from .array import FUNCTIONS, DaskArray, inside, missing, plain
 
 
 def declare(*functions: Any) -> Callable[[Callable], Callable]:
@@ -41,10 +43,36 @@ def _reshape(a: Any, *shape: Any, order: str = "C", copy: Any = None, **options:
         given = given[0]
     if len(given) == 2 and isinstance(given[1], str):  # the order, given in its place
         given, order = given[0], given[1]
-    a, given = plain(a), tuple(np.atleast_1d(np.asarray(given, int)).tolist())
+    given = tuple(np.atleast_1d(np.asarray(given, int)).tolist())
+    if -1 in given and a.size:
+        n = a.size // -np.prod(given)
+        given = tuple([n if part == -1 else part for part in given])
     if order == "F":
         return da.reshape(a.T, given[::-1]).T
-    return da.reshape(a, given)
+    found = blocks.reshape(a, given)
+    return da.reshape(a, given) if found is None else found
+
+
+@declare(da.Array.__getitem__)
+def _read(x: Any, index: Index) -> Any:
+    found = None if x.dtype.names else blocks.read(x, index)
+    return x[index] if found is None else found
+
+
+@declare(np.expand_dims)
+def _expand_dims(a: Any, axis: Any) -> Any:
+    axes = normalize_axis_tuple(axis, a.ndim + np.size(axis))
+    return _read(a, tuple([None if i in axes else blocks.ALL for i in range(a.ndim + len(axes))]))
+
+
+@declare(np.squeeze)
+def _squeeze(a: Any, axis: Any = None) -> Any:
+    if axis is None:
+        axis = tuple([i for i, n in enumerate(a.shape) if n == 1])
+    axes = normalize_axis_tuple(axis, a.ndim)
+    if any([a.shape[i] != 1 for i in axes]):
+        return da.squeeze(a, axis)
+    return _read(a, tuple([0 if i in axes else blocks.ALL for i in range(a.ndim)]))
 
 
 @declare(np.ravel)
@@ -96,14 +124,31 @@ def _reduce(
     out: Any = None, keepdims: bool = False, initial: Any = None, where: Value = True,
     **options: Any,
 ) -> Any:  # fmt: skip
-    a = plain(a)
     if where is not True:
         a = da.where(where, a, _neutral(neutral, initial))
+    axis = first if axis is ... else axis
     given = {} if dtype is None else {"dtype": dtype}
-    total = func(a, axis=first if axis is ... else axis, keepdims=keepdims, **given)
+    total = _in_blocks(partial(_join(func).reduce, **given), a, axis, keepdims)
+    if total is None:
+        total = func(a, axis=axis, keepdims=keepdims, **given)
     if isinstance(initial, (int, float, complex, np.generic)):
         total = _join(func)(total, initial)
     return total
+
+
+def _in_blocks(func: Callable, a: Any, axis: Any, keepdims: bool) -> Any:
+    """Return a reduction along axes that are whole, or None."""
+    axes = range(a.ndim) if axis is None else normalize_axis_tuple(axis, a.ndim)
+    if any([a.numblocks[i] > 1 or not a.shape[i] for i in axes]):
+        return None
+    return blocks.reduced(func, a, axes, keepdims)
+
+
+@declare(np.mean)
+def _mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False,
+          **options: Any) -> Any:  # fmt: skip
+    found = None if options else _in_blocks(partial(np.mean, dtype=dtype), a, axis, keepdims)
+    return da.mean(a, axis, dtype, keepdims, **options) if found is None else found
 
 
 def _neutral(neutral: Any, initial: Any) -> Any:
@@ -127,34 +172,32 @@ for _numpy, _ufunc in ((np.sum, np.add), (np.prod, np.multiply), (np.max, np.max
 
 def _zeros_for(values: Any, shape: Shape) -> Any:
     """Return zeros of `shape`, in the chunks of the data."""
-    return da.zeros(shape, dtype=values.dtype, chunks=chunks_for(shape, values.dtype))
+    return da.zeros(shape, dtype=values.dtype, chunks=blocks.chunks_for(shape, values.dtype))
 
 
 @declare(place)
 def _place(values: Any, shape: Shape, index: tuple) -> Any:
-    return _scatter(plain(values), shape, index)
+    return _scatter(values, shape, index)
 
 
 @declare(getitem)
 def _getitem(x: Any, skeleton: tuple, *indices: Value) -> Any:
-    return da.asarray(plain(x))[fill_holes(skeleton, [plain(i) for i in indices])]
+    return _read(da.asarray(x), fill_holes(skeleton, indices))
 
 
 @declare(add_at)
 def _add_at(
     values: Any, shape: Shape, skeleton: tuple, *indices: Value, distinct: bool = False
 ) -> Any:
-    return _scatter(plain(values), shape, fill_holes(skeleton, indices))
+    return _scatter(values, shape, fill_holes(skeleton, indices))
 
 
 def _scatter(values: Any, shape: Shape, index: Index) -> Any:
     """Add `values` at an index of zeros, of whose parts one may be an array with one axis."""
-    parts = list(index) if type(index) is tuple else [index]
-    given = sum([part is not None and part is not Ellipsis for part in parts])
-    if Ellipsis not in [part for part in parts if np.ndim(part) == 0]:
-        parts.append(Ellipsis)
-    at = [part is Ellipsis for part in parts].index(True)
-    parts[at : at + 1] = [slice(None)] * (len(shape) - given)
+    found = blocks.write(values, shape, index) if values.size else _zeros_for(values, shape)
+    if found is not None:
+        return found
+    parts = blocks.parts_of(index, len(shape))
     lazy = [i for i, part in enumerate(parts) if is_lazy(part)]
     along = all([np.ndim(part) == len(shape) and part.dtype != bool for part in parts])
     if len(lazy) == 1 and along:  # of `numpy.take_along_axis`: the others are grids
@@ -311,19 +354,65 @@ for _matrices, _core in CORE.items():
     declare(_matrices)(partial(_of_matrices, _matrices, _core))
 
 
+# ---- products ----
+
+
+@declare(np.matmul, da.Array.__matmul__)
+def _matmul(a: Any, b: Any, **options: Any) -> Any:
+    a, b = da.asarray(a), da.asarray(b)
+    if options or not a.ndim or not b.ndim:
+        return da.matmul(a, b, **options)
+    n = max(a.ndim, b.ndim)
+    batch, (i, k, j) = list(range(n)), (n, n + 1, n + 2)
+    own = [*batch[n - a.ndim + 2 :], i, k] if a.ndim > 1 else [k]
+    others = [*batch[n - b.ndim + 2 :], k, j] if b.ndim > 1 else [k]
+    out = [*batch[min(n - a.ndim, n - b.ndim) + 2 :], *[i][: a.ndim - 1], *[j][: b.ndim - 1]]
+    return blocks.product(np.matmul, out, a, own, b, others)
+
+
+@declare(da.Array.__rmatmul__)
+def _rmatmul(b: Any, a: Any) -> Any:
+    return _matmul(a, b)
+
+
+@declare(np.dot)
+def _dot(a: Any, b: Any, out: None = None) -> Any:
+    if not np.ndim(a) or not np.ndim(b):
+        return np.multiply(a, b)
+    return _tensordot(a, b, ((np.ndim(a) - 1,), (max(np.ndim(b) - 2, 0),)))
+
+
+@declare(np.tensordot)
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    a, b = da.asarray(a), da.asarray(b)
+    if isinstance(axes, Integral):
+        axes = range(a.ndim - axes, a.ndim), range(axes)
+    left, right = [normalize_axis_tuple(x, y.ndim) for x, y in zip(axes, (a, b))]
+    own, others = list(range(a.ndim)), list(range(a.ndim, a.ndim + b.ndim))
+    for i, j in zip(left, right):
+        others[j] = i
+    out = [i for i in (*own, *others) if i not in left]
+    given = partial(np.tensordot, axes=(left, right))
+    return blocks.product(given, out, a, own, b, others)
+
+
 @declare(np.vecdot)
 def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
-    return np.sum(np.conjugate(x1) * x2, axis=axis)
+    return _reduce(da.sum, 0, axis, np.conjugate(x1) * x2)
 
 
 @declare(np.matvec)
 def _matvec(x1: Any, x2: Any) -> Any:
-    return np.matmul(x1, x2[..., None])[..., 0]
+    return _read(_matmul(x1, _read(da.asarray(x2), (..., None))), (..., 0))
 
 
 @declare(np.vecmat)
 def _vecmat(x1: Any, x2: Any) -> Any:
-    return np.matmul(np.conjugate(x1)[..., None, :], x2)[..., 0, :]
+    x1 = da.conj(da.asarray(x1))
+    return _read(_matmul(_read(x1, (..., None, blocks.ALL)), x2), (..., 0, blocks.ALL))
+
+
+# ---- forms of the data ----
 
 
 @declare(np.broadcast_to)
@@ -331,23 +420,8 @@ def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
     if 0 in shape:
         return da.zeros(shape, dtype=array.dtype)
-    return da.broadcast_to(plain(array), shape, chunks_along(plain(array), shape))
-
-
-def chunks_along(x: Any, shape: Shape) -> tuple:
-    """Return the chunks for `x` as an array of `shape`: its own, and along new axes the data's."""
-    own = ((1,),) * (len(shape) - x.ndim) + x.chunks
-    new = chunks_for(shape, x.dtype)
-    return tuple([new[i] if len(c) == 1 == c[0] else c for i, c in enumerate(own)])
-
-
-def chunks_for(shape: Shape, dtype: np.dtype) -> tuple:
-    """Return the chunks of an array of `shape`: those of one that was met, or else of its axes."""
-    known = MET.get(shape)
-    if known is not None:
-        return known
-    chunks = tuple([MET.get((n,), ("auto",))[0] for n in shape])
-    return da.core.normalize_chunks(chunks, shape, dtype=dtype)
+    np.broadcast_shapes(array.shape, shape)  # raises NumPy's error
+    return blocks.spread(array, shape)
 
 
 @declare(from_diagonal)
@@ -384,7 +458,7 @@ TO_PLAIN[DaskArray] = plain
 
 def positions(shape: Shape) -> Any:
     """Return the number of each element of an array of `shape`, in the order of rows."""
-    total, stride = da.zeros(shape, chunks=chunks_for(shape, np.dtype(float))), 1
+    total, stride = da.zeros(shape, chunks=blocks.chunks_for(shape, np.dtype(float))), 1
     for axis in reversed(range(len(shape))):
         form = (slice(None), *(None,) * (len(shape) - axis - 1))
         along = da.arange(shape[axis], chunks=total.chunks[axis], dtype=float)
