@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from itertools import zip_longest
 from types import FunctionType
@@ -274,9 +275,13 @@ class Compiled(Generic[P, R]):
         for variant in self._variants:
             program = variant.program
             lines.append(repr(program))
-            lines += [f"    {text}" for text in map(str, variant.notes) if text]
-            lines += [f"    no loop: {text}" for text in program._written_out]
-            lines += [f"    checks: {text}" for text in program._guards]
+            said = [text for text in map(str, variant.notes) if text]
+            said += [f"no loop: {text}" for text in program._written_out]
+            said += [f"checks: {text}" for text in program._guards]
+            lines += [
+                f"    {text}" if n == 1 else f"    {text} ({n} times)"
+                for text, n in Counter(said).items()
+            ]
             lines += sorted([f"    depends on: {text}" for text in variant.guards.words])
             lines += [
                 f"    constant: {name}, {np.shape(value)}"
