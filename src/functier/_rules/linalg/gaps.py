@@ -14,12 +14,17 @@ NOTE [equal eigenvalues]
     depend on those of equal values only by the space that they span, which the pair does not
     change; so the quotient is zero, as for the nearest rotation ``u @ vh``. Where it depends on
     more, `m` tells, and it raises, too.
+
+    A single one of several equal values has a kink, as which one it is after a small change depends
+    on the direction. They share the derivative equally, as equal elements do in ``numpy.max``. But
+    those of a matrix that is not Hermitian may have an infinite slope, and raise.
 """
 
 from typing import Any
 
 import numpy as np
 
+from ..._core.numpy_facts import dtype_of
 from ..._core.types import Value
 from ..constructors import constant, primitive
 
@@ -33,13 +38,18 @@ UNKNOWN = (
 )
 
 
+def _are_open(w: Value) -> Value:
+    """Tell which gaps are open."""
+    gap = np.absolute(w[..., None, :] - w[..., :, None])
+    size = np.absolute(w).max(axis=-1, initial=0.0)[..., None, None]
+    return gap > ULPS * np.finfo(gap.dtype).eps * size
+
+
 def _open_gaps(w: Value, counts: Value, name: str) -> Value:
     """Tell which gaps are open; raise where a quotient counts, by not being zero, at another."""
-    gap, size = np.absolute(w[..., None, :] - w[..., :, None]), np.absolute(counts)
-    ulp = ULPS * np.finfo(gap.dtype).eps
-    is_open = gap > ulp * np.absolute(w).max(axis=-1, initial=0.0)[..., None, None]
-    counted = size > ulp * size.max(axis=(-2, -1), initial=0.0, keepdims=True)
-    if np.any(~is_open & counted & ~np.eye(w.shape[-1], dtype=bool)):
+    size, is_open = np.absolute(counts), _are_open(w)
+    least = ULPS * np.finfo(size.dtype).eps * size.max(axis=(-2, -1), initial=0.0, keepdims=True)
+    if np.any(~is_open & (size > least) & ~np.eye(w.shape[-1], dtype=bool)):
         raise np.linalg.LinAlgError(UNKNOWN.format(name, "singular " if name == "svd" else "eigen"))
     return is_open
 
@@ -51,6 +61,29 @@ constant(
     "w counts",
     vmap=lambda k, w, counts, name: open_gaps(w, counts, name),
 )
+are_open = primitive(_are_open)
+constant(are_open, "w", "w", vmap=lambda k, w: are_open(w))
+
+
+def share(g: Value, w: Value) -> Value:
+    """Return (co)tangents of values with their mean for those that are equal."""
+    is_open = are_open(w)
+    total = np.sum(np.where(is_open, 0, g[..., None, :]), axis=-1)
+    return total / np.sum(~is_open, axis=-1, dtype=np.finfo(dtype_of(g)).dtype)
+
+
+def _are_alike(g: Value, w: Value) -> Value:
+    """Return True for each value; raise where the cotangents of equal ones are not the same."""
+    if np.any(np.absolute(g - share(g, w)) > 1e-4 * np.absolute(g)):  # beyond rounding
+        raise np.linalg.LinAlgError(
+            "numpy.linalg.eig: a single one of several equal eigenvalues has no derivative; use "
+            "all of them alike, as in numpy.sum(w), or numpy.linalg.eigh for a Hermitian matrix"
+        )
+    return np.ones(np.shape(g), bool)
+
+
+are_alike = primitive(_are_alike)
+constant(are_alike, "g w", "g w", vmap=lambda k, g, w: are_alike(g, w))
 
 
 def over_gaps(m: Value, w: Value, name: str, counts: Value | None = None) -> Value:
