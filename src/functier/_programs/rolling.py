@@ -397,8 +397,8 @@ def written_out(graph: Graph) -> list[tuple[int, str]]:
                 reason = graph.reasons.get(place, "")
                 found[line] = max(found.get(line, (0, "")), (count, reason))
     alike: dict[tuple[str, int, str], list[int]] = {}
-    for (name, line), (count, reason) in found.items():
-        alike.setdefault((name, count, reason or OTHERS), []).append(line)
+    for (name, number), (count, reason) in found.items():
+        alike.setdefault((name, count, reason or OTHERS), []).append(number)
     return [
         (count, f"line{'s' * (len(lines) > 1)} {', '.join(map(str, sorted(lines)))} of {name}, "
                 f"{count} times: {reason}")
