@@ -203,8 +203,15 @@ def block(func: Callable[P, Iterator[T]]) -> Callable[P, Block[T]]:
     where a signal interrupts the exit; see NOTE [a block ends by what the with statement holds].
     """
 
+    name, count = func.__name__, func.__code__.co_argcount
+
     @functools.wraps(func)
     def make(*args: P.args, **kwargs: P.kwargs) -> Block[T]:
+        if len(args) > count:
+            raise TypeError(
+                f"{name}() takes {count} arguments and got {len(args)}; write @functier.{name}() "
+                f"above a function, with parentheses, or `with functier.{name}():`"
+            )
         return Block(functools.partial(func, *args, **kwargs))
 
     return make

@@ -35,6 +35,7 @@ from .._cpython.profiling import set_hook
 from .._levels.life import run
 from .._levels.memory import meet
 from .._mutation.array import settle, was_written
+from .._transforms.transformed import Transformed
 from ..progress import during
 from .arguments import check_static, closed, facts_of, is_same, opened
 from .dependencies import Watch
@@ -121,7 +122,7 @@ def trace(func: Callable) -> Callable[..., Program]:
             leave(error, f"trace({name_of_function(func)})", func, args, kwargs)
             raise
 
-    return traced
+    return Transformed(traced, func, "trace", None)
 
 
 class Record(NamedTuple):
