@@ -163,13 +163,15 @@ def test_explain_says_each_thing_once():
         for k in range(5):
             y = np.concatenate([x, x[:k]])
             x = np.repeat(x, 1 + k % 2) * y[0]
-        return np.sum(x)
+        return np.sum(x) + first[0] @ second[0]
 
+    first, second = [X], [X + 1]
     compiled = ft.compile(f)
     compiled(X)
     lines = compiled.explain().splitlines()
 
     assert len(set(lines)) == len(lines)
+    assert "    depends on: the form of an array (8,) (2 times)" in lines
     assert [line for line in lines if re.search(r"no loop: lines \d+, \d+ of f, 5 times", line)]
 
 

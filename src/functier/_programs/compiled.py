@@ -279,11 +279,11 @@ class Compiled(Generic[P, R]):
             said = [text for text in map(str, variant.notes) if text]
             said += [f"no loop: {text}" for text in program._written_out]
             said += [f"checks: {text}" for text in program._guards]
+            said += sorted([f"depends on: {text}" for text in variant.guards.words])
             lines += [
                 f"    {text}" if n == 1 else f"    {text} ({n} times)"
                 for text, n in Counter(said).items()
             ]
-            lines += sorted([f"    depends on: {text}" for text in variant.guards.words])
             lines += [
                 f"    constant: {name}, {np.shape(value)}"
                 for name, value in program.constants.items()
