@@ -52,7 +52,7 @@ if hasattr(providers, "_get_local_constants"):
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run all rows, slow tests and nets")
-    parser.addoption("--full", action="store_true", help="run the nets in full, not a slice")
+    parser.addoption("--full", action="store_true", help="run the nets in full, and all long rows")
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in another order")
 
 
@@ -84,6 +84,11 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--full"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        if len(long) < len(items):  # else they were asked for by name
+            config.hook.pytest_deselected(items=long)
+            items[:] = [item for item in items if not item.get_closest_marker("long")]
     quick, slow = [], []
     for item in items:
         (slow if is_slow(item) else quick).append(item)
@@ -95,7 +100,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def is_slow(item):
-    return item.get_closest_marker("slow") or NETS in item.path.parents
+    marked = item.get_closest_marker("slow") or item.get_closest_marker("long")
+    return marked or NETS in item.path.parents
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,4 +1,4 @@
-"""Which tests run, and in which order: a quick run takes a few, and ``--slow`` takes all."""
+"""Which tests run, and in which order: a quick run takes few, ``--slow`` many, ``--full`` all."""
 
 import itertools
 import random
@@ -13,16 +13,26 @@ def families():
     return [pytest.param(f, marks=_slow(samples.is_of_scipy(f))) for f in samples.families()]
 
 
-def in_turn(cases, *ways):
-    """Return each case with each way; a quick run takes one combination a case, in turn."""
+def in_turn(cases, *ways, share=1):
+    """Return each case with each way; a quick run takes one combination a case, in turn.
+
+    ``--slow`` takes one of so many others as `share` says, and ``--full`` takes all.
+    """
     combinations = list(itertools.product(*ways))
     return [
         pytest.param(
-            *given.values, *chosen, marks=[*given.marks, *_slow(j != i % len(combinations))]
+            *given.values, *chosen, marks=[*given.marks, *turn(i, j, len(combinations), share)]
         )
         for i, given in enumerate(map(_param, cases))
         for j, chosen in enumerate(combinations)
     ]
+
+
+def turn(i, j, count, share):
+    """Return the marks of case `i` in way `j`, if a quick run takes one of the first `count`."""
+    if j == i % count:
+        return []
+    return _slow(True) if (i + j) % share == 0 else [pytest.mark.long]
 
 
 def few(cases, step):

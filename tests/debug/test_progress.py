@@ -127,7 +127,7 @@ def test_compiling_shows_its_stages(screen):
 @pytest.mark.slow
 def test_adopting_shows_modules(screen):
     def adopt():
-        ft.adopt("scipy.stats").undo()
+        ft.adopt("scipy.stats", dependencies=False).undo()
 
     until(screen, "adopt(scipy.stats): ", adopt)
     until(screen, " modules [", adopt)

@@ -5,6 +5,7 @@ import pytest
 
 import checks
 import functier as ft
+import samples
 from functier._levels import backward as _backward
 from functier._rules import elementwise
 from rows import run_each
@@ -29,19 +30,23 @@ REVERSE = [
     "mutation",
     pytest.param("vmap_of_derivatives", marks=pytest.mark.slow),
 ]
-"""The checks that run pullbacks; the last takes four times as long as the others together."""
+"""The checks that run pullbacks."""
+
+HEAVY = "second", "vmap_of_derivatives"
+"""Checks that take all rows only with ``--full``."""
 
 
 @pytest.mark.parametrize("check", REVERSE)
 @pytest.mark.parametrize("family", families())
-def test_rows_with_a_gradient(family, check, rows_of, everything_is_large):
+def test_rows_with_a_gradient(family, check, rows_of, full, everything_is_large):
     def run(row):
         applying = checks.checks_of(row)
         if "vjp" in applying and check in applying:
             with np.errstate(all="ignore"):
                 applying[check](row)
 
-    run_each(rows_of(family), run)
+    few = check in HEAVY and not full
+    run_each((samples.chosen_of if few else rows_of)(family), run)
 
 
 def once(x, y):

@@ -10,6 +10,7 @@ import functier as ft
 from functier._programs.reads import Reads
 from functier.scipy import _replays
 from support import close, ours
+from turns import turn
 
 P, T = np.array([1.3, 0.4]), np.array([0.3, -0.7])
 PS = np.stack([P, P + 0.1 * T])
@@ -73,12 +74,12 @@ def check(side, method, way, monkeypatch):
 
 
 def cases():
-    """Each program under each pair; a quick run takes one of the first three in turn."""
+    """Each program under each pair; quick and slow runs take theirs in turn."""
     for i, side in enumerate(sides.SIDES):
         for j, pair in enumerate(PAIRS):
             if side is sides.events and pair[1] == "hessian":
                 continue  # refused with an error of the inside, replayed or not
-            yield pytest.param(side, *pair, marks=[pytest.mark.slow] if j != i % 3 else [])
+            yield pytest.param(side, *pair, marks=turn(i, j, 3, 4))
 
 
 @pytest.mark.parametrize("side, method, way", [*cases()])

@@ -84,7 +84,7 @@ class Adoption:
                 for record in last:
                     record.unbind(found[id(record.namespace)][0])
                 release_compiled(id(record.namespace) for record in last)
-                running = running_code()  # later than this, no call begins to run such code
+                running = running_code(last)  # later than this, no call begins to run such code
                 if running is not None:
                     for record in last:
                         record.remove_aliases(running)

@@ -13,7 +13,6 @@ from .._core.subclasses import OVER_TENSORS
 from .._cpython.call_sites import Names, changes_of, with_changes
 from .._cpython.callees import with_converted_callees
 from .._cpython.code import Code, loads_in, names_of
-from .._cpython.collector import frozen_count
 from .._cpython.functions import give_code, read_code
 from .._cpython.lookups import CodeTable, stored_globals
 from . import class_attribute
@@ -64,7 +63,6 @@ class Bindings:
         self.kept: list[weakref.ref] = []  # subclasses of NumPy's array
         self.left: dict[str, str] = {}  # what keeps NumPy's object, and why
         self.told = 0  # how many of these a warning has named
-        self.frozen = frozen_count()
 
     # ---- binding ----
 
@@ -243,11 +241,8 @@ class Bindings:
         RECORDS.pop(id(self.namespace), None)  # Numba read the names as they were until now
 
     def remove_aliases(self, running: set[int]) -> None:
-        """Remove the aliases, unless one of the code objects with these numbers needs them.
-
-        They stay, too, where functions that adopted code has made may have been frozen since.
-        """
-        if not running & self.codes.keys() and frozen_count() <= self.frozen:
+        """Remove the aliases, unless one of the code objects with these numbers needs them."""
+        if not running & self.codes.keys():
             for alias in self.aliases:
                 self.namespace.pop(alias, None)
 

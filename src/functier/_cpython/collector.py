@@ -66,11 +66,6 @@ def all_containers() -> Collection[Any] | None:
     return None if gc.get_freeze_count() or not facts.objects.holds else gc.get_objects()
 
 
-def frozen_count() -> int:
-    """Return how many objects no search finds, as `gc.freeze` hides them."""
-    return gc.get_freeze_count()
-
-
 @contextmanager
 def resting() -> Iterator[None]:
     """Let the collector rest while many objects are made: it would look at them again and again."""

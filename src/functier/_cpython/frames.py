@@ -328,15 +328,21 @@ CODES: dict[type, str] = {
 """The attributes of what is suspended that have its code."""
 
 
-def running_code() -> set[int] | None:
+def running_code(witnesses: Iterable[Any] = ()) -> set[int] | None:
     """Return the numbers of the code objects that frames and suspended generators run.
 
-    None stands for any code, where this cannot be seen.
+    None stands for any code, where this cannot be seen, as where `gc.freeze` has hidden one of the
+    witnesses and so what was made after it.
     """
     if not (facts.threads.holds and facts.objects.holds and facts.suspended.holds):
         return None
     found = {id(at.f_code) for frame in frames_of_threads() for at in outward(frame)}
-    for x in gc.get_objects():
+    objects = gc.get_objects()
+    hidden = {id(x) for x in witnesses}
+    hidden.difference_update(map(id, objects))
+    if hidden:
+        return None
+    for x in objects:
         name = CODES.get(type(x))
         if name is not None:
             found.add(id(getattr(x, name)))
