@@ -38,7 +38,7 @@ def follow(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) ->
     if kind in SPREADING:
         moves = np.not_equal(rule(probe(g, moves), *saved), 0)
     elif kind == "product":
-        c, moves = follow_product(rule, g, moves, saved, alone)
+        c, moves = follow_product(rule, c, g, moves, saved, alone)
     elif kind == "kink" and moves is not None:
         moves = np.not_equal(rule(probe(g, moves), *as_ones(saved)), 0)
     elif kind == "factor" and alone:
@@ -50,23 +50,26 @@ def follow(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) ->
     return np.where(moves, c, 0)[()], moves
 
 
-def follow_product(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) -> Looked:
-    """Do so for a sum of products: infinite ones count where both of their factors do.
+def follow_product(
+    rule: Function, plain: Value, g: Value, moves: Moves, saved: tuple, alone: bool
+) -> Looked:
+    """Do so for a sum of products, `plain`: infinite ones count where both of their factors do.
 
     Of those that are computed later, all moves.
     """
     factor, *rest = saved
     if is_lazy(g) or is_lazy(factor):
-        return rule(g, *saved), None
+        return plain, None
     factors = (np.not_equal(factor, 0) if alone else np.ones_like(factor)) * 1.0
+    moved = np.not_equal(rule(probe(g, moves), factors, *rest), 0)
+    if are_settled(np.isfinite(plain)):
+        return plain, moved
     bad, spoilt = [np.logical_not(np.isfinite(v)) for v in (g, factor)]
     c = rule(np.where(bad, 0, g), np.where(spoilt, 0, factor), *rest)
     infinite: Any = False
     for x, y in ((probe(g, both(moves, bad)), factors), (probe(g, moves), spoilt * factors)):
         infinite = np.logical_or(infinite, np.not_equal(rule(x, y, *rest), 0))
-    plain = rule(g, *saved)
-    c = np.where(infinite, np.where(np.isinf(plain), plain, np.nan), c)
-    return c, np.not_equal(rule(probe(g, moves), factors, *rest), 0)
+    return np.where(infinite, np.where(np.isinf(plain), plain, np.nan), c), moved
 
 
 def as_ones(saved: tuple) -> tuple:
