@@ -19,7 +19,7 @@ from ..._core.types import Value
 from ..constructors import op
 from .contract import conj
 from .factorization import adjoint, as_column, as_row, stacked_vmap
-from .gaps import are_alike, counting, over_gaps, takes_absent
+from .gaps import alike, counting, over_gaps, takes_absent
 
 
 def _real_place(v: Value) -> Value:
@@ -57,7 +57,7 @@ def _eig_vjp(g: tuple, ans: Value) -> Value:
     counts = counting(inner, None, on_mixed) if g[0] is None else np.ones_like(np.absolute(inner))
     inner = over_gaps(inner, conj(w), "eig", counts)
     if g[0] is not None:
-        inner = inner + as_row(g[0] * are_alike(g[0], w)) * np.eye(w.shape[-1], dtype=w.dtype)
+        inner = inner + as_row(alike(g[0], w)) * np.eye(w.shape[-1], dtype=w.dtype)
     return np.linalg.solve(adjoint(v), np.matmul(inner, adjoint(v)))
 
 
@@ -78,7 +78,7 @@ def _eigvals_jvp(t: Value, a: Value) -> Value:
 def _values_vjp(g: Value, w: Value, v: Value) -> Value:
     """Return the cotangent of a matrix with the eigenvectors `v` from that of its eigenvalues."""
     v = adjoint(v)
-    return np.linalg.solve(v, as_column(g * are_alike(g, w)) * v)
+    return np.linalg.solve(v, as_column(alike(g, w)) * v)
 
 
 def _eigvals_vjp(g: Value, a: Value) -> Value:

@@ -38,52 +38,49 @@ UNKNOWN = (
 )
 
 
+SINGLE = (
+    "numpy.linalg.eig: a single one of several equal eigenvalues has no derivative; use all of "
+    "them alike, as in numpy.sum(w), or numpy.linalg.eigh for a Hermitian matrix"
+)
+
+
 def _are_open(w: Value) -> Value:
     """Tell which gaps are open."""
     gap = np.absolute(w[..., None, :] - w[..., :, None])
-    size = np.absolute(w).max(axis=-1, initial=0.0)[..., None, None]
+    size = np.max(np.absolute(w), axis=-1, initial=0.0)[..., None, None]
     return gap > ULPS * np.finfo(gap.dtype).eps * size
 
 
-def _open_gaps(w: Value, counts: Value, name: str) -> Value:
-    """Tell which gaps are open; raise where a quotient counts, by not being zero, at another."""
+def _open_gaps(w: Value, counts: Value, text: str) -> Value:
+    """Tell which gaps are open; raise where something counts, by not being zero, at another."""
     size, is_open = np.absolute(counts), _are_open(w)
     least = ULPS * np.finfo(size.dtype).eps * size.max(axis=(-2, -1), initial=0.0, keepdims=True)
     if np.any(~is_open & (size > least) & ~np.eye(w.shape[-1], dtype=bool)):
-        raise np.linalg.LinAlgError(UNKNOWN.format(name, "singular " if name == "svd" else "eigen"))
+        raise np.linalg.LinAlgError(text)
     return is_open
 
 
 open_gaps = primitive(_open_gaps)
 constant(
     open_gaps,
-    "w counts name",
+    "w counts text",
     "w counts",
-    vmap=lambda k, w, counts, name: open_gaps(w, counts, name),
+    vmap=lambda k, w, counts, text: open_gaps(w, counts, text),
 )
-are_open = primitive(_are_open)
-constant(are_open, "w", "w", vmap=lambda k, w: are_open(w))
 
 
 def share(g: Value, w: Value) -> Value:
     """Return (co)tangents of values with their mean for those that are equal."""
-    is_open = are_open(w)
+    is_open = _are_open(w)
     total = np.sum(np.where(is_open, 0, g[..., None, :]), axis=-1)
     return total / np.sum(~is_open, axis=-1, dtype=np.finfo(dtype_of(g)).dtype)
 
 
-def _are_alike(g: Value, w: Value) -> Value:
-    """Return True for each value; raise where the cotangents of equal ones are not the same."""
-    if np.any(np.absolute(g - share(g, w)) > 1e-4 * np.absolute(g)):  # beyond rounding
-        raise np.linalg.LinAlgError(
-            "numpy.linalg.eig: a single one of several equal eigenvalues has no derivative; use "
-            "all of them alike, as in numpy.sum(w), or numpy.linalg.eigh for a Hermitian matrix"
-        )
-    return np.ones(np.shape(g), bool)
-
-
-are_alike = primitive(_are_alike)
-constant(are_alike, "g w", "g w", vmap=lambda k, g, w: are_alike(g, w))
+def alike(g: Value, w: Value) -> Value:
+    """Return the cotangents of values; raise where those of equal ones are not the same."""
+    differ = g[..., None, :] - g[..., :, None]
+    counts = differ * (np.absolute(differ) > 1e-4 * np.absolute(g)[..., None, :])  # beyond rounding
+    return g * ~np.diagonal(open_gaps(w, counts, SINGLE), 0, -2, -1)  # all are True
 
 
 def over_gaps(m: Value, w: Value, name: str, counts: Value | None = None) -> Value:
@@ -91,7 +88,8 @@ def over_gaps(m: Value, w: Value, name: str, counts: Value | None = None) -> Val
 
     `counts`: not zero where the quotient counts; `m` itself, where it is not given.
     """
-    is_open = open_gaps(w, m if counts is None else counts, name)
+    text = UNKNOWN.format(name, "singular " if name == "svd" else "eigen")
+    is_open = open_gaps(w, m if counts is None else counts, text)
     return is_open * m / np.where(is_open, w[..., None, :] - w[..., :, None], 1)
 
 
