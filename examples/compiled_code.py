@@ -138,7 +138,7 @@ class Product(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, g):  # by v; the derivative by x is not written
+    def backward(ctx, g):  # by v; the derivative with respect to x is not written
         if ctx.needs_input_grad[0]:
             raise NotImplementedError("third derivatives of the energy are not written")
         return None, call("product", g.shape, *ctx.saved_tensors, g)

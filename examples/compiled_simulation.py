@@ -105,7 +105,7 @@ def aim(gradient, x, v):
 
 
 def spread(x, v, masses):
-    """A number of the final state, whose gradient by the initial state is timed."""
+    """A number of the final state, whose gradient with respect to the initial state is timed."""
     x, v = simulate(x, v, masses, 1e-3)
     return np.sum(x * x) + np.sum(v * v)
 
@@ -239,7 +239,7 @@ def draw(path, first, last, times):
     for name, rows in times.items():
         color, style = LOOKS[name]
         right.loglog(SIZES, rows[:, 1] * 1e3, style, color=color, linewidth=2, label=name)
-    right.set_title(f"Gradient by the initial state, {STEPS} steps", fontsize=15)
+    right.set_title(f"Gradient with respect to the initial state, {STEPS} steps", fontsize=15)
     right.set_xlabel("bodies", fontsize=13)
     right.set_ylabel("time of a call (ms)", fontsize=13)
     right.set_xticks(SIZES, [str(n) for n in SIZES])

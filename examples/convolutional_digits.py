@@ -80,7 +80,7 @@ def guesses(network, images):
 
 
 def saliency(network, images, digits):
-    """The size of the derivative of the loss of each image by its pixels."""
+    """The size of the derivative of the loss of each image with respect to its pixels."""
     one = lambda image, digit: loss(network, image, digit)  # noqa: E731
     return np.abs(vmap(grad(one))(images, digits))
 

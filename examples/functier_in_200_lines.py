@@ -255,7 +255,7 @@ if __name__ == "__main__":
     print("A Hessian, forward over reverse, all columns at once:")
     print(vmap(lambda t: jvp(grad(lambda w: loss(w, xs[0])), w, t)[1])(np.eye(2)))
 
-    # Derivatives by two variables belong to two classes, so they cannot be confused.
+    # Derivatives with respect to two variables belong to two classes, so they cannot be confused.
     print("No perturbation confusion:", grad(lambda x: x * grad(lambda y: x + y)(1.0))(1.0))
 
     kept = []

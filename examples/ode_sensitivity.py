@@ -84,7 +84,7 @@ def oscillator(y, params):
 
 
 def exact(start, params):
-    """The state at TIME, and its derivatives by the start and by the parameters.
+    """The state at TIME, and its derivatives with respect to the start and the parameters.
 
     ``y' = A y``, so the derivative by the start is ``exp(A t)``. The derivative s by a parameter
     solves ``s' = A s + B y``, where B is the derivative of A. The system of both is linear again.

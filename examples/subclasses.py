@@ -495,7 +495,7 @@ def main():
     print("Quantity")
     speed = Quantity([3.0, 4.0], m=1, s=-1)
     energy = ft.vmap(lambda v: Quantity(0.5, kg=1) * v**2)(speed)
-    print(f"  {energy}, its derivative by the speed", end=" ")
+    print(f"  {energy}, its derivative with respect to the speed", end=" ")
     print(ft.grad(lambda v: np.sum(Quantity(0.5, kg=1) * v**2))(speed))
 
     print("Tracked")

@@ -3,7 +3,7 @@
 Each is a plain function of pytrees: it takes the parameters, their gradients and a state, and
 returns new parameters and a new state. Nothing is kept elsewhere and nothing is changed in
 place, so a step can stand in `vmap` (many fits at once), in `fori_loop` or `scan`, and in `grad`
-(derivatives by the learning rate, or by the first parameters).
+(derivatives with respect to the learning rate, or the first parameters).
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -263,7 +263,7 @@ def adam(
     >>> float(loss(params)) < 1e-4
     True
 
-    The derivative of the loss after three steps by the learning rate:
+    The derivative of the loss after three steps with respect to the learning rate:
 
     >>> def after(rate):
     ...     w = np.array([3.0, -1.0])
@@ -374,7 +374,7 @@ def _matched(
 
 def _advice(label: str, name: str) -> str:
     if name == "grads":
-        return "pass the gradient by params, such as grad(loss)(params)"
+        return "pass the gradient with respect to params, such as grad(loss)(params)"
     return (
         f"pass {label}_init(params) with these parameters, or the state that the step before "
         f"returned (under vmap, as an argument with the in_dims of params)"

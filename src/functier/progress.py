@@ -21,7 +21,7 @@ VARIABLE = "FUNCTIER_PROGRESS"
 PATIENCE = 1.0
 """After so many seconds there is something to see."""
 PAUSE = 0.2
-"""So many seconds are between two looks at a block."""
+"""Seconds between two looks at a block."""
 
 _watched: list[str] = []
 """The labels of the blocks that are watched, from the outside in."""

@@ -293,3 +293,38 @@ def test_the_readme_gives_three_commands_of_one_line_each():
     assert commands[2] == commands[1].rpartition("&& ")[2] + " --slow tests"
     for marker in "tests", "all tests":  # which .ci/run looks for
         assert re.search(rf"<!-- {marker} -->\n+```sh\n", README.read_text(encoding="utf-8"))
+
+
+# ---- tables ----
+
+
+def faults_of_tables(text):
+    """Return the rows of tables that stand twice, or have more or fewer cells than the first."""
+    lines = FENCE.sub("", text).splitlines()
+    tables, rows = [], []
+    for line in [*lines, ""]:
+        if line.startswith("|"):
+            rows.append(line)
+        elif rows:
+            tables.append(rows)
+            rows = []
+    return [
+        row
+        for rows in tables
+        for i, row in enumerate(rows)
+        if cells(row) != cells(rows[0]) or row in rows[:i]
+    ]
+
+
+def cells(row):
+    return len(re.sub(r"\\\||`[^`]*`", "", row).split("|"))
+
+
+@pytest.mark.parametrize("path", each_document([README, *NOTES, *PAGES]))
+def test_the_tables_of_a_document_have_equal_rows_that_differ(path):
+    assert not faults_of_tables(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("row", ["| `a | b` | c | d |", "| e |", "| c | d |"])
+def test_a_wrong_row_of_a_table_is_found(row):
+    assert faults_of_tables(f"| a | b |\n|---|---|\n| c | d |\n{row}\n") == [row]

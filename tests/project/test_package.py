@@ -23,7 +23,8 @@ NEEDED = ("numpy", "optree", "typing_extensions")
 
 
 def test_the_version_is_the_first_of_the_changelog():
-    versions = re.findall(r"^## (\S+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    versions = re.findall(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", changes, re.MULTILINE)
 
     assert functier.__version__ == PROJECT["version"] == versions[0]
 
@@ -51,7 +52,7 @@ def archives(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_archives_have_the_package_and_nothing_else(archives):
+def test_the_archives_have_what_they_should_and_nothing_else(archives):
     source, wheel = archives
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -60,9 +61,12 @@ def test_the_archives_have_the_package_and_nothing_else(archives):
         for p in (ROOT / "src" / "functier").rglob("*")
         if p.is_file() and p.suffix != ".pyc"
     }
-    about = {".gitignore", "CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
+    kept = {
+        name for name in tracked.splitlines() if not name.startswith((".ci", ".github", ".pre"))
+    }
 
-    assert names == about | {f"src/{name}" for name in package}
+    assert names == kept | {"PKG-INFO"}
     with zipfile.ZipFile(wheel) as archive:
         rest = {name for name in archive.namelist() if ".dist-info/" not in name}
         metadata = archive.read(f"functier-{functier.__version__}.dist-info/METADATA").decode()

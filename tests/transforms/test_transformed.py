@@ -138,7 +138,7 @@ def test_versions_are_printed_by_a_function_and_by_the_package(capsys, monkeypat
     ft.show_versions()
     text = capsys.readouterr().out
     assert "off (FUNCTIER_CACHE=0)" in text
-    assert "llvmlite is not installed (pip install functier[compile])" in text
+    assert "llvmlite is not installed (extra compile)" in text
 
 
 def missing(name):

@@ -5,7 +5,7 @@ object, and what it holds is replaced: also in lists, in what functions close ov
 attributes of the package's instances. A tuple cannot change, so its holder gets another one.
 
 NOTE [containers of others]
-    A dict that a module without adoption has as well is left alone, as that module would notice.
+    A dict that an unadopted module shares is left alone, because that module would notice.
     So is the namespace of a module, which some keep under a name: ``NAMES = vars(math)``.
 """
 

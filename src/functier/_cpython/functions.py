@@ -32,7 +32,7 @@ def variables_of(func: FunctionType) -> set[str]:
 
 
 def cells_of(func: Any) -> dict[str, CellType]:
-    """Return the cells of the variables that a function closes over; none of one in C."""
+    """Return the cells of the variables that a function closes over; a function in C has none."""
     cells = getattr(func, "__closure__", None)
     if not cells:
         return {}

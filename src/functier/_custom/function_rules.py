@@ -92,7 +92,7 @@ class FunctionRules(Rules):
         return found
 
     def needs(self) -> tuple[bool, ...]:
-        """Return, for each argument, True where the level differentiates by it."""
+        """Return, for each argument, True where the level differentiates with respect to it."""
         flags = [False] * (self.n if self.parts is None else sum(n for n, _ in self.parts))
         for i in self.own:
             flags[i] = True

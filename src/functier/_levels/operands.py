@@ -1,4 +1,4 @@
-"""Operands that are lists: arrays, as they are for NumPy. Operands that no number equals."""
+"""Operands that are lists, which NumPy takes as arrays, and those that never equal a number."""
 
 import math
 from collections.abc import Callable

@@ -77,7 +77,7 @@ def raise_of_examples(
     batch = np.broadcast_shapes(*shapes)
     outcomes = Outcomes(batch)
     for index in np.ndindex(*batch):
-        with suppress(LevelError):  # a refusal is none of the function's errors
+        with suppress(LevelError):  # a refusal is not an error of the function
             outcomes.of(index, run, [_example(v, index) for v in values])
     outcomes.run_apart(level.wrap(outcomes.raised), name, error)
 

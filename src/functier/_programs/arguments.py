@@ -117,7 +117,7 @@ class Node:
     names : tuple of str
         The attributes.
     slots : int
-        So many of these are in slots, and come first.
+        The number of these that are in slots; they come first.
     parts : list
         The values of the attributes.
     """

@@ -44,7 +44,7 @@ R = TypeVar("R")
 LEVELS = EVENTS["level"]
 
 MOST = 16
-"""So many programs of one function are kept."""
+"""The greatest number of programs that are kept for one function."""
 
 LOCK = threading.Lock()
 if hasattr(os, "register_at_fork"):  # else a process that is forked while it is held would wait
@@ -380,15 +380,15 @@ def compile(  # torch.compile has this name
         What to do where something that the function reads besides its arguments is another one
         than in the trace.
     threads : int
-        So many threads run the loops of machine code over large arrays in blocks: from about a
-        hundred thousand elements on, or a million where there is little to compute. Results do
-        not depend on it: what blocks sum is added in an order that is always the same. The NumPy
-        backend makes no use of it, and products of matrices use the threads of NumPy's own
-        library.
+        The number of threads that run loops of machine code over large arrays in blocks: from
+        about a hundred thousand elements on, or a million where there is little to compute.
+        Results do not depend on it: the sums of blocks are added in an order that is always the
+        same. The NumPy backend does not use it, and products of matrices use the threads of
+        NumPy's own library.
     warm : bool
-        Whether machine code is made at the first call of a program. Else it is made at the second
-        one, as calls that differ each time need none. The first two calls compute with NumPy then,
-        and later ones may differ from these by rounding.
+        Whether machine code is made in the first call of a program. By default it is made in the
+        second, because a program that runs only once does not need it. Then the first two calls
+        compute with NumPy, and later ones may differ from them by rounding.
 
     on_unwatched : {"run", "keep"}
         What to do where the function reads what cannot be watched, such as a file, a clock or an
@@ -486,7 +486,7 @@ def compile(  # torch.compile has this name
         )
     if backend == "llvm" and not has_llvm():
         raise ImportError(
-            "compile: backend='llvm' needs llvmlite, which is not installed; install it with "
-            "pip install functier[compile], or write backend='numpy'"
+            "compile: backend='llvm' needs llvmlite, which is not installed; write pip install "
+            "'functier[compile]', in a checkout pip install '.[compile]', or backend='numpy'"
         )
     return Compiled(func, backend, fastmath, on_change, int(threads), bool(warm), on_unwatched)

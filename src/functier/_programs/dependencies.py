@@ -29,7 +29,7 @@ from .reads import Reads
 from .rewritten import listen, rewritten, turn_away
 
 REFUSALS = LevelError, NoRuleError, UnsupportedError
-"""Errors of a trace, which are none of the function's."""
+"""Errors of a trace, not of the function."""
 
 FRESH_ENTROPY = read_code(random.SystemRandom.getrandbits)
 """Python code that NumPy calls for the seed of a generator that has none."""

@@ -35,7 +35,7 @@ from .objects import BARE, BOXES, CACHES, FIXED, IMMUTABLE, base_of, dict_of, fu
 
 ndarray = np.ndarray
 MOST = 10_000
-"""So many items of containers are looked at."""
+"""The greatest number of items that are looked at in a container."""
 
 DRAWING = "numpy.random", "random", "functier.random"
 """The modules of generators, whose draws a trace refuses, or makes anew."""

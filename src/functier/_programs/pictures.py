@@ -13,10 +13,10 @@ WIDTH, LEFT, RIGHT = 720, 72, 176
 PANEL, GAP, TOP, BOTTOM = 120, 34, 46, 40
 MEMORY, WORK, MARKED, INK, GRID = "#4c72b0", "#8c9aab", "#c44e52", "#222222", "#dddddd"
 COLUMNS = 360
-"""So many bars at most: several steps share one in longer programs."""
+"""The greatest number of bars: in longer programs, several steps share one."""
 
 LISTED, SHARE = 6, 0.01
-"""So many steps are named, of those with this part of all operations."""
+"""The number of steps with names, and the part of all operations that such a step has."""
 
 
 class Table(list):

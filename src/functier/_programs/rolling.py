@@ -25,19 +25,19 @@ from .loops import Loop, every_graph, is_loop, is_result
 from .steps import Always, Carried, Place, Run, is_memory, relation, same_bits
 
 FEWEST = 3
-"""So many steps at least are a loop."""
+"""The least number of steps that become a loop."""
 
 TRIES = 8
-"""So many lengths of a step are tried at a place."""
+"""The number of lengths of a step that are tried at a place."""
 
 PEELED = 4
-"""So many steps less one may stand before a loop, as they differ."""
+"""One more than the number of differing steps that may come before a loop."""
 
 WORTH = 4
-"""So many nodes less make a loop worth it."""
+"""The number of nodes that a loop has to save."""
 
 SEARCHED = 200_000
-"""So many nodes of steps, and one for each node, are compared before lengths wait early."""
+"""Comparisons of nodes, beyond one for each node, before lengths have to wait early."""
 
 SMALL = 1 << 12
 """Values of up to so many bytes are kept for all steps, also if few are needed."""

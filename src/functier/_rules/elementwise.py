@@ -91,7 +91,7 @@ def _power_x(g: Value, x: Value, y: Value) -> Value:
     zero, others = np.equal(y, 0), np.power(x, y - 1)
     if is_known_false(zero):
         return g * (y * others)
-    # Not 0 wherever y is: the derivative of this by y is x^-1 there.
+    # Not 0 wherever y is: the derivative of this with respect to y is x^-1 there.
     spoilt = np.logical_and(zero, np.logical_not(np.isfinite(others)))
     return g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1))
 

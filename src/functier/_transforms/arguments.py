@@ -28,7 +28,7 @@ NOT_COMPLEX_INPUT = (
 
 COMPLEX_INPUT = (
     "forward mode along its real axis is half of the derivative: use jacrev for a real result, "
-    "holomorphic=True for a complex one, or differentiate by x and y of x + 1j * y"
+    "holomorphic=True for a complex one, or differentiate with respect to x and y of x + 1j * y"
 )
 
 

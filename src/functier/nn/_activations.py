@@ -164,7 +164,7 @@ def _erf() -> Callable:
         import scipy.special as special  # type: ignore[import-untyped]  # an extra
     except ImportError as error:
         raise ImportError(
-            "gelu: approximate='none' needs SciPy: pip install functier[scipy]; or write "
-            "approximate='tanh'"
+            "gelu: approximate='none' needs SciPy, which is not installed; write pip install "
+            "'functier[scipy]', in a checkout pip install '.[scipy]', or approximate='tanh'"
         ) from error
     return special.erf

@@ -56,7 +56,7 @@ class Module(Names):
     `functier.stack_module_state` take modules, too. An exception that comes out of
     ``forward`` has a note that says in which module of the tree it was raised.
 
-    The gradient by a module is zero for its buffers, and for parameters with
+    The gradient with respect to a module is zero for its buffers, and for parameters with
     ``requires_grad=False``. To differentiate by these, use `functier.functional_call`. With
     integer buffers, ``grad`` needs ``allow_int=True``.
 

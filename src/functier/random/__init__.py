@@ -112,7 +112,7 @@ class Generator(Base):
     RandomnessError
         By a draw inside a `vmap` whose randomness is "error".
     NoRuleError
-        Where a parameter is differentiated and the draw has no derivative by it.
+        Where a parameter is differentiated and the draw has no derivative with respect to it.
     MutationError
         By ``out=`` and `shuffle` inside `vmap`, or on a tensor.
 

@@ -49,7 +49,7 @@ def draw_gammas(
     source: Source, name: str, a: Value, size: Size = None, dtype: DTypeLike = np.float64,
     near: tuple = (),
 ) -> Value:  # fmt: skip
-    """Draw standard gamma numbers of shape `a`, differentiated by it."""
+    """Draw standard gamma numbers of shape `a`, differentiated with respect to it."""
     draw = Draw(name, lambda stream, a, size: stream.standard_gamma(a, size, dtype))
     z = sample(source, draw, (stop_gradient(a),), size, near=near)
     return follow(np.float64(z) if type(z) is float else z, a)

@@ -451,7 +451,7 @@ def draw_by_formula(
     """Draw by the formula in `PATHS` where an operand is a tensor, else by NumPy.
 
     Derivatives go through the formula. The first `fixed` operands are parameters of the
-    standard draw, which has no derivative by them.
+    standard draw, which has no derivative with respect to them.
     """
 
     if not has_tensor(operands) or is_noted_alone(operands):

@@ -15,7 +15,8 @@ try:
     import scipy as _scipy  # type: ignore[import-untyped]
 except ImportError as error:
     raise ImportError(
-        "functier.scipy needs SciPy, which is not installed; install functier[scipy]"
+        "functier.scipy needs SciPy, which is not installed; write "
+        "pip install 'functier[scipy]', in a checkout pip install '.[scipy]'"
     ) from error
 
 from ._mirror import MIRROR as _MIRROR

@@ -146,7 +146,7 @@ def with_limits(
     label: str, integrand: Integrand, span: Range, a: Any, b: Any, value: Any,
     weight: Callable | None = None,
 ) -> Any:  # fmt: skip
-    """Return the value with its derivatives by the limits: see NOTE [limits]."""
+    """Return the value with its derivatives with respect to the limits: see NOTE [limits]."""
     layout = integrand.layout
     spots, shares = np.polynomial.legendre.leggauss((layout.order + 1) // 2 or 1)
     for limit, name, sign in ((b, "b", 1.0), (a, "a", -1.0)):

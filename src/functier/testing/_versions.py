@@ -30,7 +30,7 @@ def show_versions() -> None:
         try:
             print(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
-            print(f"{name} is not installed (pip install functier[{EXTRAS.get(name, '')}])")
+            print(f"{name} is not installed (extra {EXTRAS.get(name, '')})")
     print(f"cache of machine code: {_cache()}")
 
 

@@ -233,7 +233,8 @@ def _bar(label: str, count: int) -> Any:
     if tqdm is None:
         raise ImportError(
             f"{label}: progress=True needs tqdm, which is not installed; write "
-            f"pip install 'functier[progress]', or leave progress out"
+            f"pip install 'functier[progress]', in a checkout pip install '.[progress]', or leave "
+            f"progress out"
         )
     return tqdm(total=count, desc=label, unit="chunk")
 

@@ -236,7 +236,7 @@ class SeriesLevel(Level):
         return found
 
     def rate(self, x: Any) -> Any:
-        """Return the derivative of a tensor by t."""
+        """Return the derivative of a tensor with respect to t."""
         value, series = x.parts()
         if "rate" not in series.twins:
             at, first = self.coefficient, self.coefficient(x, 1)

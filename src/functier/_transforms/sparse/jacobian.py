@@ -28,7 +28,7 @@ def _scipy(label: str) -> Any:
     except ImportError as error:
         raise ImportError(
             f"{label}: sparse arrays need SciPy, which is not installed; write "
-            f"pip install 'functier[scipy]'"
+            f"pip install 'functier[scipy]', in a checkout pip install '.[scipy]'"
         ) from error
     return sparse
 

@@ -1,4 +1,4 @@
-"""The derivative of the Hurwitz zeta function by its exponent."""
+"""The derivative of the Hurwitz zeta function with respect to its exponent."""
 
 import math
 

@@ -13,7 +13,7 @@ import ctypes
 import os
 
 SPARES = 4
-"""So many blocks are kept."""
+"""The greatest number of blocks that are kept."""
 
 
 def most() -> int:

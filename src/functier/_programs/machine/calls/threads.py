@@ -27,7 +27,7 @@ PARALLEL = "@functier.parallel("
 """A text that has this calls the function that runs a loop on several cores."""
 
 SLOTS = 16
-"""So many tasks may run at one time; a further one runs in its own thread alone."""
+"""The greatest number of tasks at one time; any other task runs in its caller's thread."""
 
 BYTES = 64
 TABLE = (ctypes.c_uint8 * (BYTES * SLOTS))()

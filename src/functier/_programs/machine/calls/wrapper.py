@@ -11,7 +11,7 @@ ndarray = np.ndarray
 
 ENTRY = "functier.call"
 ON_STACK = 2048
-"""So many bytes of memory are taken from the stack."""
+"""The greatest number of bytes that are taken from the stack."""
 
 LLVM_TYPES = {float: "double", int: "i64", bool: "i8"}
 MAKERS = {float: "PyFloat_FromDouble", int: "PyLong_FromLongLong", bool: "PyBool_FromLong"}

@@ -19,7 +19,7 @@ VARIABLE = "FUNCTIER_CACHE"
 """The environment variable with the folder; ``0`` switches the cache off."""
 
 MOST = 256 * 2**20
-"""So many bytes are kept at most."""
+"""The greatest number of bytes in the cache."""
 
 MAGIC = b"functier object 1\n"
 SUFFIX = ".functier"

@@ -27,7 +27,7 @@ PASSES = "always_inliner", "sroa", "simplify_cfg", "instruction_combine"
 """The passes of level 1: variables become registers, and instructions are simplified."""
 
 SHARED = 16
-"""So many libraries share a linker: what it keeps is freed when all of them are."""
+"""The number of libraries that share a linker, which is freed with the last of them."""
 
 
 class Library:

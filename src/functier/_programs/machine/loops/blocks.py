@@ -30,7 +30,7 @@ from .nests import (
 )
 
 LARGE = 1 << 17
-"""So many elements has a loop that is cut, at least."""
+"""The least number of elements of a loop that is cut into blocks."""
 
 BLOCK = 1 << 15
 """About so many elements has a block."""

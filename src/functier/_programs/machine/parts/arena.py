@@ -40,7 +40,7 @@ class Space:
     Attributes
     ----------
     top : int
-        So many bytes have been in use, gaps included.
+        The number of bytes in use so far, gaps included.
     """
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ from ..text.routines import Kernel
 from .accumulation import accumulate
 
 MOST = 2500
-"""So many steps at most are in one loop."""
+"""The greatest number of steps in one loop."""
 
 
 class Call(NamedTuple):

@@ -33,11 +33,11 @@ class Continuous(NamedTuple):
     """The facts of a continuous distribution, functions of a place and the parameters."""
 
     score: Callable
-    """The derivative of ``logpdf`` by the place."""
+    """The derivative of ``logpdf`` with respect to the place."""
     scores: tuple[Callable | None, ...] = ()
     """Those by the parameters."""
     velocities: tuple[Callable | None, ...] = ()
-    """The derivatives of ``ppf`` by the parameters."""
+    """The derivatives of ``ppf`` with respect to the parameters."""
 
 
 class Discrete(NamedTuple):
@@ -46,9 +46,9 @@ class Discrete(NamedTuple):
     scores: tuple[Callable | None, ...]
     """The derivatives of ``logpmf``, functions of the number and the parameters."""
     masses: tuple[Callable | None, ...] = ()
-    """Those of ``pmf`` where this is not ``pmf`` times the score: the score may be infinite."""
+    """The derivatives of ``pmf`` where the score may be infinite, so a product would fail."""
     slopes: tuple[Callable | None, ...] = ()
-    """Those of ``cdf``."""
+    """The derivatives of ``cdf``."""
 
 
 CONTINUOUS: dict[str, Continuous] = {}

@@ -318,7 +318,7 @@ def _power_along(ans: Value, A: Value, p: Value, e: Value) -> Value:
 
 
 def _power_by_exponent(ans: Value, A: Value) -> Value:
-    """Return the derivative by the exponent."""
+    """Return the derivative with respect to the exponent."""
     log = dispatching(sl.logm)(as_lapack(A))
     turn(A)  # it has an error for a singular matrix
     if log.dtype.kind == "c" and ans.dtype.kind == "f":

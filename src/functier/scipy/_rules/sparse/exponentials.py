@@ -14,7 +14,7 @@ from .patterns import Pattern
 def expm_product(x: Value, values: Value, pattern: Pattern | None) -> Value:
     """Return the product of a matrix exponential and an array of one or two axes.
 
-    Without a pattern the matrix is dense. It has no derivative by the matrix.
+    Without a pattern the matrix is dense. It has no derivative with respect to the matrix.
     """
     return ssl.expm_multiply(values if pattern is None else pattern.fill(values), x)
 
