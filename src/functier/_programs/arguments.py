@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import optree
 
-from .._core.border import name_of_kind
 from .._core.key_orders import NAMESPACE
 from .._core.pytree import (
     flatten,
@@ -299,9 +298,9 @@ def what_to_write(x: Any) -> str:
             "is an array of objects, which may change between two calls; write "
             "numpy.array(x, float) for numbers"
         )
-    shown = name_of_kind(x)
-    article = "an" if shown[0] in "AEIOUaeiou" else "a"
-    head = f"is {article} {shown}, which may change between two calls"
+    head = (
+        f"is {'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}, which may change between two calls"
+    )
     for base, text in WRITTEN.items():
         if issubclass(kind, base):
             return f"{head}; write {text}"
