@@ -361,3 +361,21 @@ def test_a_warning_of_many_groups_says_what_made_them(name):
     assert re.search(f"20 groups of examples .* one after the other: .*{text}", str(one.message))
     assert "split" not in str(one.message).partition("one after")[2]
     assert one.filename == __file__
+
+
+@pytest.mark.parametrize("around", [ft.grad, ft.compile, lambda f: ft.compile(ft.grad(f))])
+def test_bounds_of_slices_are_answered_before_a_level_around_notes_them(around):
+    def f(x, k):
+        y = np.ones(12) * x
+        return ft.while_loop(
+            lambda c: c[0] < k, lambda c: (c[0] + 1, c[1] + np.sum(y[c[0] : c[0] + 2])), (k - 3, x)
+        )[1]
+
+    def split(x):
+        return np.sum(ft.vmap(f, branches="split")(x, np.array([3, 5, 7, 5])))
+
+    def apart(x):
+        return sum(f(x[i], k) for i, k in enumerate([3, 5, 7, 5]))
+
+    x = np.array([1.0, 2.0, 3.0, 2.5])
+    np.testing.assert_allclose(around(split)(x), around(apart)(x), rtol=1e-14)

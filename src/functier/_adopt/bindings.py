@@ -216,9 +216,9 @@ class Bindings:
         if not ADOPTED:
             OVER_TENSORS.kept.clear()
             class_attribute.remove()
-        rewritten = [func() for func in self.functions.values()]
+        rewritten = [found for func in self.functions.values() if (found := func()) is not None]
         for func in (*rewritten, *functions):  # the others are those that adopted code has made
-            pair = func and self.codes.get(id(read_code(func)))
+            pair = self.codes.get(id(read_code(func)))
             if pair is not None:
                 give_code(func, pair[1])
         for target, name, old, new in reversed(self.defaults):

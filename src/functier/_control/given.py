@@ -15,8 +15,8 @@ NOTE [levels between]
 """
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,17 +24,19 @@ from .._core.ambient import AMBIENT
 from .._core.pytree import flatten, same_structure, unflatten
 from .._core.rule import unchanged
 from .._core.tensor import Tensor
-from .._core.types import PyTree, Shape, Structure, Value
+from .._core.types import PyTree, Value
 from .._levels.backward import backward
 from .._levels.cotangents import Pieces, add
 from .._levels.kept import join_edges
 from .._levels.lineage import levels_of
+from .._levels.memory import is_read_only
 from .._levels.states import resume
 from .._levels.stretch import Stretch
 from .._levels.tape import Continued, Given, Node, node_numbers, node_of
 from .effects import Effects
-from .masks import AMONG
+from .masks import AMONG, Mask
 from .parts import Parts, Unfit, apart
+from .rows import Piece, Rows, holds_tensors, moved
 
 ndarray = np.ndarray
 Step = Callable[[Any, PyTree, list], tuple[PyTree, PyTree] | None]
@@ -42,20 +44,14 @@ Step = Callable[[Any, PyTree, list], tuple[PyTree, PyTree] | None]
 LEAST = 8
 """Loops of fewer steps run one by one."""
 
-FEWEST = 2
-"""A sample that has run with later steps has made at least so many."""
+MOST = 12
+"""So many samples are taken for one loop, at most."""
 
-TRIES = 4
-"""So many samples are taken, where a step answers Python code in another way than those before."""
+TRIES = 6
+"""So many times a loop is begun."""
 
 ENDLESS = 1 << 40
 """More steps than a loop has that ends with a condition."""
-
-
-def holds_tensors(index: Iterable) -> bool:
-    """Tell if there is a tensor among the parts of an index."""
-    parts = [(x.start, x.stop, x.step) if type(x) is slice else (x,) for x in index]
-    return any([isinstance(x, Tensor) for part in parts for x in part])
 
 
 def form_of(x: Any) -> tuple:
@@ -90,10 +86,14 @@ class Repeats:
         The number that each step takes, if it takes any.
     reverse : bool
         Whether the first step takes the last elements.
+    facts : function
+        Returns what has to be the same in all steps, after each.
     length : tensor, optional
         The number of steps, where it is a value of the program; `n` is then that of the trace.
     flagged : bool
         Whether the first leaf of the carry tells if a step follows. Then `n` is not known.
+    hidden : bool
+        Whether the carry is cotangents, which Python code does not ask for plain numbers.
 
     Attributes
     ----------
@@ -107,15 +107,19 @@ class Repeats:
 
     def __init__(
         self, step: Step, n: int, xs: Sequence, roots: tuple, numbers: range | None = None,
-        reverse: bool = False, length: Any = None, flagged: bool = False,
+        reverse: bool = False, facts: Callable[[], Any] = lambda: None, length: Any = None,
+        flagged: bool = False, hidden: bool = False,
     ):  # fmt: skip
+        self.facts, self.hidden = facts, hidden
         self.step, self.n, self.xs, self.roots = step, n, xs, roots
         self.numbers, self.reverse = numbers, reverse
         self.length, self.flagged, self.ended = length, flagged, False
-        self.level = recorder() if n >= LEAST or length is not None else None
+        self.level: Any = recorder() if n >= LEAST or length is not None else None
         self.kinds: Any = None
         self.tries = TRIES
         self.since = self.level.watch.again() if self.level else 0
+        self.waiting: list[Any] = []  # what steps have made, or the error of the last one
+        self.stops = False  # as soon as nothing waits
 
     def number(self, position: int) -> int | None:
         return None if self.numbers is None else self.numbers[position]
@@ -123,40 +127,85 @@ class Repeats:
     def rest(self, position: int, carry: PyTree) -> tuple | None:
         """Return what some steps from `position` on make, or None if the next one runs by itself.
 
-        That is how many, the carry after them, the results of the first one, and arrays of those
-        of the others; None for these where only the first has run.
+        That is how many, the carry after them, the results of the first one, and arrays of the
+        results of all; None for these where only one has run.
         """
+        if self.waiting:
+            return self.next_one()
         level = self.level
         if level is None or (self.n - position < LEAST - 1 and self.length is None):
             return None
-        leaves, structure = flatten(carry)
         try:
-            found = apart(leaves, level.cls)
+            if (self.flagged or self.length is not None) and self.changes(carry):
+                return None
+            return self.looked_at(position, carry)
         except Unfit:
             self.level = None
             return None
+
+    def changes(self, carry: PyTree) -> bool:
+        """Tell if a carry is of another kind than that of the step before."""
+        leaves, structure = flatten(carry)
+        level, before = self.level, self.kinds
+        found = apart(leaves, level.cls)
         forms = [(form_of(level.concrete(x)), type(x) is level.cls) for x in found.values]
-        kinds = structure, found.kinds, found.axes, forms
-        if kinds != self.kinds:
-            self.kinds = kinds
-            return None
-        sample = Sample(self, level, position, leaves, structure).run()
-        self.tries -= 1
-        if sample is None:  # the first steps may run other code, so the next one is asked again
-            self.since = level.watch.again()
-        elif sample[0] < FEWEST and not self.flagged:
-            self.level = None
-        if not (self.tries or self.flagged):
-            self.level = None
-        if sample is not None and not self.ended:
-            self.flagged = False  # the next sample has the flag's answer
-        return sample
+        self.kinds = structure, found.kinds, found.axes, forms
+        return bool(self.kinds != before)
 
     def goes_on(self, position: int) -> bool:
         """Tell if a step follows, which is an answer where the length is a value."""
         if self.length is None or self.ended:
             return position < self.n and not self.ended
         return bool(self.length > position)
+
+    def looked_at(self, position: int, carry: PyTree) -> tuple | None:
+        """Return what `rest` does for a step that is a sample, and for those that it stands for.
+
+        Steps that answer Python code in another way are samples, too.
+        """
+        samples: list[Sample] = []
+        done: list[Any] = []
+        self.tries -= 1
+        while True:
+            try:
+                sample = Sample(self, position, carry)
+                found = sample.run()
+            except Exception as error:
+                if not samples:
+                    raise
+                done.append(error)
+                break
+            if found is None:
+                break
+            samples.append(sample)
+            steps = samples[0].repeat(samples) if sample.fits() else None
+            if steps is None or not steps[0]:
+                done.append(found)
+            else:
+                position, done = samples[0].position, [steps]
+            position, carry = position + done[-1][0], done[-1][1]
+            if steps is None or len(samples) == MOST or not self.goes_on(position):
+                break
+            if self.flagged and not Mask(flatten(carry)[0][0]).some:
+                break
+            self.level.samples.forget(samples[0].taken.first)
+        if not samples:  # the first steps may run other code, so the next one is asked again
+            self.since = self.level.watch.again()
+            return None
+        single = done[0][3] is None and samples[0].position and not samples[-1].changes
+        self.stops = not self.flagged and (single or not self.tries)
+        self.waiting = done
+        return self.next_one()
+
+    def next_one(self) -> tuple:
+        """Return what the next steps have made that have run already."""
+        found = self.waiting.pop(0)
+        if not self.waiting:
+            self.level = None if self.stops else self.level
+            self.flagged = self.flagged and self.ended  # the next sample has the flag's answer
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def steps(self, carry: PyTree) -> Iterator[tuple]:
         """Run all steps, and yield after some the position of the first and what `rest` returns."""
@@ -170,72 +219,39 @@ class Repeats:
             position, carry = position + found[0], found[1]
 
 
-class Rows:
-    """The results of steps, some of them as arrays of those of several steps."""
-
-    def __init__(self) -> None:
-        self.singles: list[list] = []
-        self.stacks: dict[int, tuple[list, int]] = {}  # the arrays after so many single results
-        self.width = 0
-
-    def add(self, made: list, rest: list | None, steps: int) -> None:
-        """Add the results of a step, and arrays of those of some steps after it."""
-        self.singles.append(made)
-        self.width = len(made)
-        if rest is not None:
-            self.stacks[len(self.singles)] = rest, steps
-
-    def column(self, i: int) -> Value | None:
-        """Return the array of one result of all steps; None is a zero."""
-        column = [made[i] for made in self.singles]
-        some = [rest[i][0] for rest, _ in self.stacks.values() if rest[i] is not None]
-        first = next((x for x in (*column, *some) if x is not None), None)
-        if first is None:
-            return None
-        zero = np.zeros(np.shape(first), getattr(first, "dtype", None))
-        stacks = {
-            end: np.zeros((steps, *zero.shape), zero.dtype) if rest[i] is None else rest[i]
-            for end, (rest, steps) in self.stacks.items()
-        }
-        return joined([zero if x is None else x for x in column], stacks)
-
-
-def joined(singles: list, stacks: dict[int, Value], reverse: bool = False) -> Value:
-    """Return one array of single results and of the arrays that come after some of them."""
-    parts, start = [], 0
-    for end in (*stacks, len(singles)):
-        if start < end:
-            parts.append(np.stack(singles[start:end][::-1] if reverse else singles[start:end]))
-            if end in stacks:
-                stack: Any = stacks[end]
-                parts.append(stack[::-1] if reverse else stack)
-        start = end
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts[::-1] if reverse else parts)
-
-
 class Sample:
-    """The step that is recorded for all later ones."""
+    """A step that is recorded for later ones.
 
-    def __init__(
-        self, whole: Repeats, level: Any, position: int, carry: list, structure: Structure
-    ):  # fmt: skip
-        self.whole = whole
-        self.step, self.roots, self.level = whole.step, whole.roots, level
-        self.since = whole.since
-        self.length: Any = None
-        if whole.length is not None:
-            self.length = whole.length - (position + 1)
+    Attributes
+    ----------
+    taken : Sampled or None
+        What the level of the program has recorded.
+    changes : bool
+        True where the step returns a carry of another kind than it has taken.
+    """
+
+    def __init__(self, whole: Repeats, position: int, carry: PyTree):
+        self.whole, self.position = whole, position
+        self.level: Any = whole.level
+        self.step, self.roots, self.since = whole.step, whole.roots, whole.since
+        self.length = None if whole.length is None else whole.length - position
         self.numbers = whole.numbers and whole.numbers[position:]
-        self.count = self.most = whole.n - position - 1
-        self.size, self.structure = len(carry), structure
+        self.count = self.most = whole.n - position
+        leaves, self.structure = flatten(carry)
+        self.size = len(leaves)
         xs = [x[::-1] for x in whole.xs] if whole.reverse else whole.xs
-        self.xs = [x[position + 1 :] for x in xs]
-        self.leaves = [*carry, *[x[position] for x in xs]]
+        self.ahead = [x[position:] for x in xs]
+        self.leaves = [*leaves, *[x[position] for x in xs]]
         self.ambient = AMBIENT.get()
+        self.taken: Any = None
+        self.changes = False
+        self.outputs: list[Parts] = []
 
     def run(self) -> tuple | None:
+        """Run the step with stand-ins, and return what it makes as `rest` does.
+
+        None is for a step that has to run without stand-ins.
+        """
         given = apart(self.leaves, self.level.cls)
         number = None if self.numbers is None else self.numbers[0]
         taken = self.level.sample(given.values, number, Effects(self.roots), self.since)
@@ -246,79 +262,107 @@ class Sample:
         finally:
             taken.end()
 
-    def run_with(self, given: Parts, taken: Any) -> tuple:
-        """Run the step with stand-ins, and then, if it stands for them, the steps after it."""
+    def run_with(self, given: Parts, taken: Any) -> tuple | None:
         level, size = self.level, self.size
+        self.given = given
         self.starts = [node_of([(node, unchanged, (), None)]) for _, node, _ in given.nodes]
         leaves = given.together(taken.values, self.starts)
         self.stretch = Stretch()
         start = unflatten(self.structure, leaves[:size])
         out = self.step(taken.counter, start, leaves[size:])
-        taken.check(leaves)
+        if not taken.check(leaves):
+            return None
         if out is None:
             return 0, None, None, None
         (carry, structure), (made, form) = map(flatten, out)
-        row = unflatten(form, taken.without(made))
+        self.row = unflatten(form, taken.without(made))
         # What a step returns as it is stays the same object, as a write to it may follow.
         originals = dict(zip(map(id, leaves), self.leaves))
         kept = [originals.get(id(x), x) for x in taken.without(carry)]
-        single = 1, unflatten(structure, kept), row, None
-        if structure != self.structure and not same_structure(out[0], start):
+        single = 1, unflatten(structure, kept), self.row, None
+        self.same = [x is y for x, y in zip(carry, leaves)]
+        self.form = form, self.whole.facts()
+        self.changes = structure != self.structure and not same_structure(out[0], start)
+        if self.changes:
             return single
         try:
-            before, spread = apart(leaves[:size], level.cls), apart(self.xs, level.cls)
-            after, results = apart(carry, level.cls), apart(made, level.cls)
+            before, after = apart(leaves[:size], level.cls), apart(carry, level.cls)
+            results = apart(made, level.cls)
             taken.check_views(after.values)
-            if (before.kinds, before.axes) != (after.kinds, after.axes):
-                return single
-            if [*before.kinds, *spread.kinds] != given.kinds:
+            self.changes = (before.kinds, before.axes) != (after.kinds, after.axes)
+            if self.changes:
                 return single
             self.outputs = [after, results]
             self.classes = self.reverse_levels()
             self.kept = {cls: apart(leaves[:size], cls.level.outer) for cls in self.classes}
             self.outputs += [apart(x.values, level.cls) for x in self.kept.values()]
         except Unfit:
+            self.outputs = []
             return single
         lists = [pair for x in self.outputs[1:] for pair in zip(x.values, x.axes)]
+        taken.close(after.values, lists, self.whole.hidden)
+        self.taken = taken
+        return single
+
+    def fits(self) -> bool:
+        """Tell if the step may stand for others."""
+        return self.taken is not None and self.taken.fits
+
+    def repeat(self, samples: "list[Sample]") -> tuple | None:
+        """Return what the steps from this one on make, if `samples`, of which it is the first,
+        stand for them; (0,) if these are too few, and None if they do not.
+        """
+        last, level = samples[-1], self.level
+        kinds = [[(x.kinds, x.axes) for x in one.outputs] for one in (self, last)]
+        if kinds[0] != kinds[1] or self.form != last.form:
+            return None
+        spread = apart(self.ahead, level.cls)
+        if [*self.given.kinds[: self.size], *spread.kinds] != self.given.kinds:
+            return None
         ending = "flag" if self.whole.flagged else "" if self.length is None else "length"
-        if ending and (len(self.classes) > 1 or results.values):
-            return single  # the rules of another grad level would know the length of arrays
+        if ending and (len(self.classes) > 1 or self.outputs[1].values):
+            return None  # the rules of another grad level would know the length of arrays
         found = level.repeat(
-            taken, self.count, after.values, lists, [*zip(spread.values, spread.axes)],
+            [one.taken for one in samples], self.most, [*zip(spread.values, spread.axes)],
             self.numbers and self.numbers.step, ending, self.length,
         )  # fmt: skip
-        if found is None:
-            return single
-        self.count, last, stacks, self.length = found
+        if found is None or not found[0]:
+            return found
+        self.count, last_values, stacks, self.length = found
         self.whole.ended = bool(ending)
-        values = [last]
+        values = [last_values]
         for x in self.outputs[1:]:
             values.append(stacks[: len(x.values)])
             stacks = stacks[len(x.values) :]
-        ends, rows = self.connected(values)
-        ends = [
-            old if x is stand_in else end
-            for x, stand_in, old, end in zip(carry, leaves, self.leaves, ends)
-        ]
-        return 1 + self.count, unflatten(structure, ends), row, unflatten(form, rows)
+        values[1] = [np.copy(x, "C") if is_read_only(x) else x for x in values[1]]
+        ends, rows = self.connected(values, samples)
+        same = [all(column) for column in zip(*[one.same for one in samples])]
+        ends = [old if one else end for one, old, end in zip(same, self.leaves, ends)]
+        return self.count, unflatten(self.structure, ends), self.row, unflatten(self.form[0], rows)
+
+    def reached(self, places: list[tuple[int, int]]) -> list[Node]:
+        """Return the nodes of what a step closes over, to which some of the outputs lead."""
+        starts = {node[0] for node in self.starts}
+        found = self.stretch.reached(*[self.outputs[k].nodes[j][1] for k, j in places])
+        return [node for number, node in found.items() if number not in starts]
 
     def reverse_levels(self) -> list[Any]:
         """Return the classes of the grad levels of which there are results, outermost first."""
         found = {cls for parts in self.outputs for cls, _, _ in parts.nodes}
         return sorted(found, key=lambda cls: cls.level.depth)
 
-    def connected(self, values: list[list]) -> tuple[list, list]:
+    def connected(self, values: list[list], samples: "list[Sample]") -> tuple[list, list]:
         """Return the last carry and all results as leaves, with nodes on the tapes of all levels.
 
         `values` are those of each of the `outputs`.
         """
-        if self.xs and self.count < self.most:
-            self.xs = [x[: self.count] for x in self.xs]
+        whole = self.count == self.most
+        self.xs = self.ahead if whole else [x[: self.count] for x in self.ahead]
         nodes: list[list] = [[None] * len(parts.nodes) for parts in self.outputs]
         for i, cls in enumerate(self.classes):
             kept = self.outputs[2 + i].together(values[2 + i], nodes[2 + i])
-            pull = Pull(self, cls)
-            xs = pull.first_axis(apart(self.xs, cls.level.outer))
+            pull = Pull(self, cls, samples)
+            xs = apart(self.xs, cls.level.outer).rows()
             rule = Continued(pull)
             rule.parents = [node[0] for node in pull.parents]
             saved = Given([*kept, *xs]), ()
@@ -343,11 +387,11 @@ class Pull:
         a step closes over.
     """
 
-    def __init__(self, sample: Sample, cls: Any):
+    def __init__(self, sample: Sample, cls: Any, samples: list[Sample]):
         self.cls, self.level = cls, sample.level
         self.step, self.roots, self.size = sample.step, sample.roots, sample.size
         self.structure = sample.structure
-        self.numbers = sample.numbers and sample.numbers[sample.count : 0 : -1]
+        self.numbers = sample.numbers and sample.numbers[: sample.count][::-1]
         self.count, self.length, self.ambient = sample.count, sample.length, sample.ambient
         self.classes = sample.classes
         places = [
@@ -358,21 +402,16 @@ class Pull:
         self.places = [(k, j) for k, j, _ in places]
         self.axes = [axes for _, _, axes in places]
         self.given = apart(sample.leaves, cls.level.outer)
-        first, spread = sample.outputs[0].of(cls), apart(sample.xs, self.level.cls)
+        first = apart(sample.leaves[: sample.size], self.level.cls).of(cls)
+        spread = apart(sample.xs, self.level.cls)
         self.carried = len(first)
         self.spread = [axes for own, _, axes in spread.nodes if own is cls]
-        ends = [sample.outputs[k].nodes[j][1] for k, j in self.places]
-        starts = {node[0] for node in sample.starts}
-        reached = sample.stretch.reached(*ends)
-        shared = [node for number, node in reached.items() if number not in starts]
-        self.parents = [*first, *spread.of(cls), *shared]
+        shared = [*{node[0]: node for one in samples for node in one.reached(self.places)}.values()]
+        # A value may be several of these, and each has a sum.
+        own = [node_of([(node, unchanged, (), None)]) for node in (*first, *spread.of(cls))]
+        self.parents = [*own, *shared]
         self.shared = [(node[0], None) for node in shared]  # the numbers suffice
         self.pieces: list[Piece] = []  # those of the last sample
-
-    @staticmethod
-    def first_axis(parts: Parts) -> list:
-        """Return values with the axis of the steps first."""
-        return [moved(x, a, 0) for x, a in zip(parts.values, parts.axes)]
 
     def __call__(self, cotangents: tuple, given: Sequence, sums: Sequence) -> list:
         """Return the cotangents of the parents, each added to what there is so far in `sums`."""
@@ -385,16 +424,19 @@ class Pull:
         on = [c is not None for c in wanted]
         xs = [x[::-1] for x in (*given, *[c for c in wanted if c is not None])]
         step = functools.partial(self.back, on)
-        loop = Repeats(step, self.count, xs, self.roots, self.numbers, length=self.length)
+        loop = Repeats(
+            step, self.count, xs, self.roots, self.numbers, facts=self.facts, length=self.length,
+            hidden=True,
+        )  # fmt: skip
         found: list[tuple] = []
         results, size = Rows(), len(self.spread)
         carry: list = [*last, *sums[own:]]
         numbers: Any = self.numbers
         for position, steps, carry, made, rest in loop.steps(carry):  # noqa: B007, B020
-            results.add(made[:size], rest and rest[:size], steps - 1)
+            results.add(made[:size], rest and rest[:size], steps)
             for j, piece in enumerate(self.pieces if len(made) > size else ()):
-                values = [made[size + j]], {1: rest[size + j]} if rest else {}
-                found.append((piece, joined(*values), numbers[position : position + steps]))
+                values = rest[size + j] if rest else np.stack(made[size + j :][:1])
+                found.append((piece, values, numbers[position : position + steps]))
         carry = carry[:]
         for piece, values, at in found:
             k = self.carried + piece.place
@@ -403,8 +445,11 @@ class Pull:
             None if c is None else moved(c[::-1], 0, a)
             for c, a in zip(map(results.column, range(size)), self.spread)
         ]
-        first = map(add, sums, [*carry[: self.carried], *ends])
-        return [*first, *carry[self.carried :]]
+        return [*carry[: self.carried], *ends, *carry[self.carried :]]
+
+    def facts(self) -> Any:
+        """Return where the pieces are that a step makes."""
+        return [(*piece[:4], repr(piece.others)) for piece in self.pieces]
 
     def back(self, on: list[bool], number: Any, carry: list, elements: list) -> tuple:
         """Run a step again, and return the cotangents of what it has taken."""
@@ -452,24 +497,3 @@ class Pull:
                 self.pieces.append(Piece(place, c.rule, c.shape, growth, tuple(others)))
         c.places, c.values = [[pair[i] for pair in left] for i in (0, 1)]
         return taken
-
-
-def moved(x: Value, source: int, destination: int) -> Value:
-    """Return an array with the axis of the steps at another place, if it is one."""
-    return x if source == destination else np.moveaxis(x, source, destination)
-
-
-class Piece(NamedTuple):
-    """A piece of the cotangent of what a step closes over: one at the number of each step."""
-
-    place: int
-    rule: Callable
-    shape: Shape
-    growth: tuple[int, int]
-    others: tuple
-
-    def total(self, values: Value, numbers: range) -> Value:
-        """Return the sum of the pieces of some steps."""
-        factor, summand = self.growth
-        at = np.array([factor * number + summand for number in numbers])
-        return self.rule(values, self.shape, (at, *self.others))

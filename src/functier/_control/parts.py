@@ -9,6 +9,7 @@ from .._core.numpy_facts import SCALARS
 from .._core.tensor import Tensor
 from .._levels.tape import Node
 from .._mutation.array import settle, was_written
+from .rows import moved
 
 ndarray = np.ndarray
 
@@ -42,6 +43,10 @@ class Parts(NamedTuple):
         """Return leaves of these kinds with other values and nodes."""
         values, nodes = iter(values), iter(nodes)
         return [_together(kind, values, nodes) for kind in self.kinds]
+
+    def rows(self) -> list:
+        """Return the values with the first axes of the leaves first."""
+        return [moved(x, a, 0) for x, a in zip(self.values, self.axes)]
 
     def of(self, cls: type) -> list[Node]:
         """Return the nodes of a level."""

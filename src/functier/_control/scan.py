@@ -24,8 +24,9 @@ from .._core.pytree import (
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Structure, Value
 from .._transforms.vmap import vmap
-from .given import Repeats, joined
+from .given import Repeats
 from .masks import WEAK, check_carry, check_function, common_dtype, form, number_of
+from .rows import Stack, joined
 from .schedule import run_steps
 
 
@@ -119,7 +120,7 @@ def run_scan(
                     position += 1
                     continue
                 done, carry, y, rest = found
-                rows.add(y, rest)
+                rows.add(y, rest, done)
             except Exception as error:
                 i = start + position
                 error.add_note(f"{label}: in step {n - 1 - i if reverse else i} of {n}")
@@ -199,52 +200,47 @@ class _Rows:
     def __init__(self, label: str):
         self.label, self.structure = label, None
         self.columns: list[list] = []
-        self.stacks: list[dict[int, Value]] = []  # for each column, arrays after some results
         self.forms: list = []
 
     def copy(self) -> "_Rows":
         """Return rows for the steps that follow."""
         rows = _Rows(self.label)
         rows.structure, rows.forms = self.structure, [*self.forms]
-        rows.columns, rows.stacks = [[] for _ in self.forms], [{} for _ in self.forms]
+        rows.columns = [[] for _ in self.forms]
         return rows
 
-    def add(self, y: PyTree, rest: PyTree = None) -> None:
+    def add(self, y: PyTree, rest: PyTree = None, steps: int = 1) -> None:
         """Add the result of a step, checked to have the form of those before.
 
-        `rest` has arrays of the results of some steps after it, which have this form.
+        `rest` has arrays of the results of some `steps`, of which this is the first.
         """
         leaves, structure = flatten(y, self.label, "the result")
         for i, leaf in enumerate(leaves):
             check_leaf(self.label, lambda i=i: paths(y, "the result")[i], leaf)
-            if type(leaf) is np.ndarray:  # which the next step may fill again
+            if type(leaf) is np.ndarray and rest is None:  # which the next step may fill again
                 leaves[i] = leaf.copy()
         if self.structure is None:
             for i, leaf in enumerate(leaves):
                 if not is_value(leaf):
                     where = paths(y, "the result")[i]
                     raise TypeError(f"{self.label}: {where} is {form(leaf)}; return arrays")
-            self.columns, self.structure = [[leaf] for leaf in leaves], structure
-            self.forms = leaves
-            self.stacks = [{} for _ in leaves]
-            return
-        if structure != self.structure and not same_structure(y, self.example()):
+            self.columns, self.structure = [[] for _ in leaves], structure
+            self.forms = [*leaves]
+        elif structure != self.structure and not same_structure(y, self.example()):
             raise TypeError(
                 f"{self.label}: f returned the result {describe(y)}, but "
                 f"{describe(self.example())} before; return one structure in all steps"
             )
+        made = leaves if rest is None else [Stack(x, steps) for x in flatten(rest)[0]]
         for i, (first, leaf) in enumerate(zip(self.forms, leaves)):
-            if not is_value(leaf) or common_dtype(first, leaf) is None:
+            if leaf is not first and (not is_value(leaf) or common_dtype(first, leaf) is None):
                 raise TypeError(
                     f"{self.label}: {paths(y, 'the result')[i]} is {form(leaf)}, but was "
                     f"{form(first)} before; return one shape and dtype in all steps"
                 )
             if WEAK.get(type(number_of(leaf)), 4) > WEAK.get(type(number_of(first)), 4):
                 self.forms[i] = leaf
-            self.columns[i].append(leaf)
-        if rest is not None:
-            for column, stacks, stack in zip(self.columns, self.stacks, flatten(rest)[0]):
-                stacks[len(column)] = stack
+            self.columns[i].append(made[i])
 
     def example(self) -> PyTree:
         """Return a result of the form of those before."""
@@ -253,13 +249,12 @@ class _Rows:
     def stack(self, reverse: bool) -> PyTree:
         """Return the results of all steps along a new axis 0, and forget them."""
         arrays = []
-        for column, first, stacks in zip(self.columns, self.forms, self.stacks):
+        for column, first in zip(self.columns, self.forms):
             dtype = dtype_of(first)
             if type(number_of(first)) not in WEAK:  # Python numbers take the dtype of the arrays
                 column[:] = [dtype.type(v) if type(v) in WEAK else v for v in column]
-            arrays.append(joined(column, stacks, reverse))
+            arrays.append(joined(column, reverse))
             column.clear()  # before the next one is stacked
-            stacks.clear()
         return unflatten(self.structure, arrays)
 
     def join(self, parts: list[PyTree]) -> PyTree:

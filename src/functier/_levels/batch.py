@@ -60,11 +60,10 @@ from .fast_calls import FastCalls
 from .level import Level
 from .lying import product_in_order
 from .raised import raise_of_examples
-from .stores import BatchStore
+from .stores import EVERYTHING, BatchStore
 
 new = object.__new__
 ndarray = np.ndarray
-EVERYTHING = (slice(None),)
 Randomness = Literal["error", "different", "same"]
 _warned: set[str] = set()
 
@@ -492,6 +491,7 @@ PRODUCT = {
 }
 
 GETITEM = """
+if type(x._value) is not ndarray: parts = known(parts)
 try:
     y._value = x._value[(*EVERYTHING * level.k, *parts)]
 except IndexError:  # its text counts the batch axes, too

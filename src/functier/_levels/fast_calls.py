@@ -27,6 +27,7 @@ from .._core.methods import COMPARISON as COMPARING
 from .._core.numpy_facts import VALUES
 from .._core.tensor import Tensor
 from .lineage import encloses, level_in
+from .operands import known
 from .views import note_point
 
 UNARY = """
@@ -190,8 +191,9 @@ class FastCalls:
         """
         texts = {"parameters": parameters, "body": body, "without_axes": without_axes}
         return self._maker(
-            "getitem", GETITEM, texts, PARTS=parts, note_point=note_point, Tensor=Tensor
-        )
+            "getitem", GETITEM, texts, PARTS=parts, note_point=note_point, Tensor=Tensor,
+            known=known,
+        )  # fmt: skip
 
     def _ladder(
         self, name: str, values: Collection[Any], parameters: str, bodies: dict[str, str],

@@ -22,6 +22,9 @@ from .attributes import defers
 
 ndarray = np.ndarray
 LISTS = frozenset({list, tuple})
+NUMBERS = frozenset({int, type(None)})
+"""The types of most bounds of slices."""
+
 REPEATED = frozenset({list, tuple, str, bytes, bytearray})
 """Sequences that a whole number repeats."""
 
@@ -199,3 +202,21 @@ def check_static(op: Op, call: Call) -> None:
                 f"{op.name}: its parameter {name!r} is a tensor, and has to be a plain value; "
                 f"write int({name}) for a whole number that all examples share"
             )
+
+
+def known(parts: tuple) -> tuple:
+    """Return the parts of an index with a number for each bound of a slice that is a batch.
+
+    A level around notes the index, and cannot ask a tensor of one inside it.
+    """
+    for x in parts:
+        if type(x) is slice and not NUMBERS.issuperset(map(type, (x.start, x.stop, x.step))):
+            return tuple([
+                slice(*map(_bound, (x.start, x.stop, x.step))) if type(x) is slice else x
+                for x in parts
+            ])  # fmt: skip
+    return parts
+
+
+def _bound(x: Any) -> Any:
+    return index(x) if isinstance(x, Tensor) and x.level.batches else x

@@ -265,7 +265,7 @@ class Compiled(Generic[P, R]):
         """Return what each program takes as given: its guards, dependencies and constants.
 
         It says as well which lines run again and again and have not become a loop, and why; and
-        with machine code which calls stay NumPy's.
+        with machine code which calls stay NumPy's; and how many arms the steps of loops have.
         """
         lines = [f"not watched: {self._unwatched}"] if self._unwatched else []
         if self._seen and not self._variants:
@@ -278,6 +278,7 @@ class Compiled(Generic[P, R]):
             lines.append(repr(program))
             said = [text for text in map(str, variant.notes) if text]
             said += [f"no loop: {text}" for text in program._written_out]
+            said += [f"arms of a loop: {text}" for text in program._arms]
             said += [f"checks: {text}" for text in program._guards]
             said += sorted([f"depends on: {text}" for text in variant.guards.words])
             lines += [

@@ -73,7 +73,7 @@ def _prune(node: Node, used: set[int], read: set[Node]) -> None:
         outputs = [body.outputs[i] for i in sorted(wanted)]
         part = Graph(body.nodes, body.inputs, outputs, body.guards)
         live = _live(part, {*part.roots()}, {*inside})
-        live.update(body.inputs[:1] if loop.ends == "flag" else body.inputs[-1:] * bool(loop.ends))
+        live |= ending(loop, wanted)
         more = {j for j, x in enumerate(body.inputs[:first]) if x in live} - wanted
         if not more:
             break
@@ -97,6 +97,17 @@ def _prune(node: Node, used: set[int], read: set[Node]) -> None:
     node.func.places = {j: k for k, j in enumerate((*order, steps))}
     node.args = tuple([node.args[j] for j in (*carried, *reads, *rest)])
     node.form = node.func.form()
+
+
+def ending(loop: Loop, wanted: set[int]) -> set[Node]:
+    """Return the inputs of a body that are needed for the number of its steps.
+
+    Where an arm does not run, all that it carries is a result.
+    """
+    inputs, first = loop.body.inputs, loop.carried
+    if loop.ends == "arm":
+        return {*[inputs[j] for j in wanted], inputs[first]}
+    return {*(inputs[:1] if loop.ends == "flag" else inputs[-1:] * bool(loop.ends))}
 
 
 def memories_in(body: Graph) -> set[Node]:

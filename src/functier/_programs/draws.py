@@ -54,6 +54,8 @@ def draw(level: Any, source: Any, stream: Any, func: Callable, args: tuple) -> A
     """
     if level.reads is not None:
         level.reads.tells("draws")
+    for sample in level.samples.open:
+        sample.draws = True
     owner: Any = source
     if has_made(level, source):
         owner = level.streams.get(id(source))

@@ -214,6 +214,9 @@ SCALARS: frozenset[Any] = frozenset(
 )
 """The types of numbers, and of what else NumPy has scalars for."""
 
+TRUTH = Form((), np.dtype(bool), None, np.bool_)
+"""The form of what NumPy finds true or false."""
+
 NUMBERS = {kind: Form((), None, None, kind) for kind in (bool, int, float, complex)} | {
     kind: Form((), np.dtype(kind), None, kind) for kind in (np.bool_, np.float64, np.complex128)
 }

@@ -65,16 +65,8 @@ def kind_of_loop(loop: Loop, leaves: list) -> Any:
         found.append((func, around, *facts_of_node(node)))
     asked = [(guard.node.number, guard.how, repr(guard.answer)) for guard in loop.body.guards]
     outputs = flatten(tuple(loop.body.outputs), leaves, True)
-    return (
-        Loop,
-        loop.count,
-        loop.ends,
-        loop.carried,
-        loop.lasts,
-        tuple(found),
-        tuple(asked),
-        outputs,
-    )
+    facts = loop.count, loop.ends, loop.carried, loop.lasts
+    return Loop, facts, tuple(found), tuple(asked), outputs
 
 
 def filled(value: Any, leaf: Callable[[Any], Any]) -> Any:

@@ -84,7 +84,9 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
             lines.append(f"{source.names[x]} = {text}")
     lists = loop.body.outputs[loop.lasts :]
     source.lists |= dict.fromkeys(lists, "")
-    if loop.ends == "flag":
+    if loop.ends == "arm":
+        counting = Counting("", loop.count)  # which the source does not have
+    elif loop.ends == "flag":
         counting = Counting(source.numbered(), loop.count)
     elif loop.ends:
         counting = Counting(source.counter(loop), loop.count, length=source.expr(node.args[-1]))
@@ -118,7 +120,10 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     made = [source.lists[y] for y in lists]
     source.results[node] = [*results, *made]
     lines += [f"{name} = []" for name in made]
-    if loop.ends == "flag":
+    if loop.ends == "arm":
+        lines.append(f"if {source.names[rest[0]]}:")
+        inside = inside or ["pass"]
+    elif loop.ends == "flag":
         source.results[node].append(counting.name)
         lines += [f"{counting.name} = 0", f"while {results[0]}:"]
         inside.append(f"{counting.name} += 1")

@@ -85,8 +85,9 @@ class Loop:
     lasts : int
         The number of outputs, from the first on, of which the last values are results; lists of
         the others are.
-    ends : {"", "flag", "length"}
-        Whether `count` is that of the trace alone: see NOTE [lengths that are values].
+    ends : {"", "flag", "length", "arm"}
+        Whether `count` is that of the trace alone: see NOTE [lengths that are values]. An arm has
+        one step, which runs where the first input behind what is carried is true.
     """
 
     __slots__ = ("body", "carried", "count", "ends", "lasts", "places", "reads")
@@ -119,6 +120,11 @@ class Loop:
         """Tell if the loop has to run, whoever needs its results."""
         body = self.body
         return bool(body.guards) or any([x.kept or x.may_raise for x in body.nodes])
+
+
+def is_arm(node: Node) -> bool:
+    """Tell if a node is an arm, which runs in some steps only."""
+    return type(node.func) is Loop and node.func.ends == "arm"
 
 
 def is_loop(node: Any) -> bool:
@@ -197,7 +203,7 @@ stacked.makes_new_arrays = True  # type: ignore[attr-defined]
 
 def fixed(graph: Graph) -> Graph:
     """Return the program for the lengths of the trace alone, with guards that tell if they hold."""
-    if not any([is_loop(node) and node.func.ends for node in every_node(graph)]):  # type: ignore[union-attr]
+    if not any([is_loop(x) and x.func.ends and not is_arm(x) for x in every_node(graph)]):  # type: ignore[union-attr]
         return graph
     new: dict[Node, Any] = {x: x for x in graph.inputs}
     nodes, guards = _fixed(graph, new)
@@ -216,7 +222,7 @@ def _fixed(graph: Graph, new: dict[Node, Any]) -> tuple[list[Node], list[Guard]]
         loop = args[0].func if is_result(node) else None
         if loop is not None and args[1] == len(loop.body.outputs):
             new[node] = loop.count
-        elif args and not nodes_in((args, kwargs)) and nodes_in(node.args):
+        elif not nodes_in((args, kwargs)) and nodes_in(node.args) and not is_loop(node):
             new[node] = node.func(*args, **kwargs)
         else:
             own = new[node] = node.like(args, kwargs)
@@ -243,13 +249,14 @@ def _fix(loop: Any, node: Node) -> list[Guard]:
         guards = [Guard(inputs[0], "bool", True, node.place), *guards]
         last = Node(operator.getitem, (node, 0), {}, inputs[0].form, node.place)
         found = [Guard(last, "bool", False, node.place)]
-    elif loop.ends:
+    elif loop.ends == "length":
         *node_args, length = node.args
         node.args, inputs = tuple(node_args), inputs[:-1]
         if type(length) is Node:
             found = [Guard(length, "int", loop.count, node.place)]
     body = Graph([*inputs, *nodes], inputs, outputs, guards)
-    node.func = Loop(body, loop.count, loop.carried, loop.reads, loop.lasts)
+    ends = "arm" if loop.ends == "arm" else ""
+    node.func = Loop(body, loop.count, loop.carried, loop.reads, loop.lasts, ends)
     node.form = node.func.form()  # type: ignore[attr-defined]
     node.kept = node.func.has_effects()  # type: ignore[attr-defined]
     return found

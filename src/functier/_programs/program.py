@@ -1,6 +1,7 @@
 """A recorded program: its source, its call, and what it costs."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 from weakref import ref
@@ -12,7 +13,7 @@ from .._core.tensor import Tensor
 from .arguments import facts_of, is_same, opened
 from .costs import Cost, costs_of
 from .graph import Form, Graph
-from .loops import every_answer, every_guard
+from .loops import every_answer, every_guard, every_node, is_arm
 from .pictures import Table, picture
 from .replays import Changed, Replay
 from .rolling import written_out
@@ -88,6 +89,8 @@ class Program:
         pairs = [(shown.asked(g).rstrip(","), shown.line_of(g)) for g in every_guard(graph)]
         self._answers = [f"{asked}{line}" for asked, line in pairs]
         self._replies = [*map(repr, every_answer(graph))]
+        arms = Counter([shown.line_of(x) for x in every_node(graph) if is_arm(x)])
+        self._ways = [f"{n}{line}" for line, n in arms.items()]
         self._steps = costs_of(graph)
         self._lines = [text for _, text in written_out(graph)]
         self._graph = None
@@ -118,6 +121,11 @@ class Program:
     def _written_out(self) -> list[str]:
         """The lines whose steps have not become a loop, and why."""
         return self._shown("_lines")
+
+    @property
+    def _arms(self) -> list[str]:
+        """How many arms steps have, and by which lines."""
+        return self._shown("_ways")
 
     @property
     def _costs(self) -> list[Cost]:

@@ -4,7 +4,8 @@ NOTE [as the slow path records]
     A fast call notes what `RecordLevel.record` notes for the same operands. It takes numbers and
     arrays of numbers alone. All that has to be asked goes to the slow path: objects, powers, whole
     numbers of Python's as operands of ufuncs, and arrays of classes that extend NumPy's. A level
-    that records is outermost, so an operand is one of its tensors, or a plain value.
+    that records is outermost, so an operand is one of its tensors, or a plain value. In a sample
+    all goes there, as it notes who has the values of operands.
 """
 
 import operator
@@ -52,7 +53,7 @@ def unary(kind: Any, func: Any, ufunc: Any, numbers: frozenset, spelled: bool) -
 
     def call(x: Any) -> Any:
         level: Any = x.level
-        if type(level) is not kind:
+        if type(level) is not kind or level.samples.open:
             return level.unary(func, x)
         value = x._value
         if type(value) is ndarray:
@@ -83,7 +84,7 @@ def binary(kind: Any, func: Any, ufunc: Any, numbers: frozenset, spelled: bool) 
 
     def call(a: Any, b: Any) -> Any:
         level: Any = a.level if isinstance(a, Tensor) else b.level
-        if type(level) is not kind:
+        if type(level) is not kind or level.samples.open:
             return level.binary(func, a, b)
         cls = level.cls
         x, p = (a._value, a._extra) if type(a) is cls else (a, a)
@@ -125,7 +126,7 @@ def item_of(kind: Any) -> Callable:
 
     def call(x: Any, index: Any) -> Any:
         level: Any = x.level
-        if type(level) is not kind:
+        if type(level) is not kind or level.samples.open:
             return level.getitem(x, index)
         for part in index if type(index) is tuple else (index,):
             if type(part) not in INDICES or (type(part) is slice and not is_constant(part)):
@@ -152,7 +153,7 @@ CONSTANTS = SCALARS | {str, type(None), type(Ellipsis)}
 def public_call(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     """Return the result of a call of a public function, and note it; or `NotImplemented`."""
     op = common(func)
-    if op is None:
+    if op is None or level.samples.open:
         return NotImplemented
     if kwargs or len(args) > 2:
         args, kwargs = plain_arguments(op, args, kwargs)

@@ -45,6 +45,7 @@ from .literals import COPIED, copy_of
 from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, text
 from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
+from .repeated import repeat
 from .sampled import Sampled, Samples
 from .sharing import is_fresh
 from .stores import ProgramStore
@@ -151,7 +152,7 @@ class RecordLevel(Level):
         """Return an argument with a node for each tensor of this level."""
         kind = type(x)
         if kind is self.cls:
-            return x.parts()[1]
+            return self.samples.seen(x)
         if kind is Array:
             return self.symbol(settle(x))
         if kind is tuple or kind is list:
@@ -173,7 +174,7 @@ class RecordLevel(Level):
         if self.reads is not None and self.reads.those_of(x):
             tensor = self.lift(x)
             if tensor is not None:
-                return tensor.parts()[1]
+                return self.symbol(tensor)
             self.reads.array(x)
         found = self.arrays.get(id(x))
         if x.nbytes > COPIED:
@@ -458,8 +459,8 @@ class RecordLevel(Level):
         return self.samples.begin(*given)
 
     @unwatched
-    def repeat(self, sample: Sampled, *given: Any) -> Any:
-        return sample.repeat(*given)
+    def repeat(self, samples: list[Sampled], *given: Any) -> Any:
+        return repeat(self, samples, *given)
 
     # ---- where it happened ----
 

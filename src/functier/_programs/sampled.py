@@ -1,4 +1,4 @@
-"""A step that is recorded for all later ones of a loop, and the loop of the program that it makes.
+"""A step that is recorded for later ones of a loop: its calls, of stand-ins for what it takes.
 
 NOTE [a step depends on what it takes]
     The sample gets stand-ins: new inputs for the values that change from step to step, and for the
@@ -6,29 +6,28 @@ NOTE [a step depends on what it takes]
     value has its answer as a guard of every step, and nothing may ask for the counter. All else
     that the step reads stays as it is, if the sample leaves no trace: each object that the user's
     functions reach refers to what it referred to before, and arrays have their contents.
-
-NOTE [the rest runs as the program does]
-    The trace needs the values that the loop makes. So its source is written and called. Where a
-    guard fails in a later step, the loop ends before it, and the trace goes on from there. Where a
-    call raises, it goes on after the sample.
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from .._mutation.array import was_written
-from .graph import Graph, Guard, Node, form_of, mark_first, replace
+from .graph import Guard, Node, form_of, replace
 from .integers import AFFINE, asks_for_type, grows
-from .loops import Count, Loop, stacked
-from .sampled_run import FEWEST, known_values, run, same_in
+from .loops import Loop, stacked
+from .sampled_run import same_in
 from .sharing import gives_view
 
 ndarray = np.ndarray
 
 WEAK = {bool, int, float, complex}
+
+ENDED = 1 << 60
+"""More nodes than a trace has."""
 
 
 class Samples:
@@ -40,6 +39,8 @@ class Samples:
         Those that are recorded, the innermost last.
     counters : set
         The nodes that stand for the numbers of steps.
+    operands : dict of Node to weak reference
+        A tensor of each node that was an operand, as far as a sample may ask for it.
     """
 
     def __init__(self, level: Any):
@@ -47,6 +48,7 @@ class Samples:
         self.open: list[Sampled] = []
         self.counters: set[Node] = set()
         self.real: dict[Node, Any] = {}  # what the stand-ins of others stand for
+        self.operands: dict[Node, ref] = {}
         self.reasons: dict[Any, str] = {}  # why steps at places of the user's code are no loop
 
     def begin(self, values: list, number: Any, effects: Any, since: int) -> "Sampled | None":
@@ -63,11 +65,41 @@ class Samples:
         dtype = getattr(self.level.concrete(x), "dtype", None)
         return dtype is not None and dtype.kind in "fc" and dtype.char not in "dD"
 
-    def real_of(self, node: Any) -> Any:
-        """Return what a node stands for, which is mostly itself."""
-        while type(node) is Node and node in self.real:
+    def real_of(self, node: Any, known: Container = ()) -> Any:
+        """Return what a node stands for, which is mostly itself; or the first of those `known`."""
+        while type(node) is Node and node in self.real and node not in known:
             node = self.real[node]
         return node
+
+    def seen(self, x: Any) -> Node:
+        """Return the node of a tensor of the level, and note who has its value."""
+        node = x.parts()[1]
+        known = self.operands.get(node)
+        if known is None or known() is None:
+            self.operands[node] = ref(x)
+        return node
+
+    def forget(self, first: int) -> None:
+        """Forget the tensors for arrays from outside that nodes from `first` on have made.
+
+        These may be taken out.
+        """
+        lifted, made = self.level.lifted, {*self.level.nodes[first:]}
+        for place in [place for place, x in lifted.items() if x.parts()[1] in made]:
+            del lifted[place]
+
+    def take_out(self, sample: "Sampled", needed: Sequence = ()) -> None:
+        """Take all out of the trace that was recorded since a sample began, but what is needed."""
+        made = self.level.nodes[sample.first :]
+        waiting, inside, kept = [x for x in needed if type(x) is Node], {*made}, set()
+        while waiting:
+            node = waiting.pop()
+            if node in inside and node not in kept:
+                kept.add(node)
+                waiting += node.parents()
+        self.forget(sample.first)
+        self.level.nodes[sample.first :] = [node for node in made if node in kept]
+        del self.level.answers[sample.answers :]
 
     def growth(self, x: Any) -> tuple[int, int] | None:
         """Return factor and summand of a number that grows with that of a step."""
@@ -141,6 +173,7 @@ class Sampled:
         self.level, self.effects, self.since = level, effects, since
         self.originals = values
         self.asked = False  # for a value of a stand-in for a plain one
+        self.draws = False
         self.real: dict[Node, Any] = {}
         self.inputs = [self.stand_in(x, level.symbol(x)) for x in values]
         self.values = [level.tensor(level.concrete(x), n) for x, n in zip(values, self.inputs)]
@@ -153,10 +186,14 @@ class Sampled:
             self.counter = level.tensor(number, self.index)
             level.samples.counters.add(self.index)
             self.plain.add(self.index)
+        self.given = {*self.plain}
         level.samples.open.append(self)
         self.first, self.answers = len(level.nodes), len(level.answers)
         self.seen = self.first  # up to which node it is known which ones are plain
         self.made: set[Node] = set()
+        self.nodes: list[Node] = []
+        self.guards: list[Guard] = []
+        self.fits = False
 
     def stand_in(self, x: Any, real: Any) -> Node:
         node = Node(None, (), {}, form_of(self.level.concrete(x)))
@@ -171,23 +208,29 @@ class Sampled:
     def is_plain(self, x: Any) -> bool:
         """Tell if a value of the sample depends on no value of the program."""
         nodes = self.level.nodes
-        for node in nodes[self.seen :]:
-            if not (node.memory or node.kept) and self.plain.issuperset(node.parents()):
-                self.plain.add(node)
-        self.seen = len(nodes)
+        if self.seen < len(nodes):
+            self.plain = plain_of(self.plain, nodes[self.seen :])
+            self.seen = len(nodes)
         return type(x) is self.level.cls and x.parts()[1] in self.plain
 
     def without(self, values: Sequence) -> list:
         """Return values, those that are plain without the level."""
         return [x.parts()[0] if self.is_plain(x) else x for x in values]
 
-    def check(self, leaves: Sequence) -> None:
-        """Leave the program where the step has done to its stand-ins what nobody would see."""
+    def check(self, leaves: Sequence) -> bool:
+        """Leave the program where the step has done to its stand-ins what nobody would see.
+
+        False is for a step that has to run again without them, as if it had not run.
+        """
         reads, self.made = self.level.reads, {*self.level.nodes[self.first :]}
         if any(map(was_written, (*leaves, *self.values))):
             reads.unwatched("a step of a loop writes to a value that it takes")
-        if self.plain and asks_for_type(self.level.watch, self.since):
+        if not (self.plain and asks_for_type(self.level.watch, self.since)):
+            return True
+        if self.effects.happened():
             reads.unwatched("a step of a loop may ask for the type of a number that it takes")
+        self.level.samples.take_out(self)
+        return False
 
     def memory_of(self, node: Any) -> tuple[Any, bool]:
         """Return the node of the array that a value is a view of, and if the step has made that."""
@@ -206,85 +249,55 @@ class Sampled:
                 if self.memory_of(node)[0] in self.inputs:
                     self.level.reads.unwatched("a step of a loop returns a view of what it takes")
 
-    def repeat(
-        self, most: int, after: Sequence, lists: Sequence[tuple[Any, int]],
-        spread: Sequence[tuple[Any, int]], way: int, ending: str = "", length: Any = None,
-    ) -> tuple[int, list, list, Any] | None:  # fmt: skip
-        """Return how many more steps are a loop, at most, the values after it, and all steps'.
+    def close(self, after: Sequence, lists: Sequence[tuple[Any, int]], hidden: bool) -> None:
+        """End the sample of a whole step, and note if it may stand for later ones.
 
-        With `ending` the loop has another length in other calls: the first value tells if a step
-        follows, or `length` is the number of steps. The last result is that number.
-
-        `after` are the values that the sample has made of the first that it took. `lists` are
-        values that it has taken or made, each with the new axis of the array of all; `spread` has
-        the arrays whose elements are the last that it took, each with the axis of the steps. None
-        is for a sample that does not stand for later steps.
+        `after` are the values that it has made of the first that it took. `lists` are values that
+        it has taken or made, each with the new axis of the array of all steps'. Values that are
+        `hidden` from Python code may be plain in some steps alone.
         """
         level = self.level
-        if self.asked or self.is_asked():
+        self.after, self.lists, self.hidden = after, lists, hidden
+        for x in (*after, *[x for x, _ in lists]):
+            self.is_plain(x)
+        self.nodes, self.seen = level.nodes[self.first :], ENDED
+        self.turn(set())
+        pairs = zip(self.inputs, after)
+        self.guards = level.answers[self.answers :]
+        if self.asked or any([guard.node is self.index for guard in self.guards]):
             self.no_loop("the number of a step, or another plain value, is asked for itself")
-            return None
-        if any([(n in self.plain) != self.is_plain(x) for n, x in zip(self.inputs, after)]):
+        elif any([n not in self.plain and self.is_plain(x) for n, x in pairs]):
             self.no_loop("plain values change places with others")
-            return None
-        if self.effects.happened():
+        elif self.draws:
+            self.no_loop("a step draws random numbers, which keep their order")
+        elif any(map(has_effects, self.nodes)):
+            self.no_loop("a step uses an array that is written to")
+        elif self.effects.happened():
             self.no_loop("a step changes an object, or may")
-            return None
-        try:
-            body = Body(self, after, lists, spread, way, ending, length)
-        except Differs as error:
-            self.no_loop(*error.args)
-            return None
-        values = known_values(level, body.args)
-        found = None if values is None else run(body, most, values)
-        if found is None:
-            self.no_loop("the next steps answer Python code in another way, or raise")
-            return None
-        count, last, made = found
-        arrays = {id(x) for x in values or () if type(x) is ndarray}
-        if any([id(x) in arrays for x in last]):  # a write to it may follow
-            self.no_loop("a loop would return an array from outside of it")
-            return None
-        if ending == "flag" and self.is_plain(after[0]):  # it ends alike in all calls
-            body.ending, ending = "", ""
-            if count < FEWEST:
-                return None
-        body.graph.renumber()  # as nodes were left out for the run
-        node = body.node(count, body.args)
-        node.place = level.where_now()
-        level.add(node)
-        ends, rows, steps = body.results(node)
-        for own in (*ends, *rows, *steps):
-            level.add(own)
-        if steps:
-            length = level.tensor(count, steps[0])
-        ends = [level.tensor(value, own) for value, own in zip(last, ends)]
-        following = iter(made)
-        stacks: list = []
-        for i, (x, axis) in enumerate(lists):
-            if i not in body.lists:
-                wide = level.samples.spread if ending else same_in
-                stacks.append(wide(x, count, axis, length))
-                continue
-            own, value = body.stack(rows[body.lists[i][0]], axis), next(following)
-            own.form, own.place = form_of(value), node.place
-            level.add(own)
-            plain = self.is_plain(x) and not ending
-            stacks.append(value if plain else level.tensor(value, own))
-        ends = [
-            x if i is None else last[i] if self.is_plain(y) and not ending else ends[i]
-            for i, y, x in zip(body.ends, after, self.originals)
-        ]
-        return count, ends, stacks, length if ending else None
+        else:
+            self.fits = True
+
+    def turn(self, turned: set[Node]) -> None:
+        """Take some plain values for values of the program, and those that become such ones."""
+        while True:
+            self.given -= turned
+            self.plain = plain_of(self.given, self.nodes)
+            pairs = zip(self.inputs, self.after)
+            turned = {n for n, x in pairs if n in self.plain and not self.is_plain(x)}
+            if not turned:
+                return
 
     def no_loop(self, reason: str) -> None:
         """Note why the sample does not stand for later steps."""
-        for node in self.level.nodes[self.first :]:
+        for node in self.nodes:
             self.level.samples.reasons[node.place] = reason
 
-    def is_asked(self) -> bool:
-        """Tell if something has asked for the counter."""
-        return any([guard.node is self.index for guard in self.level.answers[self.answers :]])
+
+def has_effects(node: Node) -> bool:
+    """Tell if a node draws, or uses a memory; also in the steps of a loop."""
+    if type(node.func) is Loop:
+        return any(map(has_effects, node.func.body.nodes))
+    return node.memory or node.kept
 
 
 def is_listed(node: Any) -> bool:
@@ -299,183 +312,10 @@ def is_whole(x: Any) -> bool:
     return type(x) is int or (isinstance(x, np.integer) and not isinstance(x, np.timedelta64))
 
 
-class Differs(BaseException):
-    """A later step may make other calls than the sample."""
-
-
-def has_effects(node: Node) -> bool:
-    """Tell if a node draws, or uses a memory; also in the steps of a loop."""
-    if type(node.func) is Loop:
-        return any(map(has_effects, node.func.body.nodes))
-    return node.memory or node.kept
-
-
-def only_moves(after: dict[Node, Any]) -> bool:
-    """Tell if a value that a step takes may still be in another place after several steps.
-
-    `after` has for each value that a step takes what stands there behind it. After the loop Python
-    has the array from before it, which may be written to.
-    """
-    for node, own in after.items():
-        steps = 0
-        while own is not node and type(own) is Node and own in after:
-            node, own, steps = own, after[own], steps + 1
-            if steps >= FEWEST:
-                return True
-        if steps and own is node:
-            return True
-    return False
-
-
-class Body:
-    """The body of the loop that a sample stands for.
-
-    Attributes
-    ----------
-    args : list
-        The first values of what is carried, then what is the same in all steps.
-    ends : list
-        For each value that the sample has made its place among what is carried, or None for one
-        that stays as it is.
-    rows : list of Node
-        The values of which all steps' are kept.
-    lists : dict of int to (int, int)
-        For the number of each array of such values their place in `rows`, and its axis. Values that
-        are the same in all steps have none.
-    """
-
-    def __init__(
-        self, sample: Sampled, after: Sequence, lists: Sequence, spread: Sequence, way: int,
-        ending: str, length: Any,
-    ):  # fmt: skip
-        level = sample.level
-        self.level, self.ending = level, ending
-        self.shared: dict[Node, Node] = {}
-        self.new: dict[Node, Any] = {}
-        self.nodes: list[Node] = []
-        self.args: list[Any] = []
-        carried: list[Node] = []
-        outputs: list[Node] = []
-        self.ends: list[int | None] = []
-        afters = [level.symbol(x) for x in after]
-        if ending == "flag" and (type(afters[0]) is not Node or afters[0] in sample.inputs):
-            raise Differs("its condition is the same in all steps")
-        if only_moves(dict(zip(sample.inputs, afters))):
-            raise Differs("values of the carry change places, and stay the same arrays")
-        views = [x for x in afters if type(x) is Node and x not in sample.inputs]
-        if not all([sample.memory_of(x)[1] for x in views]):
-            raise Differs("a step returns a view of an array that it has not made")
-        for node, x, own in zip(sample.inputs, after, afters):
-            if type(own) is not Node or form_of(level.concrete(x)) != node.form:
-                raise Differs("the forms of values differ from step to step")
-            if own is node:
-                self.ends.append(None)
-                real = level.samples.real_of(sample.real[node])
-                self.new[node] = self.outside(real) if type(real) is Node else real
-                continue
-            self.ends.append(len(carried))
-            self.new[node] = Node(None, (), {}, node.form)
-            carried.append(self.new[node])
-            self.args.append(level.samples.real_of(own))
-            outputs.append(own)
-        self.carried = len(carried)
-        if sample.index is not None:
-            second = sample.counter.parts()[0] + way
-            self.new[sample.index] = Count(second, way)
-        for node, (x, axis) in zip(sample.inputs[len(after) :], spread):
-            index: Any = Count(0, 1)
-            part = level.concrete(x)[(slice(None),) * axis + (0,)]
-            if form_of(part) != node.form:
-                raise Differs("the forms of values differ from step to step")
-            index = (*(slice(None),) * axis, index) if axis else index
-            source = level.symbol(x)
-            source = level.samples.real_of(source)
-            source = self.outside(source) if type(source) is Node else source
-            self.new[node] = self.add(Node(operator.getitem, (source, index), {}, node.form))
-        for node in level.nodes[sample.first :]:
-            if has_effects(node):
-                raise Differs("a step draws, or uses an array that is written to")
-            found = grows(node, (sample.index,))
-            if found is not None and found[0]:
-                factor, summand = found
-                self.new[node] = Count(factor * second + summand, factor * way)
-                continue
-            copied = node.like(self.argument(node.args), self.argument(node.kwargs))
-            self.new[node] = self.add(copied)
-        mark_first(self.nodes)
-        guards = []
-        for guard in level.answers[sample.answers :]:
-            own = self.of(guard.node)
-            if type(own) is Count:
-                raise Differs("the number of a step is asked for itself")
-            if type(own) is not Node or own in self.shared.values():
-                continue  # it holds for all steps, and is that of the sample
-            guards.append(Guard(own, *guard[1:]))
-        self.outputs = [self.own(y) for y in outputs]
-        self.rows: list[Node] = []
-        self.lists: dict[int, tuple[int, int]] = {}
-        for i, (x, axis) in enumerate(lists):
-            node = level.symbol(x)
-            own = self.of(node) if type(node) is Node else node
-            if type(own) is not Node or own in self.shared.values():
-                continue
-            if own not in self.rows:
-                self.rows.append(own)
-            self.lists[i] = self.rows.index(own), axis
-        inputs = [*carried, *self.shared.values()]
-        self.args += self.shared
-        if ending == "length":
-            inputs.append(Node(None, (), {}, form_of(0)))
-            self.args.append(level.symbol(length))
-        self.graph = Graph([*inputs, *self.nodes], inputs, [*self.outputs, *self.rows], guards)
-
-    def add(self, node: Node) -> Node:
-        self.nodes.append(node)
-        return node
-
-    def own(self, node: Any) -> Node:
-        """Return the node of the body for a value of the sample."""
-        found = self.of(node) if type(node) is Node else None
-        if type(found) is not Node:
-            raise Differs("a step returns a value that is not its own")
-        return found
-
-    def outside(self, node: Node) -> Node:
-        """Return what stands for a value from before the sample."""
-        found = self.shared.get(node)
-        if found is None:
-            found = self.shared[node] = Node(None, (), {}, node.form)
-        return found
-
-    def argument(self, value: Any) -> Any:
-        return replace(value, self.of)
-
-    def of(self, node: Node) -> Any:
-        """Return what the body has for a value of the sample, or from before it."""
-        node = self.level.samples.real_of(node)
-        found = self.new.get(node) if type(node) is Node else node
-        return self.outside(node) if found is None else found
-
-    def node(self, count: int, args: Sequence) -> Node:
-        """Return the node of the loop."""
-        loop = Loop(self.graph, count, self.carried, (), self.carried, self.ending)
-        node = Node(loop, tuple(args), {}, loop.form())
-        node.kept = loop.has_effects()
-        return node
-
-    def results(self, node: Node) -> tuple[list[Node], list[Node], list[Node]]:
-        """Return the nodes of the last values of a loop, of the lists of all, and of its length.
-
-        There is none of a length that is known.
-        """
-        found = [Node(operator.getitem, (node, i), {}, form) for i, form in enumerate(node.form)]
-        end = len(self.graph.outputs)
-        return found[: self.carried], found[self.carried : end], found[end:]
-
-    def stack(self, row: Node, axis: int) -> Node:
-        """Return the node of an array of all that a list has."""
-        if not self.ending:
-            return Node(np.stack, (row,), {"axis": axis} if axis else {}, None)
-        form = row.form.form
-        dtype = np.dtype(form.dtype or form.kind)
-        return Node(stacked, (row, axis, form.shape, dtype), {}, None)
+def plain_of(plain: set[Node], nodes: Sequence[Node]) -> set[Node]:
+    """Return plain values, and those that some nodes compute of them alone."""
+    found = {*plain}
+    for node in nodes:
+        if not (node.memory or node.kept) and found.issuperset(node.parents()):
+            found.add(node)
+    return found

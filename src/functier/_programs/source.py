@@ -325,11 +325,12 @@ class Source:
             else:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
+            counters = [counter.name for counter in self.counters if counter.name]
             if self.fast:
-                found = "".join([f", {counter.name}" for counter in self.counters])
+                found = "".join([f", {name}" for name in counters])
                 line = f"if {test}: raise Changed({number}{found})"
             else:
-                steps = [f"{{{counter.name}}}" for counter in self.counters]
+                steps = [f"{{{name}}}" for name in counters]
                 where = f"f'in step {', '.join(steps)}: ' + " if steps else ""
                 line = f"if {test}: raise ValueError({where}{self.reason(guard)!r})"
             if not any([line.startswith(f"if {test}:") for line in lines]):

@@ -251,12 +251,14 @@ class Flow:
             return {path: as_real(x) for path, x in pieces.divide(found)}
 
         along = Along(layout, parts, (), lambda t: t, scalar=False)
-        slopes = np.stack([self.slopes[e](t, y) for t, y in self.steps[e].items()], axis=-1)
-        table = [(path, as_real(x)) for path, x in pieces.divide(slopes)]
-        for i, t in enumerate(self.steps[e]):
-            along.known[t] = {path: x[..., i] for path, x in table}
-        small = [p for p in along.paths() if np.prod(along.shape(p)) <= CHECKED or not any(p)]
-        found = moving_jump(along, [p for p in small if order_of(p) < max(layout.order, 1)], call)
+        slopes = np.stack([self.slopes[e](t, y) for t, y in self.steps[e].items()])
+        order = max(layout.order, 1)
+        lower = [found for found in pieces.divide(slopes.T) if order_of(found[0]) < order]
+        table = {path: np.moveaxis(as_real(x), -1, 0) for path, x in lower}
+        small = [p for p, x in table.items() if x[:1].size <= CHECKED or not any(p)]
+        for t, *rows in zip(self.steps[e], *table.values()):
+            along.known[t] = dict(zip(table, rows))
+        found = moving_jump(along, small, call)
         if found is not None:
             raise UnsupportedError(
                 f"{self.settings.label}: the slope, or a derivative of it, jumps near t = "

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..entries import Mismatch
 from ..graph import Form, Graph
-from ..loops import every_graph, every_guard, fixed, is_loop, unrolled
+from ..loops import every_graph, every_guard, every_node, fixed, is_arm, is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
 from .calls import builtin
@@ -220,7 +220,8 @@ def form_in(part: Stage, node: Any) -> Form:
 def divided(graph: Graph, contract: bool) -> tuple[Graph, Division]:
     """Return a program, and what of it the machine computes.
 
-    A loop that the machine does not know is written out if it is small, else it is NumPy's.
+    A loop that the machine does not know is written out if it is small, else it is NumPy's, as one
+    is whose steps have arms.
     """
     numpys: set[Any] = set()
     while True:
@@ -233,6 +234,7 @@ def divided(graph: Graph, contract: bool) -> tuple[Graph, Division]:
         answers = {loop for loop in lost if every_guard(loop.body)}
         answers |= {node.func for node in filter(is_loop, division.rounded)}
         few = {x for x in lost if length_of(x) <= FEW and (x in answers or x.count <= SHORT)}
+        few = {x for x in few if not any(map(is_arm, every_node(x.body)))}
         if few:
             graph = unrolled(graph, few)
         else:

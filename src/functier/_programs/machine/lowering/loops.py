@@ -98,6 +98,7 @@ class Body(Lowering):
         self.made: dict[Node, Made] = {}
         self.memories: list[tuple[Memory, Memory]] = []
         self.writers: list[Any] = []
+        self.test: Ref | None = None  # whether the one step of an arm runs
         self.levels: list[Ref] = []
         self.levels += [self.given(outer.index(level)) for level in range(len(outer.counts))]
 
@@ -163,6 +164,8 @@ class Body(Lowering):
                 continue
             value = outer.operand(arg, INT) if is_whole(arg) else outer.value(arg)
             self.values[x] = value if type(value) is Literal else self.given(value)
+        if loop.ends == "arm":
+            self.test = self.value(rest[0])
 
     def sequence(self, arg: Any, form: Any) -> Ref:
         """Return a sequence, with elements of a form, as an array with the steps as first axis."""
@@ -230,6 +233,8 @@ class Body(Lowering):
         for i, carried in self.carried.items():
             y = outputs[i]
             carried.source = own[y] if y in own else self.make(y)
+            if loop.ends == "arm" and (y in own or (outputs.count(y) > 1 and not carried.small)):
+                raise Unknown("a choice returns what it takes, or an array twice")
         for carried in self.carried.values():
             made, far = carried.root()
             made.outlives = max(made.outlives, far)

@@ -18,7 +18,7 @@ from ...._core.numpy_facts import UFUNC_OF, name_of
 from ...._rules import indexing
 from ... import stores
 from ...graph import Form, Graph, Node, nodes_in
-from ...loops import Loop, every_guard, every_node, is_loop, is_result
+from ...loops import Loop, every_guard, every_node, is_arm, is_loop, is_result
 from ...sharing import gives_view
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
@@ -49,23 +49,28 @@ def rounded(
     seen: set[Node] = set()
     looked: set[Node] = set()
     waiting = [guard.node for guard in graph.guards] + [x for x in graph.nodes if chooses(x)]
+
+    def need(node: Node, inside: set[Node], outside: list[Node]) -> None:
+        waiting.extend([*outside, *before.get(node, ())])
+        for each in inside:
+            if not is_exact(each, contract):
+                if each not in lost and can_be_exact(each):
+                    by_loops.add(each)
+                else:
+                    found.add(node)
+
+    for node in filter(is_loop, graph.nodes):
+        if (tests := needed_by_tests(node))[0]:
+            need(node, *tests)
     while waiting:
         node = waiting.pop()
         if node not in seen:
             seen.add(node)
-            inside, outside = {node}, node.parents()
             if is_result(node):
                 loop, index = node.args
-                inside, outside = needed_of(loop, index)
-                node = loop
-            waiting += outside
-            waiting += before.get(node, ())
-            for each in inside:
-                if not is_exact(each, contract):
-                    if each not in lost and can_be_exact(each):
-                        by_loops.add(each)
-                    else:
-                        found.add(node)
+                need(loop, *needed_of(loop, results_of(loop, index)))
+            else:
+                need(node, {node}, node.parents())
     waiting = [*found]
     while waiting:
         for node in waiting.pop().parents():
@@ -83,8 +88,29 @@ def chooses(node: Node) -> bool:
     return is_loop(node) and bool(every_guard(node.func.body))  # type: ignore[union-attr]
 
 
-def needed_of(node: Node, index: int) -> tuple[set[Node], list[Node]]:
-    """Return the nodes in the body of a loop that a result needs, and those outside."""
+def needed_by_tests(node: Node) -> tuple[set[Node], list[Node]]:
+    """Return what `needed_of` does for the values that tell which arms of a loop's steps run."""
+    loop: Any = node.func
+    inside: set[Node] = set()
+    wanted: list[Node] = []
+    for x in filter(is_loop, loop.body.nodes):
+        inner: Any = x.func
+        own, outside = needed_by_tests(x)
+        inside |= own
+        wanted += [*outside, *(nodes_in(x.args[inner.carried]) if is_arm(x) else ())]
+    own, outside = needed_of(node, wanted) if wanted else (set(), [])
+    return inside | own, outside
+
+
+def results_of(node: Node, index: int) -> list[Node]:
+    """Return the nodes in the body of a loop that a result is the value of."""
+    loop: Any = node.func
+    found = nodes_in(loop.body.outputs[index])
+    return found + [loop.body.inputs[i] for i in (index, loop.carried) if is_arm(node)]
+
+
+def needed_of(node: Node, wanted: list[Node]) -> tuple[set[Node], list[Node]]:
+    """Return the nodes in the body of a loop that some of them need, and those outside."""
     loop: Any = node.func
     body = loop.body
     if any([x.memory for x in every_node(body)]):
@@ -92,7 +118,7 @@ def needed_of(node: Node, index: int) -> tuple[set[Node], list[Node]]:
     places = {x: i for i, x in enumerate(body.inputs)}
     found: set[Node] = set()
     outside: list[Node] = []
-    waiting = [*nodes_in(body.outputs[index])]
+    waiting = [*wanted]
     while waiting:
         x = waiting.pop()
         if x in found:
@@ -103,7 +129,7 @@ def needed_of(node: Node, index: int) -> tuple[set[Node], list[Node]]:
             if places[x] < loop.carried:
                 waiting += nodes_in(body.outputs[places[x]])
         elif is_result(x):
-            inside, others = needed_of(*x.args)
+            inside, others = needed_of(x.args[0], results_of(*x.args))
             found |= inside
             waiting += others
         else:

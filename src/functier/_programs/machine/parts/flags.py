@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...graph import Form, Graph, Guard, Node
-from ...loops import Loop, every_guard, is_loop
+from ...graph import TRUTH, Form, Graph, Guard, Node
+from ...loops import Loop, every_guard, is_loop, is_result
 from ..lowering.moving import LARGEST
 from .copies import copy_of
-
-TRUTH = Form((), np.dtype(bool), None, np.bool_)
 
 
 def can_flag(guard: Guard) -> bool:
@@ -100,7 +98,7 @@ class Flags:
                 continue
             found = copy_of(node, new)
             nodes.append(found)
-            if node.func is operator.getitem and found.args[0] in self.added:
+            if is_result(found) and found.args[0] in self.added:
                 first, count = self.added[found.args[0]]
                 if node.args[1] >= first:
                     found.args = found.args[0], node.args[1] + count
@@ -123,7 +121,7 @@ class Flags:
         inputs[first:first], outputs[first:first] = before, after
         own = Loop(
             Graph([*inputs, *nodes], inputs, outputs), loop.count, first + len(guards),
-            loop.reads, loop.lasts + len(guards),
+            loop.reads, loop.lasts + len(guards), loop.ends,
         )  # fmt: skip
         made = copy_of(node, new)
         made.func, made.form, made.kept = own, own.form(), own.has_effects()

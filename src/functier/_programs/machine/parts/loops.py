@@ -14,6 +14,8 @@ from .fusion import Call, called, calls_of
 CALL = 50
 """About as many instructions as a call takes, or a step of a loop besides its calls."""
 
+COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+
 SLICE = 1 << 23
 """After so many instructions, about, a loop looks at signals."""
 
@@ -146,6 +148,24 @@ class Routine:
             "  br i1 %ended, label %refused, label %latch",
         ]  # fmt: skip
 
+    def begin(self) -> list[str]:
+        """Return the lines that go to the first step; of an arm, if it runs."""
+        test = self.body.test
+        if test is None:
+            return ["  br label %step"]
+        lines = [
+            f"  %test = load i8, ptr {self.caller.pointer(test.place)}",
+            "  %runs = icmp ne i8 %test, 0", "  br i1 %runs, label %step, label %left", "left:",
+        ]  # fmt: skip
+        for made in self.body.carried.values():
+            if not made.small:  # its result is what it has taken
+                (number,) = made.source.ring[:1]
+                lines.append(
+                    f"  call void @llvm.memcpy.p0.p0.i64(ptr {self.result(number)}, "
+                    f"ptr %p{made.begin}, i64 {made.bytes}, i1 false)"
+                )
+        return [*lines, "  br label %done"]
+
     def kernel(self) -> Kernel:
         body, caller = self.body, self.caller
         own = self.counters[-1]
@@ -178,7 +198,7 @@ class Routine:
         ])  # fmt: skip
         pause = self.pause()
         lines = [
-            "entry:", *self.variables(), *entry, "  br label %step",
+            "entry:", *self.variables(), *entry, *self.begin(),
             "step:", f"  {own} = phi i64 [ 0, %entry ], [ %after, %latch ]", *self.pointers(),
             *step, f"  %after = add nuw nsw i64 {own}, 1", *pause, "latch:",
             f"  %more = icmp ult i64 %after, {body.loop.count}",
@@ -190,5 +210,6 @@ class Routine:
         text = "\n".join([f"({', '.join([*given, 'ptr %arena'])}) noinline {ATTRIBUTES} {{",
                           *lines, "}"])  # fmt: skip
         name = f"loop_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
-        texts = {**texts_of(self.calls), name: f"define internal {kind} @{name}{text}"}
+        head = {"memcpy": COPY} if body.test is not None else {}
+        texts = {**head, **texts_of(self.calls), name: f"define internal {kind} @{name}{text}"}
         return Kernel(name, texts, self.arena, caller.refuses)
