@@ -485,6 +485,18 @@ def test_an_error_names_its_step():
         assert "fori_loop(body): in iteration 10" in caught.value.__notes__
 
 
+@pytest.mark.parametrize("lower", [0, 5])
+def test_an_error_of_a_loop_whose_length_is_a_value_names_its_step(lower):
+    def f(x, rows):
+        n = 41 + 2 * np.sum(x > 0.2)
+        return ft.fori_loop(lower, n, lambda i, c: c * 0.5 + rows[i - lower], x)
+
+    for g in (f, ft.compile(f, backend="numpy")):
+        with pytest.raises(IndexError) as caught:
+            g(X, np.ones((30, 3)))
+        assert caught.value.__notes__[0].endswith("in iteration 30")
+
+
 def test_an_error_after_a_call_without_one():
     def f(x, a):
         def body(c, row):

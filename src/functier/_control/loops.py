@@ -166,7 +166,7 @@ def fori_loop(
     label = f"fori_loop({name_of_function(body_fun)})"
     integer(label, "lower", lower)
     integer(label, "upper", upper)
-    level = recorder()
+    level, begin = recorder(), lower
     if level is not None and level.cls in (type(lower), type(upper)) and not is_planned():
         begin = lower if type(lower) is level.cls else int(lower)  # type: ignore[arg-type]
 
@@ -201,7 +201,7 @@ def fori_loop(
                     continue
                 done, carry, *_ = found
             except Exception as error:
-                error.add_note(f"{label}: in iteration {a}")
+                error.add_note(f"{label}: in iteration {numbers[a] - int(bare(begin)[0])}")
                 raise
             a += done
         return carry, None
