@@ -421,6 +421,9 @@ def test_pickling_and_copying():
     assert g is not f
     assert ft.grad(g)(2.0) == 14.0
     assert g.__name__ == "sin"
+    g = pickle.loads(pickle.dumps(ft.sequential_vmap(np.sin)))
+    assert repr(g) == "<sequential_vmap(sin)>"
+    equal(ft.vmap(g)(X), np.sin(X))
 
 
 def test_builtins_without_a_signature():

@@ -374,7 +374,8 @@ def test_a_tape_holds_the_residuals_and_nothing_else():
     assert 8000 < sizes[0] - sizes[1] < 16000
 
 
-def test_residuals_go_while_the_backward_pass_goes_on():
+def test_residuals_go_with_the_backward_pass():
+    """They stay until it ends, as it may look a second time at what is not finite."""
     alive = []
 
     @ft.custom_vjp
@@ -386,11 +387,7 @@ def test_residuals_go_while_the_backward_pass_goes_on():
         alive.append(weakref.ref(residual))
         return x * 2.0, residual
 
-    counts = []
-
     def backward(r, g):
-        del r
-        counts.append(sum(ref() is not None for ref in alive))
         return (g * 2.0,)
 
     f.defvjp(forward, backward)
@@ -401,7 +398,7 @@ def test_residuals_go_while_the_backward_pass_goes_on():
         return np.sum(x)
 
     assert np.all(ft.grad(chain)(np.ones(20_000)) == 32.0)
-    assert counts == [5, 4, 3, 2, 1]
+    assert len(alive) == 5 and all(ref() is None for ref in alive)
 
 
 def test_levels_are_used_again():

@@ -57,6 +57,7 @@ TRANSFORMS = {
     "linearize": lambda f: ft.linearize(f, XS[0]),
     "linear_transpose": lambda f: ft.linear_transpose(f, XS[0]),
     "compile": lambda f: ft.compile(f, backend="numpy")(XS[0]),
+    "compile of an inner function": lambda f: ft.grad(ft.compile(f, backend="numpy"))(XS[0]),
     "trace": lambda f: ft.trace(f)(XS[0]),
     "sparse_jacobian": lambda f: ft.sparse_jacobian(f)(XS[0]),
     "sparse_hessian": lambda f: ft.sparse_hessian(f)(XS[0]),
@@ -64,6 +65,15 @@ TRANSFORMS = {
     "checkpoint": lambda f: ft.checkpoint(f)(XS[0]),
     "nested": lambda f: ft.vmap(ft.grad(f))(XS),
 }
+
+
+def test_a_compiled_function_that_runs_itself_shows_no_frame_of_its_own():
+    for f in (wrong, lambda x: wrong(x) * len(open(os.devnull).read())):
+        call = ft.compile(f, backend="numpy")
+        with np.errstate(all="raise"):
+            assert names(raised(call, XS[0]))[-1] == "wrong"
+        for _ in range(2):
+            assert names(raised(call, XS[0]))[-1] == "wrong"
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)

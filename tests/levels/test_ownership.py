@@ -7,7 +7,6 @@ import checks
 import functier as ft
 import samples
 from functier._levels import backward as _backward
-from functier._levels import second_look as _second_look
 from functier._rules import elementwise
 from rows import run_each
 from turns import families
@@ -16,7 +15,7 @@ NEVER = 1 << 60
 
 
 def set_large(monkeypatch, size):
-    for module in (_backward, _second_look, elementwise):
+    for module in (_backward, elementwise):
         monkeypatch.setattr(module, "BIG", size)
 
 

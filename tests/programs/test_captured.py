@@ -9,6 +9,7 @@ import pytest
 
 import functier as ft
 from functier._programs import guards, recorder
+from support import alike
 
 W = np.array([1.0, -2.0, 0.5])
 HEAD = """
@@ -90,6 +91,41 @@ def test_uses(use, transform):
     body = f"np.sum(({USES[use].format(X=name)}) ** 2)"
     f = TRANSFORMS[transform].format(f=f"(lambda w: {body})")
     run(module(f"{HEAD}{make}\nf = {f}"), [other, "X[1] += 1.0"])
+
+
+PYTREES = {
+    "grad": "lambda w: ft.grad(lambda p: {loss})(P)['in'][0]",
+    "value_and_grad": "lambda w: ft.value_and_grad(lambda p: {loss})(P)[1]['b']",
+    "second": "lambda w: ft.grad(lambda p, q: {loss} * q['b'][0], 1)(P, P)['b']",
+    "vjp": "lambda w: ft.vjp(lambda p: {loss}, P)[1](1.0)[0]['b']",
+    "jvp": "lambda w: ft.jvp(lambda p: {loss}, (P,), (P,))[1]",
+    "vmap": "lambda w: ft.vmap(lambda w, p: {loss}, (0, None))(np.stack([w, w]), P)",
+}
+LOSS = "np.sum((w * p['in'][0] * p['in'][1]['z'] + p['b']) ** 2)"
+
+
+@pytest.mark.parametrize("name", PYTREES)
+def test_the_arrays_of_pytrees_from_outside(name):
+    """A loop over steps of an optimizer changes the parameters, and traces once."""
+    make = "P = {'in': (new(3), {'z': new(3)}), 'b': new(3)}\nP['in'] = [*P['in']]\n"
+    user = module(f"{HEAD}{make}f = {PYTREES[name].format(loss=LOSS)}")
+    run(user, ["P['b'] = new(3)", "P['b'] *= 2.0", "P['in'][0] = new(3)", "P['in'][1]['z'] -= 1.0"])
+
+
+@pytest.mark.parametrize("change", [
+    "P['in'].append(new(2))", "P['c'] = new(2)", "P['in'][1]['z'] = 2.0",
+    "P['in'] = tuple(P['in'])",
+    "b = P.pop('b'); P['b'] = b; P['in'][1]['y'] = b",
+])  # fmt: skip
+def test_another_structure_of_a_pytree_is_traced_again(change):
+    make = "P = {'in': [new(3), {'z': new(3)}], 'b': new(3)}\n"
+    user = module(f"{HEAD}{make}f = lambda w: ft.grad(lambda p: {LOSS})(P)")
+    compiled = ft.compile(user.f, backend="numpy")
+    for _ in range(2):
+        alike(compiled(W), user.f(W))
+        exec(f"def change():\n {change}\nchange()", vars(user))
+    alike(compiled(W), user.f(W))
+    assert compiled._traced > 1
 
 
 def test_a_cell():

@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+import re
 import tracemalloc
 
 import numpy as np
@@ -155,6 +156,23 @@ def test_explain_says_what_is_no_loop():
 
     assert "no loop: line" in compiled.explain()
     assert "results of other forms" in compiled.explain()
+
+
+def test_explain_says_each_thing_once():
+    def f(x):
+        for k in range(5):
+            y = np.concatenate([x, x[:k]])
+            x = np.repeat(x, 1 + k % 2) * y[0]
+        return np.sum(x) + first[0] @ second[0]
+
+    first, second = [X], [X + 1]
+    compiled = ft.compile(f)
+    compiled(X)
+    lines = compiled.explain().splitlines()
+
+    assert len(set(lines)) == len(lines)
+    assert "    depends on: the form of an array (8,) (2 times)" in lines
+    assert [line for line in lines if re.search(r"no loop: lines \d+, \d+ of f, 5 times", line)]
 
 
 def test_draws_of_a_step_that_ends_are_made_again():

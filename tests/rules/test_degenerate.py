@@ -18,6 +18,48 @@ def test_a_symmetric_function_of_equal_eigenvalues_has_its_gradient():
     np.testing.assert_allclose(ft.grad(lambda x: np.sum(np.linalg.svdvals(x)))(eye), eye)
 
 
+VALUES = {
+    "eigvalsh": np.linalg.eigvalsh,
+    "eigh": lambda a: np.linalg.eigh(a)[0],
+    "svdvals": lambda a: np.linalg.svdvals(a)[::-1],
+    "svd": lambda a: np.linalg.svd(a)[1][::-1],
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", VALUES)
+def test_a_single_one_of_equal_values_has_the_mean_of_their_gradients(name, dtype):
+    """So neither rounding nor LAPACK's choice of vectors decides."""
+    values, (matrix, direction) = VALUES[name], _of_equal_values()
+    q = np.linalg.eigh(matrix)[1][:, :2]
+    tolerance = 1e-4 if dtype is np.float32 else 1e-8
+    for a in (np.diag([1.0, 1.0, 2.5, 4.0]), matrix):
+        vectors = np.eye(4)[:, :2] if a is not matrix else q
+        a, expected = a.astype(dtype), vectors @ vectors.T / 2
+        for i in (0, 1):
+            pick = np.flatnonzero(np.isclose(values(a), 1.0, rtol=1e-4))[i]
+            one = ft.grad(lambda a, pick=pick: values(a)[pick])
+            full = (lambda g: (g + g.T) / 2) if name.startswith("eig") else (lambda g: g)
+            assert one(a).dtype == dtype
+            np.testing.assert_allclose(full(one(a)), expected, atol=tolerance)
+            np.testing.assert_allclose(full(ft.vmap(one)(a[None])[0]), expected, atol=tolerance)
+        if name in ("eigvalsh", "svdvals"):
+            t = ft.jvp(values, (a,), (direction.astype(dtype),))[1]
+            np.testing.assert_allclose(t[pick], np.sum(expected * direction), rtol=1e-3)
+    q = np.linalg.qr(direction)[0]
+    if name == "svdvals":
+        np.testing.assert_allclose(ft.grad(lambda q: np.linalg.norm(q, 2))(q), q / 4, atol=1e-12)
+
+
+def test_a_single_one_of_equal_eigenvalues_of_any_matrix_is_refused():
+    for f in (np.linalg.eigvals, lambda a: np.linalg.eig(a)[0]):
+        for a in (np.eye(3), np.diag([1.0, 1.0, 2.0])):
+            with pytest.raises(np.linalg.LinAlgError, match=r"eig: a single one.*numpy.sum\(w\)"):
+                ft.grad(lambda a, f=f: np.real(f(a)[0]))(a)
+            assert np.isfinite(ft.grad(lambda a, f=f: np.sum(np.real(f(a)) ** 3))(a)).all()
+            assert np.isfinite(ft.grad(lambda a, f=f: np.max(np.real(f(a))))(a)).all()
+
+
 def _of_equal_values(n=4):
     """Return a matrix with a double eigenvalue up to rounding, and a symmetric direction."""
     rng = np.random.default_rng(3)

@@ -104,7 +104,7 @@ def test_a_pass_in_a_pass_tells_zeros_by_value_from_others():
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_large_tapes_are_looked_at_as_they_are_freed():
+def test_zeros_win_in_large_arrays_as_in_small_ones():
     x = np.linspace(0.0, 1.0, 20_000)
     inner = np.where(x > 0, 0.5 / np.sqrt(x, where=x > 0, out=np.ones_like(x)), 0.0)
     for f in (
@@ -118,6 +118,28 @@ def test_large_tapes_are_looked_at_as_they_are_freed():
     assert np.isfinite(distances).all() and np.isnan(
         ft.grad(lambda x: np.sum(np.cos(np.sqrt(x))))(x)[0]
     )
+
+
+SIZES = {
+    "far below": lambda x: np.sum(2 * np.where(x > 0, 1 - 2 * (3 * np.sqrt(x) + 1) / 7, 0.0)),
+    "in a dot": lambda x: (x > 0) @ np.sqrt(x),
+    "times a log": lambda x: np.sum(np.where(x > 0, x * np.log(x), 0.0)),
+    "nested": lambda x: np.sum(np.where(x > 0, np.maximum(np.sqrt(x), x - 9) / 3, x * x)),
+    "constant": lambda x: np.std(x * 0),
+    "masked data": lambda x: np.sum(np.where(x > 0, 3 * (x * np.where(x > 0, x, np.inf)), 0.0)),
+    "a mask below": lambda x: np.sum(np.tile([0.0, 2.0, 1.0, 1.0], x.size // 4) * np.cbrt(x)),
+    "in a product": lambda x: np.sum(np.sqrt(x).reshape(-1, 4) @ np.diag([0.0, 1.0, 1.0, 1.0])),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", SIZES)
+def test_the_size_of_an_array_decides_nothing(name):
+    f, x = SIZES[name], np.array([0.0, 0.25, 2.0, 3.0])
+    small = ft.grad(f)(np.tile(x, 2))[:4]
+    scale = 4 * 10_000 / 8 if name == "constant" else 1
+    assert np.isfinite(small).all()
+    np.testing.assert_allclose(ft.grad(f)(np.tile(x, 10_000)), np.tile(small, 10_000) / scale)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -205,6 +205,7 @@ def of_spectra(p, s):
         linalg.expm(a.tocsc() * 0.2), linalg.matrix_power(a, 1), linalg.matrix_power(a, 3),
         linalg.eigsh(both, k=2, return_eigenvectors=False), np.abs(linalg.eigsh(both, k=2)[1]),
         linalg.eigsh(both, k=1, which="SA")[0], linalg.eigsh(both, k=1, sigma=2.0)[0],
+        linalg.eigsh(both, k=2, M=s.sparse.diags_array(2.0 + X * X) * p * p)[0],
         linalg.svds(a, k=2, return_singular_vectors=False), np.abs(linalg.svds(a, k=2)[0]),
     ])  # fmt: skip
 

@@ -8,6 +8,7 @@ import pytest
 import scipy.integrate
 import scipy.linalg
 import scipy.optimize
+import scipy.sparse
 import scipy.stats
 
 import functier as ft
@@ -22,6 +23,10 @@ CALLS = {
     "stats.multivariate_normal": lambda scipy, x: scipy.stats.multivariate_normal.logpdf(
         np.array([1.0, x], like=x) if isinstance(x, ft.Tensor) else [1.0, x], [0.0, 0.0]
     ),
+    "sparse.coo_matrix": lambda scipy, x: np.sum(
+        scipy.sparse.coo_matrix((x * np.ones(2), ([0, 1], [1, 0]))) @ (x * np.ones(2))
+    ),
+    "sparse.csr_array": lambda scipy, x: np.sum(scipy.sparse.csr_array(x * np.eye(2)) @ np.ones(2)),
 }  # fmt: skip
 
 

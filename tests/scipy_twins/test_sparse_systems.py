@@ -158,7 +158,8 @@ def test_refusals():
             ft.UnsupportedError,
             "attribute 'L'",
         ),
-        (lambda p: linalg.eigsh(FIXED * p, k=1, M=FIXED)[0], ft.UnsupportedError, "M beside"),
+        (lambda p: linalg.eigsh(FIXED * p, k=1, Minv=FIXED)[0], ft.UnsupportedError, "Minv beside"),
+        (lambda p: linalg.eigsh(FIXED * p, k=1, Minv=X)[0], ft.UnsupportedError, "Minv beside"),
     ):
         raises(kind, lambda call=call: ft.jacfwd(call)(1.1), text)
 

@@ -1,6 +1,7 @@
 """vmap(branches="split"): the results of a loop, in few runs."""
 
 import concurrent.futures
+import re
 import warnings
 
 import numpy as np
@@ -336,6 +337,30 @@ def test_deleted_places(f):
     np.testing.assert_array_equal(ft.vmap(f, branches="split")(x), [f(row) for row in x])
     slopes = ft.vmap(ft.grad(f), branches="split")(x)
     np.testing.assert_array_equal(slopes, [ft.grad(f)(row) for row in x])
+
+
+ASKED = {
+    "if": (lambda x: x * 2 if x.astype(int) % 9 else x, None),
+    "int": (lambda x: x * int(x), r"int\(x\) differs .*; write numpy\.trunc\(x\)"),
+    "hash": (lambda x: x * {float(i): i for i in range(20)}[x], r"hash\(x\) differs .*numpy\.isin"),
+    "length": (lambda x: np.sum(np.zeros(x.astype(int))) + x, "write an int n that is the same"),
+    "list": (lambda x: x * [*range(20)][x.astype(int)], r"write functier\.tensor\("),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_warning_of_many_groups_says_what_made_them(name):
+    f, text = ASKED[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ft.vmap(f, branches="split")(np.arange(20.0))
+    if text is None:
+        assert not caught
+        return
+    (one,) = caught
+    assert re.search(f"20 groups of examples .* one after the other: .*{text}", str(one.message))
+    assert "split" not in str(one.message).partition("one after")[2]
+    assert one.filename == __file__
 
 
 @pytest.mark.parametrize("around", [ft.grad, ft.compile, lambda f: ft.compile(ft.grad(f))])

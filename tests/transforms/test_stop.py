@@ -299,3 +299,10 @@ def test_who_asks_for_the_value_of_a_recorded_tangent_is_refused(rule):
         ft.ConversionError, match="value of a tangent of linearize, which is not known"
     ):
         ft.linearize(f, x)
+
+
+@pytest.mark.parametrize("block", [ft.no_grad, ft.enable_grad], ids=["no_grad", "enable_grad"])
+def test_a_decorator_without_parentheses_is_refused(block):
+    with pytest.raises(TypeError, match=rf"write @functier\.{block.__name__}\(\) above"):
+        block(np.sum)
+    assert block()(np.sum)(X) == np.sum(X)

@@ -90,10 +90,10 @@ def scan(
     (6.0, array([0., 1., 3.]))
     """
     check_function("scan", "f", f)
-    return _scan(f"scan({name_of_function(f)})", f, init, xs, length, reverse)
+    return run_scan(f"scan({name_of_function(f)})", f, init, xs, length, reverse)
 
 
-def _scan(
+def run_scan(
     label: str, f: Function, init: PyTree, xs: PyTree, length: Any = None, reverse: bool = False
 ) -> tuple:
     leaves, structure = flatten(xs)
@@ -415,4 +415,4 @@ def map(f: Function, xs: PyTree, *, batch_size: int | None = None) -> PyTree:
         if batch_size < 1:
             raise ValueError(f"{label}: batch_size={batch_size}; write an int of at least 1")
         return vmap(f, randomness="different", chunk_size=batch_size)(xs)  # as in a loop
-    return _scan(label, lambda _, x: (None, f(x)), None, xs)[1]
+    return run_scan(label, lambda _, x: (None, f(x)), None, xs)[1]

@@ -23,12 +23,13 @@ class Split(BaseException):
     """The examples of one level answer differently: its transform runs the groups apart.
 
     `token` is that of the transform, and `groups` has the numbers of the examples of each group.
-    As a `BaseException` it passes ``except Exception`` in the user's function.
+    `error` is what would be raised without such a transform. As a `BaseException` it passes
+    ``except Exception`` in the user's function.
     """
 
-    def __init__(self, token: object, groups: list[ndarray]):
+    def __init__(self, token: object, groups: list[ndarray], error: Exception):
         super().__init__("vmap(..., branches='split') runs groups of examples apart")
-        self.token, self.groups = token, groups
+        self.token, self.groups, self.error = token, groups, error
 
 
 class Varying(NamedTuple):

@@ -20,6 +20,7 @@ import functools
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextvars import ContextVar
+from inspect import signature
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import ref
@@ -203,8 +204,15 @@ def block(func: Callable[P, Iterator[T]]) -> Callable[P, Block[T]]:
     where a signal interrupts the exit; see NOTE [a block ends by what the with statement holds].
     """
 
+    name, count = func.__name__, len(signature(func).parameters)
+
     @functools.wraps(func)
     def make(*args: P.args, **kwargs: P.kwargs) -> Block[T]:
+        if len(args) > count:
+            raise TypeError(
+                f"{name}() takes {count} arguments and got {len(args)}; write @functier.{name}() "
+                f"above a function, with parentheses, or `with functier.{name}():`"
+            )
         return Block(functools.partial(func, *args, **kwargs))
 
     return make

@@ -303,12 +303,14 @@ class Use:
 
     def names(self) -> dict[str, str]:
         """Return the names that may stand in the text of a remedy."""
-        name, args = self.name, "x"
+        name, args, arrays = self.name, "x", ""
         if isinstance(self.node, ast.Call):
             name = name or ast.unparse(self.node.func)
-            args = ", ".join(map(ast.unparse, self.node.args))
+            given = [(ast.unparse(arg), self.is_list(arg)) for arg in self.node.args]
+            args = ", ".join([text for text, _ in given])
+            arrays = ", ".join([f"functier.numpy.array({s})" if one else s for s, one in given])
         owner, _, last = name.rpartition(".")
-        found = {"name": name, "owner": owner, "last": last, "args": args}
+        found = {"name": name, "owner": owner, "last": last, "args": args, "arrays": arrays}
         return found | {"array": self.array, "label": self.label}
 
     def of_labels(self) -> str | None:
@@ -416,13 +418,13 @@ class Use:
             return BY_EXPRESSION["scalar type"]
         if module.startswith("numpy.testing"):
             return BY_EXPRESSION["output"]
-        if isinstance(self.callee, np.ufunc) and any(map(self.is_list, given)):
-            return BY_EXPRESSION[f"numpy of {lists_in(*given)}"]
-        if isinstance(self.callee, type(np.sum)) and isinstance(node, ast.Call):
-            if self.is_list(first) or len(node.args) == 1:  # or an array of objects
-                return BY_EXPRESSION[f"numpy of {lists_in(first)}"]
-            if self.how == "numpy.asarray":
-                return BY_EXPRESSION["numpy function"]
+        if isinstance(self.callee, (np.ufunc, type(np.sum))) and any(map(self.is_list, given)):
+            several = "lists and others" if len(given) > 1 else lists_in(first)
+            return BY_EXPRESSION[f"numpy of {several}"]
+        if isinstance(self.callee, type(np.sum)) and len(given) == 1:  # an array of objects
+            return BY_EXPRESSION["numpy of a list"]
+        if isinstance(self.callee, type(np.sum)) and given and self.how == "numpy.asarray":
+            return BY_EXPRESSION["numpy function"]
         random = sys.modules.get("numpy.random")  # who draws from it has loaded it
         kinds = () if random is None else (random.Generator, random.RandomState)
         if any(map(self.calls_method_of, kinds)):

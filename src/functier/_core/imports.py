@@ -159,7 +159,8 @@ def twin_name(name: str) -> str:
     here = f"{PACKAGE}.scipy"
     twin = getattr(later(f"scipy.{module}"), parts[0])
     if twin is found or (
-        getattr(twin, "__module__", here) == here  # a function, which may have SciPy's code alone
+        getattr(twin, "__module__", here) == here  # it may have SciPy's code alone
+        and not isinstance(found, type)
         and not later("scipy._copies").is_copied(found)
     ):
         return ""

@@ -40,7 +40,8 @@ NAMES = {
     **dict.fromkeys(("func", "autograd"), "functier itself, as functier.grad"),
     "Variable": "x itself: functier.grad(f)(x) differentiates f by its argument x",
     **dict.fromkeys(
-        ("device_put", "device_get", "from_numpy", "as_tensor"), "x itself: all arrays are NumPy's"
+        ("device", "device_put", "device_get", "from_numpy", "as_tensor"),
+        "x itself: all arrays are NumPy's",
     ),
     "cat": "numpy.concatenate(arrays, axis=axis)",
 }

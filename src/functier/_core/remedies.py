@@ -83,6 +83,7 @@ BY_EXPRESSION: dict[str, str] = {
     "numpy of lists": "{name}(functier.numpy.array([[x, y], [y, x]])) for {name}([[x, y], [y, x]])",
     "operator and a list": "a @ functier.numpy.array([x, y]) for a @ [x, y], and so for operators "
     "other than @",
+    "numpy of lists and others": "{name}({arrays}) for {name}({args})",
     "numpy function": "{name}(functier.tensor(a), x) for {name}(a, x)",
     "initial=": "numpy.sum(a) + x for numpy.sum(a, initial=x), numpy.prod(a) * x for numpy.prod, "
     "and numpy.maximum(numpy.max(a), x) for numpy.max",
@@ -171,13 +172,15 @@ TWIN_OF_SCIPY = "functier.{name} for {name}"
 OF_LIBRARY = frozenset({BY_EXPRESSION["library"], BY_EXPRESSION["library of a batch"]})
 """Remedies that an adoption makes unnecessary."""
 
-OF_LISTS = BY_EXPRESSION["numpy of a list"], BY_EXPRESSION["numpy of lists"]
+OF_LISTS = tuple([
+    BY_EXPRESSION[key] for key in ("numpy of a list", "numpy of lists", "numpy of lists and others")
+])  # fmt: skip
 
 WITH_TWIN = frozenset({
     *[BY_EXPRESSION[key] for key in (
-        "numpy.array of a list", "numpy.array of lists", "numpy of a list", "numpy of lists", "r_",
-        "c_", "mgrid", "numpy function",
+        "numpy.array of a list", "numpy.array of lists", "r_", "c_", "mgrid", "numpy function",
     )],
+    *OF_LISTS,
     *[CALLS[f"numpy.{name}"] for name in (
         "array", "full", "fromiter", "vectorize", "nditer", "ndenumerate", "broadcast",
     )],

@@ -172,16 +172,10 @@ class Custom(Wrapper[P, R]):
         return bound.args
 
     def _parts(self) -> tuple:
-        return _restore, (vars(self),)
+        return object.__new__, (Custom,), vars(self)  # which may hold the object
 
     def __repr__(self) -> str:
         return f"<{self._label}>"
-
-
-def _restore(state: dict) -> Custom:
-    custom = object.__new__(Custom)
-    vars(custom).update(state)
-    return custom
 
 
 def _positions(label: str, argnums: Any, argnames: Any, places: list, variable: bool) -> tuple:

@@ -9,7 +9,6 @@ NOTE [what the backward pass owns]
 
 from heapq import heappop, heappush
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .._cpython.frames import current_frame, is_inside
 from .cotangents import Pieces, add, fit, go_on, pull, take_piece
-from .second_look import WITHOUT_ARRAY, is_large, look_again, may_be_large, note_large
+from .second_look import WITHOUT_ARRAY, look_again
 from .tape import Continued, Node
 
 ndarray = np.ndarray
@@ -49,12 +48,11 @@ def backward(
     ours: set[int] = set()  # of nodes whose cotangent the pass owns: see the NOTE
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
-    moves: dict[int, Any] = {}  # where large cotangents move: see `note_large`
     try:
         if len(roots) == 1:  # most passes: no queue is needed to begin with
             grads[roots[0][0][0]] = roots[0][1]
             if roots[0][0][1] is not None:
-                _along_chain(roots[0][0], grads, ours, waiting, queue, floor, roots, moves)
+                _along_chain(roots[0][0], grads, ours, waiting, queue, floor)
         else:
             for root, g in roots:
                 key = root[0]
@@ -67,9 +65,7 @@ def backward(
                     heappush(queue, -key)
                 del root
         while queue:
-            _along_chain(
-                waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor, roots, moves
-            )
+            _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
         found, finite = [], True
         for leaf in inputs:
             c = grads.get(leaf[0])
@@ -78,7 +74,7 @@ def backward(
             found.append(c)
             if type(c) is Pieces:
                 finite = finite and all(map(is_trusted, c.values))
-            elif c is not None and finite and roots:
+            elif c is not None and finite:
                 finite = isfinite(c) if type(c) is float64 else is_trusted(c)
         if not finite:
             found = look_again(
@@ -93,7 +89,7 @@ def backward(
 
 def _along_chain(
     node: Node | None, grads: dict[int, Value], ours: set[int], waiting: dict[int, Node],
-    queue: list[int], floor: int, roots: list, moves: dict[int, Any],
+    queue: list[int], floor: int,
 ) -> None:  # fmt: skip
     """Pass cotangents on from `node` to its parents, then from one of these, and so on.
 
@@ -103,18 +99,10 @@ def _along_chain(
     while node is not None:
         here, parent, rule, saved, fix, rest = node
         g = grads.pop(here)
-        kind = type(g)
-        if kind is ndarray:
-            big = wide = g.size > BIG
-        elif kind is float64:
-            big = wide = False
-        else:
-            if kind is Pieces:
-                g = g.sum()
-                kind = type(g)
-                ours.add(here)
-            wide = g.size > BIG if kind is ndarray else may_be_large(g)
-            big = wide and kind is ndarray
+        if type(g) is Pieces:
+            g = g.sum()
+            ours.add(here)
+        big = type(g) is ndarray and g.size > BIG
         mine, alone = big and here in ours, rest is None
         node = None
         while True:
@@ -128,9 +116,9 @@ def _along_chain(
                 elif len(saved) == 1:
                     c = rule(g, saved[0])
                 elif rule in PIECES:
-                    c = take_piece(grads, parent[0], rule, g, saved, moves, here, roots)
+                    c = take_piece(grads, parent[0], rule, g, saved)
                 elif type(rule) is Continued:
-                    c = go_on(rule, g, saved[0], grads, ours, moves)
+                    c = go_on(rule, g, saved[0], grads, ours)
                 else:
                     c = rule(g, *saved)
             elif fix[2]:
@@ -143,15 +131,6 @@ def _along_chain(
                     c = None if c is None else fit(c, fix[0], fix[1])
             if c is not None:
                 key = parent[0]
-                if fix:
-                    if moves:  # nothing is noted of this one: all of the sum moves
-                        moves.pop(key, None)
-                elif (wide or fix is None) and (
-                    c.size > BIG if type(c) is ndarray else type(c) is not float64 and is_large(c)
-                ):
-                    roots.clear()
-                    more = key in grads
-                    c = note_large(moves, here, rule, g, c, saved, alone, parent, floor, more)
                 if key in grads:
                     if big or (type(c) is ndarray and c.size > BIG):
                         grads[key] = _add(grads[key], c, key in ours, fresh)
@@ -169,8 +148,6 @@ def _along_chain(
                             waiting[key] = parent
                             heappush(queue, -key)
             if rest is None:
-                if wide and moves:
-                    moves.pop(here, None)
                 break
             parent, rule, saved, fix, rest = rest
         if queue and node is not None and -queue[0] > node[0]:

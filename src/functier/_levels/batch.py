@@ -430,7 +430,7 @@ class BatchLevel(Level):
         for level, _ in varying:
             level.unanswered = error
         if varying and all([level.branches is not None for level, _ in varying]):
-            raise Split(varying[0].level.branches, varying[0].groups())
+            raise Split(varying[0].level.branches, varying[0].groups(), error)
         raise error
 
     def name_error(self, error: LevelError) -> LevelError:

@@ -17,11 +17,10 @@ from typing import Any, Literal
 import numpy as np
 
 from .._core.border import check_leaf, without_derivative
-from .._core.numpy_facts import BIG, FLOAT, SCALARS, dtype_of, is_lazy, shape_of, sum_to
+from .._core.numpy_facts import FLOAT, SCALARS, dtype_of, is_lazy, shape_of, sum_to
 from .._core.table import PIECES, later
 from .._core.tensor import Tensor
 from .._core.types import Function, Index, Scalar, Shape, Value
-from .moves import Moves, depth_of, either_later, now, probe, question
 from .tape import Continued
 
 float64 = np.float64
@@ -192,18 +191,16 @@ def pull(rule: Function, g: Value, saved: tuple, fix: tuple[Shape, np.dtype, boo
 class Pieces:
     """The cotangent of an array of `shape`: a sum of pieces at some places.
 
-    There is `room` for so many more elements before it becomes an array, and `looks` tells where
-    the pieces of a large one move.
+    There is `room` for so many more elements before it becomes an array.
     """
 
-    __slots__ = ("looks", "places", "room", "rule", "shape", "values")
+    __slots__ = ("places", "room", "rule", "shape", "values")
 
     rule: Function
     shape: Shape
     places: list[Index]
     values: list[Value]
     room: int
-    looks: list[tuple] | None
 
     def sum(self) -> Value:
         """Return the array, which nobody else has."""
@@ -215,24 +212,10 @@ class Pieces:
     def __add__(self, other: Value) -> Value:
         return add(self.sum(), other)
 
-    def look(self, g: Value, index: Index, moves: Any) -> None:
-        """Note where a piece of a large array moves."""
-        moves = moves if depth_of(moves) < 2 else None  # each keeps what its rule has saved
-        self.looks.append((form_like(g), index, moves))  # type: ignore[union-attr]
-
-    def find_moves(self) -> Moves:
-        """Return where the array moves."""
-        places, forms = [], []
-        for form, index, moves in self.looks or ():
-            places.append(index)
-            forms.append(probe(form, now(moves)))
-        return np.not_equal(PIECES[self.rule](self.shape, tuple(places), *forms), 0)
-
 
 def take_piece(
-    grads: dict[int, Any], key: int, rule: Function, g: Value, saved: tuple,
-    noted: dict[int, Any], here: int, roots: list,
-) -> Value | None:  # fmt: skip
+    grads: dict[int, Any], key: int, rule: Function, g: Value, saved: tuple
+) -> Value | None:
     """Take `g` as a piece of the cotangent `key`; return what is to be added to that, if anything.
 
     This is the cotangent itself where `g` is the first part of it, and the array of the piece where
@@ -246,35 +229,21 @@ def take_piece(
         found.room -= 1 if type(g) in SCALARS else prod(shape_of(g))
         if found.room < 0:
             found.places, found.values, found.room = [...], [found.sum()], prod(shape) + WAITING
-        if found.looks is not None:
-            found.look(g, index, noted.get(here))
         return None
     size = prod(shape)
     if size <= SMALL:
         return rule(g, shape, index)
     made: Any = new(Pieces)
-    made.rule, made.shape, made.room, made.looks = rule, shape, size + WAITING, None
+    made.rule, made.shape, made.room = rule, shape, size + WAITING
     if found is None:
         made.places, made.values = [index], [g]
     else:
         made.places, made.values = [..., index], [found, g]
         grads[key] = made
-    if size > BIG or is_lazy(g):
-        roots.clear()  # see `note_large`
-        made.looks = []
-        made.look(g, index, noted.get(here))
-        moves: Any = question(Pieces.find_moves, (made,), 2)
-        if found is not None:
-            moves = either_later(noted.pop(key, None), moves)
-        if moves is not None:
-            noted[key] = moves
     return made if found is None else None
 
 
-def go_on(
-    rule: Continued, g: Value, given: Any, grads: dict[int, Any], ours: set[int],
-    noted: dict[int, Any],
-) -> list:  # fmt: skip
+def go_on(rule: Continued, g: Value, given: Any, grads: dict[int, Any], ours: set[int]) -> list:
     """Return the cotangents that `rule` finds for nodes that have none; add to the others."""
     sums = [grads.get(key) for key in rule.parents]
     sums = [c.sum() if type(c) is Pieces else c for c in sums]
@@ -283,5 +252,4 @@ def go_on(
         if sums[i] is not None:
             grads[key], found[i] = found[i], None
             ours.discard(key)
-            noted.pop(key, None)
     return found

@@ -293,10 +293,11 @@ class Infinite(JvpLevel):
         for i in moving:
             x = operands[i]
             if jvp == "multilinear":
+                given, other = x._extra, values[1 - i]
+                rule = lambda g, v: call.run([g, v] if i == 0 else [v, g])  # noqa: E731
                 t, found = follow_product(
-                    lambda g, v: call.run([g, v] if i == 0 else [v, g]),
-                    x._extra, _now_of(x), (values[1 - i],), alone,
-                )  # fmt: skip
+                    rule, rule(given, other), given, _now_of(x), (other,), alone
+                )
                 t = t if found is None else np.where(found, t, 0)[()]
             else:
                 rule = jvp[call.names[i]]

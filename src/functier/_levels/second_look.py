@@ -1,9 +1,6 @@
-"""The second look of reverse mode at cotangents that are not finite, with where they move.
+"""The second look of reverse mode at cotangents that are not finite, with where they move."""
 
-A large tape is freed meanwhile, so a pass that meets a large cotangent notes at once what it can.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 from threading import get_ident
@@ -11,35 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, SCALARS, dtype_of, is_lazy, shape_of
-from .._core.rule import negated, times, unchanged
+from .._core.numpy_facts import SCALARS, dtype_of, is_lazy
 from .._core.types import Function, Value
-from .._core.unsettled import are_settled, is_trusted
+from .._core.unsettled import are_settled
 from .._core.zeros import kind_of
 from .cotangents import add, fit, pull
 from .kept import compare
 from .moves import (
     GOLDEN,
-    Later,
     Looked,
     Moves,
     as_ones,
     both,
     either,
-    either_later,
     follow,
     is_root,
-    later,
-    now,
     probe,
-    through,
 )
 from .tape import Node
 
 ndarray = np.ndarray
-
-SAFE = {unchanged, negated, times}
-"""Rules whose results are finite where their operands are."""
 
 WITHOUT_ARRAY: set[Any] = {*SCALARS}
 """The types of cotangents without an array; `grad_store` adds its own."""
@@ -47,68 +35,6 @@ WITHOUT_ARRAY: set[Any] = {*SCALARS}
 NOTED: dict[int, dict[int, Moves]] = {}
 """By threads, the cotangents of the rules that second looks run, by identity: where they move. A
 pass that runs in such a rule starts from them."""
-
-
-def may_be_large(g: Any) -> bool:
-    """Tell if a cotangent, other than a plain array, is large, or has parts that may be."""
-    try:
-        while (kind := type(g)) is not ndarray:
-            if kind in WITHOUT_ARRAY:
-                return False
-            g = g._value  # without a question: most are tensors
-    except AttributeError:
-        return isinstance(g, (tuple, list, ndarray)) or is_lazy(g)
-    return g.size > BIG
-
-
-def is_large(c: Any) -> bool:
-    """Tell if an array, or that in a tensor, is large, or computed later."""
-    try:
-        while (kind := type(c)) is not ndarray:
-            if kind in WITHOUT_ARRAY:
-                return False
-            c = c._value
-    except AttributeError:
-        return is_lazy(c) or (isinstance(c, ndarray) and c.size > BIG)
-    return c.size > BIG
-
-
-def note_large(
-    noted: dict[int, Any], node: int, rule: Function, g: Value, c: Value, saved: tuple,
-    alone: bool, parent: Node, floor: int, more: bool,
-) -> Value:  # fmt: skip
-    """Return the cotangent `c` of `parent`, and note where it moves; `more`: it has others.
-
-    A backward pass that has met a large cotangent frees the tape, so that memory is used again
-    while it is in the cache, and cannot look again. So it notes at once where a selection moves,
-    and where a root is flat.
-    """
-    kind = kind_of(rule)
-    moves = noted.get(node)
-    if kind in ("selection", "choice") or (kind in ("linear", "sum") and moves is not None):
-        moves = through(rule, g, saved, moves)
-    elif kind == "factor":
-        moves = later(_factor_now, (moves,), saved[0]) if alone else moves
-    elif kind not in ("each", "root", "power", "kink") or shape_of(c) != shape_of(g):
-        moves = None
-    root = kind in ("root", "power") and not is_lazy(c) and is_root(rule, saved)
-    if (root or moves is not None) and rule not in SAFE and not is_trusted(c):
-        moves = now(moves)
-        c = c if moves is None else np.where(moves, c, 0)
-        if root:
-            c, moves = _settle_root(g, c, moves, saved, None, parent, floor)
-    if type(moves) is Later and moves.depth > 2:  # each keeps what its rule has saved
-        moves = None
-    key = parent[0]
-    if more:
-        moves = either_later(noted.pop(key, None), moves)
-    if moves is not None:
-        noted[key] = moves
-    return c
-
-
-def _factor_now(given: Sequence, factor: Value) -> Moves:
-    return both(now(given[0]), np.not_equal(factor, 0))
 
 
 def look_again(
@@ -270,6 +196,8 @@ def _fit(c: Value, moves: Moves, fix: Any) -> Looked:
     """Give a cotangent, and where it moves, the form of the operand."""
     if not fix or c is None:
         return c, moves
-    if moves is not None:
+    if is_lazy(c):  # to tell where each of its terms moves would take a pass over all chunks
+        moves = None
+    elif moves is not None:
         moves = np.not_equal(fit(moves * 1.0, fix[0], np.dtype(float)), 0)
     return fit(c, fix[0], fix[1]), moves

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from itertools import zip_longest
 from types import FunctionType
@@ -90,23 +91,24 @@ class Compiled(Generic[P, R]):
         self._odd = self._state  # or it has a debt; one test then tells that a call is a common one
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if LEVELS or AMBIENT.get() is not Tensor or (SETTINGS(None) is not None and is_strict()):
-            # A transform or a mode sees its calls, and `numpy.errstate` its errors of arithmetic.
-            self._seen = True
-            return self.__wrapped__(*args, **kwargs)
-        if self._odd:
-            if self._misses.rest():
-                return self.__wrapped__(*args, **kwargs)
-            self._odd = self._state or self._misses.debt > 0
-            if self._state:
-                args = self.__wrapped__, *args  # type: ignore[assignment]
-        for variant in self._variants:
-            try:
-                return variant.entry(*args, **kwargs)
-            except (Mismatch, Exception):
-                # An error too: the function may catch it, and go on in another way.
-                continue
         try:
+            strict = SETTINGS(None) is not None and is_strict()
+            if strict or LEVELS or AMBIENT.get() is not Tensor:
+                # A transform or a mode sees its calls, `numpy.errstate` its errors of arithmetic.
+                self._seen = True
+                return self.__wrapped__(*args, **kwargs)
+            if self._odd:
+                if self._misses.rest():
+                    return self.__wrapped__(*args, **kwargs)
+                self._odd = self._state or self._misses.debt > 0
+                if self._state:
+                    args = self.__wrapped__, *args  # type: ignore[assignment]
+            for variant in self._variants:
+                try:
+                    return variant.entry(*args, **kwargs)
+                except (Mismatch, Exception):
+                    # An error too: the function may catch it, and go on in another way.
+                    continue
             return self._first(args, kwargs, current_frame(1))
         except BaseException as error:
             leave(error, f"compile({name_of_function(self._func)})", self._func, args, kwargs)
@@ -274,11 +276,15 @@ class Compiled(Generic[P, R]):
         for variant in self._variants:
             program = variant.program
             lines.append(repr(program))
-            lines += [f"    {text}" for text in map(str, variant.notes) if text]
-            lines += [f"    no loop: {text}" for text in program._written_out]
-            lines += [f"    arms of a loop: {text}" for text in program._arms]
-            lines += [f"    checks: {text}" for text in program._guards]
-            lines += sorted([f"    depends on: {text}" for text in variant.guards.words])
+            said = [text for text in map(str, variant.notes) if text]
+            said += [f"no loop: {text}" for text in program._written_out]
+            said += [f"arms of a loop: {text}" for text in program._arms]
+            said += [f"checks: {text}" for text in program._guards]
+            said += sorted([f"depends on: {text}" for text in variant.guards.words])
+            lines += [
+                f"    {text}" if n == 1 else f"    {text} ({n} times)"
+                for text, n in Counter(said).items()
+            ]
             lines += [
                 f"    constant: {name}, {np.shape(value)}"
                 for name, value in program.constants.items()

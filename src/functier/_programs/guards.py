@@ -170,6 +170,7 @@ FORMS: dict[str, str] = {
 TESTS: dict[str, str] = {
     "items": "_same_items({o}, {v})",
     "pairs": "_same_pairs({o}, {v})",
+    "keys": "_same_items({o} if type({o}) is dict else range(len({o})), {v})",
     "class": "_same_pairs({d}.copy(), {v})",
     "function": "_same_function({o}, {v})",
     "form": "({o}.shape, {o}.dtype, {o}.strides, {o}.flags.writeable) == {v}",

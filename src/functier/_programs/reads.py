@@ -37,7 +37,7 @@ from .captured import gives_view, is_view
 from .guards import slot_of
 from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user, namespace_of
 from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of, reached_from
-from .outside import DRAWING, Outside
+from .outside import DRAWING, MOST, Outside
 
 ndarray = np.ndarray
 
@@ -228,15 +228,24 @@ class Reads(Outside):
                 self.deep(x)
         return values
 
-    def lifted(self, x: Any) -> Any:
-        """Return a tensor of the trace for an array of floats from outside, also in a new box."""
+    def lifted(self, x: Any, read: bool = False) -> Any:
+        """Return a tensor of the trace for an array of floats from outside, also in a new box.
+
+        `read`: a transform takes the arrays out of boxes from outside, and makes boxes of its own.
+        """
         kind = type(x)
         if kind is ndarray and self.those_of(x):
             found = self.level.lift(x)
             return x if found is None else found
-        if kind in (list, tuple, dict) and id(x) not in self.outer:
+        outside = id(x) in self.outer
+        if kind in (list, tuple, dict) and (read or not outside) and len(x) <= MOST:
+            if outside and kind is not tuple:
+                keys = tuple(x if kind is dict else range(len(x)))
+                self.fact("keys", x, "", keys, f"which items a {kind.__name__} has")
+                for key in keys:
+                    self.item(x, key)
             items = x.values() if kind is dict else x
-            found = [self.lifted(y) for y in items]
+            found = [self.lifted(y, read) for y in items]
             if not all(map(operator.is_, found, items)):
                 return dict(zip(x, found)) if kind is dict else kind(found)
         return x
@@ -248,8 +257,9 @@ class Reads(Outside):
     def called(self, callee: Any, args: Any, kwargs: Any) -> tuple:
         if type(args) is tuple and type(kwargs) is dict and takes_tensors(callee):
             if holds_tensor([callee, args, *kwargs.values()]):
-                args = tuple(map(self.lifted, args))
-                kwargs = {name: self.lifted(x) for name, x in kwargs.items()}
+                read = is_transform(callee)
+                args = tuple([self.lifted(x, read) for x in args])
+                kwargs = {name: self.lifted(x, read) for name, x in kwargs.items()}
         self.calls(callee, args, kwargs)
         return args, kwargs
 
@@ -453,6 +463,12 @@ def takes_tensors(callee: Any) -> bool:
     if hasattr(kind, "stands_for"):
         return takes_tensors(getattr(callee, kind.stands_for))
     return kind is np.ufunc or kind is DISPATCHER
+
+
+def is_transform(callee: Any) -> bool:
+    """Tell if a function of functier gives pytrees with tensors to a function of the user's."""
+    module = getattr(callee, "__module__", None) or ""
+    return hasattr(type(callee), "stands_for") or module.startswith("functier._transforms.")
 
 
 def holds_tensor(x: Iterable) -> bool:

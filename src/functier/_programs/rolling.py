@@ -396,10 +396,14 @@ def written_out(graph: Graph) -> list[tuple[int, str]]:
                 line = name_of_code(code), line_of(code, instruction, 0)
                 reason = graph.reasons.get(place, "")
                 found[line] = max(found.get(line, (0, "")), (count, reason))
+    alike: dict[tuple[str, int, str], list[int]] = {}
+    for (name, number), (count, reason) in found.items():
+        alike.setdefault((name, count, reason or OTHERS), []).append(number)
     return [
-        (count, f"line {line} of {name}, {count} times: {reason or OTHERS}")
-        for (name, line), (count, reason) in found.items()
-    ]
+        (count, f"line{'s' * (len(lines) > 1)} {', '.join(map(str, sorted(lines)))} of {name}, "
+                f"{count} times: {reason}")
+        for (name, count, reason), lines in alike.items()
+    ]  # fmt: skip
 
 
 OTHERS = "its steps make other calls, or calls with results of other forms"

@@ -114,14 +114,31 @@ def trace(func: Callable) -> Callable[..., Program]:
     """
     check_callable("trace", func)
 
-    def traced(*args: Any, **kwargs: Any) -> Program:
+    return Traced(func)
+
+
+class Traced:
+    """A function of the arguments of another one, which returns its program for them."""
+
+    __wrapped__: Callable
+
+    def __init__(self, func: Callable):
+        functools.update_wrapper(self, func, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Program:
+        func = self.__wrapped__
         try:
             return record(func, args, kwargs, current_frame(1)).program
         except BaseException as error:
             leave(error, f"trace({name_of_function(func)})", func, args, kwargs)
             raise
 
-    return traced
+    def __repr__(self) -> str:
+        return f"<functier.{self.nested_label()}>"
+
+    def nested_label(self) -> str:
+        label = getattr(type(self.__wrapped__), "nested_label", name_of_function)
+        return f"trace({label(self.__wrapped__)})"
 
 
 class Record(NamedTuple):

@@ -128,6 +128,7 @@ linear(
     kernel=_mean_kernel,
     vmap=reduction_vmap(_mean_kernel, scalars=False),
     vjp={"a": _mean_vjp},
+    zeros="sum",
 )
 
 # ---- extrema: equal ones share the gradient equally ----

@@ -8,6 +8,7 @@ NOTE [a path is a sequence of answers]
     the parts of the arguments, and the results put together, are operations on their tensors.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -52,6 +53,7 @@ def in_groups(label: str, call: Call, size: int, randomness: str) -> list[tuple[
     waiting: list[Examples] = [np.arange(size)]
     found: list[tuple[Examples, PyTree]] = []
     failed: tuple[int, Exception] | None = None
+    asked = ""  # why the first groups were made, and what to write instead
     try:
         while waiting:
             examples = waiting.pop()
@@ -68,6 +70,7 @@ def in_groups(label: str, call: Call, size: int, randomness: str) -> list[tuple[
                 if split.token is not token:
                     raise
                 waiting += reversed([examples[group] for group in split.groups])
+                asked = asked or str(split.error)
             except Exception as error:
                 half = (len(examples) + 1) // 2
                 if len(examples) > 1:
@@ -85,8 +88,8 @@ def in_groups(label: str, call: Call, size: int, randomness: str) -> list[tuple[
     if len(found) > MANY:
         warnings.warn(
             f"{label}: branches='split' ran the function for {len(found)} groups of examples that "
-            f"take different paths, one after the other; write functier.cond and "
-            f"functier.while_loop for one run",
+            f"take different paths, one after the other: "
+            f"{re.split('[;,] or vmap', asked.removeprefix(label + ': '))[0]}",
             FallbackWarning,
             stacklevel=3,
         )

@@ -30,7 +30,7 @@ from .._levels.memory import fix_unmapped, separate
 from .._levels.options import UNSAID, check_escape, check_flag, check_randomness, wants_own_draws
 from .._levels.views import WRITERS
 from .chunks.chunk import Chunk
-from .chunks.compute import check_chunking, check_count, in_chunks, pieces_of
+from .chunks.compute import check_chunking, check_count, in_chunks, in_loop, pieces_of
 from .chunks.join import Join, leaf_dims
 from .chunks.streams import call_heard, check_unmoved, find_generators
 from .splitting import check_branches, in_groups, join_groups, take
@@ -325,11 +325,12 @@ def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool
         try:
             leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
             size = _batch_size(label, leaves, dims, args, axis_size)
-            call = _Part(mapping, place_at(current_frame(1)))
+            call: Any = _Part(mapping, place_at(current_frame(1)))
+            call, width = in_loop(call, dims, size, chunk_size, progress or executor)
             parts = [
                 (lambda start, stop, leaf=leaf: leaf)
                 if dim is None
-                else pieces_of(leaf, dim % leaf.ndim, size, chunk_size)
+                else pieces_of(leaf, dim % leaf.ndim, size, width)
                 for leaf, dim in zip(leaves, dims)
             ]
 
@@ -339,7 +340,7 @@ def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool
             join = Join(label, mapping.out_dims)
             randomness = attributes["randomness"] if attributes else "error"
             return in_chunks(
-                call, size, chunk_size, arguments, join,
+                call, size, width, arguments, join,
                 executor=executor, progress=progress, randomness=randomness,
             )  # fmt: skip
         except BaseException as error:

@@ -52,7 +52,7 @@ def twin(original: Callable) -> Callable:
             known = inspect.signature(body).parameters
             for name, value in given.items():
                 usual = parameters.parameters[name].default
-                if name not in known and value is not usual and value != usual:
+                if name not in known and (np.ndim(value) or value != usual):
                     raise UnsupportedError(
                         f"scipy.sparse.linalg.{original.__name__}: {name} beside tensors is not "
                         f"supported; leave it out"
@@ -150,10 +150,12 @@ WHICH: dict[str, Callable] = {
 
 @twin(ssl.eigsh)
 def eigsh(
-    A: Any, k: int = 6, which: str = "LM", sigma: Any = None, v0: Any = None, ncv: Any = None,
-    maxiter: Any = None, tol: Any = 0, return_eigenvectors: bool = True, rng: Any = None,
+    A: Any, k: int = 6, M: Any = None, which: str = "LM", sigma: Any = None, v0: Any = None,
+    ncv: Any = None, maxiter: Any = None, tol: Any = 0, return_eigenvectors: bool = True,
+    rng: Any = None,
 ) -> Any:  # fmt: skip
-    w, v = np.linalg.eigh(dense_of(A, "eigsh"))
+    given = [dense_of(a, "eigsh") for a in (A, M) if a is not None]
+    w, v = np.linalg.eigh(*given) if M is None else dispatching(sl.eigh)(*given)
     if which not in WHICH or (sigma is not None and which != "LM"):
         raise UnsupportedError(
             f"scipy.sparse.linalg.eigsh: which={which!r} beside tensors is not supported; write "

@@ -19,7 +19,7 @@ from ..._core.types import Value
 from ..constructors import op
 from .contract import conj
 from .factorization import adjoint, as_column, as_row, stacked_vmap
-from .gaps import counting, over_gaps, takes_absent
+from .gaps import alike, counting, over_gaps, takes_absent
 
 
 def _real_place(v: Value) -> Value:
@@ -44,7 +44,7 @@ def _eig_jvp(t: Value, ans: Value) -> Value:
 def _eig_vjp(g: tuple, ans: Value) -> Value:
     w, v = ans
     if g[1] is None:
-        return _values_vjp(g[0], v)
+        return _values_vjp(g[0], w, v)
     along = np.sum(conj(g[1]) * v, axis=-2)
     on_mixed = g[1] - v * as_row(np.real(along))
     if v.dtype.kind == "c" and v.size:
@@ -57,7 +57,7 @@ def _eig_vjp(g: tuple, ans: Value) -> Value:
     counts = counting(inner, None, on_mixed) if g[0] is None else np.ones_like(np.absolute(inner))
     inner = over_gaps(inner, conj(w), "eig", counts)
     if g[0] is not None:
-        inner = inner + as_row(g[0]) * np.eye(w.shape[-1], dtype=w.dtype)
+        inner = inner + as_row(alike(g[0], w)) * np.eye(w.shape[-1], dtype=w.dtype)
     return np.linalg.solve(adjoint(v), np.matmul(inner, adjoint(v)))
 
 
@@ -75,14 +75,14 @@ def _eigvals_jvp(t: Value, a: Value) -> Value:
     return np.diagonal(np.linalg.solve(v, np.matmul(t, v)), 0, -2, -1)
 
 
-def _values_vjp(g: Value, v: Value) -> Value:
+def _values_vjp(g: Value, w: Value, v: Value) -> Value:
     """Return the cotangent of a matrix with the eigenvectors `v` from that of its eigenvalues."""
     v = adjoint(v)
-    return np.linalg.solve(v, as_column(g) * v)
+    return np.linalg.solve(v, as_column(alike(g, w)) * v)
 
 
 def _eigvals_vjp(g: Value, a: Value) -> Value:
-    return _values_vjp(g, np.linalg.eig(a)[1])
+    return _values_vjp(g, *np.linalg.eig(a))
 
 
 op(

@@ -22,7 +22,7 @@ from ..._core.types import Value
 from ..axes import replace_zeros
 from ..constructors import op
 from .contract import conj
-from .gaps import counting, over_gaps, takes_absent
+from .gaps import counting, over_gaps, share, takes_absent
 
 # ---- helpers ----
 
@@ -147,8 +147,9 @@ def eigh_jvp(t: Value, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     return np.real(np.diagonal(inner, 0, -2, -1)), moved
 
 
-def _values_vjp(g: Value, v: Value, UPLO: Literal["L", "U"]) -> Value:
+def _values_vjp(g: Value, w: Value, v: Value, UPLO: Literal["L", "U"]) -> Value:
     """Return the cotangent of a matrix with the eigenvectors `v` from that of its eigenvalues."""
+    g = share(g, w)
     return fold_triangle(np.matmul(v * as_row(g), adjoint(v)), is_upper(UPLO))
 
 
@@ -156,7 +157,7 @@ def _values_vjp(g: Value, v: Value, UPLO: Literal["L", "U"]) -> Value:
 def eigh_vjp(g: tuple, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     w, v = ans
     if g[1] is None:
-        return _values_vjp(g[0], v, UPLO)
+        return _values_vjp(g[0], w, v, UPLO)
     on_moved = g[1]
     if v.dtype.kind == "c" and v.shape[-1]:
         place, scale = _phase(v)
@@ -167,17 +168,18 @@ def eigh_vjp(g: tuple, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     mixed = 0.5 * (mixed - adjoint(mixed))  # the gaps are skew, and the result is Hermitian
     inner = over_gaps(mixed, w, "eigh", counting(mixed, g[0], on_moved))
     if g[0] is not None:
-        inner = inner + as_row(g[0]) * np.eye(w.shape[-1], dtype=w.dtype)
+        inner = inner + as_row(share(g[0], w)) * np.eye(w.shape[-1], dtype=w.dtype)
     return fold_triangle(np.matmul(np.matmul(v, inner), adjoint(v)), is_upper(UPLO))
 
 
 def _eigvalsh_jvp(t: Value, a: Value, UPLO: Literal["L", "U"] = "L") -> Value:
-    v = np.linalg.eigh(a, UPLO)[1]
-    return np.real(np.sum(conj(v) * np.matmul(complete_hermitian(t, is_upper(UPLO)), v), axis=-2))
+    w, v = np.linalg.eigh(a, UPLO)
+    moved = np.matmul(complete_hermitian(t, is_upper(UPLO)), v)
+    return share(np.real(np.sum(conj(v) * moved, axis=-2)), w)
 
 
 def _eigvalsh_vjp(g: Value, a: Value, UPLO: Literal["L", "U"] = "L") -> Value:
-    return _values_vjp(g, np.linalg.eigh(a, UPLO)[1], UPLO)
+    return _values_vjp(g, *np.linalg.eigh(a, UPLO), UPLO)
 
 
 op(

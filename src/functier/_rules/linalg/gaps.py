@@ -14,12 +14,17 @@ NOTE [equal eigenvalues]
     depend on those of equal values only by the space that they span, which the pair does not
     change; so the quotient is zero, as for the nearest rotation ``u @ vh``. Where it depends on
     more, `m` tells, and it raises, too.
+
+    A single one of several equal values has a kink, as which one it is after a small change depends
+    on the direction. They share the derivative equally, as equal elements do in ``numpy.max``. But
+    those of a matrix that is not Hermitian may have an infinite slope, and raise.
 """
 
 from typing import Any
 
 import numpy as np
 
+from ..._core.numpy_facts import dtype_of
 from ..._core.types import Value
 from ..constructors import constant, primitive
 
@@ -33,24 +38,49 @@ UNKNOWN = (
 )
 
 
-def _open_gaps(w: Value, counts: Value, name: str) -> Value:
-    """Tell which gaps are open; raise where a quotient counts, by not being zero, at another."""
-    gap, size = np.absolute(w[..., None, :] - w[..., :, None]), np.absolute(counts)
-    ulp = ULPS * np.finfo(gap.dtype).eps
-    is_open = gap > ulp * np.absolute(w).max(axis=-1, initial=0.0)[..., None, None]
-    counted = size > ulp * size.max(axis=(-2, -1), initial=0.0, keepdims=True)
-    if np.any(~is_open & counted & ~np.eye(w.shape[-1], dtype=bool)):
-        raise np.linalg.LinAlgError(UNKNOWN.format(name, "singular " if name == "svd" else "eigen"))
+SINGLE = (
+    "numpy.linalg.eig: a single one of several equal eigenvalues has no derivative; use all of "
+    "them alike, as in numpy.sum(w), or numpy.linalg.eigh for a Hermitian matrix"
+)
+
+
+def _are_open(w: Value) -> Value:
+    """Tell which gaps are open."""
+    gap = np.absolute(w[..., None, :] - w[..., :, None])
+    size = np.max(np.absolute(w), axis=-1, initial=0.0)[..., None, None]
+    return gap > ULPS * np.finfo(gap.dtype).eps * size
+
+
+def _open_gaps(w: Value, counts: Value, text: str) -> Value:
+    """Tell which gaps are open; raise where something counts, by not being zero, at another."""
+    size, is_open = np.absolute(counts), _are_open(w)
+    least = ULPS * np.finfo(size.dtype).eps * size.max(axis=(-2, -1), initial=0.0, keepdims=True)
+    if np.any(~is_open & (size > least) & ~np.eye(w.shape[-1], dtype=bool)):
+        raise np.linalg.LinAlgError(text)
     return is_open
 
 
 open_gaps = primitive(_open_gaps)
 constant(
     open_gaps,
-    "w counts name",
+    "w counts text",
     "w counts",
-    vmap=lambda k, w, counts, name: open_gaps(w, counts, name),
+    vmap=lambda k, w, counts, text: open_gaps(w, counts, text),
 )
+
+
+def share(g: Value, w: Value) -> Value:
+    """Return (co)tangents of values with their mean for those that are equal."""
+    is_open = _are_open(w)
+    total = np.sum(np.where(is_open, 0, g[..., None, :]), axis=-1)
+    return total / np.sum(~is_open, axis=-1, dtype=np.finfo(dtype_of(g)).dtype)
+
+
+def alike(g: Value, w: Value) -> Value:
+    """Return the cotangents of values; raise where those of equal ones are not the same."""
+    differ = g[..., None, :] - g[..., :, None]
+    counts = differ * (np.absolute(differ) > 1e-4 * np.absolute(g)[..., None, :])  # beyond rounding
+    return g * ~np.diagonal(open_gaps(w, counts, SINGLE), 0, -2, -1)  # all are True
 
 
 def over_gaps(m: Value, w: Value, name: str, counts: Value | None = None) -> Value:
@@ -58,7 +88,8 @@ def over_gaps(m: Value, w: Value, name: str, counts: Value | None = None) -> Val
 
     `counts`: not zero where the quotient counts; `m` itself, where it is not given.
     """
-    is_open = open_gaps(w, m if counts is None else counts, name)
+    text = UNKNOWN.format(name, "singular " if name == "svd" else "eigen")
+    is_open = open_gaps(w, m if counts is None else counts, text)
     return is_open * m / np.where(is_open, w[..., None, :] - w[..., :, None], 1)
 
 

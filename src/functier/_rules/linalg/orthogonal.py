@@ -28,7 +28,7 @@ from .factorization import (
     reciprocal,
     stacked_vmap,
 )
-from .gaps import counting, over_gaps, takes_absent
+from .gaps import counting, over_gaps, share, takes_absent
 
 # ---- the columns that complete a basis ----
 
@@ -151,7 +151,7 @@ def _svd_jvp(
     inner = np.matmul(np.matmul(adjoint(u), t), v)
     ds = np.real(np.diagonal(inner, 0, -2, -1))
     if not compute_uv:
-        return ds
+        return share(ds, s)
     skew = 0.5 * (inner - adjoint(inner))
     mixed, turned = over_gaps(inner - skew, s, "svd"), skew * _inverse_sums(s)
     phase = skew * (np.eye(s.shape[-1], dtype=s.dtype) * as_row(reciprocal(s)))
@@ -183,10 +183,10 @@ def _svd_vjp(
         gv = None if gv is None else adjoint(gv) * as_row(sign)
         return eigh_vjp((gs, gv if gu is None else gu if gv is None else gu + gv), (s * sign, u))
     if not compute_uv:
-        return np.matmul(u * as_row(g), adjoint(v))
+        return np.matmul(u * as_row(share(g, s)), adjoint(v))
     gu, gs, gv = g
     if gu is None and gv is None:
-        return np.matmul(u * as_row(gs), adjoint(v))
+        return np.matmul(u * as_row(share(gs, s)), adjoint(v))
     gu = 0 * u if gu is None else restrict_cotangent(gu, u, ans[0])
     gv = 0 * v if gv is None else restrict_cotangent(adjoint(gv), v, adjoint(ans[2]))
     eye = np.eye(s.shape[-1], dtype=s.dtype)
@@ -194,7 +194,7 @@ def _svd_vjp(
     mixed, turned = (0.5 * (k - adjoint(k)) for k in (on_u + on_v, on_u - on_v))
     inner = over_gaps(mixed, s, "svd", counting(mixed, gs, gu, gv)) + turned * _inverse_sums(s)
     inner = inner + eye * (0.5 * (on_u - adjoint(on_u)) * as_row(reciprocal(s)))
-    inner = inner if gs is None else inner + eye * as_row(gs)
+    inner = inner if gs is None else inner + eye * as_row(share(gs, s))
     c = np.matmul(np.matmul(u, inner), adjoint(v))
     m, n = np.shape(a)[-2:]
     if m > n:

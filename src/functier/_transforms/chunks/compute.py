@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..._core.errors import LevelError
+from ..._core.table import later
 from ..._core.tensor import Tensor
 from ..._core.types import Function, PyTree, Value
 from ..._cpython.frames import current_frame
-from ..._levels.lineage import AMBIENT, innermost_class
+from ..._levels.lineage import AMBIENT, innermost_class, levels_of
 from .chunk import CHUNK, Chunk, Run
 from .join import Join
 
@@ -239,6 +240,18 @@ def _bar(label: str, count: int) -> Any:
 
 
 # ---- options and arguments ----
+
+
+def in_loop(
+    call: Function, dims: list[int | None], size: int, chunk_size: int, apart: Any
+) -> tuple[Function, int]:
+    """Return the function for chunks, and their size: where a program is recorded, one has most.
+
+    `apart`: whether an executor or a bar wants each of them.
+    """
+    if not apart and any(level.guards for level in levels_of(AMBIENT.get())):
+        return later("_control.batches").in_loop(call, dims, size, chunk_size)
+    return call, chunk_size
 
 
 def check_chunking(

@@ -257,7 +257,7 @@ class Division:
             self.homes[node] = BEFORE
             return True
         if (node.memory and not memories) or not self.homes.keys() >= {*memories}:
-            self.reasons[node] = "it is an effect"
+            self.reasons[node] = "it writes, or reads what is written to"
             return False
         stage = 0
         for x in node.parents():
