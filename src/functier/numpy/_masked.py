@@ -171,7 +171,8 @@ OWN: dict[str, Any] = {
 def _twin(plain: Any, own: Any, wraps: bool) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if AMBIENT.get() is Tensor or not classes_in(*args, *kwargs.values()):
-            return beside_tensors(plain(*args, **kwargs))
+            found = plain(*args, **kwargs)
+            return found if any(found is x for x in args) else beside_tensors(found)
         if not wraps:
             return own(*args, **kwargs)
         found = own(*tree_map(tensor_of, args), **tree_map(tensor_of, kwargs))
@@ -210,7 +211,7 @@ def _operator(name: str) -> Any:
 
 
 def beside_tensors(x: Any) -> Any:
-    """Return a plain masked array; that of adopted code, in a level, leaves tensors operators."""
+    """Return a new masked array, which leaves operators to tensors in a level of adopted code."""
     if type(x) is original and original in OVER_TENSORS.kept and AMBIENT.get() is not Tensor:
         x.__class__ = MaskedArray
     return x
