@@ -11,7 +11,7 @@ import numpy as np
 from .._core.keywords import checks_keywords
 from .._core.pytree import name_of_function
 from .._core.types import Function, PyTree, Value
-from .masks import Mask, bare, check_function, integer, merge, narrow, truth
+from .masks import Mask, bare, check_function, holds, integer, merge, narrow, truth
 
 
 @checks_keywords
@@ -122,13 +122,17 @@ def switch(index: Value, branches: Sequence[Function], *operands: PyTree) -> PyT
     label = f"switch({', '.join(name_of_function(b) for b in branches)})"
     if type(index) is not int:
         index = narrow(integer(label, "index", index))
-    given, axes = bare(index)
-    occurring = [int(i) for i in np.unique(given)] or [0] if axes else [int(given)]
+    given, axes = bare(index, asks=False)
+    n = len(branches)
+    if axes and not holds(np.any(np.logical_or(given < 0, given >= n))):
+        occurring = [i for i in range(n) if holds(np.any(np.equal(given, i)))] or [0]
+    else:
+        occurring = [int(i) for i in np.unique(bare(index)[0])]
     for i in occurring[0], occurring[-1]:
-        if not 0 <= i < len(branches):
+        if not 0 <= i < n:
             raise IndexError(
                 f"{label}: index {i} is out of range; write an index from 0 to "
-                f"{len(branches) - 1}, with numpy.clip where it can be another"
+                f"{n - 1}, with numpy.clip where it can be another"
             )
     first, *rest = occurring
     if not rest:

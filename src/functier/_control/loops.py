@@ -3,10 +3,7 @@
 Like `branches`, this is Python code over NumPy on tensors.
 """
 
-from itertools import count
 from typing import Any
-
-import numpy as np
 
 from .._core.keywords import checks_keywords
 from .._core.pytree import name_of_function
@@ -14,6 +11,9 @@ from .._core.types import Function, PyTree, Value
 from .given import ENDLESS, Repeats, recorder
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
 from .schedule import is_planned, refuse_plan, run_steps
+
+EACH = Mask(True)
+"""The mask of all examples."""
 
 
 @checks_keywords
@@ -74,49 +74,55 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     def body(carry: PyTree) -> PyTree:
         return check_carry(label, "body_fun", "init_val", carry, body_fun(carry))
 
-    return _while(label, cond_fun, body, init_val, (cond_fun, body_fun))[0]
+    return _while(label, cond_fun, body, (init_val,), (cond_fun, body_fun))[-2]
 
 
 def _while(
-    label: str, cond: Function, body: Function, init: PyTree, roots: tuple, whole: bool = True
-) -> tuple[PyTree, bool]:
+    label: str, cond: Function, body: Function, start: tuple, roots: tuple, whole: bool = True
+) -> tuple:
     """Return the carry of a loop that ends with a condition, and whether that is the last one.
 
-    Where it has to be run step by step, it may end before if it is not to run as a `whole`.
+    `start` is the first carry, or the first index and it; `cond` and `body` take the same. Where
+    the loop has to be run step by step, it may end before if it is not to run as a `whole`.
     """
 
-    def follows(carry: PyTree) -> Value:
-        return truth(label, "the result of cond_fun", cond(carry))
+    def state_of(operands: tuple) -> tuple:
+        follow = truth(label, "the result of cond_fun", cond(*operands))
+        mask = None if level is None else Mask.unasked(follow)
+        return (follow if mask is None else mask.some), follow, operands
+
+    def advance(follow: Value, operands: tuple, mask: Mask) -> tuple:
+        if level is not None:
+            mask = Mask.unasked(follow) or EACH
+        *index, carry = operands
+        fresh = mask.run(body, operands)
+        if not mask.whole:
+            fresh = merge(label, mask.pred, ("body_fun", "init_val"), fresh, carry)
+        return state_of((*[i + 1 for i in index], fresh))
 
     def step(_: Any, state: tuple, xs: Any) -> tuple[tuple, None] | None:
-        if loop.flagged:
-            carry = body(state[1])
-        else:
+        if not loop.flagged and not Mask(state[0]).some:
+            return None
+        return advance(state[1], state[2], EACH), None
+
+    iteration = 0
+    loop = Repeats(step, ENDLESS, (), roots, flagged=True)
+    level = loop.level
+    try:
+        state = state_of(start)
+        while not loop.ended and (whole or loop.flagged):
             mask = Mask(state[0])
             if not mask.some:
-                return None
-            carry = _advance(label, mask, body, (state[1],), state[1])
-        return (follows(carry), carry), None
-
-    carry, iteration = init, 0
-    loop = Repeats(step, ENDLESS, (), roots, flagged=True)
-    try:
-        follow = follows(carry)
-        while not loop.ended and (whole or loop.flagged):
-            mask = Mask(follow)
-            if not mask.some:
-                return carry, True
-            loop.flagged &= not mask.batched
-            found = None if loop.level is None else loop.rest(iteration, (follow, carry))
+                return *state[2], True
+            found = None if loop.level is None else loop.rest(iteration, state)
             if found is None:
-                carry = _advance(label, mask, body, (carry,), carry)
-                found = 1, (follows(carry), carry)
-            steps, (follow, carry), *_ = found
+                found = 1, advance(state[1], state[2], mask)
+            steps, state, *_ = found
             iteration += steps
     except Exception as error:
         error.add_note(f"{label}: in iteration {iteration}")
         raise
-    return carry, loop.ended
+    return *state[2], loop.ended
 
 
 @checks_keywords
@@ -166,28 +172,29 @@ def fori_loop(
     label = f"fori_loop({name_of_function(body_fun)})"
     integer(label, "lower", lower)
     integer(label, "upper", upper)
+
+    def body(i: Value, carry: PyTree) -> PyTree:
+        return check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
+
     level, begin = recorder(), lower
-    if level is not None and level.cls in (type(lower), type(upper)) and not is_planned():
-        begin = lower if type(lower) is level.cls else int(lower)  # type: ignore[arg-type]
-
-        def counted(state: tuple) -> tuple:
-            i, carry = state
-            return i + 1, check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
-
-        (lower, init_val), ended = _while(
-            label, lambda state: state[0] < upper, counted, (begin, init_val), (body_fun,), False
+    lower_axes, upper_axes = bare(lower, asks=False)[1], bare(upper, asks=False)[1]
+    batched = bool(lower_axes or upper_axes)
+    if batched:
+        refuse_plan(label, "has bounds that differ between examples")
+    if batched or (
+        level is not None and level.cls in (type(lower), type(upper)) and not is_planned()
+    ):
+        begin = lower if lower_axes or (level and type(lower) is level.cls) else int(lower)  # type: ignore[arg-type]
+        lower, init_val, ended = _while(
+            label, lambda i, _: i < upper, body, (begin, init_val), (body_fun,), batched
         )
         if ended:
             return init_val
-    start, lower_axes = bare(lower)
-    stop, upper_axes = bare(upper)
-    if lower_axes or upper_axes:
-        refuse_plan(label, "has bounds that differ between examples")
-        return _fori_of_examples(label, lower, upper, body_fun, init_val)
+    start, stop = bare(lower)[0], bare(upper)[0]
     numbers = range(int(start), int(stop))
 
     def step(i: Value, carry: PyTree, _: Any) -> tuple[PyTree, None]:
-        return check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry)), None
+        return body(i, carry), None
 
     def steps(a: int, b: int, carry: PyTree, _: Any) -> tuple[PyTree, None]:
         loop = Repeats(step, b - a, (), (body_fun,), numbers[a:b])
@@ -195,8 +202,7 @@ def fori_loop(
             try:
                 found = None if loop.level is None else loop.rest(a - b + loop.n, carry)
                 if found is None:
-                    after = body_fun(numbers[a], carry)
-                    carry = check_carry(label, "body_fun", "init_val", carry, after)
+                    carry = body(numbers[a], carry)
                     a += 1
                     continue
                 done, carry, *_ = found
@@ -207,32 +213,3 @@ def fori_loop(
         return carry, None
 
     return run_steps(label, steps, len(numbers), init_val)[0]
-
-
-def _fori_of_examples(
-    label: str, lower: Value, upper: Value, body_fun: Function, init_val: PyTree
-) -> PyTree:
-    """Return the carry of a loop whose bounds differ from example to example."""
-
-    def body(i: Value, carry: PyTree) -> PyTree:
-        return check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
-
-    i = lower if bare(lower)[1] else int(bare(lower)[0])
-    carry = init_val
-    for step in count():
-        try:
-            mask = Mask(np.less(i, upper))
-            if not mask.some:
-                break
-            carry = _advance(label, mask, body, (i, carry), carry)
-        except Exception as error:
-            error.add_note(f"{label}: in iteration {step}")
-            raise
-        i = i + 1
-    return carry
-
-
-def _advance(label: str, mask: Mask, body: Function, operands: tuple, carry: PyTree) -> PyTree:
-    """Return the carry after one more step of the unfinished examples; the others keep theirs."""
-    fresh = mask.run(body, operands)
-    return fresh if mask.whole else merge(label, mask.pred, ("body_fun", "init_val"), fresh, carry)

@@ -41,7 +41,7 @@ from .._mutation.memory import CHOSEN
 
 ndarray = np.ndarray
 
-Donor: TypeAlias = dict[type[Tensor], int]
+Donor: TypeAlias = dict[type[Tensor], Any]
 """The index of a donor along the axis of each batch level: see NOTE [donors]."""
 
 WEAK: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
@@ -55,33 +55,41 @@ class Mask:
     """A truth value for all examples, or one for each example of some batch levels.
 
     `some` and `whole` say if it holds for any and for all examples, and `batched` if it may differ.
-    `donor` has the index of an example that it holds for, by the classes of the batch levels.
+    `donor` has the index of an example that it holds for, by the classes of the batch levels. In a
+    program, nothing but these two truth values is an answer: all else are values.
     """
 
     __slots__ = ("batched", "donor", "pred", "some", "whole")
+    some: Any
 
     def __init__(self, pred: Value):
         self.pred = pred
-        taken, axes = bare(pred)
-        self.batched = bool(axes)
-        if not axes:
-            self.some = self.whole = bool(taken)
+        self.batched = bool(bare(pred, asks=False)[1])
+        if not self.batched:
+            self.some = self.whole = holds(pred)
             return
         around = _around(pred)
-        if around is None:
-            taken = np.asarray(taken)
-            self.whole = bool(taken.all())
-        else:
-            refused, _ = bare(np.logical_and(np.logical_not(pred), around.pred))
-            self.whole = not np.asarray(refused).any()
+        if around is not None:
+            refused = np.logical_and(np.logical_not(pred), around.pred)
+            self.whole = not holds(np.any(bare(refused, asks=False)[0]))
             self.pred = np.logical_and(pred, around.pred)
-            taken, axes = bare(self.pred)
-            taken = np.asarray(taken)
-        self.some = bool(taken.any())
+        taken, axes = bare(self.pred, asks=False)
+        if around is None:
+            self.whole = holds(np.all(taken))
+        self.some = holds(np.any(taken))
         if self.some and not self.whole:
-            place = np.unravel_index(int(taken.argmax()), taken.shape)
-            found = zip(axes, place, taken.shape)
-            self.donor = {cls: int(i) for cls, i, n in found if n > 1}
+            self.donor = _first(taken, axes)
+
+    @classmethod
+    def unasked(cls, pred: Value) -> "Mask | None":
+        """Return a mask whose `some` is a value, or None for a predicate without batch axes."""
+        taken, axes = bare(pred, asks=False)
+        if not axes:
+            return None
+        mask = cls.__new__(cls)
+        mask.pred, mask.batched, mask.whole = pred, True, False
+        mask.some, mask.donor = np.any(taken), _first(taken, axes)
+        return mask
 
     def run(self, func: Function, operands: tuple) -> PyTree:
         """Return ``func(*operands)`` for the examples that the mask holds for."""
@@ -139,6 +147,22 @@ class Surroundings:
             return func(*args)
 
 
+def holds(x: Value) -> bool:
+    """Return a truth value that is the same for all examples; a program notes it as an answer."""
+    return bool(bare(x)[0])
+
+
+def _first(taken: Value, axes: list[type[Tensor]]) -> Donor:
+    """Return the first example that a mask holds for; in a program it is a value."""
+    place: Any = np.argmax(taken)
+    donor = {}
+    for cls, n in zip(reversed(axes), reversed(shape_of(taken))):
+        if n > 1:
+            donor[cls] = place % n
+        place = place // n
+    return donor
+
+
 def _around(value: Value) -> Mask | None:
     """Return the mask that narrows a predicate: see NOTE [narrowed predicates]."""
     mask = AMONG.get()
@@ -151,14 +175,19 @@ def narrow(value: Value) -> Value:
     return value if mask is None else mask.shield(value)
 
 
-def bare(x: Value) -> tuple[Value, list[type[Tensor]]]:
-    """Return the value inside all levels, and the class of the batch level of each leading axis."""
+def bare(x: Value, asks: bool = True) -> tuple[Value, list[type[Tensor]]]:
+    """Return the value inside all levels, and the class of the batch level of each leading axis.
+
+    A tensor of a program stays one if nobody `asks` for what it holds.
+    """
     axes: list[type[Tensor]] = []
     while isinstance(x, Tensor):
         level = x.level
         if level.batches and level.live:
             axes = _classes(level) + axes
             (x,) = x.parts()
+        elif level.guards and level.live and not asks:
+            break
         elif level.records:
             level.unknown_value("a choice or a loop")
         else:
@@ -220,8 +249,11 @@ def _donate(x: Value, donor: Donor) -> Value:
     if not (level.batches and level.live):
         return _donate(_go_out(x), donor)
     value, index = _donate(x.parts()[0], donor), []
-    for cls, n in zip(_classes(level), value.shape):
+    for axis, (cls, n) in enumerate(zip(_classes(level), value.shape)):
         i = donor.get(cls) if n > 1 else None
+        if isinstance(i, Tensor):
+            value = np.take(value, np.reshape(i, (1,)), axis=axis)
+            i = None
         index.append(slice(None) if i is None else slice(i, i + 1))
     return level.cls.join(value[tuple(index)])
 

@@ -1,0 +1,113 @@
+"""Programs of batches whose examples choose or end differently: masks are values in them."""
+
+import numpy as np
+import pytest
+
+import functier as ft
+from compiling import leaves
+from nets.programs import difference
+
+TABLE = np.linspace(0.0, 1.0, 50)
+
+
+def newton(a):
+    return ft.while_loop(
+        lambda x: np.abs(x * x - a) > 1e-9 * a, lambda x: 0.5 * (x + a / x), 1.0 + 0 * a
+    )
+
+
+def chosen(a):
+    return ft.cond(a > 3.0, np.sqrt, lambda a: a * a, a)
+
+
+def switched(a):
+    kind = np.floor(a).astype(int) % 3
+    return ft.switch(kind, [np.sin, lambda a: a**2, lambda a: np.exp(-a)], a)
+
+
+def chosen_in_a_loop(a):
+    def step(i, c):
+        return ft.cond(c > 1.0, lambda c: c * 0.5, lambda c: c * 1.1 + 0.01 * i, c)
+
+    return ft.fori_loop(0, 30, step, a)
+
+
+def of_a_length(a):
+    n = np.floor(a).astype(int) + 12
+    return ft.fori_loop(0, n, lambda i, c: np.sin(c) + TABLE[i] * a, a)
+
+
+def from_a_start(a):
+    begin = np.floor(a).astype(int) % 5
+    return ft.fori_loop(begin, 25, lambda i, c: np.sin(c) + 0.1 * i * a, a)
+
+
+def scanned(a):
+    def step(c, y):
+        return ft.cond(c > y, lambda c: c * 0.5, lambda c: c + y * a, c), c
+
+    return ft.scan(step, a, np.linspace(0.0, 1.0, 40))[0]
+
+
+def singular(a):
+    """The inverse exists for the examples that choose it alone."""
+    m = np.reshape(np.stack([a - 3.0, 0.0 * a, 0.0 * a, 1.0 + 0.0 * a]), (2, 2))
+    m = np.where(a > 3.0, m, 0.0)
+    return ft.cond(a > 3.0, lambda m: np.sum(np.linalg.inv(m)), lambda m: np.sum(m), m)
+
+
+def loops_in_loops(a):
+    def outer(c):
+        n, x = c
+        return n + 1, ft.while_loop(lambda x: x > a, lambda x: 0.7 * x, x + 2.0)
+
+    return ft.while_loop(lambda c: c[0] < a, outer, (0, 2.0 * a))[1]
+
+
+WAYS = {
+    "vmap": ft.vmap,
+    "vmap of grad": lambda f: ft.vmap(ft.grad(f)),
+    "grad of vmap": lambda f: ft.grad(lambda a: np.sum(ft.vmap(f)(a))),
+    "jvp of vmap": lambda f: lambda a: ft.jvp(ft.vmap(f), (a,), (np.cos(a),)),
+    "vmap of vmap": lambda f: lambda a: ft.vmap(ft.vmap(f))(np.reshape(a, (2, -1))),
+    "vmap of hessian": lambda f: ft.vmap(ft.grad(ft.grad(f))),
+}
+
+FUNCTIONS = [
+    newton, chosen, switched, chosen_in_a_loop, of_a_length, from_a_start, scanned, singular,
+    loops_in_loops,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", ["numpy", pytest.param("llvm", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_examples_that_differ_share_programs(f, way, backend):
+    g = WAYS[way](f)
+    compiled = ft.compile(g, backend=backend)
+    draws = np.random.default_rng(0)
+    for a in [draws.uniform(0.1, 9.0, 8) for _ in range(6)]:
+        for _ in range(2):
+            found, wanted = leaves(compiled(a)), leaves(g(a))
+            if backend == "numpy" and way != "vmap of hessian":
+                assert difference(found, wanted) is None
+            for x, y in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-12)
+    if f is not loops_in_loops:
+        assert compiled._traced <= 2, compiled.explain()
+
+
+@pytest.mark.parametrize("f", [chosen, switched, chosen_in_a_loop, newton])
+def test_all_examples_may_choose_alike(f):
+    g = ft.vmap(ft.value_and_grad(f))
+    compiled = ft.compile(g, backend="numpy")
+    for a in ([1.5, 1.6], [4.5, 4.7], [1.5, 4.7], [7.5, 0.2], [4.5, 4.4], [3.0, 3.0]):
+        assert difference(leaves(compiled(np.array(a))), leaves(g(np.array(a)))) is None
+
+
+def test_an_index_out_of_range_is_named():
+    compiled = ft.compile(ft.vmap(lambda i, x: ft.switch(i, [np.sin, np.cos], x)))
+    x = np.ones(2)
+    compiled(np.array([0, 1]), x)
+    with pytest.raises(IndexError, match="index 2 is out of range"):
+        compiled(np.array([0, 2]), x)
