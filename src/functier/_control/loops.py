@@ -94,11 +94,10 @@ def _while(
     def advance(follow: Value, operands: tuple, mask: Mask) -> tuple:
         if level is not None:
             mask = Mask.unasked(follow) or EACH
-        *index, carry = operands
         fresh = mask.run(body, operands)
         if not mask.whole:
-            fresh = merge(label, mask.pred, ("body_fun", "init_val"), fresh, carry)
-        return state_of((*[i + 1 for i in index], fresh))
+            fresh = merge(label, mask.pred, ("body_fun", "init_val"), fresh, operands[-1])
+        return state_of((operands[0] + 1, fresh) if operands[1:] else (fresh,))
 
     def step(_: Any, state: tuple, xs: Any) -> tuple[tuple, None] | None:
         if not loop.flagged and not Mask(state[0]).some:

@@ -64,9 +64,10 @@ class Mask:
 
     def __init__(self, pred: Value):
         self.pred = pred
-        self.batched = bool(bare(pred, asks=False)[1])
+        plain = not isinstance(pred, Tensor)
+        self.batched = not plain and bool(bare(pred, asks=False)[1])
         if not self.batched:
-            self.some = self.whole = holds(pred)
+            self.some = self.whole = bool(pred) if plain else holds(pred)
             return
         around = _around(pred)
         if around is not None:
