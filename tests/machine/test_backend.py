@@ -306,7 +306,7 @@ def test_inputs_are_not_written_to():
 def test_without_the_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "llvmlite", None)
 
-    with pytest.raises(ImportError, match=r"pip install functier\[compile\]"):
+    with pytest.raises(ImportError, match=r"pip install .functier\[compile\]"):
         ft.compile(np.sin, backend="llvm", warm=True)
 
 

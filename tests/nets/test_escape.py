@@ -281,7 +281,7 @@ def beside_a_thread(counts, cases, seed=0):
 
 def test_pictures_by_another_thread(verdicts, full):
     counts = verdicts("pictures by another thread")
-    beside_a_thread(counts, 16000 if full else 400)
+    beside_a_thread(counts, 16000 if full else 100)
     counts.settle()
 
 
@@ -372,7 +372,7 @@ def test_planted_measurement_is_found(monkeypatch):
     """A count at the moment of the making takes a brief holder for usual."""
     measured(monkeypatch)
     counts = Verdicts("planted")
-    at_each_allocation(counts, 120)
+    at_each_allocation(counts, 60)
     assert counts.wrong
 
 

@@ -539,6 +539,6 @@ def test_gelu_says_which_extra_it_needs(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "scipy.special", None)
-    with pytest.raises(ImportError, match=r"pip install functier\[scipy\]"):
+    with pytest.raises(ImportError, match=r"pip install .functier\[scipy\]"):
         F.gelu(np.ones(2))
     assert F.gelu(np.zeros(1), "tanh") == 0

@@ -324,11 +324,10 @@ class Use:
             if known is None or function_at(frame) == "__init__":
                 continue
             node = self.source_of(owner, function_at(frame).startswith("__r"))
-            name = "x" if node is None else ast.unparse(node)
+            name = base = "x" if node is None else ast.unparse(node)
             self.label = label_of(owner)
             if isinstance(node, (ast.BinOp, ast.UnaryOp)):
-                name = f"({name})"
-            base = name
+                name = base = f"({name})"
             if isinstance(node, ast.Attribute) and node.attr in ("iloc", "loc", "iat", "at"):
                 base = ast.unparse(node.value)
             self.array = base.join(re.split(r"\bx\b", known[1]))
@@ -367,8 +366,8 @@ class Use:
     def stores(self) -> bool:
         """Tell if the statement assigns to an item."""
         assert self.frame is not None
-        stores = instruction_at(self.frame).startswith("STORE")
-        return isinstance(self.node, ast.Subscript) and stores
+        at = instruction_at(self.frame)
+        return isinstance(self.node, ast.Subscript) and at.startswith("STORE")
 
     def of_statement(self) -> str | None:
         """Return the remedy for an index, an assignment to an item, or a format."""
@@ -399,8 +398,7 @@ class Use:
         if self.how in ("item", "tolist"):  # the call is that of the tensor's own method
             return None
         name = SAME.get(self.name, self.name)
-        module, _, last = name.rpartition(".")
-        node = self.node
+        (module, _, last), node = name.rpartition("."), self.node
         given = node.args if isinstance(node, ast.Call) else []
         first = given[0] if given else None
         of_array = self.calls_method_of(np.ndarray)

@@ -232,7 +232,7 @@ class _Search:
                 key = id(holder)
                 if key in own:
                     continue
-                children = {id(x) for x in parts_of(holder)} & wanted
+                children = wanted.intersection(map(id, parts_of(holder)))
                 if children and _is_kept(holder):
                     self.kept |= children
                 elif children:
