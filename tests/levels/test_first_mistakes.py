@@ -75,6 +75,7 @@ ROWS = [
     ("ft.vmap(np.sin)(jax)", "jax", "numpy.asarray(jax)"),
     ("ft.grad(total)(leaf)", "leaf", "leaf.detach().numpy()"),
     ("ft.jvp(total, (X,), (torch,))", "torch", "numpy.asarray(torch)"),
+    ("ft.compile(total)(torch)", "torch", "numpy.asarray(torch)"),
     ("ft.grad(np.sin)(X)", "ft.grad", "functier.jacrev"),
     ("ft.grad(ft.grad(lambda x: np.sum(x**3)))(X)", "ft.grad(ft", "functier.jacrev(ft"),
     ("ft.grad(lambda w: (M @ w - 1) ** 2)(X)", "(M @ w - 1) ** 2", "numpy.sum((M @ w - 1) ** 2)"),

@@ -309,7 +309,10 @@ def what_to_write(x: Any) -> str:
     if hasattr(x, "__wrapped__"):
         return f"{head}; write x.__wrapped__, the function in it"
     if (text := instead_of(x)).endswith(", its array"):
-        return f"{head}; write {text.removeprefix('pass ')}"
+        whole = f"{kind.__module__.partition('.')[0]}.{name}"
+        return (
+            f"is a {whole}, which may change between two calls; write {text.removeprefix('pass ')}"
+        )
     rest = "pass a tuple of what the function reads of it, or let the function close over it"
     if kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}:
         return f"{head}; {rest}"
