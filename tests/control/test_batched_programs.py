@@ -111,3 +111,33 @@ def test_an_index_out_of_range_is_named():
     compiled(np.array([0, 1]), x)
     with pytest.raises(IndexError, match="index 2 is out of range"):
         compiled(np.array([0, 2]), x)
+
+
+def test_a_batched_counter_slices_an_array_that_examples_share():
+    xs = np.linspace(0.0, 1.0, 20)
+
+    def f(x, xs):
+        def step(c):
+            return c[0] * 0.5 + np.sum(xs[c[1] : c[1] + 2]), c[1] + 1
+
+        return ft.while_loop(lambda c: c[1] < 2 + 2 * np.sum(x > 0.2), step, (x[0], 0))[0]
+
+    g = ft.vmap(f, in_dims=(0, None), branches="split")
+    compiled = ft.compile(g, backend="numpy")
+    for seed in range(3):
+        x = np.random.default_rng(seed).normal(size=(4, 3))
+        assert difference(leaves(compiled(x, xs)), leaves(g(x, xs))) is None
+
+
+def test_numbers_that_all_examples_share_stay_weak():
+    """A number of Python in the carry would be an array of float64 beside float32."""
+
+    def f(x):
+        return ft.while_loop(
+            lambda c: c[0] < 9.0, lambda c: (c[0] + 1.0, np.cos(c[1] + 0.1 * c[0])), (0.0, x)
+        )[1]
+
+    compiled = ft.compile(ft.vmap(f), backend="numpy")
+    x = np.linspace(0.0, 1.0, 4).astype(np.float32)
+    for _ in range(2):
+        assert difference(leaves(compiled(x)), leaves(ft.vmap(f)(x))) is None

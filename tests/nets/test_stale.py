@@ -141,6 +141,7 @@ FACTS = {
     "referent": ("dead weak reference", "closure"),
     "items": ("iteration", "closure"),
     "pairs": ("order of a dict", "closure"),
+    "keys": ("dict of a transform", "closure"),
     "class": ("operator of the class", "closure"),
     "function": ("its code", "global"),
     "form": ("other shape", "closure"),

@@ -194,3 +194,32 @@ def test_arrays_that_were_one_and_are_two():
     for _ in range(2):
         assert np.array_equal(compiled(A, A), A * A * 2.0)
         assert np.array_equal(compiled(A, B), A * B * 3.0)
+
+
+COUNTS = [0]
+
+
+def counted(x, rng):
+    y = x + rng.normal()
+    COUNTS[0] += 1
+    return y * rng.normal()
+
+
+def in_steps(x, rng):
+    def outer(i, c):
+        inner = ft.checkpoint(lambda j, c: c * 0.5 + rng.uniform(size=2))
+        return ft.fori_loop(0, 11, inner, c)
+
+    return np.sum(ft.fori_loop(0, 12, outer, x + np.zeros(2)))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+@pytest.mark.parametrize("way", [lambda f: f, ft.grad])
+@pytest.mark.parametrize("f", [counted, in_steps])
+def test_a_trace_that_ends_early_takes_its_draws_back(f, way, backend):
+    found = []
+    for wrap in (lambda f: f, lambda f: ft.compile(f, backend=backend)):
+        rng = ft.random.default_rng(0)
+        g = wrap(way(lambda x: f(x, rng)))
+        found.append([*[float(g(x)) for x in (1.0, 2.0, 1.0)], rng.random()])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)

@@ -6,10 +6,10 @@ Like `branches`, this is Python code over NumPy on tensors.
 from typing import Any
 
 from .._core.keywords import checks_keywords
-from .._core.pytree import name_of_function
+from .._core.pytree import flatten, name_of_function
 from .._core.types import Function, PyTree, Value
 from .given import ENDLESS, Repeats, recorder
-from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
+from .masks import Mask, bare, check_carry, check_function, integer, is_weak, merge, truth
 from .schedule import is_planned, refuse_plan, run_steps
 
 EACH = Mask(True)
@@ -86,14 +86,19 @@ def _while(
     the loop has to be run step by step, it may end before if it is not to run as a `whole`.
     """
 
+    def unasked(follow: Value, operands: tuple) -> Mask | None:
+        if level is None or any([is_weak(x) for x in flatten(operands[-1])[0]]):
+            return None  # a number that examples keep is an array, so it has to be asked for them
+        return Mask.unasked(follow)
+
     def state_of(operands: tuple) -> tuple:
         follow = truth(label, "the result of cond_fun", cond(*operands))
-        mask = None if level is None else Mask.unasked(follow)
+        mask = unasked(follow, operands)
         return (follow if mask is None else mask.some), follow, operands
 
     def advance(follow: Value, operands: tuple, mask: Mask) -> tuple:
         if level is not None:
-            mask = Mask.unasked(follow) or EACH
+            mask = unasked(follow, operands) or (EACH if loop.flagged else Mask(follow))
         fresh = mask.run(body, operands)
         if not mask.whole:
             fresh = merge(label, mask.pred, ("body_fun", "init_val"), fresh, operands[-1])
@@ -113,6 +118,7 @@ def _while(
             mask = Mask(state[0])
             if not mask.some:
                 return *state[2], True
+            loop.flagged &= not mask.batched
             found = None if loop.level is None else loop.rest(iteration, state)
             if found is None:
                 found = 1, advance(state[1], state[2], mask)

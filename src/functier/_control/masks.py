@@ -329,6 +329,11 @@ def number_of(x: Any) -> Any:
     return value if type(value) in WEAK else x
 
 
+def is_weak(x: Any) -> bool:
+    """Tell if a leaf is a Python number, which takes the dtype of an array beside it."""
+    return type(number_of(x)) in WEAK
+
+
 def form(x: Any) -> str:
     """Return the form of a leaf for a message: ``float64[3]``."""
     x = number_of(x)

@@ -46,7 +46,7 @@ from .conversions import check_shuffle, convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, levels_of
 from .looks import table_of, text_of
 from .lying import place
-from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, stack_lists
+from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, known, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item, point, window
 
@@ -233,6 +233,7 @@ class Level:
 
     def getitem(self, x: Tensor, index: Index) -> Value:
         index = inside_index(index) if OVER_TENSORS else index
+        index = known(index) if type(index) is tuple else known((index,))[0]
         choice = choice_of(index, x.ndim) if has_mask(index) else None
         if choice is not None and choice.mask.level.batches:
             shared = settle_masks(index)

@@ -70,6 +70,8 @@ def draw(level: Any, source: Any, stream: Any, func: Callable, args: tuple) -> A
             "a draw inside a chunk, or in functier.checkpoint, would be the same in each call "
             "of the program; draw outside of it, and pass the numbers in",
         )
+    if level.reads is not None:
+        level.reads.will_draw(stream.bit_generator)
     value = func(stream, *level.concrete(args))
     given = owner, func, *level.symbol(args)
     node = Node(draw_from, given, {}, form_of(value), level.where_now(), memory=True, kept=True)

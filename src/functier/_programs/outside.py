@@ -77,6 +77,7 @@ class Outside:
         self.classes: set[type] = set()
         self.open: dict[int, Any] = {}
         self.written: dict[tuple[int, str], tuple[dict, str, Any, str]] = {}
+        self.states: dict[int, tuple[Any, Any]] = {}  # of generators, before the first draw
         self.reason: str | None = None
         self.dead = False
         self.strict = False
@@ -92,6 +93,7 @@ class Outside:
         self.classes.clear()
         self.open.clear()
         self.memories.clear()
+        self.states.clear()
         self.level = None
 
     def unwatched(self, reason: str) -> None:
@@ -154,10 +156,16 @@ class Outside:
                 self.unwatched(what)
             self.written[place] = space, name, before, what
 
+    def will_draw(self, bits: Any) -> None:
+        """Note the state of a bit generator, as a trace that ends early takes its draws back."""
+        self.states.setdefault(id(bits), (bits, bits.state))
+
     def take_back(self) -> None:
-        """Undo the writes to globals."""
+        """Undo the writes to globals, and the draws."""
         for space, name, before, _ in self.written.values():
             space[name] = before
+        for bits, state in self.states.values():
+            bits.state = state
 
     def settle(self) -> None:
         """Note a write to a global that has not been put back."""

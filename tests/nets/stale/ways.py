@@ -224,6 +224,9 @@ get :: {} :: d.get('a', 2.0) :: d['a'] = 3.0 | d.pop('a', 0)
 in a dict :: {} :: 3.0 if 'a' in d else 2.0 :: d['a'] = 3.0 | d.pop('a', 0)
 order of a dict :: {'a': 2.0, 'b': 3.0} :: next(iter(d.values())) ::
     d['a'] = d.pop('a') | d['b'] = d.pop('b')
+dict of a transform :: {'a': np.array([2.0])} ::
+    sum(ft.grad(lambda p, y: np.sum(sum(v * y for v in p.values())))(d, x).values())[0] ::
+    d['b'] = np.array([1.0]) | d.pop('b')
 set :: {2.0} :: max(d) :: d.add(3.0) | d.discard(3.0)
 deque :: collections.deque([2.0]) :: d[0] :: d[0] = V
 default dict :: collections.defaultdict(lambda: 2.0) :: d['a'] :: d['a'] = V
