@@ -68,6 +68,8 @@ class Watch:
         self.swaps = Swaps(rewritten)
         self.roots, self.given, self.tries = roots, given, tries
         self.reads = None if keep is None else Reads(self.swaps.prepare, keep)
+        if self.reads is not None:
+            self.reads.generators = self.generators
         for x in reached_from(roots):
             self.generators.note(x)
 

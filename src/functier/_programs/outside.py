@@ -84,6 +84,7 @@ class Outside:
         self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
         self.level: Any = None  # that of the trace
         self.roots: set[int] = set()  # functions that get the arguments of the compiled one
+        self.generators: Any = None  # of NumPy's, which are looked at in the end
 
     def forget(self) -> None:
         """Let go of the objects: guards hold what they need."""
@@ -179,6 +180,7 @@ class Outside:
         `now` is a copy of it, with tensors as leaves.
         """
         if now is before:
+            self.generators.note(now)
             return self.bring(now)
         if isinstance(now, Tensor):
             return None
