@@ -134,17 +134,19 @@ def _check_domain(ufunc: np.ufunc, operands: list) -> None:
 
 def _array(data: Any, dtype: Any = None, copy: Any = False, order: Any = None, mask: Any = nomask,
            **options: Any) -> Any:  # fmt: skip
-    make = fnp.array if copy else fnp.asarray
-    return unmasked(make(tree_map(tensor_of, data), dtype, order=order or "K"), mask)
+    return unmasked(_taken(tree_map(tensor_of, data), copy, dtype, order=order or "K"), mask)
+
+
+def _taken(x: Any, copy: Any, *args: Any, **options: Any) -> Any:
+    return (fnp.array if copy else fnp.asarray)(x, *args, **options)
 
 
 def _where(condition: Any, a: Any, copy: bool = True) -> Any:
-    make = fnp.array if copy else fnp.asarray
-    return unmasked(make(tensor_of(a)), tensor_of(condition), "numpy.ma.masked_where")
+    return unmasked(_taken(tensor_of(a), copy), tensor_of(condition), "numpy.ma.masked_where")
 
 
 def _invalid(a: Any, mask: Any = nomask, copy: bool = True, fill_value: Any = None) -> Any:
-    data = fnp.array(tensor_of(a)) if copy else fnp.asarray(tensor_of(a))
+    data = _taken(tensor_of(a), copy)
     unmasked(data, mask, "numpy.ma.fix_invalid")  # which raises where the mask has a True
     return unmasked(data, ~np.isfinite(data), "numpy.ma.masked_invalid")
 
