@@ -330,7 +330,7 @@ def _define_all() -> None:
 
 
 class Hidden:
-    """An attribute that tensors do not have; that of an instance or a subclass goes before it."""
+    """An attribute that tensors do not have; an instance or a subclass may define it."""
 
     def __init__(self, name: str):
         self.name = name

@@ -329,9 +329,9 @@ def register_pytree_node(
     Raises
     ------
     TypeError
-        Where `cls` is not a class or one of the functions is not callable.
+        If `cls` is not a class or one of the functions is not callable.
     ValueError
-        Where `cls` is already registered, or is one of Python's containers.
+        If `cls` is already registered, or is one of Python's containers.
 
     See Also
     --------
@@ -413,10 +413,10 @@ def register_dataclass(
     Raises
     ------
     TypeError
-        Where `cls` is not a dataclass.
+        If `cls` is not a dataclass.
     ValueError
-        Where a field of ``__init__`` is in neither or in both of them, where the class does not
-        have a field, or where `cls` is already a node.
+        If a field of ``__init__`` is in neither or in both of them, the class does not have a field
+        that they name, or `cls` is already a node.
 
     Notes
     -----

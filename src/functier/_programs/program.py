@@ -23,7 +23,7 @@ ndarray = np.ndarray
 
 
 class Program:
-    """A function at arguments of one form, as plain NumPy source.
+    """A function for arguments of one form, as plain NumPy source.
 
     `trace` makes it. ``print(program)`` shows the source, and a call replays it.
 
@@ -36,10 +36,9 @@ class Program:
     flops : int
         An estimate of the floating-point operations of a call.
     memory : int
-        An estimate of the bytes that a call has allocated at one time, at most.
+        An estimate of the most bytes that a call has allocated at any time.
     table : list of tuple
-        For each function how often it is called, its operations and its bytes. It prints as a
-        table.
+        For each function, the number of its calls, operations and bytes. It prints as a table.
     """
 
     def __init__(
@@ -156,9 +155,9 @@ class Program:
         Raises
         ------
         TypeError
-            Where an argument has another form than in the trace, or static ones differ.
+            If an argument has another form than in the trace, or static ones differ.
         ValueError
-            Where Python code in the function would take another path.
+            If Python code in the function would take another path.
         """
         label = f"the program of {self.name}"
         given = opened((args, kwargs) if kwargs else args, label)

@@ -71,36 +71,33 @@ def trace(func: Callable) -> Callable[..., Program]:
     Parameters
     ----------
     func : callable
-        A function of arrays, numbers or pytrees; also a transform of one, such as
+        A function of arrays, numbers or pytrees, or a transform of one, such as
         ``functier.vmap(functier.grad(f))``.
 
     Returns
     -------
     callable
         ``trace(func)(*args, **kwargs)`` calls `func` and returns the `Program` for arguments of
-        this form.
-        Arrays, NumPy scalars, and Python's float and complex numbers are its inputs. Other
-        arguments are part of it.
+        this form. Arrays, NumPy scalars, and Python's float and complex numbers are its inputs. All
+        other arguments are built into it.
 
     Raises
     ------
     ConversionError
-        Where the function makes a plain number of a value, as ``float(x)`` does.
+        If the function turns a value into a plain number, as ``float(x)`` does.
     LevelError
-        Where it is called inside another transform, while a mode or a debugger is on, or where
-        the function returns an object with values inside that is not a pytree.
+        If it is called inside another transform or while a mode or a debugger is on, or if the
+        function returns an object that holds values but is not a pytree.
     MutationError
-        Where the function uses a large plain array and writes to it later, or puts a value into
-        a container or a module that it was given.
+        If the function uses a large plain array and writes to it later, or puts a value into a
+        container or a module that it was given.
     RandomnessError
-        Where the function draws from a generator of NumPy's or from Python's `random`, or makes a
-        generator without a seed. Draws of `functier.random` are made anew in each call.
+        If the function draws from a NumPy generator or from Python's `random`, or makes a generator
+        without a seed. Draws from `functier.random` are made anew in each call.
 
-    Notes
-    -----
-    What the function reads besides its arguments is taken as it is now: closed-over arrays,
-    globals, files, attributes. Where Python code asks for the truth of a value, or for a whole
-    number, the program checks in each call that the answer is the same.
+    Notes ----- What the function reads besides its arguments is built in with its present value:
+    closed-over arrays, globals, files, attributes. Where Python code asks whether a value is true,
+    or for an integer, the program checks in each call that the answer is the same.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class gaussian_kde(stats.gaussian_kde):  # type: ignore[misc]
     Raises
     ------
     UnsupportedError
-        Where `integrate_box` or `resample` of tensors is called.
+        If `integrate_box` or `resample` of tensors is called.
 
     Examples
     --------
