@@ -365,7 +365,7 @@ def test_the_function_runs_outside_of_levels():
 
 def test_results_of_other_shapes_near_the_point_are_refused():
     g = ft.finite_difference(lambda x: x[: 2 + (x[0] > 0.5)])
-    with pytest.raises(TypeError, match="near the point the results have other shapes"):
+    with pytest.raises(TypeError, match="near the point the results have different shapes"):
         ft.jacfwd(g)(X)
 
 

@@ -405,7 +405,7 @@ def _outside(label: str) -> Function:
     def refuse(g: Value) -> Value:
         raise RuntimeError(
             f"{label}: a result depends on a tensor of a step that the step did not return, and "
-            f"the tape of the step is gone; return it, as a result of scan"
+            f"the tape of the step is gone; return the tensor, as a result of scan"
         )
 
     return refuse

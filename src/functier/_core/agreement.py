@@ -28,7 +28,7 @@ class Split(BaseException):
     """
 
     def __init__(self, token: object, groups: list[ndarray], error: Exception):
-        super().__init__("vmap(..., branches='split') runs groups of examples apart")
+        super().__init__("vmap(..., branches='split') runs groups of examples separately")
         self.token, self.groups, self.error = token, groups, error
 
 

@@ -56,7 +56,7 @@ PROPERTIES: dict[str, Function] = {
 SIZES: dict[str, Any] = {"shape": None, "ndim": len, "size": prod}
 """The properties that are functions of the shape; None for the shape itself."""
 MEMORY = {
-    "resize": "numpy.concatenate((x, numpy.zeros(k))) for k more elements, or x[:n] for fewer",
+    "resize": "numpy.concatenate((x, numpy.zeros(k))) for k extra elements, or x[:n] for fewer",
     "setfield": "x[...] = v",
     "setflags": "x.copy() for an array that may be written to",
     **dict.fromkeys(
@@ -70,7 +70,7 @@ LAYOUT = {
     **dict.fromkeys(
         ("strides", "data", "ctypes"),
         "numpy.lib.stride_tricks.sliding_window_view(x, n) or x[index], with an array of the "
-        "places, for a view by strides",
+        "indices, for a view by strides",
     ),
     **dict.fromkeys(("flags", "base"), "x.copy() where no other array may share the memory"),
     "itemsize": "x.dtype.itemsize",

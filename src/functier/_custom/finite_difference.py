@@ -228,8 +228,8 @@ class Box:
             found = self.values(given)
             if list(map(shape_of, inexact_of(found))) != shapes:
                 raise TypeError(
-                    f"{self.__name__}: near the point the results have other shapes than at it; "
-                    f"return the same shapes for all values of the arguments"
+                    f"{self.__name__}: near the point the results have different shapes than at "
+                    f"the point; return the same shapes for all values of the arguments"
                 )
             return vector(found)
 

@@ -139,8 +139,8 @@ def taken_out(level: Any, x: Any) -> Any:
     if derives and type(x)(0.0, x.units).to_base_units().magnitude != 0.0:
         raise level.refusal(
             ConversionError,
-            f"a result has the unit {x.units}, whose zero is not zero in the base units, so that "
-            f"its derivative has another unit; return y.to_base_units(), or y.magnitude",
+            f"a result has the unit {x.units}, whose zero is not zero in the base units, so its "
+            f"derivative has a different unit; return y.to_base_units(), or y.magnitude",
         )
     operands = settle(x.magnitude), type(x)(1.0, x.units)
     if level.kind.guards:  # a program, which has calls of functions

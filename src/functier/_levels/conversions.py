@@ -91,7 +91,7 @@ def hash_of(level: Any, x: Tensor) -> int:
         error = level.refusal(
             ConversionError,
             f"{asked} would find an equal number in a set, a dict or a cache, and equal numbers "
-            f"may have other derivatives; write {remedy}",
+            f"may have different derivatives; write {remedy}",
         )
         level.unanswered = error
         raise error
@@ -105,7 +105,7 @@ def hash_of(level: Any, x: Tensor) -> int:
     error = level.refusal(
         DataDependentError,
         f"{asked} {why}, so a set, a dict or a cache cannot find x; write {remedy}; or "
-        f"vmap(..., branches='split') to run groups of examples apart",
+        f"vmap(..., branches='split') to run groups of examples separately",
     )
     level.unanswered = error
     varying = varying_levels(x, float)  # by their bits

@@ -249,12 +249,12 @@ class Compiled(Generic[P, R]):
             return f"{self._changed} changes between the calls; pass it as an argument"
         latest, before = [variant.program for variant in self._variants[:2]]
         if latest._forms != before._forms or latest._structure != before._structure:
-            return "the arguments have other structures, shapes or dtypes each time"
+            return "the arguments have different structures, shapes or dtypes each time"
         longer = max(latest, before, key=lambda program: len(program._guards))
         for text, now, then in zip_longest(longer._guards, latest._given, before._given):
             if now != then:
-                return f"Python code gets another answer each time, {text}"
-        return "static arguments, which are neither arrays nor numbers, have other values each time"
+                return f"Python code gets a different answer each time, {text}"
+        return "static arguments, which are neither arrays nor numbers, have new values each time"
 
     @property
     def programs(self) -> list[Program]:

@@ -169,7 +169,7 @@ class Program:
             )
         if structure != self._structure or facts_of(structure) != self._facts:
             raise TypeError(
-                f"{label}: the arguments have another structure than those that were traced; "
+                f"{label}: the arguments have a different structure from the traced ones; "
                 f"trace the function for these"
             )
         inputs = []
@@ -205,8 +205,9 @@ class Program:
             steps = ", ".join(map(str, changed.args[1:]))
             step = f" in step {steps}," if steps else ""
             raise ValueError(
-                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, where "
-                f"Python code has chosen by it; trace the function again, or use functier.compile"
+                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, and "
+                f"Python code made a choice based on it; trace the function again, or use "
+                "functier.compile"
             ) from None
         return self._out.unflatten(list(results))
 

@@ -249,7 +249,7 @@ def check_draws(label: str, watch: Watch, moved: bool) -> None:
     """Raise where the numbers of the trace would be the same in each call of the program."""
     if moved:
         what = "draws from NumPy's global generator, or Python's"
-        remedy = "draw before, and pass the numbers in; or draw from functier.random.default_rng"
+        remedy = "draw outside, and pass the numbers in; or draw from functier.random.default_rng"
     elif found := watch.moved():
         what = f"draws from NumPy's {type(found[0]).__name__}"
         remedy = "write functier.random.default_rng(seed) where it is made"

@@ -115,7 +115,7 @@ def vmap(
     Returns
     -------
     callable or context manager
-        The function has the signature of `func`. Its mapped arguments and results have an extra axis.
+        The function has the signature of `func`. Mapped arguments and results have an extra axis.
 
     Raises
     ------

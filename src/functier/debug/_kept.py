@@ -132,7 +132,7 @@ def check_kept(kept: list[list[Kept]], values: Iterable, reader: str, here: Loca
                 raise MutationError(
                     f"{reader} would read {one.text} which was written to after {here.what} had "
                     f"kept it{change}\n  at {lines}\n  {one.advice}, or make the array inside "
-                    f"the function by functier.numpy, whose writes are followed",
+                    f"the function with functier.numpy, which tracks writes",
                     named=True,
                 ) from None
 

@@ -371,9 +371,9 @@ def _no_derivative(level: Level, name: str, place: int) -> NoRuleError:
     parameters = list(signature(getattr(np.random.Generator, name)).parameters)
     parameter = "p" if name == "choice" else parameters[place + 1]
     if name in DISCRETE:
-        reason = "the numbers are integers, which jump where the parameter moves"
+        reason = "the numbers are integers, which jump when the parameter changes"
     else:
-        reason = "the method takes other steps where the parameter moves"
+        reason = "the method takes different steps when the parameter changes"
     return NoRuleError(
         f"{level}: the numbers of rng.{name}(...) have no derivative by {parameter!r}: {reason}; "
         f"write functier.stop_gradient({parameter}) for a draw at its value; the derivative of an "

@@ -88,7 +88,7 @@ def plain_only(func: Any) -> Any:
         if classes_in(*args, *kwargs.values()):
             raise UnsupportedError(
                 f"{func.__module__}.{func.__name__} is compiled code, which takes no tensors; "
-                f"write what it computes with functions of NumPy, or call it outside of transforms"
+                f"write what it computes with functions of NumPy, or call it outside transforms"
             )
         return func(*args, **kwargs)
 

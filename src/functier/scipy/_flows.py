@@ -424,8 +424,8 @@ def moved(fun: Fun, t: Any, y: Any, change: Any, order: int, label: str) -> Any:
     method = next(iter(known), None)
     if method is None:
         raise UnsupportedError(
-            f"{label}: derivatives by a time are supported up to order 8, and {order} transforms "
-            f"are around; pass functier.stop_gradient of the times"
+            f"{label}: derivatives with respect to a time are supported up to order 8, and {order} "
+            f"transforms are around; pass functier.stop_gradient of the times"
         )
     slopes: list[Any] = []
     for row, c in zip(method.A, method.C):
