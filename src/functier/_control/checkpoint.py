@@ -75,8 +75,10 @@ def checkpoint(
     TypeError
         With `steps`, if the state changes its structure, a shape or a dtype.
 
-    Notes ----- A backward pass that is itself differentiated, as in ``grad(grad(f))``, is
-    checkpointed too. Each additional order of derivatives costs another run.
+    Notes
+    -----
+    A backward pass that is itself differentiated, as in ``grad(grad(f))``, is checkpointed too.
+    Each additional order of derivatives costs another run.
 
     With `slots`, any number of steps takes the memory of `slots` states and of the tape of one
     chunk, plus that of the arrays over all steps that a scan takes or returns. The steps between

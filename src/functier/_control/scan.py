@@ -305,9 +305,11 @@ def associative_scan(fn: Function, elems: PyTree, reverse: bool = False, axis: i
     ValueError
         If lengths along `axis` differ, or an array has no such axis.
 
-    Notes ----- A scan over pairs gives the results at odd positions, and one more call gives the
-    others (Blelloch, Prefix sums and their applications, 1990). That takes fewer than 2 n
-    operations on elements, in 2 log2(n) calls.
+    Notes
+    -----
+    A scan over pairs gives the results at odd positions, and one more call gives the others
+    (Blelloch, Prefix sums and their applications, 1990). That takes fewer than 2 n operations on
+    elements, in 2 log2(n) calls.
 
     Examples
     --------

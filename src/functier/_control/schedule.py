@@ -78,7 +78,8 @@ def refuse_plan(label: str, why: str) -> None:
     if plan is not None:
         raise ValueError(
             f"{plan.label}: {label} {why}, and slots need the number of steps; write scan or "
-            f"fori_loop with one number for all, or checkpoint(f) of the function of a step"
+            f"fori_loop with the same number for all examples, or checkpoint(f) for the function "
+            "of one step"
         )
 
 

@@ -329,7 +329,7 @@ def one_value(label: object, x: Value) -> Value:
         check_leaf(label, "x", x)
         if not _is_number(x):
             raise TypeError(
-                f"{label}: unwrap(x) got a {type(x).__name__}, and takes one tensor, array or "
+                f"{label}: unwrap(x) got a {type(x).__name__}, but takes one tensor, array or "
                 f"number; write [unwrap(v) for v in x] for several"
             )
     return x

@@ -132,7 +132,7 @@ def flatten(
                 break
         raise ValueError(
             f"{label}: {where} contains itself, or is nested too deeply for a pytree; pass arrays, "
-            f"or containers of these that end"
+            f"or finite containers of these"
         ) from None
 
 

@@ -263,7 +263,7 @@ class Box:
         i = int(np.argmax(ratios))
         accept = f", or pass rtol={4 * ratios[i]:.1g} to accept such errors" * bool(ratios[i] < 0.2)
         raise FloatingPointError(
-            f"{self.__name__}: the differences {of()} do not settle, as the function "
+            f"{self.__name__}: the differences {of()} do not settle, because the function "
             f"{slope.fault(i)} (the estimated error is {slope.error[i]:.1g}, the derivative "
             f"{slope.value[i]:.3g}); take the derivative at another point, or of a smoother "
             f"function{accept}"
@@ -360,8 +360,8 @@ class Pulled(Derived):
             for k in range(view.size):
                 (t,) = unit_vector([base[i]], 0, k)
                 slope = self.inner.slope(base, outs, [i], [t], weights)
-                name = lambda i=i, k=k: f"by element {k} of {self.inner.names(base)[i]}"  # noqa: E731
-                self.inner.check(slope, name)
+                by = lambda i=i, k=k: f"element {k} of {self.inner.names(base)[i]}"  # noqa: E731
+                self.inner.check(slope, lambda by=by: f"with respect to {by()}")
                 view[k] = slope.value[0]
         return [g[()] for g in grads]
 
@@ -423,12 +423,14 @@ def finite_difference(
     sequential_vmap : A loop over the examples alone.
     functier.testing.gradcheck : Compare derivatives with finite differences.
 
-    Notes ----- A derivative along one direction takes 9 to 13 calls if the function is smooth, and
-    up to 73 if it is noisy. A gradient takes that many for each element of the inputs. So write
-    `jvp` if one direction is enough, and `jacfwd` for a Jacobian. The differences are central, with
-    steps that shrink by a factor of 1.7, and are extrapolated to a step of zero. Calls that raise a
-    ValueError or an ArithmeticError away from the point are left out. The estimate is for the
-    function as computed: it does not see the error of a solver inside it.
+    Notes
+    -----
+    A derivative along one direction takes 9 to 13 calls if the function is smooth, and up to 73 if
+    it is noisy. A gradient takes that many for each element of the inputs. So write `jvp` if one
+    direction is enough, and `jacfwd` for a Jacobian. The differences are central, with steps that
+    shrink by a factor of 1.7, and are extrapolated to a step of zero. Calls that raise a ValueError
+    or an ArithmeticError away from the point are left out. The estimate is for the function as
+    computed: it does not see the error of a solver inside it.
 
     `vmap` loops over the examples. Derivatives of derivatives are differences of differences;
     orders 1 to 3 have about 10, 6 and 4 exact digits. In a compiled program a call is one step, and

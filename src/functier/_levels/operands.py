@@ -160,7 +160,7 @@ def check_real(level: Any, ans: Value, x: Value, y: Value) -> None:
     if type(ans) is ndarray or type(ans) is np.float64 or dtype_of(ans).kind != "c":
         return
     if "c" not in (dtype_of(x).kind, dtype_of(y).kind):
-        text = "a power of a negative float of Python is complex; write (x + 0j) ** y"
+        text = "a power of a negative Python float is complex; write (x + 0j) ** y"
         raise level.refusal(ConversionError, text)
 
 
@@ -200,7 +200,7 @@ def check_static(op: Op, call: Call) -> None:
         if name not in op.arrays and classes_in(value):
             raise ConversionError(
                 f"{op.name}: its parameter {name!r} is a tensor, and has to be a plain value; "
-                f"write int({name}) for a whole number that all examples share"
+                f"write int({name}) for an integer that all examples share"
             )
 
 

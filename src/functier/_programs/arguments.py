@@ -194,7 +194,7 @@ def _opened(tree: Any, label: object, outer: tuple[int, ...]) -> Any:
         return tree
     if not {*outer}.isdisjoint([id(x) for x, node in zip(leaves, nodes) if node]):
         raise ValueError(
-            f"{label}: an object among the arguments contains itself; pass objects that end"
+            f"{label}: an object among the arguments contains itself; pass objects without cycles"
         )
     for i, node in enumerate(nodes):
         if node is not None:

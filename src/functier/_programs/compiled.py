@@ -420,13 +420,15 @@ def compile(  # torch.compile has this name
     RuntimeWarning
         If most calls would be traced; the plain function runs then.
 
-    Notes ----- The function is traced again if Python code asks whether a value is true, or for an
-    integer, and gets a different answer; and if something that the function has read has changed: a
-    global name, a closed-over variable, a default, an attribute of an object, a module or a class,
-    an item of a list or a dict, or the code of a function. Captured arrays of floats are read in
-    each call, as arguments are, even if the name now refers to another array of the same form. If
-    the contents of a captured array have decided something, such as an index, or plain NumPy has
-    computed with captured arrays alone, they are compared.
+    Notes
+    -----
+    The function is traced again if Python code asks whether a value is true, or for an integer, and
+    gets a different answer; and if something that the function has read has changed: a global name,
+    a closed-over variable, a default, an attribute of an object, a module or a class, an item of a
+    list or a dict, or the code of a function. Captured arrays of floats are read in each call, as
+    arguments are, even if the name now refers to another array of the same form. If the contents of
+    a captured array have decided something, such as an index, or plain NumPy has computed with
+    captured arrays alone, they are compared.
 
     An integer among the arguments is a constant of the first program, because it may be a size or
     an axis. Once it has had two values it is an input, and Python code that asks for it adds a
@@ -480,7 +482,7 @@ def compile(  # torch.compile has this name
             raise ValueError(f"compile: {name}={value!r} is not known; write one of {choices}")
     if type(threads) is bool or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise ValueError(
-            f"compile: threads={threads!r} is not a positive whole number; write how many threads "
+            f"compile: threads={threads!r} is not a positive integer; write how many threads "
             f"may run a program, as in threads=2"
         )
     if backend == "llvm" and not has_llvm():

@@ -95,9 +95,11 @@ def trace(func: Callable) -> Callable[..., Program]:
         If the function draws from a NumPy generator or from Python's `random`, or makes a generator
         without a seed. Draws from `functier.random` are made anew in each call.
 
-    Notes ----- What the function reads besides its arguments is built in with its present value:
-    closed-over arrays, globals, files, attributes. Where Python code asks whether a value is true,
-    or for an integer, the program checks in each call that the answer is the same.
+    Notes
+    -----
+    What the function reads besides its arguments is built in with its present value: closed-over
+    arrays, globals, files, attributes. Where Python code asks whether a value is true, or for an
+    integer, the program checks in each call that the answer is the same.
 
     Examples
     --------

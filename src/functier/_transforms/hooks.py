@@ -90,9 +90,11 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
     TypeError
         If `x` is not a tensor of a reverse-mode level.
 
-    Notes ----- This is torch's ``tensor.register_hook``. It changes `x` itself: its node on the
-    tape gets another node on top. A `Function` with such a ``backward`` changes no tensor, and
-    works under every transform.
+    Notes
+    -----
+    This is torch's ``tensor.register_hook``. It changes `x` itself: its node on the tape gets
+    another node on top. A `Function` with such a ``backward`` changes no tensor, and works under
+    every transform.
 
     Examples
     --------

@@ -93,9 +93,11 @@ def no_grad() -> Iterator[None]:
     stop_gradient : The same for one value; it is cheaper, and works in any thread.
     enable_grad : Differentiate again inside the block.
 
-    Notes ----- This is torch's ``no_grad``, with one difference: in torch, forward mode still
-    differentiates in the block; here all modes agree. The block affects the levels of its context:
-    a tensor from another thread is differentiated if it came without the context of that thread
+    Notes
+    -----
+    This is torch's ``no_grad``, with one difference: in torch, forward mode still differentiates in
+    the block; here all modes agree. The block affects the levels of its context: a tensor from
+    another thread is differentiated if it came without the context of that thread
     (`contextvars.copy_context`).
 
     Examples

@@ -112,12 +112,14 @@ def show_levels(func: Callable, /, *args: Any, **kwargs: Any) -> LevelTree:
         returned. ``root`` is the node for the code outside all levels; each node has a ``name``,
         ``facts``, ``times``, ``calls``, and ``inner``, the nodes of the levels inside it.
 
-    Notes ----- An operation goes to the innermost level among its operands. The rule of that level
-    makes calls on the values one level out, which the level there handles, and so on. So an
-    operation inside ``vmap(grad(f))`` is counted at ``grad(f)``, and the calls of its derivative
-    rule at the level of `vmap`. Calls that reach plain arrays are not counted, and neither are
-    writes. Inside the call, all operations take the slow paths. A function that `functier.compile`
-    made runs as it is, as under any debugger.
+    Notes
+    -----
+    An operation goes to the innermost level among its operands. The rule of that level makes calls
+    on the values one level out, which the level there handles, and so on. So an operation inside
+    ``vmap(grad(f))`` is counted at ``grad(f)``, and the calls of its derivative rule at the level
+    of `vmap`. Calls that reach plain arrays are not counted, and neither are writes. Inside the
+    call, all operations take the slow paths. A function that `functier.compile` made runs as it is,
+    as under any debugger.
 
     Examples
     --------

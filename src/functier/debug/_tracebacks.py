@@ -21,10 +21,11 @@ def full_tracebacks(full: bool = True) -> Iterator[None]:
     full : bool
         Whether to show functier's frames. With False they are hidden in an inner block.
 
-    Notes ----- The environment variable ``FUNCTIER_TRACEBACKS=full`` does the same for the whole
-    program, outside such blocks. The block applies to its context (thread or task). Frames are
-    hidden when the error leaves a transform, so a debugger that stops where it is raised sees all
-    of them.
+    Notes
+    -----
+    The environment variable ``FUNCTIER_TRACEBACKS=full`` does the same for the whole program,
+    outside such blocks. The block applies to its context (thread or task). Frames are hidden when
+    the error leaves a transform, so a debugger that stops where it is raised sees all of them.
 
     Examples
     --------

@@ -146,9 +146,11 @@ class TensorDispatchMode(Mode):
     ``NotImplemented`` passes the call to the next mode or hook. Order, switching and cost are
     those of `TensorFunctionMode`.
 
-    Notes ----- While such a mode is on, arrays inside levels are instances of a subclass of
-    `numpy.ndarray`, and an array that a transform returns may still be one. The mode does not see
-    computations on NumPy scalars and Python numbers.
+    Notes
+    -----
+    While such a mode is on, arrays inside levels are instances of a subclass of `numpy.ndarray`,
+    and an array that a transform returns may still be one. The mode does not see computations on
+    NumPy scalars and Python numbers.
 
     Examples
     --------

@@ -174,9 +174,11 @@ def conv2d(
     ValueError
         For shapes that do not fit.
 
-    Notes ----- The function is one matrix product of the weight with copies of the windows. These
-    take the memory of the input times the size of the kernel, and derivatives keep them. In memory,
-    the channels of the result come first and the examples last.
+    Notes
+    -----
+    The function is one matrix product of the weight with copies of the windows. These take the
+    memory of the input times the size of the kernel, and derivatives keep them. In memory, the
+    channels of the result come first and the examples last.
 
     Examples
     --------

@@ -48,11 +48,13 @@ class Module(Names):
     AttributeError
         If a parameter, buffer or module is assigned before ``super().__init__()``.
 
-    Notes ----- The names are torch's. The state is NumPy arrays, which may be changed in place. A
-    module is a pytree for every transform: parameters and buffers are its leaves, so that
-    ``grad(loss)(module, x)`` is a module of gradients. `functier.functional_call` and
-    `functier.stack_module_state` take modules, too. An exception that ``forward`` raises gets a
-    note that names the module of the tree.
+    Notes
+    -----
+    The names are torch's. The state is NumPy arrays, which may be changed in place. A module is a
+    pytree for every transform: parameters and buffers are its leaves, so that ``grad(loss)(module,
+    x)`` is a module of gradients. `functier.functional_call` and `functier.stack_module_state` take
+    modules, too. An exception that ``forward`` raises gets a note that names the module of the
+    tree.
 
     The gradient with respect to a module is zero for its buffers, and for parameters with
     ``requires_grad=False``. To differentiate with respect to these, use `functier.functional_call`.

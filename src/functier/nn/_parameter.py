@@ -31,10 +31,11 @@ class Parameter(np.ndarray):
     TypeError
         If `data` is of another dtype, unless ``requires_grad=False``.
 
-    Notes ----- It is a NumPy array, which may be changed in place. Results of NumPy's functions are
-    plain arrays. Views and copies of it have this class, as NumPy does it, but a module does not
-    register them, and their ``requires_grad`` is False; `copy.deepcopy` and `pickle` return a
-    parameter.
+    Notes
+    -----
+    It is a NumPy array, which may be changed in place. Results of NumPy's functions are plain
+    arrays. Views and copies of it have this class, as NumPy does it, but a module does not register
+    them, and their ``requires_grad`` is False; `copy.deepcopy` and `pickle` return a parameter.
 
     Examples
     --------

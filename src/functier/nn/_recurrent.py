@@ -180,11 +180,12 @@ class LSTM(Recurrent):
     generator : seed or generator, optional
         For the initial values and the dropout; by default that of `functier.nn.manual_seed`.
 
-    Notes ----- ``layer(input, (h_0, c_0))`` returns ``(output, (h_n, c_n))``. An input is
-    ``(steps, examples, features)``, or ``(steps, features)`` for one example, as under `vmap`.
-    States are ``(layers * directions, examples, features)``, or without the axis of examples; the
-    default is zeros. Sequences of different lengths are not supported: pad them, and pick the
-    outputs that count.
+    Notes
+    -----
+    ``layer(input, (h_0, c_0))`` returns ``(output, (h_n, c_n))``. An input is ``(steps, examples,
+    features)``, or ``(steps, features)`` for one example, as under `vmap`. States are ``(layers *
+    directions, examples, features)``, or without the axis of examples; the default is zeros.
+    Sequences of different lengths are not supported: pad them, and pick the outputs that count.
 
     Examples
     --------

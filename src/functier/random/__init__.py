@@ -116,13 +116,15 @@ class Generator(Base):
     MutationError
         From ``out=`` and `shuffle` inside `vmap`, or on a tensor.
 
-    Notes ----- Draws have derivatives with respect to their parameters for `exponential`, `gumbel`,
-    `laplace`, `logistic`, `lognormal`, `multivariate_normal`, `normal`, `pareto`, `power`,
-    `rayleigh`, `triangular`, `uniform` and `weibull`, for a fixed standard draw; `standard_gamma`,
-    `gamma`, `beta`, `chisquare`, `dirichlet` and `f`, for a fixed place in the distribution (a
-    derivative takes 7 us and 74 numbers of memory for each draw). The numbers are NumPy's, up to
-    rounding. `choice`, `permutation` and `permuted` have derivatives with respect to the values
-    they pick from.
+    Notes
+    -----
+    Draws have derivatives with respect to their parameters for `exponential`, `gumbel`, `laplace`,
+    `logistic`, `lognormal`, `multivariate_normal`, `normal`, `pareto`, `power`, `rayleigh`,
+    `triangular`, `uniform` and `weibull`, for a fixed standard draw; `standard_gamma`, `gamma`,
+    `beta`, `chisquare`, `dirichlet` and `f`, for a fixed place in the distribution (a derivative
+    takes 7 us and 74 numbers of memory for each draw). The numbers are NumPy's, up to rounding.
+    `choice`, `permutation` and `permuted` have derivatives with respect to the values they pick
+    from.
 
     With batched parameters and ``randomness="same"``, methods without a formula, and those
     that take one vector only (`dirichlet`, `multivariate_hypergeometric`, `choice` with

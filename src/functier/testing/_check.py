@@ -98,11 +98,15 @@ def check(f: Callable, *args: PyTree) -> Checked:
     Exception
         Whatever `f` raises without a transform.
 
-    See Also -------- functier.testing.gradcheck : Compare the derivatives with finite differences.
+    See Also
+    --------
+    functier.testing.gradcheck : Compare the derivatives with finite differences.
     functier.adopt : Make other people's code take tensors.
 
-    Notes ----- A transform stops at the first thing that it refuses; there may be more after it.
-    The result says nothing about other inputs, for which `f` may take other branches.
+    Notes
+    -----
+    A transform stops at the first thing that it refuses; there may be more after it. The result
+    says nothing about other inputs, for which `f` may take other branches.
 
     Examples
     --------

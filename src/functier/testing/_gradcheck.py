@@ -95,12 +95,14 @@ def gradcheck(
     ValueError
         If there is nothing to differentiate.
 
-    Notes ----- The options are those of `torch.autograd.gradcheck` but for ``masked``, which is
-    about sparse tensors. Forward mode and dtypes are checked by default. A complex number is
-    checked as its real and its imaginary part, also in `fast_mode`. Near a kink, or where the
-    function changes a lot over `eps`, finite differences are meaningless: check at another point.
-    Functions that read one triangle of a matrix, such as `numpy.linalg.eigh`, are checked as they
-    are, on any matrix: their gradient is in that triangle.
+    Notes
+    -----
+    The options are those of `torch.autograd.gradcheck` but for ``masked``, which is about sparse
+    tensors. Forward mode and dtypes are checked by default. A complex number is checked as its real
+    and its imaginary part, also in `fast_mode`. Near a kink, or where the function changes a lot
+    over `eps`, finite differences are meaningless: check at another point. Functions that read one
+    triangle of a matrix, such as `numpy.linalg.eigh`, are checked as they are, on any matrix: their
+    gradient is in that triangle.
 
     Examples
     --------

@@ -58,8 +58,10 @@ def check_grads(
     GradcheckError
         The message names the nesting, such as ``reverse over forward mode``; see `gradcheck`.
 
-    Notes ----- The signature is that of ``jax.test_util.check_grads``; the steps and tolerances are
-    those of `gradcheck`.
+    Notes
+    -----
+    The signature is that of ``jax.test_util.check_grads``; the steps and tolerances are those of
+    `gradcheck`.
 
     Examples
     --------

@@ -217,9 +217,9 @@ def _sending_error(error: BaseException, task: Task, label: str) -> TypeError:
     kinds = LevelError, TypeError, AttributeError, pickle.PicklingError
     reason = str(cause if isinstance(cause, kinds) else error).partition(";")[0]
     return TypeError(
-        f"{label}: chunk {task.chunk.index} could not be sent to a worker of the executor, as the "
-        f"function or one of its arguments cannot be pickled ({reason}); pass a function that is "
-        f"defined at the top level of a module, and plain arrays, or use a "
+        f"{label}: chunk {task.chunk.index} could not be sent to a worker of the executor, because "
+        f"the function or one of its arguments cannot be pickled ({reason}); pass a function that "
+        f"is defined at the top level of a module, and plain arrays, or use a "
         f"concurrent.futures.ThreadPoolExecutor, whose threads see the objects themselves"
     )
 
@@ -263,7 +263,7 @@ def check_chunking(
             if given:
                 raise ValueError(
                     f"{transform}: {option} was given without chunk_size, and without it there "
-                    f"is one chunk only; write {transform}(..., chunk_size=n, {option}=...)"
+                    f"is only one chunk; write {transform}(..., chunk_size=n, {option}=...)"
                 )
         return None
     if executor is not None and not callable(getattr(executor, "submit", None)):

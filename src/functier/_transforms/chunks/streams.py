@@ -83,8 +83,8 @@ def _enter(source: Any, chunk: Chunk) -> Any:
     if run.process != process() and not source._sent:
         raise RandomnessError(
             f"{run.label}: a chunk in another process drew from a generator that belongs to that "
-            f"process, a global of a module; the caller's would not move, and a second call would "
-            f"draw the same numbers; pass the generator in as an argument, with in_dims=None",
+            f"process, a global of a module; the caller's would not advance, and a second call "
+            f"would draw the same numbers; pass the generator in as an argument, with in_dims=None",
             named=True,
         )
     base = run.bases.get(source._key)

@@ -70,8 +70,10 @@ def jet(
     taylor : The coefficients of a function of one number.
     jvp : The first derivative alone.
 
-    Notes ----- The names, their order and the scaling are those of ``jax.experimental.jet``. The
-    derivative of every order is the same as from nested `jvp`, at kinks too.
+    Notes
+    -----
+    The names, their order and the scaling are those of ``jax.experimental.jet``. The derivative of
+    every order is the same as from nested `jvp`, at kinks too.
 
     Examples
     --------

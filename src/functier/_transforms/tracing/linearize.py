@@ -33,7 +33,7 @@ from .level import TraceLevel
 from .program import Program
 
 NOT_LINEAR = (
-    "the function is not linear: subtract what it is at 0, or use linearize or vjp for the "
+    "the function is not linear: subtract its value at 0, or use linearize or vjp for the "
     "derivative at a point"
 )
 
@@ -75,9 +75,10 @@ def linearize(
     NoRuleError
         If the function uses an operation that has no derivative rule.
 
-    Notes ----- `jvp_fn` keeps copies of the values that the derivative needs. Recording it takes
-    the time of one `jvp` on large arrays, and of two on small ones; each call takes a third to a
-    fifth of that.
+    Notes
+    -----
+    `jvp_fn` keeps copies of the values that the derivative needs. Recording it takes the time of
+    one `jvp` on large arrays, and of two on small ones; each call takes a third to a fifth of that.
 
     Examples
     --------
@@ -182,10 +183,12 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     ValueError
         If the checks find that `func` is not linear, or the cotangents do not fit.
 
-    Notes ----- `func` is called twice, with zeros and with random numbers, and its transpose is
-    applied once. This detects a ``func(0)`` that is not 0, and a ``func(x)`` that differs from the
-    derivative at 0 times `x`: nearly every function that is not linear. Inside another transform,
-    where values may be unknown, nothing is checked.
+    Notes
+    -----
+    `func` is called twice, with zeros and with random numbers, and its transpose is applied once.
+    This detects a ``func(0)`` that is not 0, and a ``func(x)`` that differs from the derivative at
+    0 times `x`: nearly every function that is not linear. Inside another transform, where values
+    may be unknown, nothing is checked.
 
     Examples
     --------
@@ -261,7 +264,9 @@ def _probe(
     scale = sum(np.sum(np.abs(p)) for p in (*products, *again))
     eps = max([np.finfo(x.dtype).eps for x in (*given, *forms) if x.dtype.kind in "fc"])
     if not abs(difference) <= np.sqrt(eps) * scale:
-        raise ValueError(f"{label}: its value is not that of its derivative at 0; {NOT_LINEAR}")
+        raise ValueError(
+            f"{label}: its value is not its derivative at 0 applied to x; {NOT_LINEAR}"
+        )
 
 
 def _draw(rng: "np.random.Generator", form: np.ndarray) -> Any:
