@@ -128,14 +128,14 @@ class during:  # as a block reads, such as `suppress` of contextlib
 
 
 def is_off() -> bool:
-    """Tell if nothing may be shown, not even what a user asks for."""
+    """Return whether nothing may be shown, not even what a user asks for."""
     processes = sys.modules.get("multiprocessing.process")
     worker = processes is not None and processes.parent_process() is not None
     return worker or os.environ.get(VARIABLE) == "0"
 
 
 def _is_seen() -> bool:
-    """Tell if somebody looks: see NOTE [when progress is shown]."""
+    """Return whether somebody looks: see NOTE [when progress is shown]."""
     stream = sys.stderr
     if stream is None or threading.current_thread() is not threading.main_thread():
         return False

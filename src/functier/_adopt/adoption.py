@@ -292,7 +292,7 @@ def _add(adoption: Adoption, given: list[ModuleType], others: list[ModuleType]) 
 
 
 def _covers(name: str) -> bool:
-    """Tell if a module that is imported now may belong to an adoption."""
+    """Return whether a module that is imported now may belong to an adoption."""
     return name == COMPILER or any([
         _is_inside(name, adoption) or (adoption.reach is not None and adoption.reach.awaits(name))
         for adoption in list(_ACTIVE)

@@ -160,7 +160,7 @@ def python_function(x: Any) -> Any:
 
 
 def is_of_numba(kind: type) -> bool:
-    """Tell if a class is that of functions that Numba compiles."""
+    """Return whether a class is that of functions that Numba compiles."""
     if str(kind.__module__).partition(".")[0] != COMPILER:
         return False
     parts = _parts() or {}

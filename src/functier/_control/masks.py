@@ -221,7 +221,7 @@ def _differs(x: Value, donor: Donor) -> bool:
 
 
 def _is_plain(x: Tensor) -> bool:
-    """Tell if a tensor stands for a plain value: no level, or one that records a program."""
+    """Return whether a tensor stands for a plain value: no level, or one that records a program."""
     return not x.level.depth or (x.level.guards and x.level.live)
 
 
@@ -330,7 +330,7 @@ def number_of(x: Any) -> Any:
 
 
 def is_weak(x: Any) -> bool:
-    """Tell if a leaf is a Python number, which takes the dtype of an array beside it."""
+    """Return whether a leaf is a Python number, which takes the dtype of an array beside it."""
     return type(number_of(x)) in WEAK
 
 

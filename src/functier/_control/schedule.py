@@ -68,7 +68,7 @@ def planned(plan: Plan | None) -> Iterator[None]:
 
 
 def is_planned() -> bool:
-    """Tell if the next loop follows a plan, which needs the number of steps."""
+    """Return whether the next loop follows a plan, which needs the number of steps."""
     return PLAN.get() is not None
 
 

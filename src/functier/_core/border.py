@@ -74,7 +74,7 @@ def without_labels(func: Callable, args: tuple, kwargs: dict) -> tuple[tuple, di
 
 
 def is_labelled(x: Any) -> bool:
-    """Tell if `x` is an array of another library with labels, which NumPy's functions drop."""
+    """Tell whether `x` is an array of another library with labels, which NumPy's functions drop."""
     if type(x) in PLAIN or isinstance(x, (Tensor, ndarray)) or not hasattr(x, "__array__"):
         return False
     return code_for_array(x) is not None
@@ -127,7 +127,7 @@ LABELLED_METHODS = {
 
 
 def has_tensors(x: Value, arrays: bool = False) -> bool:
-    """Tell if an object array holds a tensor of a level; with `arrays`, also if an array."""
+    """Return whether an object array holds a tensor of a level; with `arrays`, also if an array."""
     waiting, seen = [x], set()
     while waiting:
         value = waiting.pop()
@@ -254,7 +254,7 @@ def _of_pandas(x: Any) -> str:
 
 
 def is_convertible(x: Any) -> bool:
-    """Tell if NumPy makes an array of `x`, another object; see NOTE [what is converted]."""
+    """Return whether NumPy makes an array of `x`, another object; see NOTE [what is converted]."""
     return isinstance(x, Sequence) or any([hasattr(x, name) for name in INTERFACES])
 
 
@@ -336,7 +336,7 @@ def one_value(label: object, x: Value) -> Value:
 
 
 def _is_number(x: Any) -> bool:
-    """Tell if `x` is a number or an array of numbers."""
+    """Return whether `x` is a number or an array of numbers."""
     if type(x) in SCALARS:
         return np.result_type(type(x)).kind in "biufc"
     return hasattr(x, "__array_ufunc__") and getattr(x, "dtype", OBJECT).kind in "biufc"

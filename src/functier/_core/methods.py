@@ -97,7 +97,7 @@ OPERATORS: dict[Function, list] = {}
 
 
 def is_of_memory(name: str) -> bool:
-    """Tell if an attribute or a method of arrays is about their memory."""
+    """Return whether an attribute or a method of arrays is about their memory."""
     return name in LAYOUT or name in MEMORY
 
 
@@ -122,7 +122,7 @@ def _astype(
 
 
 def _lies_in(x: Any, order: Any) -> bool:
-    """Tell if the elements of an example lie in an order in memory."""
+    """Return whether the elements of an example lie in an order in memory."""
     window = x.level.window(x) if hasattr(getattr(x, "level", None), "window") else np.asarray(x)
     return np.asarray(window, order=order) is window
 

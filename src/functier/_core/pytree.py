@@ -43,7 +43,7 @@ tree_flatten: Callable[..., tuple[list, Any]] = optree.tree_flatten
 
 
 def is_value(x: Any) -> bool:
-    """Tell if `x` is an array, a tensor, a NumPy or a Python number, or a duck array."""
+    """Return whether `x` is an array, a tensor, a NumPy or a Python number, or a duck array."""
     kind = type(x)
     return (
         kind is np.ndarray
@@ -171,7 +171,7 @@ def differing(a: PyTree, b: PyTree) -> tuple[str, str] | None:
 
 
 def same_structure(a: PyTree, b: PyTree) -> bool:
-    """Tell if two pytrees have the same structure, for any leaves."""
+    """Return whether two pytrees have the same structure, for any leaves."""
     return structure_of(a) == structure_of(b)
 
 

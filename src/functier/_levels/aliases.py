@@ -78,7 +78,7 @@ def owners_of(level: Any) -> Counter:
 
 
 def _is_shared(sources: Sequence, i: int) -> bool:
-    """Tell if one of several arrays shares memory with another one."""
+    """Return whether one of several arrays shares memory with another one."""
     if i >= len(sources):
         return False
     own = innermost(sources[i])

@@ -55,7 +55,7 @@ def attribute_inside(level: Any, x: Tensor, name: str) -> Any:
 
 
 def has_methods(x: Any) -> bool:
-    """Tell if `x` is of a user's class, which may have more methods and attributes."""
+    """Return whether `x` is of a user's class, which may have more methods and attributes."""
     if isinstance(x, Tensor):
         return type(x) is not Tensor and not x.level.depth
     return is_quantity(x)
@@ -92,7 +92,7 @@ def forward_attribute(x: Tensor, name: str) -> Any:
 
 
 def is_quantity(x: Any) -> bool:
-    """Tell if `x` is a number, or an array, with a unit."""
+    """Return whether `x` is a number, or an array, with a unit."""
     return hasattr(type(x), "magnitude") and hasattr(type(x), "units")
 
 
@@ -119,7 +119,7 @@ def defers(func: Function, *operands: Any) -> bool:
 
 
 def is_plain(x: Any) -> bool:
-    """Tell if there is no quantity inside of a tensor."""
+    """Return whether there is no quantity inside a tensor."""
     while isinstance(x, Tensor):
         x = x._value
     return not is_quantity(x)

@@ -57,7 +57,7 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
 
 
 def has_text(level: Any, x: Tensor) -> bool:
-    """Tell if the text of a number is its value: of a whole one, which may name something."""
+    """Tell whether the text of a number is its value: of a whole one, which may name something."""
     return x.dtype.kind in "iub"
 
 

@@ -37,7 +37,7 @@ Fix = tuple[Shape, np.dtype, bool] | Literal[False]
 
 
 def is_inexact(value: Value) -> bool:
-    """Tell if a value is of a floating-point or complex dtype."""
+    """Return whether a value is of a floating-point or complex dtype."""
     if type(value) is float64:
         return True
     while isinstance(value, Tensor):  # every level keeps the dtype of what it wraps

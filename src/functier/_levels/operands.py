@@ -26,7 +26,7 @@ NUMBERS = frozenset({int, type(None)})
 """The types of most bounds of slices."""
 
 REPEATED = frozenset({list, tuple, str, bytes, bytearray})
-"""Sequences that a whole number repeats."""
+"""Sequences that an integer repeats."""
 
 SEQUENCES: dict[Callable, tuple[tuple[int, str], ...]] = {
     np.hstack: ((0, "tup"),),
@@ -54,7 +54,7 @@ ALONE: dict[Callable, tuple[int, str]] = {np.apply_along_axis: (2, "arr")}
 
 
 def repeat_sequence(func: Callable, a: Any, b: Any) -> Any:
-    """Return ``[v] * n`` of a whole number that is no array, as of NumPy's; None for others."""
+    """Return ``[v] * n`` for an integer that is not an array, such as NumPy's; None for others."""
     sequence, number = (a, b) if type(a) in REPEATED else (b, a)
     if type(sequence) not in REPEATED or number.dtype.kind not in "iu" or is_array(number):
         return None
@@ -118,7 +118,7 @@ def answer_unlike(func: Callable, a: Any, b: Any) -> Any:
     if not isinstance(other, (ndarray, np.generic)):
         return None
     if other.dtype.kind not in ("USTmM" if x.dtype.kind in "fc" else "UST"):
-        return None  # whole numbers equal spans of time
+        return None  # integers equal spans of time
     return np.full(np.broadcast_shapes(form, other.shape), func is ne)[()]
 
 

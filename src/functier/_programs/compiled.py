@@ -136,7 +136,7 @@ class Compiled(Generic[P, R]):
         self._numbers.note(numbers, structure, found.program)
         reads = found.watch.reads
         facts = [*reads.found.values()]
-        if reads.reason:  # what the function changes by itself is no reason to trace again
+        if reads.reason:  # what the function itself changes is not a reason to trace again
             facts = [fact for fact in facts if Guards([fact]).unchanged()]
         kept = [x for x in reached_from([func]) if type(x) is FunctionType]
         guards = Guards(facts, kept, found.captured)
@@ -213,7 +213,7 @@ class Compiled(Generic[P, R]):
     def _record(
         self, func: Callable, args: tuple, kwargs: dict, frame: Any, numbers: set[int]
     ) -> Any:
-        """Record a call, with these whole numbers as inputs if the function takes them so."""
+        """Record a call, with these integers as inputs if the function takes them so."""
         if numbers:
             try:
                 found = record(func, args, kwargs, frame, "compile", self._keeps, numbers)
@@ -332,7 +332,7 @@ class Compiled(Generic[P, R]):
         return found
 
     def _of(self, instance: Any) -> "Compiled":
-        """Return the function for an object, which is its first argument: the object is no leaf."""
+        """Return the function for an object, its first argument, which is not a leaf."""
         known = self._objects.get(id(instance))
         if known is not None and known[0]() is instance:
             return known[1]
@@ -342,7 +342,7 @@ class Compiled(Generic[P, R]):
         return made
 
     def _is_method_of(self, x: Any) -> bool:
-        """Tell if an object, the first argument, has this function as a method."""
+        """Return whether an object, the first argument, has this function as a method."""
         return not self._state and has_method(x, self.__wrapped__, self)
 
 

@@ -131,7 +131,7 @@ class Program:
         return self._shown("_steps")
 
     def is_like(self, other: "Program") -> bool:
-        """Tell if another program is for the same arguments and answers."""
+        """Return whether another program is for the same arguments and answers."""
         return (
             self._structure == other._structure and self._forms == other._forms
             and self._keywords == other._keywords and self._facts == other._facts

@@ -60,7 +60,7 @@ of sums and products. All linear operations are beside them."""
 
 
 def is_dynamic(x: Any) -> bool:
-    """Tell if a leaf of the arguments is an input of the program; others are part of it."""
+    """Return whether a leaf of the arguments is an input of the program; others are part of it."""
     return isinstance(x, (np.ndarray, np.generic)) or type(x) in DYNAMIC
 
 
@@ -237,7 +237,7 @@ def record(
 
 
 def is_mild(node: Node) -> bool:
-    """Tell if a node makes finite numbers of finite ones, as far as they do not overflow."""
+    """Return whether a node makes finite numbers of finite ones, as far as they do not overflow."""
     func: Any = node.func
     if func is None or node.memory or type(func) is Loop or func in MILD:
         return True
@@ -349,7 +349,7 @@ def check_result(level: RecordLevel, outputs: list) -> None:
 
 
 def has_parts(x: Any) -> bool:
-    """Tell if an object of a class of Python code has attributes."""
+    """Return whether an object of a class of Python code has attributes."""
     home = type(x).__module__.partition(".")[0]
     if home == "numpy":
         return False

@@ -149,7 +149,7 @@ def data_dependent_vmap(
 
 
 def are_alike(x: Value, first: Value) -> bool:
-    """Tell if all examples equal the first one."""
+    """Return whether all examples equal the first one."""
     return bool(np.all(x == first))
 
 

@@ -96,7 +96,7 @@ def _restore(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
 
 
 def is_parameter(x: Value) -> bool:
-    """Tell if `x` is a parameter, and not a view or copy of one."""
+    """Return whether `x` is a parameter, and not a view or copy of one."""
     return isinstance(x, Parameter) and "_trained" in vars(x)
 
 

@@ -63,7 +63,7 @@ OTHER_DRAW_REMEDY = "draw before {} and pass the numbers in"
 
 
 def is_outside_levels(operands: tuple) -> bool:
-    """Tell if no level takes part: none is around the call, and no operand is a tensor."""
+    """Return whether no level takes part: none is around the call, and no operand is a tensor."""
     return AMBIENT.get() is Tensor and not has_tensor(operands)
 
 
@@ -479,7 +479,7 @@ def draw_by_formula(
 
 
 def _is_broadcastable(shape: tuple, wanted: tuple) -> bool:
-    """Tell if an array of a shape can be broadcast to another."""
+    """Return whether an array of a shape can be broadcast to another."""
     try:
         return np.broadcast_shapes(shape, wanted) == wanted
     except ValueError:

@@ -105,7 +105,7 @@ CONVERSIONS = {
 
 
 def _has_derivative(x: Any) -> bool:
-    """Tell if a value has a derivative at any level."""
+    """Return whether a value has a derivative at any level."""
     return stop_gradient(x) is not x if isinstance(x, Tensor) else False
 
 

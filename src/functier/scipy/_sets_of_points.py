@@ -73,7 +73,7 @@ STRUCTURE = "simplices", "neighbors", "coplanar", "vertices"
 
 
 def _parts(value: Any) -> Any:
-    """Return what tells if two answers are the same: whole numbers."""
+    """Return what tells if two answers are the same: integers."""
     if isinstance(value, np.ndarray):
         return value.shape, value.tolist()
     return [np.asarray(getattr(value, name)).tolist() for name in STRUCTURE if hasattr(value, name)]

@@ -138,7 +138,7 @@ def _split_floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
 
 
 def is_array(x: Value) -> bool:
-    """Tell if `x` is an array, or a number of NumPy; numbers of Python are options."""
+    """Return whether `x` is an array, or a number of NumPy; numbers of Python are options."""
     return is_value(x) and not isinstance(x, int) and type(x) not in (float, complex)
 
 

@@ -64,7 +64,7 @@ class Task:
         return self.chunk.run.id, self.chunk.index  # else Dask would read all the data
 
     def is_unpicklable(self, error: BaseException) -> bool:
-        """Tell if `error` comes from sending this task to a worker."""
+        """Return whether `error` comes from sending this task to a worker."""
         if self.started or not re.search("pickle|serialize", f"{type(error)} {error}"):
             return False
         try:
@@ -133,7 +133,7 @@ def in_chunks(
 
 
 def _works_for(executor: Any, chunk: Chunk | None) -> bool:
-    """Tell if `executor` computes a chunk, or one around it."""
+    """Return whether `executor` computes a chunk, or one around it."""
     while chunk is not None:
         if chunk.run.executor is executor:
             return True

@@ -260,7 +260,7 @@ class replay_draws(Scope):
 
 
 REACHED, MODULES = -1, -2
-"""The numbers of generators that are no leaves."""
+"""The numbers of generators that are not leaves."""
 
 
 def find_generators(leaves: Sequence[Any], func: Any = None) -> list[tuple[int, Any, Any]]:
@@ -304,7 +304,7 @@ def check_unmoved(
 
 
 def _is_shared(generator: Any) -> bool:
-    """Tell if a source or a chunk draws from a generator."""
+    """Return whether a source or a chunk draws from a generator."""
     bits = getattr(generator, "bit_generator", getattr(generator, "_bit_generator", generator))
     return getattr(bits, "lock", None) in _SHARED
 
