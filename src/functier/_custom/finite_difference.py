@@ -360,8 +360,10 @@ class Pulled(Derived):
             for k in range(view.size):
                 (t,) = unit_vector([base[i]], 0, k)
                 slope = self.inner.slope(base, outs, [i], [t], weights)
-                by = lambda i=i, k=k: f"element {k} of {self.inner.names(base)[i]}"  # noqa: E731
-                self.inner.check(slope, lambda by=by: f"with respect to {by()}")
+                name = lambda i=i, k=k: (  # noqa: E731
+                    f"with respect to element {k} of {self.inner.names(base)[i]}"
+                )
+                self.inner.check(slope, name)
                 view[k] = slope.value[0]
         return [g[()] for g in grads]
 
