@@ -19,6 +19,7 @@ import time
 import tracemalloc
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.linalg import expm
@@ -219,10 +220,12 @@ def fit(data, theta):
     return last["theta"], last["cost"], last["iterations"]
 
 
+@matplotlib.rc_context({"font.size": 14})
 def draw(path, data, theta, spread, sizes, error):
     """Draw the fit with its band, the sensitivities over time, and the order of the method."""
-    figure = Figure(figsize=(16, 5), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    figure = Figure(figsize=(10, 9), layout="constrained")
+    axes = figure.subplot_mosaic([["fit", "errors"], ["change", "change"]])
+    left, middle, right = axes["fit"], axes["change"], axes["errors"]
 
     times = np.linspace(YEARS[0], YEARS[-1], STEPS * (len(YEARS) - 1) + 1)
     fitted = populations(theta, STEPS)
@@ -231,35 +234,36 @@ def draw(path, data, theta, spread, sizes, error):
     for i, (name, color) in enumerate([("hares", "tab:blue"), ("lynxes", "tab:red")]):
         low, high = (np.exp(fitted[:, i] + sign * 2 * deviation[:, i]) for sign in (-1, 1))
         left.fill_between(times, low, high, color=color, alpha=0.2, linewidth=0)
-        left.plot(times, np.exp(fitted[:, i]), color=color, linewidth=2, label=name)
-        left.plot(YEARS, np.exp(data[:, i]), "o", color=color)
-    left.set_title("The fit, with two standard errors", fontsize=15)
-    left.set_ylabel("pelts, thousands", fontsize=13)
+        left.plot(times, np.exp(fitted[:, i]), "-" if i == 0 else "--", color=color, linewidth=2)
+        left.plot(YEARS, np.exp(data[:, i]), "os"[i], color=color, label=name)
+    left.set_title("The fit, with two standard errors")
+    left.set_ylabel("pelts, thousands")
+    left.set_xlabel("year")
+    middle.set_xlabel("year")
     left.set_xticks(YEARS[::5])
     left.legend(fontsize=12)
 
     for p, name in enumerate(NAMES):
-        middle.plot(times, jacobian[:, 0, p], "--" if p == 5 else "-", linewidth=2, label=name)
+        middle.plot(times, jacobian[:, 0, p], "os^Dvx"[p] + "-", markevery=STEPS, label=name)
     middle.axhline(0, color="black", linewidth=0.8)
-    middle.set_title("Hares, if a parameter grows by 1 %", fontsize=15)
-    middle.set_ylabel("change in %", fontsize=13)
+    middle.set_title("Hares, if a parameter grows by 1 %")
+    middle.set_ylabel("change in %")
     middle.set_xticks(YEARS[::5])
-    middle.legend(fontsize=11, ncols=2, loc="lower left", title="1 % more of")
+    middle.legend(fontsize=12, ncols=3, loc="lower left", title="1 % more of")
     middle.set_ylim(bottom=-9.5)
 
-    for i, name in enumerate(["state", "derivatives by the start", "derivatives by parameters"]):
-        right.loglog(TIME / sizes, error[:, i], "o-", linewidth=2, label=name)
+    for i, name in enumerate(["state", "derivatives, start", "derivatives, parameters"]):
+        right.loglog(TIME / sizes, error[:, i], "os^"[i] + "-", linewidth=2, label=name)
     h = TIME / sizes
     right.loglog(h, error[-1].min() * (h / h[-1]) ** 4 / 2, "k--", label="fourth power")
-    right.set_title("The oscillator: errors", fontsize=15)
+    right.set_title("Errors for an oscillator")
     right.set_xticks(h, [f"{x:g}" for x in h])
     right.set_xticks([], minor=True)
-    right.set_xlabel("step size", fontsize=13)
-    right.set_ylabel("largest error", fontsize=13)
-    right.legend(fontsize=12)
-    for axes in (left, middle, right):
-        axes.grid(alpha=0.3)
-        axes.tick_params(labelsize=11)
+    right.set_xlabel("step size")
+    right.set_ylabel("largest error")
+    right.legend(fontsize=11, loc="lower right")
+    for part in (left, middle, right):
+        part.grid(alpha=0.3)
     figure.savefig(path, dpi=100)
 
 

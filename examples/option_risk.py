@@ -18,6 +18,7 @@ import argparse
 import time
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from jetblack_options.european import generalised_black_scholes as european
 from jetblack_options.trees import cox_ross_rubinstein as tree
@@ -105,35 +106,41 @@ def put_curves(price):
     return values, np.stack(slopes, axis=-1)
 
 
+@matplotlib.rc_context({"font.size": 14})
 def draw(path, american, plain, losses, predictions):
     """Draw the put, its derivatives, and the scenarios."""
-    figure = Figure(figsize=(16, 5), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    figure = Figure(figsize=(10, 9), layout="constrained")
+    axes = figure.subplot_mosaic([["price", "slopes"], ["portfolio", "portfolio"]])
+    left, middle, right = axes["price"], axes["slopes"], axes["portfolio"]
     left.plot(PRICES, np.maximum(STRIKE - PRICES, 0), color="gray", label="exercised now")
     left.plot(PRICES, plain[0], "--", color="tab:blue", linewidth=2, label="European")
     left.plot(PRICES, american[0], color="tab:red", linewidth=2, label="American")
-    left.set_title("The price of a put", fontsize=15)
-    for i, color in ((0, "tab:blue"), (5, "tab:red"), (3, "tab:green")):
+    left.set_title("The price of a put")
+    for i, color, mark in ((0, "tab:blue", "o"), (5, "tab:red", "s"), (3, "tab:green", "^")):
         scale = 1 if i == 0 else 100
-        name = "by the asset" if i == 0 else f"for 1% of {NAMES[i]}"
-        middle.plot(PRICES, american[1][:, i] / scale, color=color, linewidth=2, label=name)
+        name = "asset" if i == 0 else f"1% of {NAMES[i]}"
+        middle.plot(
+            PRICES, american[1][:, i] / scale, color=color, linewidth=2, label=name,
+            marker=mark, markevery=8,
+        )  # fmt: skip
         middle.plot(PRICES, plain[1][:, i] / scale, "--", color=color, linewidth=1.2)
-    middle.set_title("Its derivatives (dashed: European)", fontsize=15)
-    for axes in (left, middle):
-        axes.set_xlabel("price of the asset", fontsize=13)
+    middle.set_title("Its derivatives (dashed: European)")
+    left.set_ylabel("price of the put")
+    middle.set_ylabel("change of the price")
+    for part in (left, middle):
+        part.set_xlabel("price of the asset")
     ends = np.percentile(losses, [0.1, 99.9])
     right.plot(ends, ends, color="black", linewidth=0.8)
     for name, color in (("gradient", "tab:orange"), ("gradient and Hessian", "tab:blue")):
         right.plot(losses, predictions[name], ".", color=color, markersize=2, label=name)
     right.set_xlim(*ends)
     right.set_ylim(*ends + 0.3 * (ends[1] - ends[0]) * np.array([-1, 1]))
-    right.set_title(f"{SCENARIOS} scenarios of a portfolio", fontsize=15)
-    right.set_xlabel("change of its value", fontsize=13)
-    right.set_ylabel("predicted", fontsize=13)
-    for axes in (left, middle, right):
-        axes.grid(alpha=0.3)
-        axes.tick_params(labelsize=11)
-        axes.legend(fontsize=12, markerscale=4 if axes is right else 1)
+    right.set_title(f"{SCENARIOS} scenarios of a portfolio")
+    right.set_xlabel("change of the portfolio's value")
+    right.set_ylabel("predicted change")
+    for part in (left, middle, right):
+        part.grid(alpha=0.3)
+        part.legend(fontsize=12, markerscale=4 if part is right else 1)
     figure.savefig(path, dpi=100)
 
 

@@ -14,6 +14,7 @@ import argparse
 import time
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import scipy.interpolate
 import scipy.optimize
@@ -89,25 +90,30 @@ def generalised_cross_validation(log_lam, y):
     return n * fnp.sum((y - smooth(log_lam, y)) ** 2) / (n - spent) ** 2
 
 
+@matplotlib.rc_context({"font.size": 14})
 def draw(path, y, even, free, smoothed, curves):
-    figure = Figure(figsize=(15, 5), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure = Figure(figsize=(10, 10), layout="constrained")
+    left, right = figure.subplots(2, 1)
     fine = np.linspace(X[0], X[-1], 600)
     for axes in (left, right):
         axes.plot(X, y, ".", color="gray", label="measured")
         axes.plot(fine, truth(fine), color="black", linewidth=1, label="true")
     for logits, color, name in ((even, "tab:orange", "even"), (free, "tab:blue", "optimised")):
-        left.plot(fine, fitted(logits, y)(fine), color=color, linewidth=2, label=f"{name} knots")
+        style = "--" if name == "even" else "-"
+        left.plot(
+            fine, fitted(logits, y)(fine), style, color=color, linewidth=2, label=f"{name} knots"
+        )
         inner = knots_of(logits)[4:-4]
         left.plot(inner, np.full(inner.size, -1.6 if name == "even" else -1.45), "|", color=color,
                   markersize=14, markeredgewidth=2)  # fmt: skip
-    left.set_title(f"{KNOTS} knots, whose places are the marks below", fontsize=14)
+    left.set_title(f"{KNOTS} knots (marks below the curves)")
     low, high = np.percentile(curves, [2.5, 97.5], axis=0)
     right.fill_between(X, low, high, alpha=0.3, label=f"{SETS} splines with free knots, 95%")
     right.plot(X, smoothed, color="tab:red", linewidth=2, label="smoothing spline")
-    right.set_title("A smoothing spline, and the spread of the other", fontsize=14)
+    right.set_title("A smoothing spline, and the spread of splines with free knots")
     for axes in (left, right):
-        axes.legend(fontsize=11, loc="upper right")
+        axes.legend(fontsize=12, loc="upper right" if axes is left else "lower left")
+        axes.set(xlabel="x", ylabel="y")
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=100)
 
