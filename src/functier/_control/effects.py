@@ -38,7 +38,7 @@ VISIBLE: set[Any] = {
 
 @functools.lru_cache(1024)
 def is_visible(kind: Any) -> bool:
-    """Tell if all that may change in the objects of a class is among their parts."""
+    """Return whether all that may change in the objects of a class is among their parts."""
     base = next(each for each in kind.__mro__ if is_fixed(each))
     return base in VISIBLE or issubclass(base, (np.generic, np.dtype))
 
@@ -67,7 +67,7 @@ class Effects:
                     waiting.append(part)  # the collector does not know it
 
     def hides(self, x: Any) -> bool:
-        """Tell if an object has a state that is not among its parts."""
+        """Return whether an object has a state that is not among its parts."""
         kind: Any = type(x)
         if kind is ndarray:
             return x.dtype.hasobject
@@ -76,7 +76,7 @@ class Effects:
         )
 
     def happened(self) -> bool:
-        """Tell if an object has changed, or may have."""
+        """Return whether an object has changed, or may have."""
         if self.hidden or any(
             [content_of(x, False) != before for x, before in self.arrays.values()]
         ):

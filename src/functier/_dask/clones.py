@@ -26,7 +26,7 @@ NO_PARENTS = {np.zeros_like, np.ones_like, np.empty_like, np.shape, np.ndim, np.
 
 
 def is_backward(x: Any) -> bool:
-    """Tell if a Dask array is a cotangent."""
+    """Return whether a Dask array is a cotangent."""
     return getattr(x, "backward", False)
 
 
@@ -146,7 +146,7 @@ def _renamed(layer: Any, keys: Any, names: dict[str, str], seed: str) -> Any:
 
 
 def _is_data(name: str, graph: HighLevelGraph) -> bool:
-    """Tell if a layer has data, or what may not be the same when it is computed again."""
+    """Return whether a layer has data, or what may not be the same when it is computed again."""
     layer = graph.layers[name]
     if graph.dependencies[name] or not isinstance(layer, MaterializedLayer):
         return False

@@ -11,7 +11,7 @@ from .looping import counting_of
 from .replays import Changed, Replay
 
 FEWEST = 4
-"""So many steps at least are a loop."""
+"""The least number of steps that make a loop."""
 
 
 def same_in(x: Any, count: int, axis: int, length: Any = None) -> Any:

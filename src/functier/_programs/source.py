@@ -47,7 +47,7 @@ class Source:
     """
 
     fast = True
-    """Tell if it runs, and is not read: calls without wrappers, arrays that are used again."""
+    """Tell whether it runs, and is not read: calls without wrappers, arrays that are used again."""
 
     def __init__(self, graph: Graph, name: str, inputs: Sequence[str]):
         self.graph = graph
@@ -198,7 +198,7 @@ class Source:
             self.finals.setdefault(where, []).append(self.names[node])
 
     def is_needed(self, name: str, node: Node) -> bool:
-        """Tell if a value that a variable has is taken after a node of the same graph."""
+        """Return whether a value that a variable has is taken after a node of the same graph."""
         here = self.graphs[-1]
         return any([
             graph is here and self.latest.get(x, -1) > node.number
@@ -229,7 +229,7 @@ class Source:
         return self.fresh(f"t{self.count}")
 
     def takes_out(self, x: Node) -> bool:
-        """Tell if elements are taken out of a list that nobody reads again."""
+        """Return whether elements are taken out of a list that nobody reads again."""
         return is_large(x.form)
 
     def element(self, x: Node, text: str, values: Any) -> list[str]:
@@ -473,7 +473,7 @@ class Source:
         return [f"{own} = {self.call(node)}"]
 
     def has_array(self, node: Node) -> bool:
-        """Tell if an operand is an array."""
+        """Return whether an operand is an array."""
         return any([(x.form.kind if type(x) is Node else type(x)) is ndarray for x in node.args])
 
     def operand(self, value: Any) -> str:
@@ -488,7 +488,7 @@ class Source:
 
 
 def kind_is_odd(value: Any) -> bool:
-    """Tell if a complex number has parts that its text in source code would not give."""
+    """Return whether a complex number has parts that its text in source code would not give."""
     if type(value) is not complex:
         return False
     return not np.isfinite(value) or 0.0 in (value.real, value.imag)

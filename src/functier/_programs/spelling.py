@@ -180,7 +180,7 @@ def _where(source: Any, node: Any) -> Any:
 
 
 def is_contiguous(form: Form) -> bool:
-    """Tell if the elements of an array stand in their order."""
+    """Return whether the elements of an array stand in their order."""
     step = form.dtype.itemsize
     for n, stride in zip(form.shape[::-1], (form.strides or ())[::-1]):
         if n > 1 and stride != step:

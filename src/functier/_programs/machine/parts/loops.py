@@ -39,7 +39,7 @@ def routines_of(part: Part, outputs: list[Step], options: Options) -> list[Call]
 
 
 def is_short(call: Call) -> bool:
-    """Tell if a routine is written in line."""
+    """Return whether a routine is written in line."""
     return call.nest is not None and math.prod(call.nest.space) <= FEW
 
 
