@@ -33,7 +33,7 @@ WIDTH = 50
 ROWS = 20_000
 """The rows of a chunk, which takes 8 MB."""
 STEPS = 10
-RATE = 2.0
+RATE = 3.0
 DECAY = 1e-3
 TRUE = np.random.default_rng(SEED).normal(size=WIDTH) / 5
 
