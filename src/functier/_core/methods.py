@@ -61,7 +61,8 @@ MEMORY = {
     "setflags": "x.copy() for an array that may be written to",
     **dict.fromkeys(
         ("dump", "dumps", "tobytes", "tofile"),
-        "numpy.array_equal(x, y) to compare, or `return x`, and store the result of the transform",
+        "numpy.array_equal(x, y) to compare, `return x`, and store the result of the transform, or "
+        "in grad or jvp functier.stop_gradient(x).tobytes() as the key of what no other call finds",
     ),
     **dict.fromkeys(("byteswap", "getfield"), "x.astype(dtype) for another dtype"),
 }
