@@ -38,7 +38,10 @@ METHODS: dict[str, Any] = {
     "trace": np.trace, "var": np.var,
     # The method has other parameters than the function: the call that it stands for.
     "astype": lambda x, *args, **k: _astype(x, *args, **k),
-    "copy": lambda x, order="C": (np.copy, (x,), {"order": order}),
+    "copy": lambda x, order="C": (
+        (np.copy, (x,), {"order": order}) if np.ndim(x) or not isinstance(x, Tensor)
+        else (np.astype, (x, x.dtype), {"copy": True})  # a number is copied as a number
+    ),
     "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
     "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
     "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) if axes else None), {}),
@@ -61,8 +64,7 @@ MEMORY = {
     "setflags": "x.copy() for an array that may be written to",
     **dict.fromkeys(
         ("dump", "dumps", "tobytes", "tofile"),
-        "numpy.array_equal(x, y) to compare, `return x`, and store the result of the transform, or "
-        "in grad or jvp functier.stop_gradient(x).tobytes() as the key of what no other call finds",
+        "numpy.array_equal(x, y) to compare, or `return x`, and store the result of the transform",
     ),
     **dict.fromkeys(("byteswap", "getfield"), "x.astype(dtype) for another dtype"),
 }

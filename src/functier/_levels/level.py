@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.agreement import settle_masks
-from .._core.border import converted, one_value
+from .._core.border import one_value
 from .._core.errors import LevelError
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
@@ -312,10 +312,6 @@ class Level:
                         return func(*args, **kwargs)
                     elif (found := attributes.meaning(self, func, args, kwargs)) is not None:
                         return found
-                    elif (made := converted(operand)) is not operand:
-                        args = tuple([made if x is operand else x for x in args])
-                        kwargs = {k: made if x is operand else x for k, x in kwargs.items()}
-                        return func(*args, **kwargs)
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
             return views.note_result(op, args, result, kwargs)
         except LevelError as error:

@@ -6,7 +6,6 @@ NOTE [code that nobody has prepared]
     watched.
 """
 
-import ast
 import random
 from collections.abc import Iterator
 from types import FunctionType
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
-from .._core.hints import UNKNOWN, Use
 from .._core.reached import Generators
 from .._cpython.code import Code, file_of_code, title_of_code
 from .._cpython.collector import observers
@@ -77,7 +75,7 @@ class Watch:
 
     def enter(self, code: Code, names: dict, frame: Any = None) -> None:
         if code is FRESH_ENTROPY:
-            self.entropy = self.entropy or not has_seed(frame and caller_of(frame))
+            self.entropy = self.entropy or not Generators.has_seed(frame and caller_of(frame))
             return
         home = home_of_code(code, names)
         told = tells(code)
@@ -160,16 +158,6 @@ class Watch:
             raise Unwatched(reads.reason) from None
         if error is None:
             reads.settle()
-
-
-def has_seed(frame: Any) -> bool:
-    """Tell if a frame gives a seed to a `RandomState`, which asks the system before it takes it."""
-    use = Use("RandomState", False, (frame, []))
-    if use.callee is not np.random.RandomState or not isinstance(use.node, ast.Call):
-        return False
-    seeds = [*use.node.args, *[word.value for word in use.node.keywords]]
-    values = [x.value if isinstance(x, ast.Constant) else use.value(x) for x in seeds]
-    return any([x is not None and x is not UNKNOWN for x in values])
 
 
 def called_by(func: Any) -> Iterator[FunctionType]:

@@ -25,7 +25,7 @@ from .._core.pytree import (
     parts_of,
     paths,
 )  # fmt: skip
-from .._core.reached import Generators, of_modules
+from .._core.reached import Generators
 from .._core.subclasses import OVER_TENSORS
 from .._core.table import find
 from .._core.tensor import Tensor
@@ -251,7 +251,7 @@ def is_mild(node: Node) -> bool:
 def check_draws(label: str, watch: Watch, moved: bool) -> None:
     """Raise where the numbers of the trace would be the same in each call of the program."""
     found = watch.moved()
-    if moved or any([x is own for x in found for own in of_modules()]):
+    if moved or any([id(x) in Generators.of_modules().states for x in found]):
         what = "draws from NumPy's global generator, or Python's"
         remedy = "draw before, and pass the numbers in; or draw from functier.random.default_rng"
     elif found:
