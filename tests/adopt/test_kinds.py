@@ -55,9 +55,9 @@ def test_a_module_that_an_object_has_replaced(tmp_path, kind):
 
 
 MODULE = """
-    import math, functools
+    import copy, math, functools
     import numpy as np
-    from scipy import interpolate
+    from scipy import interpolate, sparse
 
     __sin = math.sin
     __numbers = {"exp": math.exp}
@@ -104,6 +104,44 @@ MODULE = """
 
     def read_by_numpy(x):
         return Cell([1.0, 1.0]).scaled(x)
+
+        def __len__(self):
+            return len(self.parts)
+        def transpose(self, *axes):
+            raise TypeError("asked for by a rule")
+
+    def array_by_a_rule(x):
+        found = np.dot(np.array([x, 2.0]), Cell([[1.0, 2.0], [3.0, 4.0]])) ** 2
+        found[found > 1e3] = 0.0
+        return np.sum(found)
+
+    def copied_number(x):
+        numbers = copy.deepcopy([x * 2.0]) + [copy.copy(x), np.float64(x * 3.0).copy()]
+        return sum([y * isinstance(y, float) for y in numbers])
+
+    def shared_memory(x):
+        a = np.zeros((2, 2))
+        a[0, 0] = x
+        b = (x * np.eye(2)).T
+        part = b[:1]
+        part[0, 0] = x**2
+        pairs = (a, a.T[1:]), (b, part), (a[0], a[1]), (a, b), (a, np.ones(2))
+        shares = [np.may_share_memory(*pair) for pair in pairs]
+        shares += [np.shares_memory(*pair) for pair in pairs]
+        return sum([x**i for i, shared in enumerate(shares) if shared])
+
+    def conjugates(x):
+        a = sparse.csr_array(([x + 1j, 2.0 * x], ([0, 1], [1, 0])), shape=(2, 2))
+        return np.real(np.sum(np.conj(a) @ np.array([1.0, 2.0j])))
+
+    TABLE = np.array([1.0, 4.0, 9.0])
+
+    def taken_items(x):
+        order = np.argsort(np.array([x, 1.5, 0.1]))
+        return np.sum(TABLE[order] * x) + TABLE[np.array([x, 0.0, 5.0]) > 1.0].sum() * x
+
+    def whole(x):
+        return math.floor(x * 3.0) * x + math.ceil(x) * x + math.trunc(-x) * x
 
     PLACES = np.linspace(0.0, 3.0, 7)
     VALUES = np.sin(PLACES)
@@ -166,13 +204,44 @@ def module(tmp_path):
     return module_of(tmp_path, MODULE)
 
 
-CODES = "two_underscores array_by_method read_by_numpy new_property types_in_variables".split()
+CODES = """
+    two_underscores array_by_method read_by_numpy new_property types_in_variables array_by_a_rule
+    copied_number shared_memory conjugates whole
+""".split()
 
 
 @pytest.mark.parametrize("name", CODES)
 def test_code_of_a_kind(module, name):
+    f = getattr(module, name)
     with ft.adopt(module):
-        check(getattr(module, name))
+        check(f)
+        if name != "new_property":
+            compiled = ft.compile(f)
+            assert [compiled(x) for x in (X, 1.7, 0.4, X)] == [f(x) for x in (X, 1.7, 0.4, X)]
+
+
+def test_items_of_a_table_are_taken_by_places_that_a_program_computes(module):
+    f = module.taken_items
+    with ft.adopt(module):
+        compiled, slope = ft.compile(f), ft.compile(ft.grad(f))
+        assert [compiled(x) for x in (X, 1.7, 0.4, X)] == [f(x) for x in (X, 1.7, 0.4, X)]
+        assert len(compiled.programs) == 3
+        np.testing.assert_allclose([slope(x) for x in (X, 1.7)], [f(x) / x for x in (X, 1.7)])
+
+
+def test_code_of_a_library_may_stay_as_it_is(tmp_path):
+    folder = tmp_path / "site-packages"
+    text = "import numpy as np\ndef f(x):\n    return np.sum(x**2) + len(x.tobytes())\n"
+    write(folder, {"untouched.py": text})
+    with importable(folder):
+        f = importlib.import_module("untouched").f
+        with ft.adopt("untouched"), pytest.raises(ft.UnsupportedError) as caught:
+            ft.grad(f)(np.ones(2))
+        assert "line 3 of untouched.py may stay as it is" in caught.value.__notes__[0]
+        np.testing.assert_allclose(ft.grad(ft.finite_difference(f))(np.ones(2)), [2.0, 2.0])
+        with pytest.raises(ft.UnsupportedError) as caught:
+            ft.grad(f)(np.ones(2))  # adopting it would help first
+        assert not getattr(caught.value, "__notes__", ())
 
 
 SPLINES = (

@@ -358,10 +358,19 @@ def test_a_generator_of_the_function():
     check(lambda x: [(g := ftr.default_rng(3)).poisson(x * x), g.normal()], (X,), (X + 1,))
 
 
+def test_a_generator_with_a_seed_does_not_ask_the_system():
+    for seeded in (
+        lambda x, seed=3: x * np.random.RandomState(seed).rand(),
+        lambda x: x * np.random.RandomState(seed=4).rand(),
+    ):
+        assert np.array_equal(ft.compile(seeded)(X), seeded(X))
+
+
 theirs = np.random.default_rng(0)
 REFUSED = {
     "entropy": lambda x: x * ftr.default_rng().normal(),
     "entropy of NumPy": lambda x: x * np.random.default_rng().normal(),
+    "no seed": lambda x, seed=None: x * np.random.RandomState(seed).rand(),
     "generator of NumPy": lambda x: x * theirs.normal(),
     "global of NumPy": lambda x: x * np.random.normal(),  # noqa: NPY002
     "global of Python": lambda x: x * __import__("random").random(),

@@ -158,6 +158,10 @@ FOLLOWING = {
     "unique_values": lambda np, x: np.unique_values(np.floor(x)),
     "unique of NaNs": lambda np, x: np.unique(np.where(x > 1, np.nan, np.ceil(x))),
     "different NaNs": lambda np, x: np.unique(np.where(x > 2, np.nan, x), equal_nan=False),
+    "rows": lambda np, x: np.unique(
+        np.reshape(x[np.array([0, 1, 2, 3, 0, 1])], (3, 2)), True, True, True, axis=0
+    ),
+    "columns": lambda np, x: np.unique(np.reshape(x, (2, 1, 2)), axis=-1) * 2,
     "a matrix": lambda np, x: np.unique(np.reshape(np.floor(x), (2, 2)), return_inverse=True),
     "union1d": lambda np, x: np.union1d(np.floor(x), x[:1]),
     "intersect1d": lambda np, x: np.intersect1d(np.floor(x), np.array([0.0, 1.0, 2.0])),
@@ -239,6 +243,6 @@ def test_nested_batches_of_unique_elements():
 def test_a_planted_fault_is_found(monkeypatch):
     from functier._rules import sorting
 
-    monkeypatch.setattr(sorting, "_first_of_equal", lambda values, nan: np.ones(values.shape, bool))
+    monkeypatch.setattr(sorting, "_first_of_equal", lambda values, *_: np.ones(values.shape, bool))
     with pytest.raises(AssertionError):
         test_results_whose_length_depends_on_equal_elements("unique of ties")

@@ -96,7 +96,8 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
         return convert(x)
     x = as_scalar(x, convert.__name__)
     if x.level.kind.guards:
-        return convert(x)  # which notes the answer, and not the value
+        # which notes the answer, and not the value
+        return convert(x) if convert in (int, round) else int(rounded(x))
     values = plain_values(x)
     if not is_batched(x):
         return convert(values)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
+from .._core.numpy_facts import PLAIN
+from .._core.root import opts_out
 from ..numpy._functions import classes_in
 
 METHODS = ("reduce", "accumulate", "reduceat", "outer")
@@ -41,6 +43,8 @@ def _quick(ufunc: np.ufunc) -> Callable:
     def call_one(x: Any, *rest: Any, **options: Any) -> Any:
         if rest or options or type(x) in LISTS:
             return call(x, *rest, **options)
+        if type(x) not in PLAIN and opts_out(x) and hasattr(x, ufunc.__name__):
+            return getattr(x, ufunc.__name__)()  # as NumPy asks an object: of a sparse matrix
         return ufunc(x)
 
     def call_two(x: Any, y: Any, *rest: Any, **options: Any) -> Any:

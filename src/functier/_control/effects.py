@@ -6,7 +6,8 @@ import operator
 import re
 import types
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .._core.tensor import Tensor
 from .._cpython.code import Code
 from .._cpython.collector import containers_among
 from .._cpython.descriptors import DESCRIPTORS, is_fixed
+from .._cpython.functions import EMPTY, contents
 from .._levels.kept import content_of
 from .._mutation.array import was_written
 
@@ -84,3 +86,26 @@ class Effects:
             if len(now) != len(parts) or not all(map(operator.is_, now, parts)):
                 return True
         return False
+
+    @contextmanager
+    def undone(self, reads: Any) -> Iterator[None]:
+        """Give the variables of functions their values from before; leave for other changes."""
+        closed = [
+            (cell, content) for x, parts in self.before if type(x) is types.FunctionType
+            for cell, content in zip(x.__closure__ or (), parts) if content is not contents(cell)
+        ]  # fmt: skip
+        now = [(cell, contents(cell)) for cell, _ in closed]
+        try:
+            set_cells(closed)
+            if self.happened():
+                reads.unwatched("an object that a step of a loop uses has changed since the loop")
+            yield
+        finally:
+            set_cells(now)
+
+
+def set_cells(cells: Sequence[tuple[types.CellType, Any]]) -> None:
+    """Give variables that functions share their values."""
+    for cell, content in cells:
+        if content is not EMPTY and contents(cell) is not EMPTY:
+            cell.cell_contents = content

@@ -393,7 +393,7 @@ class Pull:
         self.structure = sample.structure
         self.numbers = sample.numbers and sample.numbers[: sample.count][::-1]
         self.count, self.length, self.ambient = sample.count, sample.length, sample.ambient
-        self.classes = sample.classes
+        self.classes, self.effects = sample.classes, sample.taken.effects
         places = [
             (k, j, axes)
             for k, parts in enumerate(sample.outputs)
@@ -456,7 +456,7 @@ class Pull:
         size = len(self.given.values)
         rows = iter(elements[size:])
         cotangents = [*carry[: self.carried], *[next(rows) if one else None for one in on]]
-        with resume(self.ambient):
+        with resume(self.ambient), self.effects.undone(self.level.reads):
             starts: list[Node] = [(next(node_numbers), None) for _ in self.given.nodes]
             leaves = self.given.together(elements[:size], starts)
             start = next(node_numbers)

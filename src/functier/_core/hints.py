@@ -58,7 +58,6 @@ from .remedies import (
     SAME,
     SHOWING,
     TWIN_OF_SCIPY,
-    UNCHANGED,
     WITH_ADOPTED,
     WITH_ARRAY,
     WITH_TWIN,
@@ -210,7 +209,7 @@ class Use:
             found = self.adoption(len(self.inside) - 1)
         frame = ADOPTED.frame() if self.asked and not found else None
         if frame is not None and frame is not self.frame:
-            return self.place(frame) + UNCHANGED
+            return self.place(frame)
         if places or found:
             return found
         if self.frame and module_at(self.frame) == "__main__" and self.text in WITH_ADOPTED:

@@ -38,7 +38,10 @@ METHODS: dict[str, Any] = {
     "trace": np.trace, "var": np.var,
     # The method has other parameters than the function: the call that it stands for.
     "astype": lambda x, *args, **k: _astype(x, *args, **k),
-    "copy": lambda x, order="C": (np.copy, (x,), {"order": order}),
+    "copy": lambda x, order="C": (
+        (np.copy, (x,), {"order": order}) if np.ndim(x) or not isinstance(x, Tensor)
+        else (np.astype, (x, x.dtype), {"copy": True})  # a number is copied as a number
+    ),
     "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
     "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
     "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) if axes else None), {}),

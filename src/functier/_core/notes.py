@@ -7,6 +7,7 @@ import ast
 from .._cpython.frames import (
     file_at,
     frames_of,
+    globals_at,
     is_foreign,
     is_of_library,
     is_own,
@@ -15,6 +16,7 @@ from .._cpython.frames import (
     variables_at,
 )
 from .._cpython.sources import is_extension
+from .adopted import ADOPTED
 from .hints import Use
 from .remedies import BY_EXPRESSION, of_items
 from .tensor import Tensor
@@ -56,6 +58,24 @@ NUMBA = (
     "Numba compiles for plain arrays; write h.py_func(x) for a compiled function h, or "
     "functier.adopt('__main__') before, with the name of the module that calls it"
 )
+
+
+UNCHANGED = (
+    "line {line} of {file} may stay as it is: write g = functier.finite_difference(f) and g(x) for "
+    "your function f that calls it, with derivatives by differences, and a batch as a loop"
+)
+"""The remedy for those who cannot change a line of adopted code."""
+
+
+def explain_adopted(error: BaseException) -> str:
+    """Return a note for an error that a tensor has caused in the adopted code of a library."""
+    frames = [frame for frame in frames_of(error) if not is_own(frame)]
+    while frames and not is_foreign(frames[-1]) and is_of_library(frames[-1]):
+        frames.pop()
+    if not frames or not is_foreign(frames[-1]) or id(globals_at(frames[-1])) not in ADOPTED:
+        return ""
+    file = file_at(frames[-1]).rpartition("/")[2]
+    return UNCHANGED.format(line=line_at(frames[-1]), file=file)
 
 
 def explain_compiled(error: BaseException) -> str:

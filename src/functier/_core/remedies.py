@@ -108,12 +108,6 @@ BY_EXPRESSION: dict[str, str] = {
 }
 """Remedies by the kind of expression that the user wrote."""
 
-UNCHANGED = (
-    "; or leave that as it is, and write g = functier.finite_difference(f) and g(x) for your "
-    "function f that calls it"
-)
-"""The remedy for those who cannot change a line of adopted code."""
-
 CALLS: dict[str, str] = {
     "float": "(x * 1.0) for float(x)",
     "complex": "x + 0j for complex(x)",

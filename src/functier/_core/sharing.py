@@ -11,12 +11,13 @@ import numpy as np
 
 from .types import Function
 
-Sharing = Literal["view", "protected", "either", "copied", "fresh"]
+Sharing = Literal["view", "protected", "either", "copied", "fresh", "asked"]
 
 MEMORY: dict[Function, Sharing] = {}
 """The memory of a function's results: a "view" of the operand; a "protected" one, which NumPy lets
 nobody write to, or not without a warning; "either" a view or a new array, as the operand lies in
-memory and as the options tell; a view that is "copied" here; or a "fresh" array."""
+memory and as the options tell; a view that is "copied" here; or a "fresh" array. Of a function that
+asks for memories it is "asked"."""
 
 
 def declare_memory(sharing: Sharing, functions: Iterable[Function]) -> None:
@@ -38,7 +39,7 @@ def may_be_view(func: Function, args: tuple) -> bool:
     """Tell if a call is one of a function whose views NumPy tells by the places of its operands."""
     if func is np.einsum:  # of several operands it makes an array
         return len(args[1:] if isinstance(args[0], str) else args[:-1:2]) == 1
-    return MEMORY.get(func, "fresh") != "fresh"
+    return MEMORY.get(func, "fresh") not in ("fresh", "asked")
 
 
 declare_memory("view", (

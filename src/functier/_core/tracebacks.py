@@ -15,11 +15,14 @@ import inspect
 from typing import Any
 
 from .._cpython.frames import hide_frames, is_raised_here
-from .errors import LevelError
+from .errors import ConversionError, LevelError, NoRuleError, UnsupportedError
 from .hidden_frames import shows_frames
-from .notes import explain_compiled
+from .notes import explain_adopted, explain_compiled
 from .peers import explain_keyword
 from .pytree import describe, is_value, short_form
+
+REFUSALS = ConversionError, NoRuleError, UnsupportedError
+"""What is raised where a level cannot follow, and a black box needs not."""
 
 
 def leave(
@@ -42,13 +45,15 @@ def leave(
 
 def _add_note(error: Exception, label: str, func: Any, args: tuple, kwargs: dict) -> None:
     """Add a note with the transform and its arguments, unless the error has it."""
-    if isinstance(error, LevelError) or is_raised_here(error):
-        return
-    given = ", ".join(f"{name}: {_form(x)}" for name, x in named_arguments(func, args, kwargs))
-    note = f"{label} got {given}" if given else f"{label} was called"
-    if given and label.startswith("vmap(") and isinstance(error, IndexError):  # also AxisError
-        note += "; it sees one example at a time, without the axes that are mapped"
-    notes = explain_compiled(error), explain_keyword(error), "" if label in str(error) else note
+    refused = isinstance(error, REFUSALS) or (type(error) is TypeError and is_raised_here(error))
+    notes = [explain_adopted(error)] if refused else []
+    if not isinstance(error, LevelError) and not is_raised_here(error):
+        given = ", ".join(f"{name}: {_form(x)}" for name, x in named_arguments(func, args, kwargs))
+        note = f"{label} got {given}" if given else f"{label} was called"
+        if given and label.startswith("vmap(") and isinstance(error, IndexError):  # also AxisError
+            note += "; it sees one example at a time, without the axes that are mapped"
+        notes += [explain_compiled(error), explain_keyword(error)]
+        notes += [] if label in str(error) else [note]
     for text in notes:
         if text and text not in getattr(error, "__notes__", ()):
             error.add_note(text)

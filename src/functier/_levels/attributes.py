@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.border import operand
+from .._core.border import converted, operand
 from .._core.errors import ConversionError, LevelError
 from .._core.numpy_facts import PLAIN, is_lazy
 from .._core.root import tree_map
@@ -149,20 +149,29 @@ def taken_out(level: Any, x: Any) -> Any:
     return level.apply(op, op.bind(operands, {}))
 
 
+def _array_of(x: Any) -> Any:
+    """Return the array of an object with ``__array__``, and anything else as it is."""
+    return converted(x) if hasattr(type(x), "__array__") else x
+
+
 def meaning(level: Any, func: Function, args: tuple, kwargs: dict) -> Any:
     """Return the answer of a call with a quantity around a tensor, or None.
 
     It is NotImplemented where the quantity has to answer. Where another operand has a quantity
-    inside, those around tensors become tensors.
+    inside, those around tensors become tensors. Of other objects with ``__array__`` the array is
+    taken, as a rule would ask them for axes, and get whatever their classes make of these.
     """
-    cls = level.cls
+    cls, foreign = level.cls, False
     for x in (*args, *kwargs.values()) if kwargs else args:
         kind = type(x)
         if kind not in PLAIN and kind is not cls:
             if any(map(holds, x)) if kind is list or kind is tuple else holds(x):
                 break
+            foreign = foreign or _array_of(x) is not x
     else:
-        return None
+        if not foreign:
+            return None
+        return func(*map(_array_of, args), **{key: _array_of(x) for key, x in kwargs.items()})
     if defers(func, *args, *kwargs.values()):
         return NotImplemented
     found = False

@@ -75,7 +75,7 @@ class Watch:
 
     def enter(self, code: Code, names: dict, frame: Any = None) -> None:
         if code is FRESH_ENTROPY:
-            self.entropy = True
+            self.entropy = self.entropy or not Generators.has_seed(frame and caller_of(frame))
             return
         home = home_of_code(code, names)
         told = tells(code)

@@ -72,7 +72,7 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     carried, elements, rest = loop.parts()
     first, second = len(carried), len(carried) + len(elements)
     for x, arg in zip(rest, node.args[second:]):
-        source.names[x] = source.expr(arg)
+        source.names[x] = source.operand(arg)
         source.outside[x] = arg
     lines: list[str] = []
     for x, arg, after in zip(carried, node.args, loop.body.outputs):

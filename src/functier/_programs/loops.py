@@ -22,7 +22,7 @@ from .graph import Graph, Guard, Node, changed, form_of, nodes_in, replace
 
 
 class Count(NamedTuple):
-    """A integer that grows from step to step: ``start + step * i``.
+    """An integer that grows from step to step: ``start + step * i``.
 
     `i` counts the steps of the loop that the number is in, from 0. The start is a `Count` of the
     loop around, or a number.

@@ -6,6 +6,7 @@ NOTE [as the plain function]
     the value, and a guard. Tensors of inner levels answer as they do without a trace.
 """
 
+import ast
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,8 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .._core.tensor import Tensor
-from .._cpython.frames import caller_of, current_frame, file_at, globals_at
+from .._cpython.frames import caller_of, current_frame, file_at, globals_at, outside
+from .._cpython.sources import node_at
 from .graph import Guard
 from .homes import home_of
 
@@ -50,6 +52,15 @@ def text_of(x: Any, how: str, *spec: str) -> str:
     if level.guards and not (ADOPTED and is_of_adopted(current_frame(2))):
         return level.text(x, how, *spec)
     return getattr(Tensor, f"__{how}__")(x, *spec)
+
+
+def takes_items() -> bool:
+    """Tell if code that is neither functier's nor NumPy's takes items of an array by a tensor."""
+    frame = outside(current_frame(1), (HERE, "numpy"))
+    try:
+        return frame is not None and isinstance(node_at(frame), ast.Subscript)
+    except Exception:  # there is no source
+        return False
 
 
 def is_of_adopted(frame: Any) -> bool:

@@ -28,6 +28,7 @@ from .._core.numpy_private import SETTINGS
 from .._core.op import Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import classes_in, dispatch_lists
+from .._core.sharing import sharing_of
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Value
@@ -42,7 +43,7 @@ from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import asked, number, settled
 from .literals import COPIED, copy_of
-from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, text
+from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, takes_items, text
 from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
 from .repeated import repeat
@@ -50,15 +51,7 @@ from .sampled import Sampled, Samples
 from .sharing import is_fresh
 from .stores import ProgramStore
 from .uncommon import FACTS, LENGTHS, SPELLED
-from .watching import (
-    ANYWHERE,
-    is_followed,
-    is_of_rooms,
-    is_public,
-    runs_alone,
-    unwatched,
-    watched,
-)  # fmt: skip
+from .watching import ANYWHERE, is_followed, is_of_rooms, is_public, runs_alone, unwatched, watched
 from .wholes import follow, whole
 
 ndarray = np.ndarray
@@ -288,6 +281,8 @@ class RecordLevel(Level):
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Record a function of Python's numbers as it is, which may differ from NumPy's."""
+        if func is Tensor.copy and type(self.concrete(args[0])) in PYTHONS:
+            return args[0]
         own = PYTHON.get(func)
         if own is None or kwargs or type(self.concrete(args[0])) not in SCALARS:
             return super().method(func, args, kwargs)
@@ -308,7 +303,8 @@ class RecordLevel(Level):
         op = find(func)
         if op is not None:
             args, kwargs = plain_arguments(op, args, kwargs)
-        if op is None or op.family == "writing" or kwargs.get("out") is not None:
+        asks = sharing_of(func) == "asked"
+        if op is None or op.family == "writing" or asks or kwargs.get("out") is not None:
             return watched(self, super().function, (func, args, kwargs), {})
         if func is np.nan_to_num and not op.bind(args, kwargs).given.get("copy", True):
             return super().function(func, args, kwargs)  # it writes to its argument
@@ -355,12 +351,12 @@ class RecordLevel(Level):
                 name = "x[...]" if op.func is operator.getitem else f"{op.name}(...)"
                 self.guard(x, f"by which {name} has its shape")
 
-    def guard(self, x: Tensor, how: str) -> None:
-        """Note that the program holds for this value of `x` alone."""
+    def guard(self, x: Tensor, how: str) -> np.ndarray:
+        """Note that the program holds for this value of `x` alone; return it."""
         value, node = x.parts()
-        if node not in self.known_values:
-            self.known_values[node] = np.array(value)
-        self.answers.append(Guard(node, how, self.known_values[node], self.where_now()))
+        known = self.known_values.setdefault(node, np.array(value))
+        self.answers.append(Guard(node, how, known, self.where_now()))
+        return known
 
     def guard_sizes(self, made: Any) -> None:
         """Note the sizes of the results of a function that is made of others."""
@@ -388,7 +384,8 @@ class RecordLevel(Level):
     def guard_inside(self, x: Tensor) -> None:
         """Note the value of a tensor, or those of all examples of one of an inner level."""
         if type(x) is self.cls:
-            return self.guard(x, "by which a set or a dict knows it")
+            self.guard(x, "by which a set or a dict knows it")
+            return
         value: Any = x
         while type(value) is not self.cls:
             value = settle(value) if type(value) is Array else value.parts()[0]
@@ -407,6 +404,8 @@ class RecordLevel(Level):
             return found
         if how == "format":
             return self.text(x, "format", *args)
+        if how == "numpy.asarray" and x.dtype.kind in "biu" and takes_items():
+            return self.guard(x, "by which items of an array are taken")
         if type(value) is int and (how is float or how is complex):
             return how(number(self, x))
         if self.samples.have_plain(x):

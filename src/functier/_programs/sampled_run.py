@@ -60,7 +60,7 @@ def call(body: Any, count: int, values: list) -> tuple[int, list, list] | int:
     ends, rows, steps = body.results(node)
     stacks = [body.stack(rows[i], axis) for i, axis in body.lists.values()]
     nodes = [*inputs, node, *ends, *rows, *steps, *stacks]
-    graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks, *steps]))
+    graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks, *steps]), further=True)
     try:
         made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
     except Changed as changed:

@@ -322,6 +322,8 @@ class Source:
             own, answer = self.names[node], guard.answer
             if (call := call_of(guard.how, own)) is not None:
                 test = f"{call} != {answer!r}"
+            elif self.fast and answer.dtype == bool and node.form.kind is ndarray:
+                test = f"{own}.tobytes() != {self.constant(answer.tobytes())}"
             else:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
@@ -400,8 +402,10 @@ class Source:
         """Return the name of a constant."""
         owner = getattr(value, "__self__", None)
         key: Any = (id(owner), value.__name__) if isinstance(owner, np.ufunc) else id(value)
-        if type(value) is ndarray and value.dtype == np.intp:  # places, for many reads and writes
-            key = value.shape, value.strides, value.tobytes()
+        if type(value) is ndarray and value.dtype in (np.intp, np.bool_):  # of many uses
+            key = value.dtype, value.shape, value.strides, value.tobytes()
+        elif type(value) is bytes:
+            key = value
         name = self.known.get(key)
         if name is None:
             name = self.known[key] = self.fresh(f"c{len(self.constants) + 1}")

@@ -54,7 +54,7 @@ class Made(NamedTuple):
 
 
 class Grows(NamedTuple):
-    """A integer that grows by a fixed number."""
+    """An integer that grows by a fixed number."""
 
     by: Count
 

@@ -249,10 +249,11 @@ def is_mild(node: Node) -> bool:
 
 def check_draws(label: str, watch: Watch, moved: bool) -> None:
     """Raise where the numbers of the trace would be the same in each call of the program."""
-    if moved:
+    found = watch.moved()
+    if moved or any([id(x) in Generators.of_modules().states for x in found]):
         what = "draws from NumPy's global generator, or Python's"
         remedy = "draw outside, and pass the numbers in; or draw from functier.random.default_rng"
-    elif found := watch.moved():
+    elif found:
         what = f"draws from NumPy's {type(found[0]).__name__}"
         remedy = "write functier.random.default_rng(seed) where it is made"
     elif watch.entropy:

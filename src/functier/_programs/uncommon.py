@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import UFUNC_OF
+from .._core.sharing import sharing_of
 from .._core.table import find
 from ..protocol import Op
 from .watching import TEXTS, VIEWING, is_known, is_public
@@ -38,7 +39,13 @@ def common(func: Any) -> Op | None:
 @lru_cache(1024)
 def _common(func: Callable) -> Op | None:
     op = find(func)
-    if op is None or op.by_value or op.family == "writing" or func in OTHERS:
+    if (
+        op is None
+        or op.by_value
+        or op.family == "writing"
+        or func in OTHERS
+        or sharing_of(func) == "asked"
+    ):
         return None
     if getattr(func, "body", None) is not None:
         return None

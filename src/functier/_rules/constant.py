@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .._core.sharing import declare_memory
 from .._core.types import Axis, Function, Shape, Value
-from .constructors import composite, constant, elementwise, one_axis_vmap
+from .constructors import composite, constant, elementwise, one_axis_vmap, primitive
 
 # ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
 
@@ -98,15 +99,41 @@ composite(np.isrealobj, lambda x: np.result_type(x).kind != "c")
 
 for func in (np.array_repr, np.array_str, np.array2string):
     composite(func, lambda a, *args, **kwargs: repr(a))
+
+
+@primitive
+def share_values(a: Value, b: Value, func: Function, max_work: Any = None) -> Any:
+    """Ask about the memories of values: of copies, where an array was written to."""
+    return np.bool_(func(a, b, max_work))
+
+
+constant(
+    share_values, "a b func max_work", "a b",
+    vmap=lambda k, a, b, **params: np.reshape(share_values(a, b, **params), (1,) * k),
+)  # fmt: skip
+
+
+def _store_of(x: Value) -> Any:
+    """Return what holds the numbers of an array that was written to inside a level, else None."""
+    place = getattr(getattr(x, "level", None), "place", None)
+    return None if place is None else getattr(place(x), "store", None)
+
+
+def _sharing(func: Function) -> Function:
+    """Return the body of a function that asks about memories."""
+
+    def shares(a: Value, b: Value, max_work: Any = None) -> Any:
+        store = _store_of(a)
+        if store is not None and store is _store_of(b):
+            return func(a.level.window(a), b.level.window(b), max_work)
+        return share_values(a, b, func, max_work)
+
+    return shares
+
+
 for func in (np.shares_memory, np.may_share_memory):
-    constant(
-        func,
-        "a b max_work",
-        "a b",
-        vmap=lambda k, a, b, func=func, **params: np.reshape(
-            np.bool_(func(a, b, **params)), (1,) * k
-        ),
-    )
+    composite(func, _sharing(func))
+    declare_memory("asked", [func])
 
 # ---- bits ----
 

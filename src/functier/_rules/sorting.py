@@ -282,12 +282,21 @@ def _unique_vmap(func: Function, equal_nan: bool = False) -> Function:
 
     def rule(k: int, ar: Value, axis: int | None = None, **params: Any) -> Value:
         shape = np.shape(ar)[k:]
-        if 0 in np.shape(ar)[:k] or (axis is not None and len(shape) > 1):
+        rows = axis is not None and len(shape) > 1
+        if 0 in np.shape(ar)[:k] or (rows and 0 in shape):
             return refuse(k, ar)
-        elements = flatten_examples(k, ar)
-        order = _stable_order(elements, -1)
-        values = np.take_along_axis(elements, order, -1)
-        first = _first_of_equal(values, params.get("equal_nan", equal_nan))
+        place = shift(axis or 0, k, len(shape)) if rows else k
+        if rows:
+            ar = np.moveaxis(ar, place, k)
+            form, shape = np.shape(ar)[k:], np.shape(ar)[k : k + 1]
+            elements = np.reshape(ar, (*np.shape(ar)[: k + 1], -1))
+            order = np.lexsort(np.moveaxis(elements, -1, 0)[::-1])
+            values = np.take_along_axis(elements, np.expand_dims(order, -1), -2)
+        else:
+            elements = flatten_examples(k, ar)
+            order = _stable_order(elements, -1)
+            values = np.take_along_axis(elements, order, -1)
+        first = _first_of_equal(values, rows, params.get("equal_nan", equal_nan))
         shared = first[(slice(1),) * k]
         if not are_alike(first, shared):
             error = DataDependentError(refusal_of(func, REMEDY))
@@ -297,20 +306,26 @@ def _unique_vmap(func: Function, equal_nan: bool = False) -> Function:
         ranks = np.take_along_axis(np.cumsum(first, -1) - 1, np.argsort(order, -1), -1)
         inverse = np.reshape(ranks, np.shape(ranks)[:k] + shape)
         counts = np.diff(np.append(places, math.prod(shape)))[(None,) * k]
-        return _unique_results(
-            func, params, np.take(values, places, -1), np.take(order, places, -1), inverse, counts
-        )
+        values = np.take(values, places, k)
+        if rows:
+            values = np.reshape(values, np.shape(values)[: k + 1] + form[1:])
+            values = np.moveaxis(values, k, place)
+        return _unique_results(func, params, values, np.take(order, places, -1), inverse, counts)
 
     return rule
 
 
-def _first_of_equal(values: Value, equal_nan: bool) -> Value:
-    """Return the truth of each of the sorted elements: it differs from the one before it."""
-    before, after = values[..., :-1], values[..., 1:]
+def _first_of_equal(values: Value, rows: bool, equal_nan: bool) -> Value:
+    """Return the truth of each of the sorted elements, or rows: it differs from the one before."""
+    part = (slice(None),) * rows
+    before, after = values[..., :-1, *part], values[..., 1:, *part]
     differs = np.not_equal(before, after)
-    if equal_nan and values.dtype.kind in "fc":
+    if rows:
+        differs = np.any(differs, -1)
+    elif equal_nan and values.dtype.kind in "fc":
         differs = np.logical_and(differs, np.logical_not(np.isnan(before) & np.isnan(after)))
-    return np.concatenate([np.ones(np.shape(values[..., :1]), bool), differs], -1)
+    lead = np.ones((*values.shape[: values.ndim - 1 - rows], 1), bool)
+    return np.concatenate([lead, differs], -1)
 
 
 def _unique_results(func: Function, params: dict, *results: Value) -> Value:

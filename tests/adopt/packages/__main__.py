@@ -25,13 +25,17 @@ from pathlib import Path
 
 import functier as ft
 
-HERE = Path(__file__).parent
+HERE, SITE = Path(__file__).parent, "site-packages"
 with open(HERE / "packages.tsv", newline="") as lines:
     PACKAGES = {row["package"]: row for row in csv.DictReader(lines, delimiter="\t")}
 
 
 def install(folder: str, names: list[str]) -> None:
-    """Install packages into a folder, with the NumPy and SciPy that are here."""
+    """Install packages into a folder, with the NumPy and SciPy that are here.
+
+    Its name is that of such folders, as messages tell code that is installed from that of users.
+    """
+    folder = str(Path(folder) / SITE)
     wanted = [f"{name}=={PACKAGES[name]['version']}" for name in names]
     wanted += [f"{name}=={version(name)}" for name in ("numpy", "scipy")]
     command = [sys.executable, "-m", "pip", "install", "-q", "--target", folder, *wanted]
@@ -41,7 +45,7 @@ def install(folder: str, names: list[str]) -> None:
 def run(folder: str, names: list[str]) -> None:
     """Run the calls of packages and print what became of them."""
     counts: collections.Counter = collections.Counter()
-    paths = [folder, str(HERE.parent.parent), *sys.path[1:]]
+    paths = [str(Path(folder) / SITE), str(HERE.parent.parent), *sys.path[1:]]
     for name in names:
         command = [sys.executable, "-m", "adopt.packages", "calls", name]
         space = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))

@@ -257,11 +257,11 @@ class MachineProgram:
     loops : int
         The number of loops of the program that are in parts.
     direct : bool
-        Return whether the program is one builtin.
+        Whether the program is one builtin.
     checked : bool
-        Return whether that ends the run where an answer has changed.
+        Whether that ends the run where an answer has changed.
     bounded : bool
-        Return whether it ends where an answer is in doubt.
+        Whether it ends where an answer is in doubt.
     reasons : list of str
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback

@@ -84,7 +84,7 @@ class Step:
     info : object
         What a kind needs besides.
     effect : bool
-        Return whether it writes to, or reads, memory that others write to: it stays where it is.
+        Whether it writes to, or reads, memory that others write to: it stays where it is.
     """
 
     __slots__ = (

@@ -49,6 +49,8 @@ class Call(NamedTuple):
         About how many instructions it takes, for each number by itself.
     nest : Nest or None
         The loop over elements that it is.
+    loop : Routine or None
+        The loop over steps that it is: see `loops`.
     """
 
     kernel: Any
@@ -56,6 +58,7 @@ class Call(NamedTuple):
     scratch: Buffer | None
     work: float
     nest: Nest | None = None
+    loop: Any = None
 
 
 class Group:
