@@ -32,10 +32,10 @@ class Wrapper(Generic[P, R]):
 
     def __reduce__(self) -> Any:
         """Return the name where a module has this object by its name, as after a decorator."""
-        found: Any = sys.modules.get(self.__module__)
-        for part in self.__qualname__.split("."):
+        found, name = sys.modules.get(self.__module__), getattr(self, "__qualname__", "")
+        for part in name.split("."):  # a ufunc of NumPy 2.1 has none
             found = getattr(found, part, None)
-        return self.__qualname__ if found is self else self._parts()
+        return name if found is self else self._parts()
 
     def _parts(self) -> tuple:
         """Return a function that makes the object again, and its arguments."""
