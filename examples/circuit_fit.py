@@ -17,6 +17,7 @@ import argparse
 import time
 from pathlib import Path
 
+import matplotlib
 from matplotlib.figure import Figure
 
 import functier.numpy as np
@@ -35,7 +36,10 @@ PARTS = [
     ("diode", 0, 1),
     ("resistor", 2, GROUND),  # the load
 ]
-NAMES = ["source, ohm", "first C, F", "L, H", "second C, F", "diode, V"]
+NAMES = [
+    "source resistance, ohm", "first capacitor, F", "inductor, H", "second capacitor, F",
+    "diode voltage, V",
+]  # fmt: skip
 TRUE = np.array([8.0, 22e-6, 4e-3, 10e-6, 0.6])
 GUESS = np.array([15.0, 12e-6, 2e-3, 20e-6, 0.4])
 LOAD = 120.0  # this value is known
@@ -167,44 +171,54 @@ def check(data):
     return seconds, far, np.max(np.abs(last[0] - last[1]) / np.max(np.abs(last[0])))
 
 
+@matplotlib.rc_context({"font.size": 14})
 def draw(path, data, steps, ripples, predicted):
     """Draw the voltages before and after the fit, its way, and the spread of the ripple."""
-    figure = Figure(figsize=(16, 5), layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.4, 1, 1])
+    figure = Figure(figsize=(10, 9), layout="constrained")
+    axes = figure.subplot_mosaic([["circuit", "circuit"], ["fit", "ripple"]])
+    left, middle, right = axes["circuit"], axes["fit"], axes["ripple"]
     times = 1e3 * H * np.arange(STEPS + 1)
     guess, fitted = simulate(GUESS), simulate(steps[-1][0])
-    for node, (name, color) in enumerate(
-        [("source", "tab:gray"), ("behind the diode", "tab:blue"), ("load", "tab:red")]
+    for node, (name, color, style) in enumerate(
+        [
+            ("source", "tab:gray", "-"),
+            ("after the diode", "tab:blue", "--"),
+            ("load", "tab:red", "-."),
+        ]
     ):
         left.plot(times, data[:, node], ".", color=color, markersize=4)
         left.plot(times, guess[:, node], ":", color=color, linewidth=1.2)
-        left.plot(times, fitted[:, node], color=color, linewidth=2, label=name)
-    left.set_title("Measured (dots), guess (dotted), fitted (lines)", fontsize=15)
-    left.set_xlabel("ms", fontsize=13)
-    left.set_ylabel("V", fontsize=13)
+        left.plot(times, fitted[:, node], style, color=color, linewidth=2, label=name)
+    left.set_title("Voltages: measured (points), first guess (dotted), fitted")
+    left.set_xlabel("time, ms")
+    left.set_ylabel("voltage, V")
 
     for p, name in enumerate(NAMES):
-        middle.plot([values[p] / TRUE[p] for values, _ in steps], "o-", label=name, markersize=4)
+        found = [values[p] / TRUE[p] for values, _ in steps]
+        middle.plot(found, "os^Dv"[p] + "-", label=name.partition(",")[0], markersize=6)
     middle.axhline(1, color="black", linewidth=0.8)
     middle.set_yscale("log")
     middle.set_yticks([0.3, 0.5, 1, 2, 3], ["0.3", "0.5", "1", "2", "3"])
     middle.set_yticks([], minor=True)
-    middle.set_title("Fitted value / true value", fontsize=15)
-    middle.set_xlabel("iteration", fontsize=13)
+    middle.set_title("Fitted parts")
+    middle.set_xlabel("iteration")
+    middle.set_ylabel("value / true value")
 
     right.hist(1e3 * ripples, bins=30, density=True, color="tab:red", alpha=0.4, label="simulated")
     mean, deviation = 1e3 * ripple(TRUE), 1e3 * predicted
     x = np.linspace(mean - 4 * deviation, mean + 4 * deviation, 200)
     density = np.exp(-0.5 * ((x - mean) / deviation) ** 2) / (deviation * np.sqrt(2 * np.pi))
     right.plot(x, density, color="black", linewidth=2, label="by one gradient")
-    right.set_title(f"Ripple of {CIRCUITS} rectifiers", fontsize=15)
-    right.set_xlabel("mV", fontsize=13)
-    for axes in (left, middle, right):
-        axes.grid(alpha=0.3)
-        axes.tick_params(labelsize=11)
-        axes.legend(fontsize=11)
-    left.set_ylim(top=11)
-    left.legend(fontsize=12, ncols=3, loc="upper center")
+    right.set_title(f"Ripple of {CIRCUITS} rectifiers")
+    right.set_xlabel("ripple, mV")
+    right.set_ylabel("density, 1/mV")
+    for part in (left, middle, right):
+        part.grid(alpha=0.3)
+        part.legend(fontsize=12)
+    left.set_ylim(top=11)  # room for the legends
+    middle.set_ylim(bottom=0.04)
+    right.set_ylim(top=0.017)
+    left.legend(ncols=3, loc="upper center")
     figure.savefig(path, dpi=100)
 
 
@@ -227,11 +241,11 @@ def main():
     sigma = np.sqrt(steps[-1][1] / freedom)
     errors = sigma * np.sqrt(np.diag(spread))
     print(f"(b) {len(steps) - 1} iterations, noise of {sigma:.4f} V (true: {NOISE})")
-    print("                       true      guess     fitted   error in standard errors")
+    print(" " * 35 + "true      guess     fitted   error in standard errors")
     for p, name in enumerate(NAMES):
         value = steps[-1][0][p]
         off = np.log(value / TRUE[p]) / errors[p]
-        print(f"    {name:12} {TRUE[p]:10.3g} {GUESS[p]:10.3g} {value:10.3g}   {off:24.2f}")
+        print(f"    {name:24} {TRUE[p]:10.3g} {GUESS[p]:10.3g} {value:10.3g}   {off:24.2f}")
 
     factors = np.exp(TOLERANCE * rng.normal(size=(CIRCUITS, len(TRUE))))
     start = time.perf_counter()

@@ -16,6 +16,7 @@ import argparse
 import time
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import scipy.optimize
 from matplotlib.figure import Figure
@@ -113,28 +114,33 @@ def slopes(w, *parameters):
     return jacfwd(lambda p: response(w, *p))(np.array(parameters))
 
 
+@matplotlib.rc_context({"font.size": 14})
 def draw(path, elliptic, best, data, fitted):
-    figure = Figure(figsize=(15, 4.8), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    figure = Figure(figsize=(10, 8.5), layout="constrained")
+    axes = figure.subplot_mosaic([["response", "delay"], ["band", "band"]])
+    left, middle, right = axes["response"], axes["delay"], axes["band"]
     w = np.linspace(1e-3, np.pi, 600)
-    for parameters, name in ((elliptic, "elliptic"), (best, "by gradients")):
-        left.plot(w / np.pi, decibels(parameters, w), linewidth=2, label=name)
-        middle.plot(PASSED[1:-1] / np.pi, delay_of(parameters), linewidth=2, label=name)
+    for parameters, name, style in ((elliptic, "elliptic", "--"), (best, "designed here", "-")):
+        left.plot(w / np.pi, decibels(parameters, w), style, linewidth=2, label=name)
+        middle.plot(PASSED[1:-1] / np.pi, delay_of(parameters), style, linewidth=2, label=name)
     left.axvspan(EDGE, STOP, color="gray", alpha=0.2)
     left.set_ylim(-80, 5)
-    left.set_title("Response in dB", fontsize=14)
+    left.set_title("Low-pass filters")
+    left.set_ylabel("response, dB")
     middle.set_ylim(0, None)
-    middle.set_title("Delay in samples, of what passes", fontsize=14)
+    middle.set_title("Delay in the pass band")
+    middle.set_ylabel("delay, samples")
     w, y = data
     right.plot(w / np.pi, y, ".", color="gray", label="measured")
     right.plot(w / np.pi, response(w, *fitted), linewidth=2, label="fitted Butterworth filter")
-    right.set_title("A band-pass and its cutoffs", fontsize=14)
+    right.set_title("A band-pass filter, and its cutoffs (vertical lines)")
+    right.set_ylabel("response")
     for cutoff in fitted[:2]:
         right.axvline(cutoff, color="black", linewidth=0.8)
-    for axes in (left, middle, right):
-        axes.set_xlabel("frequency, of the largest", fontsize=12)
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=11)
+    for part in (left, middle, right):
+        part.set_xlabel("frequency / highest frequency")
+        part.grid(alpha=0.3)
+        part.legend(fontsize=12)
     figure.savefig(path, dpi=100)
 
 

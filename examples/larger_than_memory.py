@@ -4,12 +4,13 @@
 
 The data are events with 50 properties each, and whether each was the one that is looked for. They
 are drawn chunk by chunk when they are needed, as they would be read from files: no process ever
-has all of them. The model is logistic regression, written in NumPy. Its gradient by functier is a
-graph of Dask, which a cluster computes. Here the cluster is two processes of this machine with
-500 MB each; ``Client("scheduler:8786")`` would use other machines. The program prints where the
-dashboard of the cluster is, and each fit shows its progress.
+has all of them. The answers fit, and stay in memory. The model is logistic regression, written in
+NumPy. Its gradient by functier is a graph of Dask, which a cluster computes. Here the cluster is
+two processes of this machine with 500 MB each; ``Client("scheduler:8786")`` would use other
+machines. The program prints where the dashboard of the cluster is, and each fit shows its progress.
 
-The default, 0.1 GB, takes seconds. ``--gb 4`` is eight times the memory of a worker.
+The default, 0.1 GB, takes seconds. ``--gb 4`` is eight times the memory of a worker, and takes some
+minutes.
 
 The picture shows the loss by passes over the data, and the weights beside those that made it.
 """
@@ -31,19 +32,19 @@ SEED = 0
 WIDTH = 50
 ROWS = 20_000
 """The rows of a chunk, which takes 8 MB."""
-STEPS = 15
-RATE = 2.0
+STEPS = 10
+RATE = 3.0
 DECAY = 1e-3
 TRUE = np.random.default_rng(SEED).normal(size=WIDTH) / 5
 
 
 def load(gigabytes):
-    """The events, and a 1 for each that is looked for: nothing is drawn yet."""
+    """The events, of which nothing is drawn yet, and a 1 for each that is looked for, in memory."""
     chunks = max(round(gigabytes * 1e9 / (8 * WIDTH * ROWS)), 2)
     draws = da.random.default_rng(SEED)
-    x = draws.normal(size=(chunks * ROWS, WIDTH), chunks=(ROWS, WIDTH))
+    x = draws.uniform(-2, 2, size=(chunks * ROWS, WIDTH), chunks=(ROWS, WIDTH))
     noise = draws.logistic(size=chunks * ROWS, chunks=ROWS)
-    return x, x @ TRUE + noise > 0
+    return x, (x @ TRUE + noise > 0).persist()
 
 
 def loss(w, x, y):

@@ -19,6 +19,7 @@ import functools
 import time
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.optimize import minimize
@@ -120,23 +121,26 @@ def costs(sizes, data):
     return rows
 
 
+@matplotlib.rc_context({"font.size": 14})
 def draw(path, theta, flow, errors, data, sizes, rows):
-    figure = Figure(figsize=(13, 4), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    figure = Figure(figsize=(10, 8.5), layout="constrained")
+    axes = figure.subplot_mosaic([["flow", "flow"], ["fit", "cost"]])
+    left, middle, right = axes["fit"], axes["flow"], axes["cost"]
     knots, fine = np.linspace(0, END, flow.size), np.linspace(0, END, 300)
-    left.plot(TIMES, data.T, "o", ms=3)
-    left.set_prop_cycle(None)
-    left.plot(TIMES, temperatures(theta).T)
+    for measured, fitted, mark in zip(data, temperatures(theta), "os^D"):
+        (line,) = left.plot(TIMES, fitted)
+        left.plot(TIMES, measured, mark, color=line.get_color())
     left.set(title="four thermometers, and the fit", xlabel="time", ylabel="temperature")
     middle.fill_between(knots, flow - 2 * errors, flow + 2 * errors, alpha=0.25)
     middle.plot(knots, flow, label="found, ± 2 standard errors")
     middle.plot(fine, true_flow(fine), "k--", lw=1, label="true")
-    middle.set(title="flow of heat into the wall", xlabel="time")
+    middle.set(title="flow of heat into the wall", xlabel="time", ylabel="flow")
     middle.legend()
     for way, colour in WAYS.items():
-        right.loglog(sizes, rows[way], "o-", color=colour, label=f"gradient, {way}")
-    right.loglog(sizes, rows["value"], "o:", color="0.5", label="value")
-    right.set(title="cost", xlabel="number of pieces", ylabel="seconds")
+        mark = "o-" if way == "forward" else "s--"
+        right.loglog(sizes, rows[way], mark, color=colour, label=f"gradient, {way}")
+    right.loglog(sizes, rows["value"], "^:", color="0.5", label="value")
+    right.set(title="cost of a call", xlabel="number of pieces", ylabel="seconds")
     right.legend()
     figure.savefig(path, dpi=100)
 

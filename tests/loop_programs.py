@@ -278,7 +278,7 @@ def rounded(x):
 
 def unknown(x):
     for _ in range(20):
-        x = np.cumsum(np.sin(x)) * 0.1
+        x = np.sort(np.sin(x)) * 0.9
     return x * np.cos(x)
 
 
@@ -287,7 +287,7 @@ def between(x):
     for _ in range(30):
         y = np.sin(y) + 0.1
         found.append((y, y[0] * 2.0))
-    s = np.cumsum(y)
+    s = np.sort(y)
     for y, z in found[::-1]:
         s = s * 0.5 + y * z
     return s
@@ -296,7 +296,7 @@ def between(x):
 def numpys(x):
     found, y, u = [], x, x[0]
     for _ in range(30):
-        y = np.cumsum(y) * 0.01 + 0.1
+        y = np.sort(y) * 0.5 + 0.1
         u = np.sin(u) + y[1] * u
         found.append((y * u, u))
     s, v = x, 0.0

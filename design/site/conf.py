@@ -1,6 +1,9 @@
 """The settings of Sphinx for the documentation site, which `build.py` builds."""
 
+import inspect
 import re
+from pathlib import Path
+from pkgutil import resolve_name
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -12,7 +15,12 @@ author = "The functier developers"
 copyright = f"2026, {author}"
 version = release = functier.__version__
 
-extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser", "sphinx_copybutton", "sphinx_design", "sphinx.ext.autodoc",
+    "sphinx.ext.linkcode", "sphinx.ext.napoleon",
+]  # fmt: skip
+copybutton_prompt_text = r">>> |\.\.\. "  # what is copied has neither prompts nor results
+copybutton_prompt_is_regexp = True
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
@@ -40,8 +48,14 @@ html_static_path = ["static"]
 html_css_files = ["style.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_favicon = "static/logo.svg"
 html_theme_options = {
-    "logo": {"text": "functier"},
+    "logo": {
+        "text": f"functier {version}",
+        "alt_text": "functier",
+        "image_light": "static/logo.svg",
+        "image_dark": "static/logo.svg",
+    },
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
@@ -53,6 +67,20 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+SOURCES = "https://github.com/functier/functier/blob/main/src/functier"
+
+
+def linkcode_resolve(domain, info):
+    """Return the address of the source of an entry; None for what has no lines, as a constant."""
+    try:
+        value = inspect.unwrap(resolve_name(f"{info['module']}:{info['fullname']}"))
+        lines, first = inspect.getsourcelines(value)
+        path = Path(inspect.getsourcefile(value)).relative_to(Path(functier.__file__).parent)
+    except (AttributeError, OSError, TypeError, ValueError):
+        return None
+    return f"{SOURCES}/{path.as_posix()}#L{first}-L{first + len(lines) - 1}"
 
 
 def escape_stars(app, what, name, obj, options, lines):

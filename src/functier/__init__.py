@@ -1,7 +1,7 @@
 """Composable function transforms for plain NumPy code; every level is a class.
 
-This module has all public names. Modules with an underscore are private. Names that many
-programs do not use are imported on first access.
+This module has all public names. Modules with an underscore are private. Names that few programs
+use are imported on first access.
 """
 
 import typing as _typing

@@ -1,4 +1,4 @@
-"""All exceptions and warnings of functier; each is also at the top, ``functier.LevelError``.
+"""All exceptions and warnings of functier; each is also a top-level name, ``functier.LevelError``.
 
 ====================  ====================================================================
 `LevelError`          a tensor was used outside its level; the next six are kinds of it
@@ -6,7 +6,7 @@
 `ConversionError`     where it would become a plain value: ``float(x)``
 `DataDependentError`  where the answer differs along the batch: ``if x > 0``
 `MutationError`       where an array would be changed in place; also by `functier.debug.writes`
-`NumberError`         where that is a number; also a `TypeError`, as of NumPy
+`NumberError`         where a number would be changed; also a `TypeError`, as in NumPy
 `RandomnessError`     in a random draw under `vmap` without the option `randomness`
 `UnsupportedError`    a function of NumPy is not supported; a `TypeError`
 `NoRuleError`         a function has no rule for a transform; a `NotImplementedError`

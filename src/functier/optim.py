@@ -1,9 +1,9 @@
 """Steps of optimizers: gradient descent with momentum, and Adam.
 
 Each is a plain function of pytrees: it takes the parameters, their gradients and a state, and
-returns new parameters and a new state. Nothing is kept elsewhere and nothing is changed in
-place, so a step can stand in `vmap` (many fits at once), in `fori_loop` or `scan`, and in `grad`
-(derivatives with respect to the learning rate, or the first parameters).
+returns new parameters and a new state. There is no other state and nothing changes in place, so a
+step works under `vmap` (many fits at once), in `fori_loop` or `scan`, and under `grad` (derivatives
+with respect to the learning rate, or the initial parameters).
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,7 +33,7 @@ def __dir__() -> list[str]:
 
 
 def momentum_init(params: PyTree) -> PyTree:
-    """Return the first state of `momentum`: velocities of zero.
+    """Return the initial state of `momentum`: zero velocities.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def momentum(
     learning_rate : scalar
         The factor of the velocity in the step.
     momentum : scalar
-        The part of the velocity that is kept. With 0 the step is plain gradient descent.
+        The fraction of the velocity that is kept. With 0, the step is plain gradient descent.
     nesterov : bool
         Whether the step looks one velocity ahead.
 
@@ -144,16 +144,16 @@ def momentum(
 
 
 class AdamState(NamedTuple):
-    """The state of `adam`: a tuple with names, and a pytree.
+    """The state of `adam`: a named tuple, and a pytree.
 
     Attributes
     ----------
     step : int
-        The number of steps that were taken.
+        The number of steps so far.
     mean : pytree
         The running mean of the gradients, with the structure and shapes of the parameters.
     square : pytree
-        The running mean of their squares, which is real for complex parameters, too.
+        The running mean of their squared sizes; it is real, even for complex parameters.
     """
 
     step: Value
@@ -162,7 +162,7 @@ class AdamState(NamedTuple):
 
 
 def adam_init(params: PyTree) -> AdamState:
-    """Return the first state of `adam`: zeros, and no step taken.
+    """Return the initial state of `adam`: zeros, and no steps.
 
     Parameters
     ----------
@@ -213,8 +213,8 @@ def adam(
     learning_rate : scalar
         About the size of the step in each element. For a schedule, pass each step its number.
     b1, b2 : scalar
-        The parts of the running means, of the gradients and of their squares, that are kept;
-        at least 0 and less than 1.
+        The fractions of the running means (of gradients, and of squares) that are kept; at least 0
+        and less than 1.
     eps : scalar
         Added to the root of the mean square, in the denominator.
 
@@ -243,7 +243,7 @@ def adam(
         square = b2 * square + (1 - b2) * abs(g) ** 2
         step   = -learning_rate * mean / (1 - b1**t) / (sqrt(square / (1 - b2**t)) + eps)
 
-    The derivative of a step is right where all gradients so far were zero, too, as for a weight
+    The derivative of a step is also right where all gradients so far were zero, as for a weight
     behind a unit that is never active: the root of `square` is constant there.
 
     References

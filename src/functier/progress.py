@@ -1,10 +1,10 @@
-"""Progress on standard error, for what takes long: by tqdm, in a terminal or a notebook.
+"""Progress bars on standard error for slow work, by tqdm, in a terminal or a notebook.
 
 NOTE [when progress is shown]
-    Code that has been asked for something else shows its progress unasked. So it is silent where
-    nobody looks, as in a file or a pipe; in threads and processes of an executor, whose lines
-    would run into each other; without tqdm; and where the variable says so. A block is watched by
-    a thread, so that what runs in it has nothing to do for that.
+    Nobody asked for these bars: they appear during other work. So nothing is shown where nobody
+    looks, as in a file or a pipe; in threads and processes of an executor, whose lines would run
+    into each other; without tqdm; and if the variable turns it off. A thread watches a block, so
+    the code inside does not have to do anything.
 """
 
 import os
@@ -32,12 +32,12 @@ def __dir__() -> list[str]:
 
 
 def bar(items: Iterable[T], label: str, unit: str = " steps") -> Iterable[T]:
-    """Return the items of a loop, which shows how far it is.
+    """Return the items of a loop, and show how far it has got.
 
     Parameters
     ----------
     items : iterable
-        What the loop is over, such as a range.
+        What to loop over, such as a range.
     label : str
         The text before the bar.
     unit : str
@@ -47,9 +47,9 @@ def bar(items: Iterable[T], label: str, unit: str = " steps") -> Iterable[T]:
     -------
     iterable
         The same items, with a bar on standard error after a second. Nothing is shown, and `items`
-        is returned itself, where standard error is neither a terminal nor a notebook, in threads
-        and processes of an executor, without tqdm (``pip install functier[progress]``), and where
-        the environment variable ``FUNCTIER_PROGRESS`` is ``0``.
+        itself is returned, if standard error is neither a terminal nor a notebook, in threads and
+        processes of an executor, without tqdm (``functier[progress]``), and if the environment
+        variable ``FUNCTIER_PROGRESS`` is ``0``.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def bar(items: Iterable[T], label: str, unit: str = " steps") -> Iterable[T]:
 
 
 class during:  # as a block reads, such as `suppress` of contextlib
-    """Show on standard error that a block runs, if it takes longer than a second.
+    """Show on standard error that a block is running, if it takes longer than a second.
 
     The conditions are those of `bar`. Nothing is left on the screen after the block.
 
@@ -74,9 +74,9 @@ class during:  # as a block reads, such as `suppress` of contextlib
     label : str
         What the block does.
     count : callable, optional
-        A function that returns how far the block is; another thread calls it.
+        A function that returns how far the block has got; another thread calls it.
     total : float, optional
-        What it returns at the end.
+        What `count` returns at the end.
     unit : str
         What is counted, with a space before it.
 
@@ -128,14 +128,14 @@ class during:  # as a block reads, such as `suppress` of contextlib
 
 
 def is_off() -> bool:
-    """Tell if nothing may be shown, not even what a user asks for."""
+    """Return whether nothing may be shown, not even what a user asks for."""
     processes = sys.modules.get("multiprocessing.process")
     worker = processes is not None and processes.parent_process() is not None
     return worker or os.environ.get(VARIABLE) == "0"
 
 
 def _is_seen() -> bool:
-    """Tell if somebody looks: see NOTE [when progress is shown]."""
+    """Return whether somebody looks: see NOTE [when progress is shown]."""
     stream = sys.stderr
     if stream is None or threading.current_thread() is not threading.main_thread():
         return False

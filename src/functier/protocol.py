@@ -1,12 +1,12 @@
 """The protocol: rules for the functions of a package, and new kinds of level.
 
-This module has all that a package outside needs for either. Its names, and the attributes that the
-table of design note 18 lists, change only with `__version__`.
+This module has everything that another package needs for either. Its names, and the attributes that
+the table of design note 18 lists, change only with `__version__`.
 
-A package brings rules for its functions by an entry point of the group ``functier.rules``. The
-name of the entry point is that of the package, and its value is a module that calls `elementwise`,
-`linear`, `constant`, `composite` or `op` for each function. functier imports this module where it
-first meets a function without a rule.
+A package declares rules for its functions in an entry point of the group ``functier.rules``. The
+name of the entry point is the name of the package, and its value is a module that calls
+`elementwise`, `linear`, `constant`, `composite` or `op` for each function. functier imports this
+module when it first meets a function without a rule.
 
 A kind of level is a subclass of `Level`. `run` calls a function at a new level of it.
 """
@@ -61,7 +61,7 @@ class Level(level.Level):
     Every call of `run` makes a level, which is an instance of the kind, and a subclass of `Tensor`
     for its tensors, `cls`. The class inherits from that of the level around it, so NumPy asks the
     innermost level first. A tensor of the level has parts: a value one level out, and one thing
-    that the kind keeps beside it. ``cls.join(value, extra)`` makes a tensor, and ``x.parts()``
+    that the kind stores beside it. ``cls.join(value, extra)`` makes a tensor, and ``x.parts()``
     gives both.
 
     Attributes
@@ -71,9 +71,9 @@ class Level(level.Level):
     differentiates : {"forward", "reverse", "series"}, optional
         Whether `extra` is a tangent, a node of a tape, or a Taylor series of `jet`.
     records : bool
-        Whether calls are noted and made later, so that values are not known yet.
+        Whether calls are recorded and made later, so that values are not known yet.
     guards : bool
-        Whether answers that Python code gets are noted, as a program that is recorded needs.
+        Whether the answers that Python code gets are recorded, as a recorded program needs.
     cls : type
         The class of the tensors of this level.
 
@@ -110,13 +110,13 @@ class Level(level.Level):
         op : Op
             The operation, with its rules and facts.
         call : Call
-            The operands, of which one at least is a tensor of this level, and the parameters.
+            The operands, at least one of which is a tensor of this level, and the parameters.
             ``call.run(values)`` computes the operation on values one level out.
         """
         raise NotImplementedError
 
     def lower(self, x: Any) -> Value:
-        """Return the value of `x` one level out; other values come back as they are.
+        """Return the value of `x` one level out; other values are returned as they are.
 
         Raises
         ------
@@ -138,7 +138,7 @@ def run(kind: type[Level], label: str, leaves: Iterable, body: Callable[[Any], T
     leaves : iterable
         The values that the function computes with: the level nests in the levels of these.
     body : callable
-        Takes the level and returns the result, whose tensors it has lowered.
+        Takes the level and returns the result, after lowering its tensors.
 
     Returns
     -------

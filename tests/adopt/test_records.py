@@ -74,7 +74,7 @@ def test_a_fault_is_found(tmp_path, monkeypatch):
 
 
 REFUSED = {
-    "q": "is a structured array, whose fields are values",
+    "q": "is a structured array, whose fields are separate values",
     "(q == q)": "structured arrays of tensors are not compared",
     "np.sum(q)": r"numpy\.sum of a structured array of tensors",
     "q.view(float)": "has no memory to view by another dtype",

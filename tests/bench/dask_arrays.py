@@ -2,7 +2,8 @@
 
 ``python tests/bench/dask_arrays.py graph [CHUNKS ...]``
     The gradient's graph over that of the loss in plain Dask: CPU time to build it and of Dask's
-    optimization, tasks after it, bytes of the pickled graph.
+    optimization, tasks after it, bytes of the pickled graph. The garbage collector is off: its
+    full passes would fall on one of both.
 ``python tests/bench/dask_arrays.py hand [ROUNDS]``
     CPU time of a gradient over one by hand with `map_blocks`, from the call to the result, for
     160 chunks of 10 MB: data in memory and generated.
@@ -10,6 +11,7 @@
     The most memory of a gradient of 50 GB in 1000 chunks, with two threads.
 """
 
+import gc
 import os
 import sys
 import threading
@@ -66,8 +68,13 @@ def cpu(f: Callable, times: int = 3) -> tuple[float, Any]:
 
 def graph_of(f: Callable) -> list[float]:
     """Return what the graph that a function makes costs."""
-    built, y = cpu(f)
-    optimized, z = cpu(lambda: dict(dask.optimize(y)[0].dask))
+    gc.collect()
+    gc.disable()
+    try:
+        built, y = cpu(f)
+        optimized, z = cpu(lambda: dict(dask.optimize(y)[0].dask))
+    finally:
+        gc.enable()
     return [built, optimized, built + optimized, len(z), len(cloudpickle.dumps(z))]
 
 

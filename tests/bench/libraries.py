@@ -104,6 +104,12 @@ class Library:
         """The last state, having stepped through `xs`."""
         return functools.reduce(step, xs, state)
 
+    def scan(self, step: Callable, state: Any, xs: Any) -> Any:
+        """The same, as a loop that is given to the library, if it has such loops."""
+        if self.package != "functier":
+            return self.loop(step, state, xs)
+        return self.transforms.scan(lambda state, x: (step(state, x), None), state, xs)[0]
+
     def windows(self, x: Any, n: int) -> Any:
         """All windows of n by n elements, as the last two axes."""
         return np.lib.stride_tricks.sliding_window_view(x, (n, n))

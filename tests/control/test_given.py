@@ -497,6 +497,29 @@ def test_an_error_of_a_loop_whose_length_is_a_value_names_its_step(lower):
         assert caught.value.__notes__[0].endswith("in iteration 30")
 
 
+@pytest.mark.parametrize("steps", [lambda x: 50, lambda x: 48 + int(np.sum(x > 0.2))])
+def test_an_index_out_of_bounds_raises_where_nobody_uses_the_element(steps):
+    def f(x, xs):
+        def body(i, c):
+            xs[i] * 2
+            return np.sin(c) + x
+
+        return ft.fori_loop(0, steps(x), body, x)
+
+    compiled = ft.compile(f)
+    for _ in range(3):
+        with pytest.raises(IndexError) as caught:
+            compiled(X, np.ones((41, 3)))
+        assert "fori_loop(body): in iteration 41" in caught.value.__notes__
+
+
+def test_an_index_of_a_later_call_out_of_bounds():
+    compiled = ft.compile(lambda x, i: (x[i], x * 2)[1])
+    compiled(X, 1), compiled(X, 2)
+    with pytest.raises(IndexError):
+        compiled(X, 3)
+
+
 def test_an_error_after_a_call_without_one():
     def f(x, a):
         def body(c, row):
@@ -561,3 +584,65 @@ def test_results_that_all_steps_share_are_arrays_to_write_to(way):
         return c, a, b, k, y, ft.map(lambda z: y, np.arange(20.0))
 
     check(way(f), (X,), (X * 2.0,))
+
+
+# ---- what a step uses, and where ----
+
+
+def by_variable(x):
+    rate = 1.5
+    r = ft.fori_loop(0, 20, lambda i, c: np.sin(c * rate), x)
+    rate = 3.0
+    return np.sum(r * rate)
+
+
+def by_variable_of_a_loop(x):
+    for k in range(3):
+        x = ft.fori_loop(0, 20, lambda i, c: np.sin(c * (1 + 0.1 * k)), x)
+    return np.sum(x)
+
+
+def by_value_of_the_program(x):
+    first, rate = x, x * 0.5
+    r, ys = ft.scan(lambda c, _: (np.sin(c * rate), rate * c), first, None, length=20)
+    rate = rate * rate
+    return np.sum(r * rate) + np.sum(ys)
+
+
+def by_array(x):
+    rates = np.full(3, 1.5)
+    r = ft.fori_loop(0, 20, lambda i, c: np.sin(c * rates), x)
+    rates[:] = 3.0
+    return np.sum(r * rates)
+
+
+def by_dict(x):
+    rates = {"a": 1.5}
+    r = ft.fori_loop(0, 20, lambda i, c: np.sin(c * rates["a"]), x)
+    rates["a"] = 3.0
+    return np.sum(r * rates["a"])
+
+
+@pytest.mark.parametrize("way", [ft.grad, ft.hessian, lambda f: ft.jacfwd(ft.grad(f))])
+@pytest.mark.parametrize("f", [by_variable, by_variable_of_a_loop, by_value_of_the_program])
+def test_a_variable_that_changes_before_the_backward_pass(f, way):
+    assert "not watched" not in check(way(f), [X]).explain()
+
+
+@pytest.mark.parametrize("f", [by_array, by_dict])
+def test_an_object_that_changes_before_the_backward_pass(f):
+    compiled = check(ft.grad(f), [X])
+    assert "a step of a loop uses has changed" in compiled.explain()
+
+
+def test_an_index_of_a_loop_inside_that_grows_with_the_counter():
+    def f(x, xs):
+        def body(i, c):
+            inner = ft.while_loop(
+                lambda c: c[1] < 14, lambda c: (c[0] * 0.5 + xs[40 - i], c[1] + 1), (x, 0)
+            )
+            return c + inner[0]
+
+        return ft.fori_loop(1, 12, body, x)
+
+    check(f, [X, np.arange(123.0).reshape(41, 3)])

@@ -561,7 +561,7 @@ def test_other_numbers_in_the_second_run():
     noisy = ft.checkpoint(lambda x: x * source.normal(), slots=2, steps=9)
     with pytest.raises(RuntimeError) as error:
         ft.grad(lambda x: np.sum(noisy(x)))(X)
-    assert "other numbers than the first time" in message(error)
+    assert "different numbers from the first time" in message(error)
 
     table = np.ones(9)
     f = ft.checkpoint(lambda x: ft.scan(lambda c, t: (c, t * x), 0.0, table)[1], slots=2)

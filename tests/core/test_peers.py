@@ -120,7 +120,7 @@ def test_each_transform_answers_an_unknown_keyword_by_itself(transform):
         (
             ft.hvp,
             "argnum",
-            "has no argument 'argnum'; it differentiates by all its primals; "
+            "has no argument 'argnum'; it differentiates with respect to all its primals; "
             "write hvp(lambda x: f(x, y), (x,), (t,))",
         ),
         (

@@ -198,7 +198,12 @@ def test_the_message_names_the_argument_and_a_tolerance_that_works():
     with pytest.raises(FloatingPointError) as caught:
         ft.grad(lambda p: g(p, 2.0)["cost"])({"w": w})
     text = message(caught)
-    has_all(text, "finite_difference(simulate)", "by element 1 of args[0]['w']", "is noisy there")
+    has_all(
+        text,
+        "finite_difference(simulate)",
+        "with respect to element 1 of args[0]['w']",
+        "is noisy there",
+    )
     rtol = float(text.partition("pass rtol=")[2].split()[0])
     g = ft.finite_difference(simulate, rtol=rtol)
     slopes = ft.grad(lambda p: g(p, 2.0)["cost"])({"w": w})["w"]
@@ -365,7 +370,7 @@ def test_the_function_runs_outside_of_levels():
 
 def test_results_of_other_shapes_near_the_point_are_refused():
     g = ft.finite_difference(lambda x: x[: 2 + (x[0] > 0.5)])
-    with pytest.raises(TypeError, match="near the point the results have other shapes"):
+    with pytest.raises(TypeError, match="near the point the results have different shapes"):
         ft.jacfwd(g)(X)
 
 

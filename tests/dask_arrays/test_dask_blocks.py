@@ -11,10 +11,12 @@ import functier as ft
 from functier._core.table import later
 from support import close
 
-pytest.importorskip("dask.array", reason="needs Dask")
+dask = pytest.importorskip("dask", reason="needs Dask")
 
 
-from bench import dask_arrays as bench
+from dask.utils import key_split  # noqa: E402
+
+from bench import dask_arrays as bench  # noqa: E402
 
 later("_dask")
 from functier._dask import blocks  # noqa: E402
@@ -67,6 +69,18 @@ def test_an_index_out_of_bounds_raises_at_once():
         ft.grad(lambda x: np.sum(x[:, 4]))(chunked(X, CHUNKINGS["rows"]))
 
 
+def test_places_are_numbered_in_the_chunks():
+    """A choice, such as `np.maximum`, numbers its places: no task of another array is needed."""
+    x = chunked(X, CHUNKINGS["both"])
+    slope = ft.grad(lambda x: np.sum(np.maximum(x, 0) ** 2))(x)
+    names = {key_split(key) for key in dict(dask.optimize(slope)[0].dask)}
+    assert "arange" not in names
+    close(computed(slope), 2 * np.maximum(X, 0), 1e-12)
+    for shape in ((), (0,), (3, 0), (6, 4), (2, 6, 4)):
+        own = computed(blocks.numbered(shape))
+        np.testing.assert_array_equal(own, np.arange(np.prod(shape)).reshape(shape))
+
+
 def test_a_worker_with_another_functier_says_so(monkeypatch):
     """A task that runs functier's code names both versions where they differ."""
     made = pickle.dumps(blocks.BlockFunction(np.sin))
@@ -92,6 +106,15 @@ def test_sparse_chunks():
         found = ft.grad(loss)(w, data).compute(scheduler="synchronous")
         found = found.todense() if hasattr(found, "todense") else found
         close(found, ft.grad(loss)(w, dense), 1e-12)
+    equal = chunked(dense, ((3, 3), (4,))).map_blocks(sparse.COO)
+    for loss in (  # not 0 at 0: plain Dask adds those of equal chunks alone
+        lambda w, x: np.log(np.sum(np.exp(x * w))),
+        lambda w, x: np.mean(np.log(np.sum(np.cos(x * w), axis=1))),
+    ):
+        found = dask.compute(*ft.value_and_grad(loss)(w, equal), scheduler="synchronous")
+        expected = ft.value_and_grad(loss)(w, dense)
+        for ours, theirs in zip(found, expected):
+            close(ours.todense(), theirs, 1e-12)
     slope = ft.grad(lambda x: np.sum(x * x))(data).compute(scheduler="synchronous")
     assert type(slope) is sparse.COO and slope.nnz == np.count_nonzero(dense)
 

@@ -178,8 +178,8 @@ def test_message_names_transform_operation_array_line_and_remedy():
         "grad(skipped): the derivative of numpy.matmul for its operand 'x2' would read TABLE, "
         "float64 of shape (400, 120), which was written to after numpy.matmul had kept it",
         f"{line_of(__file__, 'y = np.sum(own(TABLE)')}, in skipped: y = ",
-        "give the operation TABLE.copy(), or make the array inside the function by "
-        "functier.numpy, whose writes are followed",
+        "pass TABLE.copy() to the operation, or make the array inside the function with "
+        "functier.numpy, which tracks writes",
     )
 
 

@@ -53,7 +53,7 @@ def test_inputs_that_are_no_arrays():
         "grad(loss)",
         "args[0]['a'][1]",
         "str",
-        "the str by another argument than args[0]",
+        "the str by an argument other than args[0]",
     )
 
 

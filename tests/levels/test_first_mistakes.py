@@ -122,7 +122,7 @@ SAID = {
     "lambda *_: x, lambda *_: -x": "lambda *_: x for a value x",
     "[lambda *_: X, lambda *_: M]": "lambda *_: x for a value x",
     "numpy.array([1.0, 2.0])": "numpy.array(x) for a list x of numbers",
-    "}, 'net'": "the str by another argument than args[0]",
+    "}, 'net'": "the str by an argument other than args[0]",
     "axis=0": "it sees one example at a time, without the axes that are mapped",
 }  # fmt: skip
 """The words of a message about what a row writes, where these are not the same."""

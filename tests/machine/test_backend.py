@@ -212,7 +212,7 @@ def test_writes_to_arguments_reach_the_caller(mixed):
 def test_a_part_takes_a_view_that_numpy_makes():
     def f(w):
         v = w[:, :, 0]
-        y, z = np.sort(np.sin(v), axis=0), np.cumsum(v, axis=0)
+        y, z = np.sort(np.sin(v), axis=0), np.cumprod(v, axis=0)
         return np.sin(y) @ v + z
 
     w = np.sin(np.arange(48.0)).reshape(4, 4, 3)

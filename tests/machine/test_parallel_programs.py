@@ -143,7 +143,7 @@ def test_compile_takes_threads(small):
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2", None])
 def test_other_numbers_of_threads(threads):
-    with pytest.raises(ValueError, match="is not a positive whole number; write how many"):
+    with pytest.raises(ValueError, match="is not a positive integer; write how many"):
         ft.compile(np.sin, threads=threads)
 
 

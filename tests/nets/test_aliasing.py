@@ -25,7 +25,8 @@ from nets.verdicts import Verdicts
 
 REASONS: dict[str, str] = {
     "An input that has been returned as-is is being saved": "a Function has to say which is meant",
-    "its value is not that of its derivative at 0": "a derivative of 1e-23 beside rounding errors",
+    "its value is not its derivative at 0 applied to x": "a derivative of 1e-23 beside rounding "
+    "errors",
     "NoRuleError": "a row without the rule that this nesting needs",
 }
 

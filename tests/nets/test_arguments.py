@@ -19,7 +19,7 @@ REASONS = {
     r"^MutationError: .*given twice, or as a view of another argument": (
         "the two are separate tensors, and a write to the one is not seen by the other"
     ),
-    r"^MutationError: .*(it would do once more when it runs|function that runs again)": (
+    r"^MutationError: .*(would happen a second time when it runs|function that runs again)": (
         "the second run would write once more"
     ),
     r"^ValueError: .*(destination|output array) is read-only": (

@@ -1,12 +1,13 @@
 """The net of programs with given loops over a slice of a seed, and faults that it finds."""
 
 import itertools
+from contextlib import nullcontext
 
 import pytest
 
 from functier._control import given
 from functier._control.effects import Effects
-from functier._programs import repeated, sampled
+from functier._programs import dead, repeated, sampled
 from functier._programs.loops import Count
 from nets.given import net
 from nets.giving.draw import draw
@@ -24,10 +25,10 @@ def test_drawn_programs(full, record_property):
 # ---- faults that are planted, and found ----
 
 
-def check_fault(number, way="value"):
+def check_fault(number, way="value", seed=2026):
     """A fault that is planted gives a wrong result, and the program is right without it."""
-    found = net(2026)
-    found.check(number, draw(2026, number), [way])
+    found = net(seed)
+    found.check(number, draw(seed, number), [way])
 
     assert found.counts.wrong, found.summary()
 
@@ -85,6 +86,16 @@ def test_kept_values_of_other_steps(monkeypatch):
 def test_cotangents_that_are_dropped(monkeypatch):
     monkeypatch.setattr(given, "unchanged", lambda g, *rest: 0.0 * g)
     check_fault(280, "grad")
+
+
+def test_variables_that_have_changed_before_the_backward_pass(monkeypatch):
+    monkeypatch.setattr(Effects, "undone", lambda self, reads: nullcontext())
+    check_fault(7, "grad")
+
+
+def test_indices_out_of_bounds_of_what_nobody_needs(monkeypatch):
+    monkeypatch.setattr(dead, "may_raise", lambda node, further=False: False)
+    check_fault(2, seed=72)
 
 
 def test_stand_ins_that_are_left(monkeypatch):

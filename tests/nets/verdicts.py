@@ -47,13 +47,19 @@ class Verdicts:
         self.right += 1
         return "right"
 
+    def foreseen(self, error: Exception) -> str | None:
+        """Return the pattern of a refusal that is foreseen."""
+        text = f"{type(error).__name__}: {error}"
+        found = [x for x in self.reasons if re.search(x, text, re.DOTALL)]
+        return found[0] if found else None
+
     def refuse(self, case: Any, error: Exception) -> str:
         """Count an error: refused where it is foreseen, else wrong."""
         text = f"{type(error).__name__}: {error}"
-        for pattern in self.reasons:
-            if re.search(pattern, text, re.DOTALL):
-                self.refused[pattern] += 1
-                return "refused"
+        pattern = self.foreseen(error)
+        if pattern is not None:
+            self.refused[pattern] += 1
+            return "refused"
         self.wrong.append(f"{case}: refused for no known reason: {text[:300]}")
         return "wrong"
 

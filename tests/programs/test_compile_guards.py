@@ -610,6 +610,18 @@ def test_a_mask_that_is_used_several_times_is_compared_once_and_values_are_let_g
     assert " del " in text
 
 
+def test_a_mask_that_is_written_twice_is_compared_once():
+    def f(x):
+        y = x * 2.0
+        y[y > 0] = y[y > 0] ** 2
+        return y
+
+    fast = check(f, (X,), (-X,), (X,), (X + 5,))
+    text, _ = fast.programs[0]._replay.written()
+    assert text.count("raise Changed") == 1
+    assert fast.programs[0].source.count("raise ValueError") == 1
+
+
 def test_defaults_that_are_replaced_by_equal_ones():
     def scaled(x, by=2.0):
         return x * by

@@ -132,6 +132,18 @@ def test_a_value_that_is_returned_is_not_the_memory(only):
     assert not np.shares_memory(first, second)
 
 
+@pytest.mark.parametrize("k", (-2, -1, 0, 1, 3))
+@pytest.mark.parametrize("func", (np.tril, np.triu))
+def test_triangles_are_choices_by_a_mask(func, k):
+    for x in (np.random.default_rng(0).normal(size=(2, 3, 4)), np.asfortranarray(np.ones((3, 3)))):
+        program = ft.trace(lambda x: func(x, k=k) * 1.0)(x)
+        problem = difference(program(-x), func(-x, k=k) * 1.0)
+        assert problem is None, problem
+        assert "numpy.where" in program._replay.written()[0]
+    vector = np.ones(3)
+    assert np.array_equal(ft.trace(lambda x: func(x, k))(vector)(vector), func(vector, k))
+
+
 def test_masks_that_are_checked_are_places():
     def f(z, c):
         inside = np.absolute(z) < 1.0

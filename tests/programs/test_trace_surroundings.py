@@ -347,7 +347,7 @@ def test_messages_name_what_was_written(f, first, later, text):
 def test_the_warning_names_the_answer_that_changes():
     compiled = ft.compile(lambda x: x * (1 if x > -1 else 2) * int(x))
 
-    with pytest.warns(RuntimeWarning, match=r"another answer each time, int\(x\), in line \d+"):
+    with pytest.warns(RuntimeWarning, match=r"a different answer each time, int\(x\), in line \d+"):
         for n in range(20):
             compiled(float(n))
 

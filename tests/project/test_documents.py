@@ -299,7 +299,10 @@ def test_the_readme_gives_three_commands_of_one_line_each():
 
 
 def faults_of_tables(text):
-    """Return the rows of tables that stand twice, or have more or fewer cells than the first."""
+    """Return the rows of tables that stand twice, or have more or fewer cells than the first.
+
+    A short row may be in two tables, as a head is.
+    """
     lines = FENCE.sub("", text).splitlines()
     tables, rows = [], []
     for line in [*lines, ""]:
@@ -308,11 +311,14 @@ def faults_of_tables(text):
         elif rows:
             tables.append(rows)
             rows = []
+    earlier = [
+        [row for rows in tables[:i] for row in rows if len(row) > 60] for i in range(len(tables))
+    ]
     return [
         row
-        for rows in tables
+        for rows, before in zip(tables, earlier)
         for i, row in enumerate(rows)
-        if cells(row) != cells(rows[0]) or row in rows[:i]
+        if cells(row) != cells(rows[0]) or row in rows[:i] or row in before
     ]
 
 
@@ -328,3 +334,44 @@ def test_the_tables_of_a_document_have_equal_rows_that_differ(path):
 @pytest.mark.parametrize("row", ["| `a | b` | c | d |", "| e |", "| c | d |"])
 def test_a_wrong_row_of_a_table_is_found(row):
     assert faults_of_tables(f"| a | b |\n|---|---|\n| c | d |\n{row}\n") == [row]
+
+
+def test_a_row_that_stands_in_two_tables_is_found():
+    row = f"| a sees functions | {'and methods ' * 5} |"
+
+    assert faults_of_tables(f"| a | b |\n{row}\n\ntext\n\n| c | d |\n{row}\n") == [row]
+    assert not faults_of_tables("| a | b |\n| c | d |\n\ntext\n\n| a | b |\n| e | d |\n")
+
+
+# ---- figures that stand twice ----
+
+
+def rows_of(path, title=""):
+    """Return the rows of the tables of a document, or of the one table with this title, by name."""
+    text = path.read_text(encoding="utf-8")
+    start = text.index(f"| {title}") if title else 0
+    lines = text[start:].partition("\n\n")[0] if title else text
+    return {x.split("|")[1].strip(): x for x in lines.splitlines() if x.startswith("|")}
+
+
+def test_times_in_the_readme_are_those_of_the_page_on_speed():
+    page = rows_of(build.PAGES / "project" / "speed.md")
+    times = {name: row for name, row in rows_of(README).items() if re.search("µs|ms", row)}
+
+    assert len(times) == 9
+    assert {name: page.get(name) for name in times} == times
+
+
+def test_counts_of_other_peoples_code_are_those_of_note_22():
+    table = rows_of(DESIGN / "0022-any-numpy-code.md", "right of the 40 of the eighth fresh list")
+    right = [re.findall(r"\| (\d+) \(", row) for row in table.values()]
+    adopted, imports, _, jax, autograd, torch = [counts for counts in right if counts]
+    readme = " ".join(README.read_text(encoding="utf-8").split())
+    page = " ".join((build.PAGES / "tutorials" / "adopt.md").read_text(encoding="utf-8").split())
+
+    assert f"{adopted[0]} of 40 gradients were right, and all {adopted[2]} batches" in readme
+    assert f"with changed imports {imports[0]} and {imports[2]}; JAX had {jax[0]} and" in readme
+    assert f"and {jax[2]}, autograd {autograd[0]} gradients, and `torch.compile`" in readme
+    assert f"of NumPy code {torch[0]}." in readme
+    assert f"the gradients {adopted[0]} were right, of the batches all {adopted[2]}" in page
+    assert f"JAX with a changed import had {jax[0]} and {jax[2]}." in page

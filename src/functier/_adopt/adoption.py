@@ -135,36 +135,35 @@ class Adoption:
 
 
 def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
-    """Make NumPy code that cannot be edited work under transforms.
+    """Make NumPy code that you cannot edit work under transforms.
 
-    In these modules, names that are NumPy, one of its functions, `math` or one of its functions
-    are bound to functier's twins: global names, imports inside functions, default arguments,
-    attributes of classes, what functions close over, lists, dicts and partial functions, and
-    attributes of objects that forward to NumPy. Calls of ``float``,
-    ``int``, ``complex``, ``max``, ``min``, ``sorted``, ``map``, ``isinstance``, ``hasattr``,
-    ``type`` and of NumPy's types of numbers take tensors. Everywhere else these
-    names are what they were, as in ``dtype=float``. Functions of `functools.lru_cache` take
-    tensors past their cache. Other modules notice nothing.
+    In these modules, names that are NumPy, one of its functions, `math` or one of its functions are
+    bound to functier's twins: global names, imports inside functions, default arguments, attributes
+    of classes, what functions close over, lists, dicts and partial functions, and attributes of
+    objects that forward to NumPy. Calls of ``float``, ``int``, ``complex``, ``max``, ``min``,
+    ``sorted``, ``map``, ``isinstance``, ``hasattr``, ``type`` and of NumPy's types of numbers take
+    tensors. Everywhere else these names stay what they were, as in ``dtype=float``. In functions
+    with `functools.lru_cache`, tensors bypass the cache. Other modules notice nothing.
 
     Parameters
     ----------
     *modules : module, str, function or class
-        Modules or their names; of a function or a class, the module that it is defined in. A
-        package counts with its submodules, also with those that are imported later.
+        Modules or their names; a function or a class stands for the module that defines it. A
+        package includes its submodules, even those that are imported later.
     dependencies : bool, default True
-        If the modules that these call are adopted, too, and those that they call, also if they
-        are imported later: modules in Python of packages that use NumPy, SciPy or `math`.
-        Libraries with compiled code, Python's own and those of which few modules are numerical
-        are left alone, as is what cannot be bound, without a warning: the attribute ``left`` of
-        the result has them.
+        Whether to adopt the modules that these call, too, and the ones that those call, even if
+        they are imported later: Python modules of packages that use NumPy, SciPy or `math`.
+        Libraries with compiled code, Python's own libraries, and those with few numerical modules
+        are left alone without a warning, and so is what cannot be bound: the attribute ``left`` of
+        the result lists them.
 
     Returns
     -------
     Adoption
         Its method ``undo()`` restores the modules; in a ``with`` statement, the end of the block
-        does. Adoptions are counted: where several have one module, the last undo restores it.
-        Its attribute ``left`` is a dict of what stays as it is, and why. Printed, it is a table
-        of what is adopted in each package, and of what is left.
+        does. Adoptions are counted: if several adopt the same module, the last undo restores it.
+        Its attribute ``left`` is a dict of what stays as it is, and why. Printed, it is a table of
+        what is adopted in each package, and what is left alone.
 
     Raises
     ------
@@ -177,7 +176,7 @@ def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     -----
     UserWarning
         If a module among the arguments keeps a function of NumPy where it cannot be replaced, such
-        as in a set, or has code that cannot be changed.
+        as in a set, or contains code that cannot be changed.
 
     Notes
     -----
@@ -203,7 +202,7 @@ def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     >>> adoption
     <functier.adopt(model): undone>
 
-    A module that calls this one is enough; with ``dependencies=False`` it is adopted alone.
+    It is enough to name a module that calls this one; ``dependencies=False`` adopts it alone.
 
     >>> caller = types.ModuleType("caller")
     >>> sys.modules["caller"] = caller
@@ -293,7 +292,7 @@ def _add(adoption: Adoption, given: list[ModuleType], others: list[ModuleType]) 
 
 
 def _covers(name: str) -> bool:
-    """Tell if a module that is imported now may belong to an adoption."""
+    """Return whether a module that is imported now may belong to an adoption."""
     return name == COMPILER or any([
         _is_inside(name, adoption) or (adoption.reach is not None and adoption.reach.awaits(name))
         for adoption in list(_ACTIVE)

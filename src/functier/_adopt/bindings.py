@@ -154,8 +154,8 @@ class Bindings:
                     new = _rewritten(code, names, few, kept)
                 except NotImplementedError as error:
                     self.left[f"the function {func.__qualname__}"] = (
-                        f"has code that cannot be changed ({error}), so that its calls of float, "
-                        f"int, max and the like meet the builtins"
+                        f"has code that cannot be changed ({error}), so its calls of float, int, "
+                        f"max and similar functions still go to the builtins"
                     )
                     new = code
                 self.made[id(code)] = code, new

@@ -69,7 +69,7 @@ _original: Callable[[Any], Any] = vars(Cached)["functier_original"].__get__
 
 
 def _holds_number(values: Any) -> bool:
-    """Tell if a tensor that is a number is among some arguments, or in a tuple or a dataclass.
+    """Tell whether a tensor that is a number is among some arguments, or in a tuple or a dataclass.
 
     An array cannot be the key of a cache: it is refused, as NumPy's arrays are.
     """

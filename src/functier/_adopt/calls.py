@@ -57,7 +57,7 @@ ndarray, ambient = np.ndarray, AMBIENT.get
 
 
 def has_tensor(items: list | tuple) -> bool:
-    """Tell if a tensor is among the items."""
+    """Return whether a tensor is among the items."""
     kinds = set(map(type, items))
     return not kinds <= FAST and any([_issubclass(kind, TENSORS) for kind in kinds])
 
@@ -81,7 +81,7 @@ def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:
 
 
 def _error_of(convert: Callable, x: Any) -> Exception:
-    """Return the error for a number that is no int64: Python's, for NaN and for infinity."""
+    """Return the error for a number that an int64 cannot hold: Python's, for NaN and infinity."""
     try:
         whole = convert(x)
     except (ValueError, OverflowError) as error:
@@ -323,7 +323,7 @@ def isinstance_(x: Any, classes: Any, /) -> bool:
 
 
 def _names_tensor(x: Any, classes: Any) -> bool:
-    """Tell if `x` is an instance of one of the classes that is made for tensors."""
+    """Return whether `x` is an instance of one of the classes that is made for tensors."""
     if _isinstance(classes, tuple):
         return any([_names_tensor(x, c) for c in classes])
     if _isinstance(classes, types.UnionType) or typing.get_origin(classes) is typing.Union:

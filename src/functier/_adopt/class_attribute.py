@@ -40,7 +40,7 @@ def asks_for_class(codes: Iterable[Code], values: Iterable[Any]) -> bool:
 
 
 def _dispatches(value: Any) -> bool:
-    """Tell if a value is what `functools.singledispatch` makes."""
+    """Return whether a value is what `functools.singledispatch` makes."""
     kind = type(value)  # isinstance would ask what a weak proxy refers to
     if issubclass(kind, type):
         return any([type(v) is functools.singledispatchmethod for v in vars(value).values()])

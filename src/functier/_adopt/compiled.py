@@ -160,7 +160,7 @@ def python_function(x: Any) -> Any:
 
 
 def is_of_numba(kind: type) -> bool:
-    """Tell if a class is that of functions that Numba compiles."""
+    """Return whether a class is that of functions that Numba compiles."""
     if str(kind.__module__).partition(".")[0] != COMPILER:
         return False
     parts = _parts() or {}
@@ -290,7 +290,7 @@ def _view_of(namespace: dict, seen: set[int]) -> None:
 # ---- versions of Numba that are not known ----
 
 LEFT = (
-    "and others are compiled by a version of Numba that functier does not know, so that the module "
+    "and others are compiled by a version of Numba that functier does not know, so the module "
     "stays as it is; import it without Numba (NUMBA_DISABLE_JIT=1 does for jit)"
 )
 

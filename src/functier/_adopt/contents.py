@@ -44,7 +44,7 @@ def twin_inside(value: Any) -> Any:
 
 
 def needs_twin(value: Any) -> bool:
-    """Tell if an object does not take tensors itself, but its twin does."""
+    """Return whether an object does not take tensors itself, but its twin does."""
     if twin_of(value) is None or isinstance(value, ModuleType) or not callable(value):
         return False
     return not dispatches(value)

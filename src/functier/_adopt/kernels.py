@@ -59,7 +59,7 @@ def _run(self: Any, args: tuple, kwargs: dict, compiled: Callable, run: Callable
         func = vars(dispatcher_of(self))["py_func"]
         note = (
             f"{func.__module__}.{func.__qualname__} is compiled by Numba; a tensor is among its "
-            f"arguments, so that its Python function runs"
+            f"arguments, so its Python function runs"
         )
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
@@ -210,7 +210,7 @@ def _outs(self: Any, rest: tuple, kwargs: dict) -> tuple:
     if others:
         raise UnsupportedError(
             f"{self.__name__}: a ufunc that Numba compiles takes tensors without the option "
-            f"{others[0]}; leave it away"
+            f"{others[0]}; leave it out"
         )
     out = kwargs.get("out")
     outs = rest or (out if type(out) is tuple else (out,))

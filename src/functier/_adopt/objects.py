@@ -30,7 +30,7 @@ def attributes_of(value: Any, module: ModuleType) -> dict[str, Any]:
 
 
 def _is_of(kind: type, module: ModuleType) -> bool:
-    """Tell if a class is defined in the package of a module."""
+    """Return whether a class is defined in the package of a module."""
     root = getattr(kind, "__module__", None)
     if not isinstance(root, str) or issubclass(kind, type):
         return False

@@ -80,11 +80,11 @@ class Reach:
         self.roots: set[str] = set()
 
     def is_given(self, name: str) -> bool:
-        """Tell if a module is one that a user gave, or inside of one."""
+        """Return whether a module is one that a user gave, or inside of one."""
         return any([name == given or name.startswith(f"{given}.") for given in self.names])
 
     def awaits(self, name: str) -> bool:
-        """Tell if a module that is imported now may be one to adopt.
+        """Return whether a module that is imported now may be one to adopt.
 
         One that was found may have been seen by another thread before all of its code had run.
         """
@@ -201,7 +201,7 @@ def is_stop(name: str) -> bool:
 
 
 def is_compiled(name: str) -> bool:
-    """Tell if a module is compiled code of a library other than NumPy and SciPy."""
+    """Return whether a module is compiled code of a library other than NumPy and SciPy."""
     return not is_stop(name) and is_extension(name)
 
 

@@ -91,7 +91,7 @@ def module_behind(name: str, found: Any) -> Any:
 
 
 def is_of_python(name: str) -> bool:
-    """Tell if Python gives a name its meaning, as ``__file__``."""
+    """Return whether Python gives a name its meaning, as ``__file__``."""
     return name[:2] == "__" == name[-2:]
 
 

@@ -121,12 +121,12 @@ def _digits(spec: str, x: Any) -> int:
 
 
 def _formats(frame: Any) -> bool:
-    """Tell if a frame is at a part of an f-string."""
+    """Return whether a frame is at a part of an f-string."""
     return instruction_at(frame).startswith(("FORMAT", "CONVERT"))
 
 
 def _is_shown(frame: Any) -> bool:
-    """Tell if people alone read the text that a frame is making."""
+    """Return whether people alone read the text that a frame is making."""
     shown, nodes = False, nodes_at(frame)
     # "%s" % (x,) is compiled as an f-string, whose part x is not a text
     for outer, node in zip([None, *nodes], nodes[: len(nodes) - _formats(frame)]):
@@ -137,7 +137,7 @@ def _is_shown(frame: Any) -> bool:
 
 
 def _is_kept_for_people(statement: Any, nodes: list) -> bool:
-    """Tell if a statement gives a name to a text that the function has for ``assert`` alone.
+    """Return whether a statement gives a name to a text that the function has for ``assert`` alone.
 
     Nothing in the function may catch the error, or see its variables.
     """
@@ -160,7 +160,7 @@ def _is_kept_for_people(statement: Any, nodes: list) -> bool:
 
 
 def _shows(node: Any, outer: Any, frame: Any) -> bool:
-    """Tell if a call shows what it is given, and nothing reads it first."""
+    """Return whether a call shows what it is given, and nothing reads it first."""
     callee = _value(getattr(node, "func", None), frame)
     words = [word.value for word in getattr(node, "keywords", ()) if word.arg not in WORDS]
     if any([callee is shown for shown in SHOWING]):
@@ -172,14 +172,14 @@ def _shows(node: Any, outer: Any, frame: Any) -> bool:
 
 
 def _is_caught(frame: Any) -> bool:
-    """Tell if code inside of a transform may read a text that a frame raises or warns of."""
+    """Return whether code inside of a transform may read a text that a frame raises or warns of."""
     frames = [outer for outer, _ in walk_stack(frame)]
     ends = [i for i, outer in enumerate(frames) if runs(outer, run)]
     return any(map(_catches, frames[: max(ends, default=len(frames))]))
 
 
 def _catches(frame: Any) -> bool:
-    """Tell if a frame may have a name for an exception that it catches at its place."""
+    """Return whether a frame may have a name for an exception that it catches at its place."""
     known = is_own(frame) or not has_handlers(code_at(frame))
     nodes = [] if known else [x for x in nodes_at(frame) if isinstance(x, ast.stmt)]
     tried = [outer for outer, node in pairwise(nodes) if node in getattr(outer, "body", ())]
@@ -190,7 +190,7 @@ def _catches(frame: Any) -> bool:
 
 
 def _is_text(node: Any, frame: Any) -> bool:
-    """Tell if builtins alone make an expression, a text or a tuple, of its parts."""
+    """Return whether builtins alone make an expression, a text or a tuple, of its parts."""
     match node:
         case ast.BinOp(a, ast.Add(), b):
             return _is_text(a, frame) and _is_text(b, frame)

@@ -128,7 +128,7 @@ def twin_of_object(value: Any) -> Any:
 
 
 def takes_instances(kind: type, twin: Any) -> bool:
-    """Tell if an instance of a class is one of its twin, too: that has the same parts."""
+    """Return whether an instance of a class is one of its twin, too: that has the same parts."""
     return isinstance(twin, type) and issubclass(twin, kind) and not hasattr(twin, "keeps_more")
 
 
@@ -150,7 +150,7 @@ def original_of(value: Any) -> Any:
 
 
 def dispatches(value: Any) -> bool:
-    """Tell if an object of NumPy takes tensors itself, so that it needs no twin."""
+    """Return whether an object of NumPy takes tensors itself, so that it needs no twin."""
     return isinstance(value, (np.ufunc, type(np.sum)))
 
 

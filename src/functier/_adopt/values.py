@@ -35,7 +35,7 @@ def settle(x: Any) -> Any:
 
 
 def in_level(x: Any) -> bool:
-    """Tell if `x` is a tensor of a transform."""
+    """Return whether `x` is a tensor of a transform."""
     return isinstance(x, Tensor) and x.level.depth > 0
 
 
@@ -69,7 +69,7 @@ def known_float(
 
 
 def is_finite(x: Any) -> bool:
-    """Tell if `x` is finite for all examples, which is all that a program then depends on."""
+    """Tell whether `x` is finite for all examples, which is all that a program then depends on."""
     known = known_float(x)
     if known is not None:
         return math.isfinite(known)
@@ -79,7 +79,7 @@ def is_finite(x: Any) -> bool:
 
 
 def is_batched(x: Any) -> bool:
-    """Tell if a level of vmap is among those of `x`."""
+    """Return whether a level of vmap is among those of `x`."""
     while isinstance(x, Tensor):
         if x.level.depth and x.level.kind.batches:
             return True
@@ -96,7 +96,7 @@ def plain_values(x: Any) -> Any:
 
 
 def shares(x: Any, values: np.ndarray) -> bool:
-    """Tell if all examples of `x`, a whole number with these values, have the same one.
+    """Return whether all examples of `x`, an integer with these values, have the same one.
 
     Then it is a plain number, by which NumPy's functions take lengths and axes. A recorded
     program is for other values, too.
@@ -132,7 +132,7 @@ def noted(x: Any, python: bool) -> Any:
 
 
 def is_python(x: Any) -> bool | None:
-    """Tell if a number is Python's; None where that is not known."""
+    """Return whether a number is Python's; None where that is not known."""
     found = _NOTED.get(id(x))
     if found is not None and found[0]() is x:
         return found[1]

@@ -34,10 +34,10 @@ def checkpoint(
 ) -> Any:
     """Return `func` with its intermediate values recomputed in the backward pass.
 
-    Reverse mode saves the values that the derivative of each operation needs. For a
-    checkpointed function it saves only the arguments and the results, and runs the function
-    again when the backward pass reaches it. A chain of n equal parts, each of them
-    checkpointed, needs memory for n arguments and one part.
+    Reverse mode saves the values that the derivative of each operation needs. For a checkpointed
+    function it saves only the arguments and the results, and runs the function again when the
+    backward pass reaches it. A chain of n equal parts, each checkpointed, needs memory for n
+    arguments and one part.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ def checkpoint(
         arguments may be written to after the call of `vjp`; an array that it closes over may
         be written to only after the backward pass.
     slots : int, optional
-        The number of states that are kept at a time of the one loop that `func` calls: a `scan`,
-        `map` or `fori_loop`, or that of `steps`. The first state is one of them. What `func`
-        computes around the loop is kept as without `checkpoint`.
+        The number of states to keep at a time from the one loop that `func` calls: a `scan`, `map`
+        or `fori_loop`, or the loop of `steps`. The first state is one of them. What `func` computes
+        around the loop is kept as without `checkpoint`.
     chunk : int
         The number of steps of the loop that are recorded at a time.
     steps : int, optional
-        The number of steps of a loop ``state = func(state, *args, **kwargs)``, where `func` is
-        one step. The result is a function of the first state, and of arguments that are the same
-        in each step, which returns the last state.
+        The number of steps of a loop ``state = func(state, *args, **kwargs)``, where `func` is one
+        step. The result is a function of the first state, and of arguments that are the same in
+        each step; it returns the last state.
 
     Returns
     -------
@@ -67,8 +67,8 @@ def checkpoint(
     Raises
     ------
     RuntimeError
-        In the backward pass, if the second run returned results of another form or other
-        numbers. (For large results, a sample of the elements and their sum are compared.)
+        In the backward pass, if the second run returned a different form or different numbers. (For
+        large results, a sample of the elements and their sum are compared.)
     ValueError
         With `slots`, if `func` calls no loop, more than one, or one whose number of steps is not
         known on entry.
@@ -77,16 +77,16 @@ def checkpoint(
 
     Notes
     -----
-    A backward pass that is differentiated itself, as in ``grad(grad(f))``, is checkpointed
-    too. Each further order of derivatives costs a further run.
+    A backward pass that is itself differentiated, as in ``grad(grad(f))``, is checkpointed too.
+    Each additional order of derivatives costs another run.
 
-    With `slots` the memory for any number of steps is that of `slots` states and of the tape of
-    one chunk; arrays of all steps, which a scan takes or returns, come on top. The steps between
+    With `slots`, any number of steps takes the memory of `slots` states and of the tape of one
+    chunk, plus that of the arrays over all steps that a scan takes or returns. The steps between
     the kept states run again, by the schedule that needs the fewest runs (revolve). For n chunks
-    and s slots each step runs at most r + 1 times, where n is at most (s + r)! / (s! r!):
-    10 slots suffice for 286 chunks with r = 3. A chunk of 1 keeps the tape of one step; larger
-    chunks need fewer slots and less time. The differentiated backward pass of ``grad(grad(f))``
-    keeps one state for each chunk that it has run.
+    and s slots each step runs at most r + 1 times, where n is at most (s + r)! / (s! r!): 10 slots
+    suffice for 286 chunks with r = 3. A chunk of 1 keeps the tape of one step; larger chunks need
+    fewer slots and less time. The differentiated backward pass of ``grad(grad(f))`` keeps one state
+    for each chunk that it has run.
 
     The carry has the same bits as without `slots`. The cotangents of what all steps share are
     added in the same order as without. Only where a result of a step is also its state, or a value
@@ -102,7 +102,7 @@ def checkpoint(
     >>> float(grad(lambda x: block(block(x)))(0.0))
     1.0
 
-    A long loop, of which 8 states are kept:
+    A long loop, with 8 states kept:
 
     >>> def step(x, rate):
     ...     return x + rate * np.sin(x)

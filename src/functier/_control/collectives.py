@@ -406,8 +406,8 @@ def all_gather(x: PyTree, axis_name: Hashable, *, axis: int = 0, tiled: bool = F
         The `axis_name` of the `vmap`. With a tuple of names all examples are gathered along
         one axis, those along the axis of the last name fastest.
     axis : int
-        The position of the new axis in the result; with `tiled`, the axis of `x` along which
-        the examples are concatenated.
+        The position of the new axis in the result; with `tiled`, the axis of `x` to concatenate the
+        examples along.
     tiled : bool
         Whether to concatenate the examples instead of stacking them.
 

@@ -6,7 +6,8 @@ import operator
 import re
 import types
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .._core.tensor import Tensor
 from .._cpython.code import Code
 from .._cpython.collector import containers_among
 from .._cpython.descriptors import DESCRIPTORS, is_fixed
+from .._cpython.functions import EMPTY, contents
 from .._levels.kept import content_of
 from .._mutation.array import was_written
 
@@ -36,7 +38,7 @@ VISIBLE: set[Any] = {
 
 @functools.lru_cache(1024)
 def is_visible(kind: Any) -> bool:
-    """Tell if all that may change in the objects of a class is among their parts."""
+    """Return whether all that may change in the objects of a class is among their parts."""
     base = next(each for each in kind.__mro__ if is_fixed(each))
     return base in VISIBLE or issubclass(base, (np.generic, np.dtype))
 
@@ -65,7 +67,7 @@ class Effects:
                     waiting.append(part)  # the collector does not know it
 
     def hides(self, x: Any) -> bool:
-        """Tell if an object has a state that is not among its parts."""
+        """Return whether an object has a state that is not among its parts."""
         kind: Any = type(x)
         if kind is ndarray:
             return x.dtype.hasobject
@@ -74,7 +76,7 @@ class Effects:
         )
 
     def happened(self) -> bool:
-        """Tell if an object has changed, or may have."""
+        """Return whether an object has changed, or may have."""
         if self.hidden or any(
             [content_of(x, False) != before for x, before in self.arrays.values()]
         ):
@@ -84,3 +86,26 @@ class Effects:
             if len(now) != len(parts) or not all(map(operator.is_, now, parts)):
                 return True
         return False
+
+    @contextmanager
+    def undone(self, reads: Any) -> Iterator[None]:
+        """Give the variables of functions their values from before; leave for other changes."""
+        closed = [
+            (cell, content) for x, parts in self.before if type(x) is types.FunctionType
+            for cell, content in zip(x.__closure__ or (), parts) if content is not contents(cell)
+        ]  # fmt: skip
+        now = [(cell, contents(cell)) for cell, _ in closed]
+        try:
+            set_cells(closed)
+            if self.happened():
+                reads.unwatched("an object that a step of a loop uses has changed since the loop")
+            yield
+        finally:
+            set_cells(now)
+
+
+def set_cells(cells: Sequence[tuple[types.CellType, Any]]) -> None:
+    """Give variables that functions share their values."""
+    for cell, content in cells:
+        if content is not EMPTY and contents(cell) is not EMPTY:
+            cell.cell_contents = content

@@ -45,10 +45,10 @@ LEAST = 8
 """Loops of fewer steps run one by one."""
 
 MOST = 12
-"""So many samples are taken for one loop, at most."""
+"""The most samples that are taken for one loop."""
 
 TRIES = 6
-"""So many times a loop is begun."""
+"""The number of times that a loop is begun."""
 
 ENDLESS = 1 << 40
 """More steps than a loop has that ends with a condition."""
@@ -144,7 +144,7 @@ class Repeats:
             return None
 
     def changes(self, carry: PyTree) -> bool:
-        """Tell if a carry is of another kind than that of the step before."""
+        """Return whether a carry is of another kind than that of the step before."""
         leaves, structure = flatten(carry)
         level, before = self.level, self.kinds
         found = apart(leaves, level.cls)
@@ -153,7 +153,7 @@ class Repeats:
         return bool(self.kinds != before)
 
     def goes_on(self, position: int) -> bool:
-        """Tell if a step follows, which is an answer where the length is a value."""
+        """Return whether a step follows, which is an answer where the length is a value."""
         if self.length is None or self.ended:
             return position < self.n and not self.ended
         return bool(self.length > position)
@@ -305,7 +305,7 @@ class Sample:
         return single
 
     def fits(self) -> bool:
-        """Tell if the step may stand for others."""
+        """Return whether the step may stand for others."""
         return self.taken is not None and self.taken.fits
 
     def repeat(self, samples: "list[Sample]") -> tuple | None:
@@ -393,7 +393,7 @@ class Pull:
         self.structure = sample.structure
         self.numbers = sample.numbers and sample.numbers[: sample.count][::-1]
         self.count, self.length, self.ambient = sample.count, sample.length, sample.ambient
-        self.classes = sample.classes
+        self.classes, self.effects = sample.classes, sample.taken.effects
         places = [
             (k, j, axes)
             for k, parts in enumerate(sample.outputs)
@@ -456,7 +456,7 @@ class Pull:
         size = len(self.given.values)
         rows = iter(elements[size:])
         cotangents = [*carry[: self.carried], *[next(rows) if one else None for one in on]]
-        with resume(self.ambient):
+        with resume(self.ambient), self.effects.undone(self.level.reads):
             starts: list[Node] = [(next(node_numbers), None) for _ in self.given.nodes]
             leaves = self.given.together(elements[:size], starts)
             start = next(node_numbers)

@@ -221,7 +221,7 @@ def _differs(x: Value, donor: Donor) -> bool:
 
 
 def _is_plain(x: Tensor) -> bool:
-    """Tell if a tensor stands for a plain value: no level, or one that records a program."""
+    """Return whether a tensor stands for a plain value: no level, or one that records a program."""
     return not x.level.depth or (x.level.guards and x.level.live)
 
 
@@ -330,7 +330,7 @@ def number_of(x: Any) -> Any:
 
 
 def is_weak(x: Any) -> bool:
-    """Tell if a leaf is a Python number, which takes the dtype of an array beside it."""
+    """Return whether a leaf is a Python number, which takes the dtype of an array beside it."""
     return type(number_of(x)) in WEAK
 
 
@@ -351,8 +351,8 @@ def merge(label: str, pred: Value, names: Sequence[str], first: PyTree, second: 
     if structure != other_structure and not same_structure(first, second):
         raise TypeError(
             f"{label}: {names[0]} returned {describe(first)}, but {names[1]} returned "
-            f"{describe(second)}; where examples differ in what they choose, the results need "
-            f"one structure"
+            f"{describe(second)}; if examples choose differently, the results need the same "
+            "structure"
         )
     results = []
     for i, (a, b) in enumerate(zip(leaves, others)):
@@ -362,8 +362,8 @@ def merge(label: str, pred: Value, names: Sequence[str], first: PyTree, second: 
             if not (is_value(a) and is_value(b)) or common_dtype(a, b) is None:
                 raise TypeError(
                     f"{label}: {paths(first, 'the result')[i]} is {form(a)} from {names[0]}, but "
-                    f"{form(b)} from {names[1]}; where examples differ in what they choose, the "
-                    f"results need one shape and dtype: use numpy.broadcast_to or x.astype"
+                    f"{form(b)} from {names[1]}; if examples choose differently, the results need "
+                    f"the same shape and dtype: use numpy.broadcast_to or x.astype"
                 )
             a = np.where(pred, a, b)
         results.append(a)

@@ -60,8 +60,8 @@ def region(
         out = func(*given)
     if any(map(was_written, leaves)):
         raise MutationError(
-            f"{label}: the function wrote to its argument, which it would do once more when it "
-            f"runs again; make a copy first, y = x.copy(), write to that and return it"
+            f"{label}: the function wrote to its argument, which would happen a second time when "
+            f"it runs again; make a copy first, y = x.copy(), write to that and return it"
         )
 
     for cls, ends in find_ends(label, out, stretch.start).items():
@@ -172,9 +172,9 @@ def different_forms(label: str, forms: list, before: list) -> RuntimeError:
 def different_numbers(label: str) -> RuntimeError:
     """Return the error of a second run whose results have other numbers."""
     return RuntimeError(
-        f"{label}: the function ran again for the backward pass and returned other numbers than "
-        f"the first time. Either it draws from a generator that is not of functier.random, or an "
-        f"array that it closes over was written to; pass such an array as an argument"
+        f"{label}: the function ran again for the backward pass and returned different numbers "
+        f"from the first time. Either it draws from a generator that is not from functier.random, "
+        f"or an array that it closes over was written to; pass such an array as an argument"
     )
 
 

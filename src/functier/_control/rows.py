@@ -81,6 +81,6 @@ class Piece(NamedTuple):
 
 
 def holds_tensors(index: Iterable) -> bool:
-    """Tell if there is a tensor among the parts of an index."""
+    """Return whether there is a tensor among the parts of an index."""
     parts = [(x.start, x.stop, x.step) if type(x) is slice else (x,) for x in index]
     return any([isinstance(x, Tensor) for part in parts for x in part])

@@ -284,8 +284,8 @@ def associative_scan(fn: Function, elems: PyTree, reverse: bool = False, axis: i
     Parameters
     ----------
     fn : callable
-        Takes two pytrees of the structure of `elems` and returns a third: ``fn(a, b)`` for
-        all elements of `a` and `b` along `axis` at once. It has to be associative:
+        Takes two pytrees with the structure of `elems` and returns a third: ``fn(a, b)`` for all
+        elements of `a` and `b` along `axis` at once. It has to be associative:
         ``fn(fn(a, b), c) == fn(a, fn(b, c))``.
     elems : pytree of arrays
         The elements, along `axis` of each array.
@@ -297,7 +297,7 @@ def associative_scan(fn: Function, elems: PyTree, reverse: bool = False, axis: i
     Returns
     -------
     pytree
-        Arrays of the form of `elems`. Element i combines the elements 0 to i:
+        Arrays with the form of `elems`. Element i combines the elements 0 to i:
         ``fn(fn(e[0], e[1]), ...)`` up to ``e[i]``.
 
     Raises
@@ -307,9 +307,9 @@ def associative_scan(fn: Function, elems: PyTree, reverse: bool = False, axis: i
 
     Notes
     -----
-    A scan over pairs gives the results at odd positions, and one more call those between
-    (Blelloch, Prefix sums and their applications, 1990). That takes less than 2 n operations
-    on elements, in 2 log2(n) calls.
+    A scan over pairs gives the results at odd positions, and one more call gives the others
+    (Blelloch, Prefix sums and their applications, 1990). That takes fewer than 2 n operations on
+    elements, in 2 log2(n) calls.
 
     Examples
     --------

@@ -68,7 +68,7 @@ def planned(plan: Plan | None) -> Iterator[None]:
 
 
 def is_planned() -> bool:
-    """Tell if the next loop follows a plan, which needs the number of steps."""
+    """Return whether the next loop follows a plan, which needs the number of steps."""
     return PLAN.get() is not None
 
 
@@ -78,7 +78,8 @@ def refuse_plan(label: str, why: str) -> None:
     if plan is not None:
         raise ValueError(
             f"{plan.label}: {label} {why}, and slots need the number of steps; write scan or "
-            f"fori_loop with one number for all, or checkpoint(f) of the function of a step"
+            f"fori_loop with the same number for all examples, or checkpoint(f) for the function "
+            "of one step"
         )
 
 
@@ -405,7 +406,7 @@ def _outside(label: str) -> Function:
     def refuse(g: Value) -> Value:
         raise RuntimeError(
             f"{label}: a result depends on a tensor of a step that the step did not return, and "
-            f"the tape of the step is gone; return it, as a result of scan"
+            f"the tape of the step is gone; return the tensor, as a result of scan"
         )
 
     return refuse

@@ -63,7 +63,7 @@ ADOPTED = Adopted()
 
 
 def is_called_by_percent() -> bool:
-    """Tell if ``"%.4g" % x`` has called the caller: a number that is asked for a float by it.
+    """Tell whether ``"%.4g" % x`` has called the caller: a number that is asked for a float by it.
 
     The remainder of numbers asks no tensor for a float: a tensor computes it itself.
     """

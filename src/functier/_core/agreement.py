@@ -28,7 +28,7 @@ class Split(BaseException):
     """
 
     def __init__(self, token: object, groups: list[ndarray], error: Exception):
-        super().__init__("vmap(..., branches='split') runs groups of examples apart")
+        super().__init__("vmap(..., branches='split') runs groups of examples separately")
         self.token, self.groups, self.error = token, groups, error
 
 
@@ -67,7 +67,7 @@ def varying_levels(x: Tensor, how: str | Callable) -> list[Varying]:
 
 
 def splits(x: Tensor) -> bool:
-    """Tell if a level of the examples of `x` runs groups of them apart."""
+    """Return whether a level of the examples of `x` runs groups of them apart."""
     return any([level.branches is not None for level in _levels_of_axes(x)])
 
 

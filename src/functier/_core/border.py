@@ -31,14 +31,14 @@ OBJECT = np.dtype(object)
 
 CLASSES = {
     "MaskedArray": (
-        "whose mask no transform knows of; pass x.filled(value), or x.data and x.mask as two "
+        "whose mask no transform knows about; pass x.filled(value), or x.data and x.mask as two "
         "arguments, and write numpy.where(mask, 0, data) in the function"
     ),
     "matrix": (
         "whose * is the product of whole matrices; pass numpy.asarray(x), and write @ for the "
         "product"
     ),
-    "chararray": "whose operators cut spaces off; pass numpy.asarray(x)",
+    "chararray": "whose operators strip spaces; pass numpy.asarray(x)",
 }
 """NumPy's classes that are not plain arrays, each with the reason and the remedy."""
 
@@ -74,7 +74,7 @@ def without_labels(func: Callable, args: tuple, kwargs: dict) -> tuple[tuple, di
 
 
 def is_labelled(x: Any) -> bool:
-    """Tell if `x` is an array of another library with labels, which NumPy's functions drop."""
+    """Tell whether `x` is an array of another library with labels, which NumPy's functions drop."""
     if type(x) in PLAIN or isinstance(x, (Tensor, ndarray)) or not hasattr(x, "__array__"):
         return False
     return code_for_array(x) is not None
@@ -127,7 +127,7 @@ LABELLED_METHODS = {
 
 
 def has_tensors(x: Value, arrays: bool = False) -> bool:
-    """Tell if an object array holds a tensor of a level; with `arrays`, also if an array."""
+    """Return whether an object array holds a tensor of a level; with `arrays`, also if an array."""
     waiting, seen = [x], set()
     while waiting:
         value = waiting.pop()
@@ -169,7 +169,7 @@ def unfit(x: Any) -> tuple[Callable[[str], Exception], str] | None:
         dtype = x.dtype
         if dtype.names is not None:
             return TypeError, (
-                "is a structured array, whose fields are values by themselves; pass them as a "
+                "is a structured array, whose fields are separate values; pass them as a "
                 "dict of arrays, {name: x[name] for name in x.dtype.names}"
             )
         if dtype.hasobject:
@@ -213,15 +213,15 @@ def code_for_array(x: Any) -> tuple[str, str] | None:
     for base in kind.__mro__:
         library = base.__module__.partition(".")[0]
         if library == "pandas" and hasattr(kind, "to_numpy"):
-            return "whose labels and missing values no transform knows of", _of_pandas(x)
+            return "whose labels and missing values no transform knows about", _of_pandas(x)
         if library == "xarray" and hasattr(kind, "dims"):
             dataset = hasattr(kind, "to_dataarray") and not hasattr(kind, "data")
             return (
-                "whose names of axes and labels no transform knows of",
+                "whose axis names and labels no transform knows about",
                 "x.to_dataarray().data" if dataset else "x.data",
             )
         if library in ("scipy", "functier") and hasattr(kind, "toarray"):
-            return "which stores some elements only", "x.toarray()"
+            return "which stores only some elements", "x.toarray()"
     if hasattr(kind, "__dlpack__") and not is_convertible(x):
         return "which NumPy does not convert by itself", "numpy.from_dlpack(x)"
     return None
@@ -254,7 +254,7 @@ def _of_pandas(x: Any) -> str:
 
 
 def is_convertible(x: Any) -> bool:
-    """Tell if NumPy makes an array of `x`, another object; see NOTE [what is converted]."""
+    """Return whether NumPy makes an array of `x`, another object; see NOTE [what is converted]."""
     return isinstance(x, Sequence) or any([hasattr(x, name) for name in INTERFACES])
 
 
@@ -267,7 +267,7 @@ def describe_objects(x: ndarray) -> str:
     else:
         write = "a[()] for the tensor in it, and numpy.stack([t, u]) for one array of several"
     return (
-        "is an object array of tensors or arrays, which are values by themselves, whose derivative "
+        "is an object array of tensors or arrays, which are separate values, so their derivative "
         f"and batch would be lost; for such an array a write {write}"
     )
 
@@ -329,14 +329,14 @@ def one_value(label: object, x: Value) -> Value:
         check_leaf(label, "x", x)
         if not _is_number(x):
             raise TypeError(
-                f"{label}: unwrap(x) got a {type(x).__name__}, and takes one tensor, array or "
+                f"{label}: unwrap(x) got a {type(x).__name__}, but takes one tensor, array or "
                 f"number; write [unwrap(v) for v in x] for several"
             )
     return x
 
 
 def _is_number(x: Any) -> bool:
-    """Tell if `x` is a number or an array of numbers."""
+    """Return whether `x` is a number or an array of numbers."""
     if type(x) in SCALARS:
         return np.result_type(type(x)).kind in "biufc"
     return hasattr(x, "__array_ufunc__") and getattr(x, "dtype", OBJECT).kind in "biufc"
@@ -371,7 +371,7 @@ def without_derivative(x: Value) -> ConversionError:
         return ConversionError(f"the result of an operation {describe_objects(x)}")
     if isinstance(x, Tensor):
         return ConversionError(
-            "an operand is an object array of tensors, which are values by themselves, whose "
+            "an operand is an object array of tensors, which are separate values, so their "
             "derivative and batch would be lost; write numpy.stack(list(a)) for such an array a"
         )
     return ConversionError(

@@ -6,10 +6,10 @@ from typing import Any
 class LevelError(Exception):
     """A tensor was used where its level does not reach.
 
-    Raised when the levels of the arguments are not in one chain (siblings, another
-    thread's level, an unrelated tree), and by everything that would take a tensor out
-    of its level quietly. The message names the level's classes and the line that made it;
-    `named` is true once it does so; a rule, which knows no level, raises without these names.
+    Raised when the levels of the arguments are not in one chain (siblings, another thread's level,
+    an unrelated tree), and by everything that would silently take a tensor out of its level. The
+    message names the level's classes and the line that made it; `named` is true once it does so; a
+    rule, which knows no level, raises without these names.
 
     Only `NumberError` is a `TypeError`. Where a conversion raises that, NumPy raises another
     error, which does not tell the reason, and code that tries one way after another would go on.
@@ -55,20 +55,20 @@ class EscapedTensorError(LevelError):
 
 
 class ConversionError(LevelError):
-    """A tensor was about to be turned into a plain value, which would lose its level."""
+    """A tensor was about to become a plain value, which would lose its level."""
 
 
 class DataDependentError(LevelError):
     """A shape, a branch or an index depends on the data, which differs along the batch.
 
-    `pattern` has the answers of all examples, where a rule that raises knows them.
+    `pattern` has the answers of all examples, if the rule that raises knows them.
     """
 
     pattern: Any = None
 
 
 class MutationError(LevelError):
-    """A tensor, or a plain array with a tensor, was about to be written to.
+    """A write to a tensor, or of a tensor to a plain array, would be lost or wrong.
 
     `functier.debug.writes` raises it for plain arrays that were written to although a derivative
     reads them.
@@ -76,9 +76,7 @@ class MutationError(LevelError):
 
 
 class NumberError(MutationError, TypeError):
-    """A number was about to be written to, for which NumPy raises a TypeError: code may try that
-    first.
-    """
+    """A write to a number. NumPy raises a TypeError for it, which code may try first."""
 
 
 class RandomnessError(LevelError):
@@ -90,7 +88,7 @@ class UnsupportedError(TypeError):
 
 
 class NoRuleError(NotImplementedError):
-    """A function has no rule for the transform that was asked for."""
+    """A function has no rule for the transform that is being applied."""
 
 
 class FallbackWarning(UserWarning):
@@ -98,7 +96,7 @@ class FallbackWarning(UserWarning):
 
 
 class NonFiniteError(FloatingPointError):
-    """An operation made a NaN or an infinity while `functier.debug` looked for one."""
+    """An operation made a NaN or an infinity while `functier.debug` was looking for one."""
 
 
 class LeakError(RuntimeError):
@@ -111,7 +109,7 @@ class LeakError(RuntimeError):
 
 
 class LeakWarning(UserWarning):
-    """The warning of `check_leaks` where it does not raise `LeakError`."""
+    """The warning that `check_leaks` gives if it does not raise `LeakError`."""
 
 
 class GradcheckError(AssertionError):
@@ -119,7 +117,7 @@ class GradcheckError(AssertionError):
 
 
 class HookRecursionError(RecursionError):
-    """A `__tensor_function__` calls a function on instances of its class without end."""
+    """A `__tensor_function__` calls a function on instances of its own class without end."""
 
 
 for _name, _class in list(vars().items()):

@@ -14,7 +14,7 @@ SHOWN: ContextVar[bool | None] = ContextVar("shown", default=None)
 
 
 def shows_frames() -> bool:
-    """Tell if functier's frames are to be seen in tracebacks."""
+    """Return whether functier's frames are to be seen in tracebacks."""
     shown = SHOWN.get()
     return os.environ.get(VARIABLE, "") == "full" if shown is None else shown
 

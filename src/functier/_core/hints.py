@@ -230,7 +230,7 @@ class Use:
         return ""
 
     def has_twin(self) -> bool:
-        """Tell if the twin of what was called is right here, or of what has made the array."""
+        """Tell whether the twin of what was called is right here, or of what has made the array."""
         if self.text in WITH_ARRAY:  # which the function itself has made
             node = self.made(inside=True)
             return isinstance(node, ast.Call) and self.name_of_maker(node) in MAKERS
@@ -363,7 +363,7 @@ class Use:
         return node if isinstance(node, ast.expr) else None
 
     def stores(self) -> bool:
-        """Tell if the statement assigns to an item."""
+        """Return whether the statement assigns to an item."""
         assert self.frame is not None
         at = instruction_at(self.frame)
         return isinstance(self.node, ast.Subscript) and at.startswith("STORE")
@@ -437,7 +437,7 @@ class Use:
         )
 
     def calls_method_of(self, kind: type) -> bool:
-        """Tell if the call may be that of a method of `kind`."""
+        """Return whether the call may be that of a method of `kind`."""
         func = self.node.func if isinstance(self.node, ast.Call) else None
         if isinstance(getattr(self.callee, "__self__", None), kind):  # numpy.random.normal
             return True

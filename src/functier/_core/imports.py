@@ -71,18 +71,18 @@ def import_of(frame: Frame, name: str) -> Import | None:
 
 
 def _has_name(name: str) -> bool:
-    """Tell if NumPy has a name, so that a star may bring it."""
+    """Return whether NumPy has a name, so that a star may bring it."""
     return hasattr(np, name)
 
 
 def is_numpys(value: Any) -> bool:
-    """Tell if an object is NumPy, a module of it, or what such a module has."""
+    """Return whether an object is NumPy, a module of it, or what such a module has."""
     name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
     return _is_numpy(name or "") or isinstance(value, np.ufunc)
 
 
 def is_compiled(function: Any) -> bool:
-    """Tell if an object that is called is compiled code of a library other than NumPy."""
+    """Return whether an object that is called is compiled code of a library other than NumPy."""
     if isinstance(function, (FunctionType, type, np.ufunc)) or not callable(function):
         return False
     return type(function).__name__ == "fortran" or is_extension(module_of(function))
@@ -95,7 +95,7 @@ def module_of(x: Any) -> str:
 
 
 def is_plain_python(names: dict[str, Any]) -> bool:
-    """Tell if a module, by its global names, has no compiled code of a library but NumPy."""
+    """Return whether a module, by its global names, has no compiled code of a library but NumPy."""
     for value in names.values():
         if isinstance(value, ModuleType):
             if is_extension(value.__name__):

@@ -67,7 +67,7 @@ def _refusal(function: str, name: str, parameters: Any, known: set[str]) -> str:
     own = [n for n in KEYWORDS.get(name, "").split() if n in parameters]
     positional = [n for n in own if n not in known]
     if function in PRIMALS and name in ("argnum", "argnums", "argnames"):
-        hint = f"it differentiates by all its primals; write {PRIMALS[function]}"
+        hint = f"it differentiates with respect to all its primals; write {PRIMALS[function]}"
     elif positional:
         hint = f"write its {positional[0]} by position"
     elif own:

@@ -59,7 +59,7 @@ PROPERTIES: dict[str, Function] = {
 SIZES: dict[str, Any] = {"shape": None, "ndim": len, "size": prod}
 """The properties that are functions of the shape; None for the shape itself."""
 MEMORY = {
-    "resize": "numpy.concatenate((x, numpy.zeros(k))) for k more elements, or x[:n] for fewer",
+    "resize": "numpy.concatenate((x, numpy.zeros(k))) for k extra elements, or x[:n] for fewer",
     "setfield": "x[...] = v",
     "setflags": "x.copy() for an array that may be written to",
     **dict.fromkeys(
@@ -73,7 +73,7 @@ LAYOUT = {
     **dict.fromkeys(
         ("strides", "data", "ctypes"),
         "numpy.lib.stride_tricks.sliding_window_view(x, n) or x[index], with an array of the "
-        "places, for a view by strides",
+        "indices, for a view by strides",
     ),
     **dict.fromkeys(("flags", "base"), "x.copy() where no other array may share the memory"),
     "itemsize": "x.dtype.itemsize",
@@ -100,7 +100,7 @@ OPERATORS: dict[Function, list] = {}
 
 
 def is_of_memory(name: str) -> bool:
-    """Tell if an attribute or a method of arrays is about their memory."""
+    """Return whether an attribute or a method of arrays is about their memory."""
     return name in LAYOUT or name in MEMORY
 
 
@@ -125,7 +125,7 @@ def _astype(
 
 
 def _lies_in(x: Any, order: Any) -> bool:
-    """Tell if the elements of an example lie in an order in memory."""
+    """Return whether the elements of an example lie in an order in memory."""
     window = x.level.window(x) if hasattr(getattr(x, "level", None), "window") else np.asarray(x)
     return np.asarray(window, order=order) is window
 
@@ -333,7 +333,7 @@ def _define_all() -> None:
 
 
 class Hidden:
-    """An attribute that tensors do not have; that of an instance or a subclass goes before it."""
+    """An attribute that tensors do not have; an instance or a subclass may define it."""
 
     def __init__(self, name: str):
         self.name = name

@@ -34,7 +34,7 @@ class Mirror:
         return later(f"{self.there}._namespaces").twin_of
 
     def owns(self, name: str) -> bool:
-        """Tell if a module of this name is in the package that is mirrored, or is that."""
+        """Return whether a module of this name is in the package that is mirrored, or is that."""
         return name == self.there or name.startswith(f"{self.there}.")
 
     def original(self, name: str) -> ModuleType:

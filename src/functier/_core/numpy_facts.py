@@ -58,7 +58,7 @@ BIG = 1 << 14
 
 
 def lies_in_row(value: Any, ndim: int) -> bool:
-    """Tell if the elements along the last `ndim` axes lie one after the other in memory.
+    """Return whether the elements along the last `ndim` axes lie one after the other in memory.
 
     Of a tensor it is the memory of the array that it holds, whose last axes are its own.
     """
@@ -76,7 +76,7 @@ def lies_in_row(value: Any, ndim: int) -> bool:
 
 
 def is_lazy(x: Any) -> bool:
-    """Tell if the array in `x` is computed later, as those of Dask are."""
+    """Return whether the array in `x` is computed later, as those of Dask are."""
     while hasattr(x, "_value"):
         x = x._value
     return hasattr(type(x), "__dask_graph__") and hasattr(type(x), "rechunk")  # pint has the first
@@ -98,7 +98,7 @@ def apart(x: Any) -> Any:
 
 
 def is_writable(value: np.ndarray) -> bool:
-    """Tell if an array can be written to, without the warning that NumPy has for some."""
+    """Return whether an array can be written to, without the warning that NumPy has for some."""
     return bool(value.flags.num & 0x400)
 
 
@@ -250,7 +250,7 @@ def _known_value(x: Value) -> Value:
 
 
 def has_form_of(x: Value, y: np.ndarray) -> bool:
-    """Tell if `x` is an array of the shape, the dtype and the strides of `y`.
+    """Return whether `x` is an array of the shape, the dtype and the strides of `y`.
 
     A result of both may then be written to either, and lies in memory as a new one would.
     """
@@ -268,12 +268,12 @@ def copy_in_rows(x: Value) -> Value:
 
 
 def are_known(x: Value, y: Value) -> bool:
-    """Tell if both are arrays, or known ones of a level that notes calls."""
+    """Return whether both are arrays, or known ones of a level that notes calls."""
     return known_array(x) is not None and known_array(y) is not None
 
 
 def has_counts(index: Any) -> bool:
-    """Tell if an index has whole numbers of a program, and besides these no array."""
+    """Return whether an index has integers of a program, and besides these no array."""
     found = False
     for x in index if type(index) is tuple else (index,):
         if type(x) in BASIC_PARTS:

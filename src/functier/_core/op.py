@@ -37,29 +37,29 @@ class Op:
         ``(*args, **kwargs) -> dict`` of the parameters, for signatures with ``*args``.
     vmap : callable or None
         ``(k, *args, **kwargs)``, which computes the call on operands with `k` leading batch
-        axes, each of the size of the batch or 1; Python scalars come as they are.
+        axes, each of the size of the batch or 1; Python scalars are passed as they are.
     jvp, vjp : dict of str to Rule
         One rule for each operand that has a derivative. ``jvp="linear"`` stands for the
         operation applied to all tangents at once, ``"multilinear"`` for one call each.
     joint : Rule or None
-        A vjp rule that returns the cotangents of all operands in a tuple. It serves where
-        several are differentiated and share work.
+        A vjp rule that returns the cotangents of all operands in a tuple, for when several are
+        differentiated and share work.
     constant : bool
-        The derivative is zero; the result leaves a differentiating level.
+        Whether the derivative is zero; the result then leaves a differentiating level.
     by_value : str or callable or None
         The operands whose values determine the shape or the dtype of the result: their names,
         or a function from a `Call` to their positions among its operands.
     body : callable or None
-        The body of a composite: NumPy code that computes the same by other operations.
+        The body of a composite: NumPy code that computes the same with other operations.
     out_place : int or None
         The position at which a composite takes ``out``, as its body may not look at it.
     family : str
         The name of the constructor that declared it.
     single : bool
-        True where a call can have one operand alone.
+        True if a call can have a single operand.
     foreign : bool
-        True for a function of SciPy, which does not dispatch: a tensor among its other
-        parameters is refused, as its kernel could not take it out.
+        True for a function of SciPy, which does not dispatch: a tensor among its other parameters
+        is refused, because its kernel could not unwrap it.
     special : frozenset of str
         The parameters with which a call has more than one operand, or writes to ``out``.
     """
@@ -190,7 +190,7 @@ def _rules(rules: dict[str, Any], arrays: tuple[str, ...]) -> dict[str, Rule]:
 
 
 class Call:
-    """One call of an operation: its operands in a row, its parameters by name.
+    """One call of an operation: its operands in a list, its parameters by name.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Call:
     names : tuple of str
         The parameter of each operand.
     given : dict
-        The other parameters; all parameters where `direct` is false.
+        The other parameters; all parameters if `direct` is false.
     direct : bool
         Whether the operands are the leading positional arguments.
     """

@@ -38,7 +38,7 @@ NAMES = {
     **dict.fromkeys(("multigrad", "multigrad_dict"), "functier.grad(f, argnums=(0, 1))"),
     **dict.fromkeys(("PRNGKey", "key"), "functier.random.default_rng(seed)"),
     **dict.fromkeys(("func", "autograd"), "functier itself, as functier.grad"),
-    "Variable": "x itself: functier.grad(f)(x) differentiates f by its argument x",
+    "Variable": "x itself: functier.grad(f)(x) differentiates f with respect to its argument x",
     **dict.fromkeys(
         ("device", "device_put", "device_get", "from_numpy", "as_tensor"),
         "x itself: all arrays are NumPy's",
@@ -128,7 +128,7 @@ LEFT_OUT = {
     "vectorize": "all rows are computed at once",
     "use_reentrant": "there is one kind of checkpoint",
     **dict.fromkeys(("nopython", "cache", "nogil"), "no option is needed for that"),
-    "requires_grad": "functier.grad(f)(x) differentiates f by its argument x",
+    "requires_grad": "functier.grad(f)(x) differentiates f with respect to its argument x",
     "device": "all arrays are NumPy's",
 }
 """Keywords of other libraries that nothing stands for, with the reason."""

@@ -43,7 +43,7 @@ tree_flatten: Callable[..., tuple[list, Any]] = optree.tree_flatten
 
 
 def is_value(x: Any) -> bool:
-    """Tell if `x` is an array, a tensor, a NumPy or a Python number, or a duck array."""
+    """Return whether `x` is an array, a tensor, a NumPy or a Python number, or a duck array."""
     kind = type(x)
     return (
         kind is np.ndarray
@@ -132,7 +132,7 @@ def flatten(
                 break
         raise ValueError(
             f"{label}: {where} contains itself, or is nested too deeply for a pytree; pass arrays, "
-            f"or containers of these that end"
+            f"or finite containers of these"
         ) from None
 
 
@@ -171,7 +171,7 @@ def differing(a: PyTree, b: PyTree) -> tuple[str, str] | None:
 
 
 def same_structure(a: PyTree, b: PyTree) -> bool:
-    """Tell if two pytrees have the same structure, for any leaves."""
+    """Return whether two pytrees have the same structure, for any leaves."""
     return structure_of(a) == structure_of(b)
 
 
@@ -329,9 +329,9 @@ def register_pytree_node(
     Raises
     ------
     TypeError
-        Where `cls` is not a class or one of the functions is not callable.
+        If `cls` is not a class or one of the functions is not callable.
     ValueError
-        Where `cls` is already registered, or is one of Python's containers.
+        If `cls` is already registered, or is one of Python's containers.
 
     See Also
     --------
@@ -413,10 +413,10 @@ def register_dataclass(
     Raises
     ------
     TypeError
-        Where `cls` is not a dataclass.
+        If `cls` is not a dataclass.
     ValueError
-        Where a field of ``__init__`` is in neither or in both of them, where the class does not
-        have a field, or where `cls` is already a node.
+        If a field of ``__init__`` is in neither or in both of them, the class does not have a field
+        that they name, or `cls` is already a node.
 
     Notes
     -----

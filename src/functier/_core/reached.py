@@ -81,7 +81,7 @@ def kinds() -> tuple[type, ...]:
 
 
 def is_generator(x: Any, among: tuple[type, ...]) -> bool:
-    """Tell if an object is a generator with a state that is not functier's."""
+    """Return whether an object is a generator with a state that is not functier's."""
     kind, python = type(x), sys.modules.get("random")
     if not issubclass(kind, among) or hasattr(kind, "_own"):
         return False
@@ -173,7 +173,7 @@ def inside(x: Any) -> list[Any]:
 
 
 def _is_open(x: Any) -> bool:
-    """Tell if an object may refer to a user's: a class of the user's, or another object."""
+    """Return whether an object may refer to a user's: a class of the user's, or another object."""
     kind = x if isinstance(x, type) else type(x)
     root = str(vars(kind).get("__module__", "builtins")).partition(".")[0]
     return root not in KNOWN or (kind is not x and root in OPEN)
@@ -216,7 +216,7 @@ class Draws:
             self.owners.append(getattr(argument, "__self__", None))
 
     def are_of_others(self, generator: Any) -> bool:
-        """Tell if it was certainly another thread that drew from a generator of a module."""
+        """Return whether it was certainly another thread that drew from a generator of a module."""
         if not self.more or not hasattr(generator, "getstate"):
             return False
         names = {name for code in self.codes for name in names_of(code)}

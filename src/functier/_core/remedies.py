@@ -73,16 +73,16 @@ BY_EXPRESSION: dict[str, str] = {
     "x in list": "numpy.any(numpy.equal(x, numpy.array(values))) for `x in values`",
     "cached function": "{name}.__wrapped__({args}) for {name}({args}), which has a cache",
     "a < x < b": "(a < x) & (x < b) for `a < x < b`, and numpy.where(condition, y, z) for a branch "
-    "by it",
+    "on it",
     "x and y": "numpy.logical_and, numpy.logical_or and numpy.logical_not for `and`, `or` and "
-    "`not`, and numpy.where(condition, y, z) for a branch by them",
+    "`not`, and numpy.where(condition, y, z) for a branch on them",
     "while": "functier.while_loop(lambda x: condition, lambda x: step, start) for `while`",
     "numpy.array of a list": "functier.numpy.array([x, y]) for {name}([x, y])",
     "numpy.array of lists": "functier.numpy.array([[x, y], [y, x]]) for {name}([[x, y], [y, x]])",
     "numpy of a list": "{name}(functier.numpy.array([x, y])) for {name}([x, y])",
     "numpy of lists": "{name}(functier.numpy.array([[x, y], [y, x]])) for {name}([[x, y], [y, x]])",
-    "operator and a list": "a @ functier.numpy.array([x, y]) for a @ [x, y], and so for operators "
-    "other than @",
+    "operator and a list": "a @ functier.numpy.array([x, y]) for a @ [x, y], and likewise for "
+    "operators other than @",
     "numpy of lists and others": "{name}({arrays}) for {name}({args})",
     "numpy function": "{name}(functier.tensor(a), x) for {name}(a, x)",
     "initial=": "numpy.sum(a) + x for numpy.sum(a, initial=x), numpy.prod(a) * x for numpy.prod, "
@@ -101,8 +101,8 @@ BY_EXPRESSION: dict[str, str] = {
     "output": "`return x` in the function, and hand the result of the transform to {name}",
     "library": "NumPy's own functions for what {name} computes, "
     "g = functier.finite_difference(lambda x: {name}(...)) and g(x), whose derivatives are "
-    "differences, or g = functier.custom_vjp(lambda x: {name}(...)) and g(x), "
-    "with a derivative of yours by g.defvjp(forward, backward)",
+    "finite differences, or g = functier.custom_vjp(lambda x: {name}(...)) and g(x), "
+    "with your own derivative, by g.defvjp(forward, backward)",
     "library of a batch": "g = functier.sequential_vmap(lambda x: {name}(...)) and g(x) for "
     "{name}(...), which is applied to one example after the other",
 }
@@ -132,7 +132,7 @@ CALLS: dict[str, str] = {
     "numpy.fill_diagonal": "numpy.fill_diagonal(a, x) for an array that was made inside the "
     "function, by functier.numpy.array(a), .zeros or .empty: " + WRITING,
     "numpy.lib.stride_tricks.as_strided": "numpy.lib.stride_tricks.sliding_window_view(x, n), or "
-    "x[index] with an array of the places",
+    "x[index] with an array of the indices",
     "statistics.mean": "numpy.mean(numpy.stack([x, y])) for {name}([x, y])",
     "statistics.median": "numpy.median(numpy.stack([x, y])) for {name}([x, y])",
     "statistics.stdev": "numpy.std(numpy.stack([x, y]), ddof=1) for {name}([x, y])",

@@ -30,7 +30,7 @@ NOBODY: Any = object()
 
 
 def opts_out(value: Value) -> bool:
-    """Tell if an operator returns ``NotImplemented``, so that `value` answers it."""
+    """Return whether an operator returns ``NotImplemented``, so that `value` answers it."""
     if type(value) in PLAIN or isinstance(value, (Tensor, list, tuple, np.generic)):
         return False
     if type(value) in OVER_TENSORS:
@@ -166,7 +166,7 @@ def endless(error: RecursionError, cls: type, func: Function) -> RecursionError:
 
 
 def _asks_hook(frame: Frame, cls: type, func: Function) -> bool:
-    """Tell if a frame of the dispatch asks the hook of `cls` for `func`."""
+    """Return whether a frame of the dispatch asks the hook of `cls` for `func`."""
     names = variables_at(frame)
     return names.get("func") == func and names.get("cls") is cls
 
@@ -322,7 +322,7 @@ class RootLevel:
         return dispatch(INPLACE[func], (x, value), {})
 
     def answers_operators(self, x: Tensor) -> bool:
-        """Tell if an operator of another library's matrix is the tensor's to compute."""
+        """Return whether an operator of another library's matrix is the tensor's to compute."""
         return False  # it is an array
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:

@@ -32,8 +32,8 @@ class Rule:
     fn : callable
         The rule: a function of the (co)tangent and of these values.
     holomorphic : bool
-        Whether it multiplies by a complex-linear factor: the engine then conjugates around it
-        where complex numbers are involved.
+        Whether it multiplies by a complex-linear factor; if complex numbers are involved, the
+        engine then conjugates around it.
     """
 
     __slots__ = ("_direct", "_plan", "defaults", "fn", "holomorphic", "needs", "pick")

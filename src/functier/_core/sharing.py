@@ -31,7 +31,7 @@ def sharing_of(func: Function) -> Sharing | None:
 
 
 def is_fresh(func: Function) -> bool:
-    """Tell if the results of a function share no memory with its operands."""
+    """Return whether the results of a function share no memory with its operands."""
     return MEMORY.get(func) == "fresh" or isinstance(func, np.ufunc)
 
 

@@ -114,7 +114,7 @@ def find(func: Function) -> Op | None:
     Raises
     ------
     UnsupportedError
-        Where `func` is declared as not supported.
+        If `func` is declared as not supported.
     """
     if None in PENDING:
         load()

@@ -37,7 +37,7 @@ class Tensor(Operators):
     Parameters
     ----------
     data : array_like
-        Wrapped without a copy where it is an array or speaks NumPy's protocols.
+        It is wrapped without a copy if it is an array or supports NumPy's protocols.
 
     Examples
     --------
@@ -147,10 +147,10 @@ class Tensor(Operators):
         return self.level.elem(self)
 
     def parts(self) -> tuple:
-        """Return the value one level out, and after it what the level keeps beside it, if anything.
+        """Return the value one level out, followed by what the level stores beside it, if anything.
 
-        That is the tangent of a jvp level, the node on the tape of a grad level, and the node of a
-        program that is recorded.
+        That is the tangent for a jvp level, and a node for a grad level (on its tape) and for a
+        program that is being recorded.
         """
         return (self._value, self._extra) if hasattr(self, "_extra") else (self._value,)
 
@@ -210,7 +210,7 @@ class Tensor(Operators):
         return shape[0]
 
     def view(self, *args: Any, **kwargs: Any) -> "Tensor":
-        """Another tensor of the same memory; its dtype cannot be another one."""
+        """Another tensor that shares the memory; it has to keep the dtype."""
         if kwargs or (args and args != (np.ndarray,)):
             return view_as(self, *args, **kwargs)
         return self[...]  # type: ignore[index]  # `methods` gives it
@@ -220,7 +220,7 @@ class Tensor(Operators):
         self[...] = value
 
     def put(self, indices: Index, values: Value, mode: str = "raise") -> None:
-        """Write `values` at places of the flattened array; see `numpy.put`."""
+        """Write `values` at positions of the flattened array; see `numpy.put`."""
         np.put(self, indices, values, mode)  # type: ignore[arg-type]  # a tensor dispatches
 
     def __iter__(self) -> Iterator:

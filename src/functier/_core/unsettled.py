@@ -27,7 +27,7 @@ def known_values(x: Any) -> Any:
 
 
 def is_trusted(x: Any) -> bool:
-    """Tell if values are finite; a program trusts that they stay so, and a level may not know.
+    """Tell whether values are finite; a program trusts that they stay so, and a level may not know.
 
     Those that are computed later are not known to be.
 
@@ -51,7 +51,7 @@ def is_trusted(x: Any) -> bool:
 
 
 def is_finite(x: Any) -> bool:
-    """Tell if plain values are finite, without warnings.
+    """Return whether plain values are finite, without warnings.
 
     A sum is the fastest answer for a short array, and one of squares for a longer one. BLAS wakes
     its threads for a long one, which may take longer than to look at each element.
@@ -74,7 +74,7 @@ def is_finite(x: Any) -> bool:
 
 
 def are_settled(x: Any) -> bool:
-    """Tell if all of the values are true, whatever the data of a program are."""
+    """Return whether all of the values are true, whatever the data of a program are."""
     level: Any = x
     while isinstance(level, Tensor):
         if level.level.guards:

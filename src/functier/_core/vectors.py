@@ -34,11 +34,12 @@ def ravel_pytree(tree: PyTree) -> tuple[Value, Callable[[Value], PyTree]]:
     Raises
     ------
     TypeError
-        If a leaf is not an array of numbers, or cannot take its elements back from the common
-        dtype: an integer leaf beside a leaf of floats, or a real one beside a complex one.
-        `unravel` raises it for a vector of floats if the leaf has integers, and the like.
+        If a leaf is not an array of numbers, or cannot get its elements back from the common dtype:
+        an integer leaf beside a leaf of floats, or a real one beside a complex one. `unravel`
+        raises it if a leaf cannot hold the dtype of the vector, such as an integer leaf for a
+        vector of floats.
     ValueError
-        By `unravel`, if the vector has another shape.
+        From `unravel`, if the vector has a different shape.
 
     Notes
     -----
@@ -56,7 +57,7 @@ def ravel_pytree(tree: PyTree) -> tuple[Value, Callable[[Value], PyTree]]:
     >>> unravel(2.0 * vector)
     {'slope': array([[2., 4.]]), 'start': array(6.)}
 
-    A function of a pytree becomes one of a vector, with its gradient:
+    Turn a function of a pytree into one of a vector, with its gradient:
 
     >>> from functier import grad
     >>> grad(lambda v: np.sum(unravel(v)["slope"] ** 2))(vector)

@@ -53,13 +53,13 @@ def text_at(address: int, size: int = -1) -> bytes:
 
 
 def bytes_hold() -> bool:
-    """Tell if the contents of bytes are where they should be."""
+    """Return whether the contents of bytes are where they should be."""
     data = b"what bytes hold"
     return text_at(id(data) + BYTES, len(data)) == data
 
 
 def floats_hold(offset: int) -> bool:
-    """Tell if floats have their class, and their value at this place."""
+    """Return whether floats have their class, and their value at this place."""
     found = read(ctypes.c_double, 0.1, offset), read(ctypes.c_int64, 0.1, TYPE)
     return found == (0.1, id(float))
 

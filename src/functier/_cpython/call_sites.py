@@ -56,7 +56,7 @@ class Names:
         self.stored: set[str] = set()
 
     def may_change(self, name: str) -> bool:
-        """Tell if an instruction with this name may need another: others are not looked at."""
+        """Tell whether an instruction with this name may need another: others are not looked at."""
         value = self.value(name)
         if value is not None and (self.call(value) or issubclass(type(value), ModuleType)):
             return True
@@ -180,17 +180,17 @@ def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> d
 
 
 def _is_matched(instructions: list[Instruction], i: int) -> bool:
-    """Tell if the instruction at `i` matches a class of a ``case``."""
+    """Return whether the instruction at `i` matches a class of a ``case``."""
     return i < len(instructions) and instructions[i].opname == "MATCH_CLASS"
 
 
 def _has_null(use: Instruction) -> bool:
-    """Tell if LOAD_GLOBAL puts NULL on the stack, too."""
+    """Return whether LOAD_GLOBAL puts NULL on the stack, too."""
     return stack_effect(use.opcode, use.arg) == 2
 
 
 def _calls_attribute(instructions: list[Instruction], i: int) -> bool:
-    """Tell if the look-up at `i` is that of an object whose attribute is called."""
+    """Return whether the look-up at `i` is that of an object whose attribute is called."""
     use = instructions[i + 1]
     if use.opname not in METHODS:
         return False
@@ -202,7 +202,7 @@ def _calls_attribute(instructions: list[Instruction], i: int) -> bool:
 
 
 def is_called(instructions: list[Instruction], i: int) -> bool:
-    """Tell if the look-up at `i` is that of a callee: see NOTE [which look-ups are calls]."""
+    """Tell whether the look-up at `i` is that of a callee: see NOTE [which look-ups are calls]."""
     use = instructions[i]
     if use.opname == "LOAD_GLOBAL" and _has_null(use):
         return _leads_to_call(instructions, i + 1)
@@ -216,7 +216,7 @@ def is_called(instructions: list[Instruction], i: int) -> bool:
 
 
 def is_method_looked_up(use: Instruction) -> bool:
-    """Tell if an instruction looks up a method that is called."""
+    """Return whether an instruction looks up a method that is called."""
     return use.opname in METHODS and stack_effect(use.opcode, use.arg) == 1
 
 
@@ -283,7 +283,7 @@ def _effect_of_call(use: Instruction) -> int:
 
 
 def _uses(code: CodeType, use: Instruction, at: int) -> bool:
-    """Tell if an instruction refers to the entry `at` of the table of names."""
+    """Return whether an instruction refers to the entry `at` of the table of names."""
     return use.opcode in dis.hasname and _index(code.co_names, use) == at
 
 

@@ -60,7 +60,7 @@ def mentions(function: Any, name: str) -> bool:
 
 
 def reads(function: FunctionType, name: str) -> bool:
-    """Tell if a function, or one inside it, reads its variable, or may."""
+    """Return whether a function, or one inside it, reads its variable, or may."""
     if not facts.names.holds:
         return True
     return any(
@@ -90,17 +90,17 @@ def codes_in(code: Code) -> list[Code]:
 
 
 def takes_places(code: Code) -> bool:
-    """Tell if code has parameters that are given by their places, and may have defaults."""
+    """Return whether code has parameters that are given by their places, and may have defaults."""
     return code.co_argcount > 0
 
 
 def takes_keywords(code: Code) -> bool:
-    """Tell if code has parameters that are given by keywords alone."""
+    """Return whether code has parameters that are given by keywords alone."""
     return code.co_kwonlyargcount > 0
 
 
 def has_handlers(code: Code) -> bool:
-    """Tell if code may catch an exception, or has a block of ``with``."""
+    """Return whether code may catch an exception, or has a block of ``with``."""
     return bool(code.co_exceptiontable)
 
 

@@ -26,7 +26,7 @@ HEAP, FIXED = 1 << 9, 1 << 8
 
 
 def is_fixed(kind: Any) -> bool:
-    """Tell if the attributes of a class cannot change, as it is made in C."""
+    """Return whether the attributes of a class cannot change, as it is made in C."""
     facts.descriptors.need()
     return not kind.__flags__ & HEAP or bool(kind.__flags__ & FIXED)
 
@@ -64,7 +64,7 @@ def space_of(kind: type) -> Any:
 
 
 def has_plain_dict(kind: type) -> bool:
-    """Tell if the attribute ``__dict__`` of a class's objects is Python's own."""
+    """Return whether the attribute ``__dict__`` of a class's objects is Python's own."""
     facts.descriptors.need()
     found = [each.__dict__["__dict__"] for each in kind.__mro__ if "__dict__" in each.__dict__]
     return all([type(x) is GetSetDescriptorType for x in found])

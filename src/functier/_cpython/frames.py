@@ -87,7 +87,7 @@ def qualified_name_at(frame: Frame) -> str:
 
 
 def has_variable(frame: Frame, name: str) -> bool:
-    """Tell if the function that a frame runs has a variable with this name."""
+    """Return whether the function that a frame runs has a variable with this name."""
     return name in frame.f_code.co_varnames
 
 
@@ -106,7 +106,7 @@ REMAINDERS = {
 
 
 def computes_remainder(frame: Frame | None) -> bool:
-    """Tell if a frame is at the operator ``%`` or ``%=``, as far as that can be seen."""
+    """Return whether a frame is at the operator ``%`` or ``%=``, as far as that can be seen."""
     if frame is None or not facts.instructions.holds:
         return False
     code, at = frame.f_code.co_code, frame.f_lasti
@@ -140,7 +140,7 @@ def runs(frame: Frame, function: Any) -> bool:
 
 
 def is_inside(function: Any, frame: Frame | None) -> bool:
-    """Tell if a frame is one of a function of Python, or is called by it."""
+    """Return whether a frame is one of a function of Python, or is called by it."""
     facts.callers.need()
     return any(runs(one, function) for one in outward(frame))
 
@@ -193,12 +193,12 @@ def line_behind(place: Place, around: Iterable[Place]) -> str:
 
 
 def is_own_file(file: str) -> bool:
-    """Tell if a file has functier's code, or is the name of code that functier writes."""
+    """Return whether a file has functier's code, or is the name of code that functier writes."""
     return file.startswith(FILES)
 
 
 def is_called_by_user() -> bool:
-    """Tell if NumPy's function that runs was called by a user's code, and not by a rule."""
+    """Return whether NumPy's function that runs was called by a user's code, and not by a rule."""
     frame: Frame | None = current_frame(1)
     while frame is not None and is_own(frame):
         if function_at(frame).strip("_") == "array_function":
@@ -266,7 +266,7 @@ def is_of_library(frame: Frame) -> bool:
 
 
 def is_foreign(frame: Frame) -> bool:
-    """Tell if a frame runs the code of a library other than NumPy and Python's own."""
+    """Return whether a frame runs the code of a library other than NumPy and Python's own."""
     return package_at(frame) != "numpy" and _is_installed(file_at(frame))
 
 
@@ -399,7 +399,7 @@ def _without_own(trace: TracebackType) -> TracebackType | None:
 
 
 def is_raised_here(error: Exception) -> bool:
-    """Tell if a ``raise`` of functier's raised the error, whose words say what is wrong."""
+    """Return whether a ``raise`` of functier's raised the error, whose words say what is wrong."""
     if error.__traceback__ is None or not facts.instructions.holds:
         return False
     last = _entries(error.__traceback__)[-1]

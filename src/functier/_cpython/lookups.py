@@ -57,7 +57,7 @@ def loaded_globals(code: CodeType) -> tuple[str, ...]:
 
 
 def asks_for(code: CodeType, name: str) -> bool:
-    """Tell if code reads an attribute of an object that is not ``self``."""
+    """Return whether code reads an attribute of an object that is not ``self``."""
     if name not in code.co_names:
         return False
     before = None

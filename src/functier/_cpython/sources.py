@@ -22,7 +22,7 @@ Import = ast.Import | ast.ImportFrom
 
 
 def is_extension(module: str) -> bool:
-    """Tell if a module of a library is compiled; NumPy's and Python's own are not meant."""
+    """Return whether a module of a library is compiled; NumPy's and Python's own are not meant."""
     root = module.partition(".")[0]
     if root in sys.stdlib_module_names or root == "numpy":
         return False
@@ -129,7 +129,7 @@ def line_of_source(frame: Frame) -> str:
 
 
 def has_source(frame: Frame, code: CodeType) -> bool:
-    """Tell if the source of a frame gives its `code`; its file may have been changed since."""
+    """Tell whether the source of a frame gives its `code`; its file may have been changed since."""
     source = "".join(linecache.getlines(code.co_filename, frame.f_globals))
     return _parse(source) is not None and code in _codes(source)
 
@@ -149,7 +149,7 @@ def _parse(source: str) -> ast.Module | None:
 
 
 def shows_place(frame: Frame | None) -> bool:
-    """Tell if the place of a frame can be seen, where it has a source."""
+    """Return whether the place of a frame can be seen, where it has a source."""
     return frame is not None and facts.positions.holds
 
 

@@ -70,7 +70,7 @@ def stacks_of(code: CodeType, listing: Listing) -> list[str | None]:
 
 
 def _starts_with_one(instructions: list[Instruction]) -> bool:
-    """Tell if the first value sent to a generator is on its stack, uncounted until 3.12."""
+    """Return whether the first value sent to a generator is on its stack, uncounted until 3.12."""
     generator = any(opcode == GENERATOR for opcode, _, _ in instructions)
     return generator and not dis.stack_effect(GENERATOR)
 

@@ -56,7 +56,7 @@ def note_pairs(made: CodeType, before: CodeType) -> list[tuple[CodeType, CodeTyp
 
 
 def tells(code: CodeType) -> bool:
-    """Tell if code tells what it reads."""
+    """Return whether code tells what it reads."""
     return SEEN.get(id(code)) is code
 
 
@@ -75,12 +75,12 @@ def globals_of_teller() -> dict[str, Any]:
 
 
 def is_told(frame: Any) -> bool:
-    """Tell if a frame runs code that tells what it reads."""
+    """Return whether a frame runs code that tells what it reads."""
     return tells(frame.f_code)
 
 
 def is_in_import(frame: Any) -> bool:
-    """Tell if a frame is part of an import."""
+    """Return whether a frame is part of an import."""
     while frame is not None and not tells(frame.f_code):
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

@@ -314,7 +314,7 @@ def _push_by_bwd(
             raise
         raise NoRuleError(
             f"{level}: {rules.name} has no jvp rule, and its backward rule cannot be transposed "
-            f"for forward mode, as it does not consist of NumPy functions with rules: "
+            f"for forward mode, because it does not consist of NumPy functions with rules: "
             f"{reason(error)}; {rules.remedy}"
         ) from error
     _check_results(level, rules, "the backward rule", results)

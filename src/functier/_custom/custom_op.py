@@ -249,7 +249,7 @@ class CustomOp:
         return call(self._spec, args)
 
     def _computed(self, *args: Any) -> Any:
-        """The call where there is no level any more; or on the tensors of a batch."""
+        """Make the call outside all levels, or on the tensors of a batch."""
         types = classes_in(*args)
         if types and is_level(types[0]):
             if self._fn not in self._means:

@@ -228,8 +228,8 @@ class Box:
             found = self.values(given)
             if list(map(shape_of, inexact_of(found))) != shapes:
                 raise TypeError(
-                    f"{self.__name__}: near the point the results have other shapes than at it; "
-                    f"return the same shapes for all values of the arguments"
+                    f"{self.__name__}: near the point the results have different shapes than at "
+                    f"the point; return the same shapes for all values of the arguments"
                 )
             return vector(found)
 
@@ -263,7 +263,7 @@ class Box:
         i = int(np.argmax(ratios))
         accept = f", or pass rtol={4 * ratios[i]:.1g} to accept such errors" * bool(ratios[i] < 0.2)
         raise FloatingPointError(
-            f"{self.__name__}: the differences {of()} do not settle, as the function "
+            f"{self.__name__}: the differences {of()} do not settle, because the function "
             f"{slope.fault(i)} (the estimated error is {slope.error[i]:.1g}, the derivative "
             f"{slope.value[i]:.3g}); take the derivative at another point, or of a smoother "
             f"function{accept}"
@@ -360,7 +360,9 @@ class Pulled(Derived):
             for k in range(view.size):
                 (t,) = unit_vector([base[i]], 0, k)
                 slope = self.inner.slope(base, outs, [i], [t], weights)
-                name = lambda i=i, k=k: f"by element {k} of {self.inner.names(base)[i]}"  # noqa: E731
+                name = lambda i=i, k=k: (  # noqa: E731
+                    f"with respect to element {k} of {self.inner.names(base)[i]}"
+                )
                 self.inner.check(slope, name)
                 view[k] = slope.value[0]
         return [g[()] for g in grads]
@@ -383,19 +385,19 @@ def finite_difference(
 ) -> Any:
     """Make a function whose derivatives are finite differences; also a decorator.
 
-    Use it for code that transforms cannot look into: compiled extensions, simulators, programs
-    that are called. A function of NumPy's functions does not need it: its derivatives are exact.
+    Use it for code that transforms cannot look into: compiled extensions, simulators, calls of
+    other programs. A function made of NumPy's functions does not need it: its derivatives are
+    exact.
 
     Parameters
     ----------
     fun : callable, optional
-        A function of arrays or pytrees of arrays, of any shapes, which returns such. It gets
-        plain arrays of one example at a time, whatever transforms are around. Numbers that are
-        no floats, texts and other objects are constants. Without `fun` the result is a
-        decorator.
+        A function of arrays or pytrees of arrays, of any shapes, which returns the same. It gets
+        plain arrays, one example at a time, whatever transforms are around. Numbers that are not
+        floats, strings and other objects are constants. Without `fun` the result is a decorator.
     step : float, optional
-        The largest step. By default a tenth of the size of the input; where that does not
-        settle, 0.1, and at last a thousandth of the smaller one.
+        The largest step. The default is a tenth of the size of the input; if the differences do not
+        settle, it is 0.1, and finally a thousandth of the smaller one.
     rtol : float
         The largest estimated error of a derivative that is accepted, relative to its size or to
         the change of the function over the largest step, whichever is larger.
@@ -410,7 +412,7 @@ def finite_difference(
     Raises
     ------
     FloatingPointError
-        By a derivative whose estimated error is larger than `rtol`. The message says if the
+        If the estimated error of a derivative is larger than `rtol`. The message says whether the
         function jumps, has a kink or is noisy, and names the argument and the element.
     TypeError
         If `fun` returns other shapes near a point than at it.
@@ -419,22 +421,22 @@ def finite_difference(
 
     See Also
     --------
-    custom_vjp : A rule that you write, where you know the derivative.
+    custom_vjp : A rule that you write, if you know the derivative.
     sequential_vmap : A loop over the examples alone.
-    functier.testing.gradcheck : Compare derivatives with differences.
+    functier.testing.gradcheck : Compare derivatives with finite differences.
 
     Notes
     -----
-    A derivative along one direction takes 9 to 13 calls where the function is smooth, and up to
-    73 where it is noisy. A gradient takes as many for each element of the inputs. So write `jvp`
-    where one direction is enough, and `jacfwd` for a Jacobian. The differences are central, for
-    steps that become smaller by the factor 1.7, and extrapolated to the step zero. Calls that
-    raise a ValueError or an ArithmeticError away from the point are left out. The error is that
-    of the function as it computes: what a solver itself is wrong by is not seen.
+    A derivative along one direction takes 9 to 13 calls if the function is smooth, and up to 73 if
+    it is noisy. A gradient takes that many for each element of the inputs. So write `jvp` if one
+    direction is enough, and `jacfwd` for a Jacobian. The differences are central, with steps that
+    shrink by a factor of 1.7, and are extrapolated to a step of zero. Calls that raise a ValueError
+    or an ArithmeticError away from the point are left out. The estimate is for the function as
+    computed: it does not see the error of a solver inside it.
 
-    `vmap` loops over the examples. Derivatives of derivatives are differences of differences, of
-    about 10, 6 and 4 exact digits. In a compiled program a call is one step, and so is each
-    derivative.
+    `vmap` loops over the examples. Derivatives of derivatives are differences of differences;
+    orders 1 to 3 have about 10, 6 and 4 exact digits. In a compiled program a call is one step, and
+    so is each derivative.
 
     Examples
     --------

@@ -34,10 +34,9 @@ class Function:
     Subclasses define static methods:
 
     ``forward(*args)``
-        Computes the result: an array, or a tuple of arrays. It takes any arguments. Those that
-        are arrays have derivatives; arrays inside containers are constants. With
-        ``setup_context`` it gets plain arrays, whatever levels are around (or the tensors of
-        a batch, if there is no ``vmap``).
+        Computes the result: an array, or a tuple of arrays. It takes any arguments. Arrays have
+        derivatives; arrays inside containers are constants. With ``setup_context`` it gets plain
+        arrays, whatever levels are around (or the tensors of a batch, if there is no ``vmap``).
     ``setup_context(ctx, inputs, output)``
         Saves on `ctx` the values that the derivatives need. It is called after ``forward``.
         Without it the signature is ``forward(ctx, *args)``, and ``forward`` runs on tensors of
@@ -49,9 +48,8 @@ class Function:
         Returns the tangent of each output. It gets the tangents of the arguments, with None for
         an argument that is not an array.
     ``vmap(info, in_dims, *args)``
-        Returns ``(output, out_dims)`` for a batch. There are ``info.batch_size`` examples
-        along axis 0 of each argument whose entry in `in_dims` is 0; the entry of the others
-        is None.
+        Returns ``(output, out_dims)`` for a batch. There are ``info.batch_size`` examples along
+        axis 0 of each argument whose entry in `in_dims` is 0; the others have the entry None.
 
     Attributes
     ----------
@@ -74,7 +72,7 @@ class Function:
 
     See Also
     --------
-    custom_vjp, custom_jvp, custom_vmap : rules for a function, of pytrees, as in JAX.
+    custom_vjp, custom_jvp, custom_vmap : rules for a function of pytrees, as in JAX.
     custom_op : the same rules for a function with a name that others can look up.
 
     Notes
@@ -84,8 +82,8 @@ class Function:
     round; for this the rule has to be NumPy code. Gradients of complex arguments are
     conjugated, as in PyTorch and `grad`.
 
-    Saved values live until the backward pass has used them. A call at a level costs about
-    25 us in addition to the methods.
+    Saved values are kept until the backward pass has used them. At a level, a call costs about 25
+    us in addition to the methods.
 
     Examples
     --------
@@ -303,7 +301,7 @@ def _constant(x: Any) -> Any:
 
 @checks_keywords
 def once_differentiable(backward: Callable) -> Callable:
-    """Mark a ``backward`` that cannot be differentiated, as it is not NumPy code.
+    """Mark a ``backward`` that cannot be differentiated because it is not NumPy code.
 
     It runs on values without derivatives. A first derivative works in any nesting; a second
     derivative through the result raises an error.
@@ -317,7 +315,7 @@ def once_differentiable(backward: Callable) -> Callable:
     Raises
     ------
     RuntimeError
-        In the backward pass (in forward mode: at once) of a second derivative.
+        In the backward pass of a second derivative (in forward mode: immediately).
 
     Examples
     --------

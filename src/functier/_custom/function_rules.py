@@ -186,8 +186,8 @@ class FunctionRules(Rules):
         except ValueError as error:
             if guarded and "read-only" in str(error):
                 raise MutationError(
-                    f"{self.name}: forward has changed an input in place, which would change an "
-                    f"array of the caller; compute a new array, or call ctx.mark_dirty(x) in "
+                    f"{self.name}: forward has changed an input in place, which would change the "
+                    f"caller's array; compute a new array, or call ctx.mark_dirty(x) in "
                     f"forward or setup_context, and return x",
                     named=True,
                 ) from error

@@ -18,7 +18,7 @@ import dask.array as da
 import numpy as np
 from dask.array.utils import meta_from_array
 from dask.base import tokenize
-from dask.layers import ArrayChunkShapeDep
+from dask.layers import ArrayChunkShapeDep, ArraySliceDep
 
 from .._core.table import PACKAGE
 from .._core.types import Index, Shape
@@ -192,6 +192,20 @@ def spread(x: Any, shape: Shape) -> Any:
 
 def _spread(shape: Shape, block: Any) -> Any:
     return np.broadcast_to(block, shape)
+
+
+def numbered(shape: Shape) -> Any:
+    """Return the number of each element of an array of `shape`, in the order of rows."""
+    chunks, out = chunks_for(shape, np.dtype(float)), range(len(shape))
+    made, meta = BlockFunction(_numbered, shape), np.empty((0,) * len(shape))
+    return da.blockwise(
+        made, out, ArraySliceDep(chunks), out, dtype=float, meta=meta, align_arrays=False
+    )
+
+
+def _numbered(shape: Shape, part: tuple[slice, ...]) -> Any:
+    first = np.ogrid[part] if part else [np.zeros((), int)]
+    return np.ravel_multi_index(tuple(first), shape or (1,)).astype(float)
 
 
 def reshape(x: Any, shape: Shape) -> Any:

@@ -10,6 +10,7 @@ NOTE [barriers]
 """
 
 from collections.abc import Iterable, Iterator, Set
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -19,14 +20,14 @@ from dask.array import Array
 from dask.array.utils import meta_from_array
 from dask.base import clone_key
 from dask.blockwise import Blockwise
-from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
 
 NO_PARENTS = {np.zeros_like, np.ones_like, np.empty_like, np.shape, np.ndim, np.size}
 """Functions whose results depend on the form of an array alone."""
 
 
 def is_backward(x: Any) -> bool:
-    """Tell if a Dask array is a cotangent."""
+    """Return whether a Dask array is a cotangent."""
     return getattr(x, "backward", False)
 
 
@@ -103,14 +104,18 @@ def _clone(x: Any, barrier: Any) -> Any:
     for name in chosen:
         if name not in made:
             made[name] = _names_in(name, layers[name])
-    keys = _Keys(chain.from_iterable([made[name] for name in chosen]))
+    keys: Any = _Keys(chain.from_iterable([made[name] for name in chosen]))
     names = {name: clone_key(name, barrier.name) for name in keys}
     for name in chosen:
         other = names[name]
         links[other] = {names.get(p, p) for p in parents[name]}
         known = name, frozenset(links[other])
         if known not in made:
-            made[known] = _renamed(layers[name], keys, names, barrier.name)
+            layer = layers[name]
+            if isinstance(layer, Blockwise):
+                made[known] = layer.clone(keys, barrier.name)[0]
+            else:
+                made[known] = _Renamed(layer, keys, names, barrier.name)
         new[other] = made[known]
     clone = type(x)(
         HighLevelGraph(new, links), names[x.name], x.chunks, x.dtype, meta_from_array(x)
@@ -126,27 +131,47 @@ def _names_in(name: str, layer: Any) -> set[str]:
     return {name, *[key[0] if type(key) is tuple else key for key in layer]}
 
 
-def _renamed(layer: Any, keys: Any, names: dict[str, str], seed: str) -> Any:
-    """Return a layer with other names for `keys`, also in its tasks, where Dask leaves them."""
-    if isinstance(layer, Blockwise):
-        return layer.clone(keys, seed)[0]
+class _Renamed(MaterializedLayer):
+    """A layer with other names for `keys`, also in its tasks, where Dask leaves them.
 
-    def other(key: Any) -> Any:
-        return (names[key[0]], *key[1:]) if type(key) is tuple else names[key]
+    Its tasks are made when Dask asks for them, as those of a `Blockwise` are.
+    """
 
-    made = {}
-    for key, task in layer.items():
-        name = other(key)
-        if hasattr(task, "substitute"):
-            others = {k: other(k) for k in task.dependencies if k in keys}
-            made[name] = task.substitute({key: name, **others}, key=name)
-        else:
-            made.update(MaterializedLayer({key: task}).clone(keys, seed)[0])
-    return MaterializedLayer(made)
+    def __init__(self, layer: Any, keys: Any, names: dict[str, str], seed: str):
+        Layer.__init__(self, layer.annotations, layer.collection_annotations)
+        self.given = layer, keys, names, seed
+
+    @cached_property
+    def mapping(self) -> dict:  # type: ignore[override]
+        """The tasks by their keys."""
+        layer, keys, names, seed = self.given
+
+        def other(key: Any) -> Any:
+            return (names[key[0]], *key[1:]) if type(key) is tuple else names[key]
+
+        made = {}
+        for key, task in layer.items():
+            name = other(key)
+            if hasattr(task, "substitute"):
+                others = {k: other(k) for k in task.dependencies if k in keys}
+                made[name] = task.substitute({key: name, **others}, key=name)
+            else:
+                made.update(MaterializedLayer({key: task}).clone(keys, seed)[0])
+        return made
+
+    def __len__(self) -> int:
+        return len(self.given[0])
+
+    def __reduce__(self) -> Any:
+        return MaterializedLayer, (self.mapping, self.annotations, self.collection_annotations)
+
+    def is_materialized(self) -> bool:
+        """Tell if the tasks have been made."""
+        return "mapping" in vars(self)
 
 
 def _is_data(name: str, graph: HighLevelGraph) -> bool:
-    """Tell if a layer has data, or what may not be the same when it is computed again."""
+    """Return whether a layer has data, or what may not be the same when it is computed again."""
     layer = graph.layers[name]
     if graph.dependencies[name] or not isinstance(layer, MaterializedLayer):
         return False

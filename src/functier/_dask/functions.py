@@ -458,10 +458,4 @@ TO_PLAIN[DaskArray] = plain
 
 def positions(shape: Shape) -> Any:
     """Return the number of each element of an array of `shape`, in the order of rows."""
-    total, stride = da.zeros(shape, chunks=blocks.chunks_for(shape, np.dtype(float))), 1
-    for axis in reversed(range(len(shape))):
-        form = (slice(None), *(None,) * (len(shape) - axis - 1))
-        along = da.arange(shape[axis], chunks=total.chunks[axis], dtype=float)
-        total = total + (stride * along)[form]
-        stride *= shape[axis]
-    return inside(total)
+    return inside(blocks.numbered(shape))

@@ -35,7 +35,7 @@ def find_tensor(root: Any) -> Tensor | None:
 
 
 def _is_of_library(x: Any) -> bool:
-    """Tell if `x` is a function of a library, which refers to no tensor of a user."""
+    """Return whether `x` is a function of a library, which refers to no tensor of a user."""
     if type(x) is not FunctionType or x.__closure__:
         return False
     return (x.__module__ or "").partition(".")[0] in LIBRARIES

@@ -78,7 +78,7 @@ def owners_of(level: Any) -> Counter:
 
 
 def _is_shared(sources: Sequence, i: int) -> bool:
-    """Tell if one of several arrays shares memory with another one."""
+    """Return whether one of several arrays shares memory with another one."""
     if i >= len(sources):
         return False
     own = innermost(sources[i])
@@ -117,7 +117,7 @@ def view_in(
     except (ValueError, TypeError):
         raise level.refusal(
             MutationError,
-            "an array of which a view is alive that overlaps it in part cannot be written to; "
+            "an array cannot be written to while a view that overlaps part of it is in use; "
             "write y = x[...].copy() where the view is taken",
         ) from None
     if found.size:

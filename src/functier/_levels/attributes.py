@@ -55,7 +55,7 @@ def attribute_inside(level: Any, x: Tensor, name: str) -> Any:
 
 
 def has_methods(x: Any) -> bool:
-    """Tell if `x` is of a user's class, which may have more methods and attributes."""
+    """Return whether `x` is of a user's class, which may have more methods and attributes."""
     if isinstance(x, Tensor):
         return type(x) is not Tensor and not x.level.depth
     return is_quantity(x)
@@ -92,7 +92,7 @@ def forward_attribute(x: Tensor, name: str) -> Any:
 
 
 def is_quantity(x: Any) -> bool:
-    """Tell if `x` is a number, or an array, with a unit."""
+    """Return whether `x` is a number, or an array, with a unit."""
     return hasattr(type(x), "magnitude") and hasattr(type(x), "units")
 
 
@@ -119,7 +119,7 @@ def defers(func: Function, *operands: Any) -> bool:
 
 
 def is_plain(x: Any) -> bool:
-    """Tell if there is no quantity inside of a tensor."""
+    """Return whether there is no quantity inside a tensor."""
     while isinstance(x, Tensor):
         x = x._value
     return not is_quantity(x)
@@ -139,8 +139,8 @@ def taken_out(level: Any, x: Any) -> Any:
     if derives and type(x)(0.0, x.units).to_base_units().magnitude != 0.0:
         raise level.refusal(
             ConversionError,
-            f"a result has the unit {x.units}, whose zero is not zero in the base units, so that "
-            f"its derivative has another unit; return y.to_base_units(), or y.magnitude",
+            f"a result has the unit {x.units}, whose zero is not zero in the base units, so its "
+            f"derivative has a different unit; return y.to_base_units(), or y.magnitude",
         )
     operands = settle(x.magnitude), type(x)(1.0, x.units)
     if level.kind.guards:  # a program, which has calls of functions

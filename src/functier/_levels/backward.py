@@ -13,7 +13,7 @@ from math import isfinite
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.numpy_facts import BIG, has_form_of
+from .._core.numpy_facts import BIG, has_form_of, is_lazy
 from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
 from .._core.table import PIECES
@@ -38,7 +38,8 @@ def backward(
 
     The pass visits the nodes that the roots reach in falling order of their numbers, down to
     `floor`, without recursion. Where a cotangent of the inputs is not finite, a second pass looks
-    for zeros that win: see `second_look`. `given`: the zeros of the outputs' were given. `Pieces`
+    for zeros that win: see `second_look`. Of cotangents that are computed later this is not known,
+    and that pass is the only one. `given`: the zeros of the outputs' were given. `Pieces`
     of cotangents are arrays only if they are wanted `whole`.
     It empties `roots`: where the caller does not hold a node either, the tape is freed.
     """
@@ -48,12 +49,13 @@ def backward(
     ours: set[int] = set()  # of nodes whose cotangent the pass owns: see the NOTE
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
+    finite = not roots or type(roots[0][1]) is float64 or not is_lazy(roots[0][1])
     try:
-        if len(roots) == 1:  # most passes: no queue is needed to begin with
+        if finite and len(roots) == 1:  # most passes: no queue is needed to begin with
             grads[roots[0][0][0]] = roots[0][1]
             if roots[0][0][1] is not None:
                 _along_chain(roots[0][0], grads, ours, waiting, queue, floor)
-        else:
+        elif finite:
             for root, g in roots:
                 key = root[0]
                 if key in grads:
@@ -66,7 +68,7 @@ def backward(
                 del root
         while queue:
             _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
-        found, finite = [], True
+        found = []
         for leaf in inputs:
             c = grads.get(leaf[0])
             if type(c) is Pieces and whole:

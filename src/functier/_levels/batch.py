@@ -79,7 +79,7 @@ class BatchLevel(Level):
     randomness: Randomness = "error"  # the effect of a draw of `functier.random`
     axis_name: Hashable = None  # the name for collectives
     chunk: Any = None  # the `_transforms.chunks.Chunk` that it computes, where it has a name
-    branches: Any = None  # the token of a call that runs groups of examples apart
+    branches: Any = None  # the token of a call that runs groups of examples separately
 
     size: int | None
     k: int
@@ -400,8 +400,8 @@ class BatchLevel(Level):
             why = "differs from example to example" if self.size else "has no example to answer it"
             refusal = self.refusal(
                 DataDependentError,
-                f"{asked} {why}, so Python cannot branch or index by it; write {remedy}; or "
-                f"vmap(..., branches='split') to run groups of examples apart",
+                f"{asked} {why}, so Python cannot branch or index on it; write {remedy}; or "
+                f"vmap(..., branches='split') to run groups of examples separately",
             )
             self.run_apart(x, how, refusal)
         error = self.refusal(

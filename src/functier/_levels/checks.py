@@ -56,7 +56,7 @@ def check_inputs(
                 path = where(*given)[i]
                 root = re.match(r"\w*(\[[^]]*\])?", path)[0]  # type: ignore[index]
                 other = (
-                    f"the {name_of_kind(leaf)} by another argument than {root}"
+                    f"the {name_of_kind(leaf)} by an argument other than {root}"
                     if path != root
                     else "leave other arguments out of argnums (or argnames)"
                 )
@@ -137,8 +137,8 @@ def check_result(level: Level, where: Callable[[], str], y: Value) -> None:
     if not isinstance(y, Tensor) and is_lazy(y):
         level.lower(y)  # raises where a tensor is found
         raise ConversionError(
-            f"{level}: {where()} is an array of Dask, which is computed later, and the derivative "
-            f"of what it computes would be lost; return y.compute() for y"
+            f"{level}: {where()} is an array of Dask, which is computed later, so its derivative "
+            f"would be lost; return y.compute() for y"
         )
 
 

@@ -57,7 +57,7 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
 
 
 def has_text(level: Any, x: Tensor) -> bool:
-    """Tell if the text of a number is its value: of a whole one, which may name something."""
+    """Tell whether the text of a number is its value: of a whole one, which may name something."""
     return x.dtype.kind in "iub"
 
 
@@ -91,7 +91,7 @@ def hash_of(level: Any, x: Tensor) -> int:
         error = level.refusal(
             ConversionError,
             f"{asked} would find an equal number in a set, a dict or a cache, and equal numbers "
-            f"may have other derivatives; write {remedy}",
+            f"may have different derivatives; write {remedy}",
         )
         level.unanswered = error
         raise error
@@ -105,7 +105,7 @@ def hash_of(level: Any, x: Tensor) -> int:
     error = level.refusal(
         DataDependentError,
         f"{asked} {why}, so a set, a dict or a cache cannot find x; write {remedy}; or "
-        f"vmap(..., branches='split') to run groups of examples apart",
+        f"vmap(..., branches='split') to run groups of examples separately",
     )
     level.unanswered = error
     varying = varying_levels(x, float)  # by their bits

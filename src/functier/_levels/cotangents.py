@@ -37,7 +37,7 @@ Fix = tuple[Shape, np.dtype, bool] | Literal[False]
 
 
 def is_inexact(value: Value) -> bool:
-    """Tell if a value is of a floating-point or complex dtype."""
+    """Return whether a value is of a floating-point or complex dtype."""
     if type(value) is float64:
         return True
     while isinstance(value, Tensor):  # every level keeps the dtype of what it wraps
@@ -176,7 +176,7 @@ def cast_from_rule(label: str, what: Callable[[], str], c: Value, dtype: np.dtyp
         raise TypeError(f"{label}: {what()} has dtype {own}; return an array of numbers")
     if own.kind == "c" and dtype.kind != "c":
         raise TypeError(
-            f"{label}: {what()} has dtype {own}, but what it belongs to is real, of dtype {dtype}; "
+            f"{label}: {what()} has dtype {own}, but its value is real, of dtype {dtype}; "
             f"return its real part, numpy.real(c), where the imaginary part has no meaning"
         )
     return cast(c, dtype)

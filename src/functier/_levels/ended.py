@@ -15,7 +15,7 @@ from .level import ENDED, Level
 
 OF_EQUALITY = (
     "if a cache or a dict has found it, empty that before the call (f.cache_clear() for "
-    "functools.lru_cache), or keep no tensors in it: f.__wrapped__(x) passes the cache by; else "
+    "functools.lru_cache), or keep no tensors in it: f.__wrapped__(x) bypasses the cache; else "
 )
 """The cause of a comparison that nobody has written: Python's, of a key."""
 
@@ -62,7 +62,7 @@ class EndedLevel(Level):
     def make(self, cls: type, data: Any, *args: Any, **options: Any) -> Any:
         raise self.refusal(
             EscapedTensorError,
-            "a tensor was to be made of a level that had ended; make it inside the `with` block "
+            "a level that had ended was asked to make a tensor; make it inside the `with` block "
             "or the function that the level belongs to, or enter a new level",
         )
 

@@ -258,7 +258,7 @@ def _with_zeros(rule: Function, ans: Sequence[Value]) -> Function:
 
 
 def _reads(pick: Callable | None, place: int) -> bool:
-    """Tell if the values that a rule picks have that at `place` of ``ans, x, y``."""
+    """Return whether the values that a rule picks have that at `place` of ``ans, x, y``."""
     return pick is not None and place in pick(0, 1, 2)
 
 

@@ -117,9 +117,9 @@ class Fingerprint:
             at = f"\n  at {describe_line(code, line_of(code, instruction))}"
         return (
             f"{label}: the derivative of {op} would read {name or 'an array'}, {x.dtype} of shape "
-            f"{x.shape}, which was written to after {op} had kept it{at}\n  give the operation "
-            f"{name or 'a'}.copy(), or make the array inside the function by functier.numpy, whose "
-            f"writes are followed"
+            f"{x.shape}, which was written to after {op} had kept it{at}\n  pass "
+            f"{name or 'a'}.copy() to the operation, or make the array inside the function with "
+            f"functier.numpy, which tracks writes"
         )
 
     def owning(self, copy: Callable[[Value], Value]) -> "Fingerprint":

@@ -217,7 +217,7 @@ class Level:
     # ---- operations ----
 
     def answers_operators(self, x: Tensor) -> bool:
-        """Tell if an operator of another library's matrix is the tensor's to compute."""
+        """Return whether an operator of another library's matrix is the tensor's to compute."""
         return True
 
     def unary(self, func: Function, x: Tensor) -> Value:

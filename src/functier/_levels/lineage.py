@@ -12,7 +12,7 @@ from .._cpython.frames import Frame, steps_to
 
 
 def encloses(outer: type, cls: type) -> bool:
-    """Tell if `outer` is the class of plain tensors, or of a live level around `cls`."""
+    """Return whether `outer` is the class of plain tensors, or of a live level around `cls`."""
     return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
 
 

@@ -208,7 +208,7 @@ def in_order(order: tuple[str, int], func: Function, args: tuple, kwargs: dict, 
 
 
 def _is_in_rows(x: Any) -> bool:
-    """Tell if all examples of an array lie in rows, one after the other."""
+    """Return whether all examples of an array lie in rows, one after the other."""
     value = innermost(x)
     return type(value) is not ndarray or value.flags.c_contiguous
 
@@ -295,7 +295,7 @@ def _axes_by_model(func: Function, args: tuple, kwargs: dict, rows: range | None
 
 
 def _lies_by(x: Any, axes: Axes) -> bool:
-    """Tell if the elements of `x` lie in a row, with these axes from the outermost on."""
+    """Return whether the elements of `x` lie in a row, with these axes from the outermost on."""
     written = was_written(x)
     form = view_of(x).window if written else example(x)
     own = written or type(x) is ndarray

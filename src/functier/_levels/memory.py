@@ -153,7 +153,7 @@ def fix_unmapped(inner: list[Any], leaves: Sequence[Value], dims: Sequence[int |
 
 
 def meet(x: Any, y: Any) -> bool:
-    """Tell if two arrays share an element; where that takes long, if they may."""
+    """Return whether two arrays share an element; where that takes long, if they may."""
     try:
         return np.shares_memory(x, y, max_work=1000)  # type: ignore[arg-type]  # of any number
     except np.exceptions.TooHardError:

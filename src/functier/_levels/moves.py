@@ -231,6 +231,6 @@ def _through_now(
 
 
 def is_root(rule: Function, saved: tuple) -> bool:
-    """Tell if a rule is that of a square root; that of a power is, for 0.5."""
+    """Return whether a rule is that of a square root; that of a power is, for 0.5."""
     kind = kind_of(rule)
     return kind == "root" or (kind == "power" and are_settled(np.equal(saved[1], 0.5)))

@@ -26,7 +26,7 @@ NUMBERS = frozenset({int, type(None)})
 """The types of most bounds of slices."""
 
 REPEATED = frozenset({list, tuple, str, bytes, bytearray})
-"""Sequences that a whole number repeats."""
+"""Sequences that an integer repeats."""
 
 SEQUENCES: dict[Callable, tuple[tuple[int, str], ...]] = {
     np.hstack: ((0, "tup"),),
@@ -54,7 +54,7 @@ ALONE: dict[Callable, tuple[int, str]] = {np.apply_along_axis: (2, "arr")}
 
 
 def repeat_sequence(func: Callable, a: Any, b: Any) -> Any:
-    """Return ``[v] * n`` of a whole number that is no array, as of NumPy's; None for others."""
+    """Return ``[v] * n`` for an integer that is not an array, such as NumPy's; None for others."""
     sequence, number = (a, b) if type(a) in REPEATED else (b, a)
     if type(sequence) not in REPEATED or number.dtype.kind not in "iu" or is_array(number):
         return None
@@ -118,7 +118,7 @@ def answer_unlike(func: Callable, a: Any, b: Any) -> Any:
     if not isinstance(other, (ndarray, np.generic)):
         return None
     if other.dtype.kind not in ("USTmM" if x.dtype.kind in "fc" else "UST"):
-        return None  # whole numbers equal spans of time
+        return None  # integers equal spans of time
     return np.full(np.broadcast_shapes(form, other.shape), func is ne)[()]
 
 
@@ -160,7 +160,7 @@ def check_real(level: Any, ans: Value, x: Value, y: Value) -> None:
     if type(ans) is ndarray or type(ans) is np.float64 or dtype_of(ans).kind != "c":
         return
     if "c" not in (dtype_of(x).kind, dtype_of(y).kind):
-        text = "a power of a negative float of Python is complex; write (x + 0j) ** y"
+        text = "a power of a negative Python float is complex; write (x + 0j) ** y"
         raise level.refusal(ConversionError, text)
 
 
@@ -200,7 +200,7 @@ def check_static(op: Op, call: Call) -> None:
         if name not in op.arrays and classes_in(value):
             raise ConversionError(
                 f"{op.name}: its parameter {name!r} is a tensor, and has to be a plain value; "
-                f"write int({name}) for a whole number that all examples share"
+                f"write int({name}) for an integer that all examples share"
             )
 
 

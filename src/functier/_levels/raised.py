@@ -56,7 +56,7 @@ class Outcomes:
                 DataDependentError,
                 f"{name} raises {type(error).__name__} for some examples alone, and the function "
                 f"goes on with all of them; write numpy.where for the values that raise, or "
-                f"vmap(..., branches='split') to run groups of examples apart",
+                f"vmap(..., branches='split') to run groups of examples separately",
             )
             refusal.of = error  # where nobody catches that, it is the function's
             with suppress(LevelError):

@@ -144,8 +144,8 @@ def _check_dependence(level: JvpLevel, out: Any, outputs: list) -> None:
         if type(y) is not level.cls:
             raise ValueError(
                 f"{level}: {paths(out, 'the result')[i]} does not depend on any primal, or only "
-                f"by operations whose derivative is zero (rounding, comparing); its tangent is "
-                f"zeros where strict=True is left out"
+                f"through operations whose derivative is zero (rounding, comparing); without "
+                "strict=True its tangent is zeros"
             )
 
 

@@ -139,7 +139,7 @@ def _pull_unknown(rule: Function, g: Any, moves: Any, saved: tuple) -> Looked:
 
 
 def _is_of_memory(c: Any) -> bool:
-    """Tell if a cotangent is that of a memory."""
+    """Return whether a cotangent is that of a memory."""
     return type(c) in WITHOUT_ARRAY and type(c) not in SCALARS
 
 

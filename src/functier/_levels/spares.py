@@ -88,7 +88,7 @@ def record_counts(level: Any) -> None:
 
 
 def facts_hold(make: Callable[[], Any]) -> bool:
-    """Tell if the facts hold in this interpreter, by the class of a level from `make`.
+    """Return whether the facts hold in this interpreter, by the class of a level from `make`.
 
     The answer stays False if somebody holds that class during the first call.
     """
@@ -125,7 +125,7 @@ def _count_nested(level: Any) -> None:
 
 
 def is_alone(level: Any) -> bool:
-    """Tell if nobody holds the spare `level`, which the caller has in a single variable."""
+    """Return whether nobody holds the spare `level`, which the caller has in a single variable."""
     parts, expected = level.parts
     found = [*map(count_references, parts), count_weak_references(parts[0])]
     return found == expected or (found[:-1] == expected[:-1] and _is_only_cached(level))
@@ -141,7 +141,7 @@ CACHES = {type(r.__callback__.__self__) for r in weak_references(_Probe) if r.__
 
 
 def _is_only_cached(level: Any) -> bool:
-    """Tell if the weak references to a class are those of its base and of optree's caches.
+    """Return whether the weak references to a class are those of its base and of optree's caches.
 
     These stay as long as the class, so their number is kept for the next time.
     """

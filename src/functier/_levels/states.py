@@ -250,7 +250,7 @@ def _revive(level: Any) -> Any:
 
 @block
 def no_dispatch(cls: type) -> Iterator[None]:
-    """Switch the hooks of `cls`, that class alone, off in this context.
+    """Switch off the hooks of `cls`, and of no other class, in this context.
 
     Inside, instances of `cls` count as the values that they wrap. So a hook can call NumPy
     functions on instances of its class without recursion.

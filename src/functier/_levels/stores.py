@@ -191,9 +191,9 @@ class BatchStore(LevelStore):
 
 
 class RecordStore(LevelStore):
-    """The values as a flat tensor of a level that records: a write makes a new one.
+    """The values as a flat tensor of a level that records; a write makes a new one.
 
-    What is recorded is computed later, and may not be written over by then.
+    What is recorded is computed later, and must not have been overwritten by then.
     """
 
     __slots__ = ("whole",)
@@ -231,7 +231,7 @@ class RecordStore(LevelStore):
         self.whole = np.where(there, value, self.whole)
 
     def put_at_each(self, places: Tensor, value: Value, add: bool = False) -> None:
-        """Write or add at places that differ from example to example, one after the other."""
+        """Write or add at positions that differ from example to example, one after the other."""
         row = np.reshape(np.broadcast_to(value, shape_of(places)), -1)
         column = np.reshape(places, -1)
         for i in range(shape_of(column)[0]):

@@ -40,8 +40,8 @@ def depth_of(x: Any) -> int:
 def unwrap(x: Any, levels: int | None = 1) -> Any:
     """Return the value of `x` some levels out, for inspection.
 
-    The value has lost its derivatives, or has the axis of the batch in front: print it, but
-    compute with `x`. Use `stop_gradient` to make a constant.
+    The value has lost its derivatives, or has the batch axis in front: print it, but compute with
+    `x`. To make a constant, use `stop_gradient`.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def unwrap(x: Any, levels: int | None = 1) -> Any:
     Returns
     -------
     array or pytree of arrays
-        The values, in the same memory. A `Tensor` of no level, or an instance of a subclass,
-        stays as it is; ``x.elem()`` is its array.
+        The values, in the same memory. A `Tensor` that belongs to no level, or an instance of a
+        subclass, stays as it is; ``x.elem()`` is its array.
 
     Examples
     --------

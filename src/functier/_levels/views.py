@@ -242,7 +242,7 @@ def note_number(y: Any, args: tuple) -> Any:
 
 
 def note_result(op: Op, args: tuple, y: Any, options: dict | None = None) -> Any:
-    """Note a whole number that is an array in NumPy, as the first operand is; return it.
+    """Note an integer that is an array in NumPy, as the first operand is; return it.
 
     A result of a batch, computed with some options, comes as it lies in memory in NumPy.
     """
@@ -375,7 +375,7 @@ def copy_of_row(row: Row, owner: ndarray, ndim: int) -> ndarray:
 
 
 def is_row(row: Row, owner: Any) -> bool:
-    """Tell if a row is a view in NumPy, and its copy has the memory of `owner`."""
+    """Return whether a row is a view in NumPy, and its copy has the memory of `owner`."""
     found: Any = row()
     if found is not owner or not found.size:
         return False

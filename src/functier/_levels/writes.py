@@ -200,7 +200,7 @@ def _views_of_row(level: Any, row: Row, owner: ndarray, source: View) -> Iterato
 
 
 def _has_rows(level: Any, memory: Memory) -> bool:
-    """Tell if an inner level has a row of an array of `level` that is in a memory."""
+    """Return whether an inner level has a row of an array of `level` that is in a memory."""
     for inner in levels_of(AMBIENT.get()):
         if inner is level:
             break

@@ -263,7 +263,7 @@ def tensor(data: Any) -> Tensor:
     Returns
     -------
     Tensor
-        A tensor comes back as it is. Inside a level the result is a copy, which tensors can be
+        A tensor is returned as it is. Inside a level the result is a copy that tensors can be
         written to.
 
     Examples

@@ -172,8 +172,8 @@ def func_on(func: Function, args: tuple) -> Callable:
         steps = [s * max(ratios, default=1) for s in (seen if strides is None else strides)]
         if len(ratios) > 1 or any([step % 1 for step in steps]):
             raise MutationError(
-                "numpy.lib.stride_tricks.as_strided gives a view of an array that lies in memory "
-                "in another way here; write numpy.lib.stride_tricks.sliding_window_view, or "
+                "numpy.lib.stride_tricks.as_strided gives a view of an array whose memory is laid "
+                "out differently here; write numpy.lib.stride_tricks.sliding_window_view, or "
                 "as_strided(x.copy(), ...)"
             )
         return func(x, shape, [int(step) for step in steps], **options)

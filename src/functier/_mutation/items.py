@@ -146,7 +146,7 @@ def keep_sources(func: Callable, args: tuple, result: Any) -> Any:
 
 
 def is_same(x: Any, y: Any) -> bool:
-    """Tell if two values are one array, or views of the same elements."""
+    """Return whether two values are one array, or views of the same elements."""
     if type(x) is not ndarray or type(y) is not ndarray or not x.size:
         return False
     return address(x) == address(y) and (x.shape, x.strides, x.dtype) == (

@@ -75,7 +75,7 @@ def laid_as(window: ndarray, value: ndarray) -> ndarray:
 
 @lru_cache(4096)
 def may_meet(shape: Shape, strides: tuple[int, ...], size: int) -> bool:
-    """Tell if two elements of a view may share a place, as those of windows that overlap.
+    """Return whether two elements of a view may share a place, as those of windows that overlap.
 
     The strides and the `size` of an element are in the same unit.
     """

@@ -120,7 +120,7 @@ class View:
         if memory.time < REGION.get() and (memory.version or not memory.plain):
             raise MutationError(
                 "a function that runs again in the backward pass (checkpoint) uses an array from "
-                "outside that was written to, which may be another one by then; pass a copy as an "
+                "outside that was written to, which may have changed by then; pass a copy as an "
                 "argument, x.copy()"
             )
 

@@ -70,7 +70,7 @@ def write_out(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _has_tensor(args: tuple) -> bool:
-    """Tell whether an operand is a tensor, which takes a mask that is one."""
+    """Return whether an operand is a tensor, which takes a mask that is one."""
     return any(isinstance(x, Tensor) for x in args)
 
 

@@ -24,8 +24,8 @@ from .._core.types import Index, Value
 from .reductions import ELEMENTWISE, reduce_values
 
 ADVICE = (  # see `_rules.indexing`, which raises the same
-    "a boolean mask that differs from example to example selects another number of elements in "
-    "each; write numpy.sum(x, where=mask) for a sum, and numpy.where(mask, x, y) to keep all "
+    "a boolean mask that differs from example to example selects a different number of elements "
+    "in each; write numpy.sum(x, where=mask) for a sum, and numpy.where(mask, x, y) to keep all "
     "elements"
 )
 

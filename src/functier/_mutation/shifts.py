@@ -106,11 +106,11 @@ class _Box(ref):
 
 
 BOXES: dict[int, _Box] = {}
-"""The whole numbers that are arrays without axes in NumPy, as those of `numpy.where` are."""
+"""The integers that are arrays without axes in NumPy, as those of `numpy.where` are."""
 
 
 def note_box(x: Tensor) -> None:
-    """Note that `x`, a whole number of NumPy, is an array there."""
+    """Note that `x`, an integer of NumPy, is an array there."""
     BOXES[id(x)] = box = _Box(x, _forget)
     box.key = id(x)
 
@@ -120,7 +120,7 @@ def _forget(box: _Box) -> None:
 
 
 def is_number(part: Any) -> bool:
-    """True for a tensor that is a whole number in NumPy, and no array without axes."""
+    """True for a tensor that is an integer in NumPy, and no array without axes."""
     return (
         isinstance(part, Tensor)
         and not part.ndim

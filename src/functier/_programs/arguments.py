@@ -45,7 +45,7 @@ of generators are refused."""
 
 
 def is_same(x: Any, y: Any) -> bool:
-    """Tell if two static arguments are the same value, or the same function; see NOTE [no user
+    """Tell whether two static arguments are the same value, or the same function; see NOTE [no user
     code is asked].
     """
     if x is y:
@@ -98,7 +98,7 @@ def _keys(name: str, parts: Iterable[Any]) -> Any:
 
 
 def _is_ours(kind: type) -> bool:
-    """Tell if a class is one of functier."""
+    """Return whether a class is one of functier."""
     module = sys.modules.get(kind.__module__)
     known = kind.__module__.partition(".")[0] == HERE
     return known and getattr(module, kind.__qualname__, None) is kind
@@ -194,7 +194,7 @@ def _opened(tree: Any, label: object, outer: tuple[int, ...]) -> Any:
         return tree
     if not {*outer}.isdisjoint([id(x) for x, node in zip(leaves, nodes) if node]):
         raise ValueError(
-            f"{label}: an object among the arguments contains itself; pass objects that end"
+            f"{label}: an object among the arguments contains itself; pass objects without cycles"
         )
     for i, node in enumerate(nodes):
         if node is not None:
@@ -246,7 +246,7 @@ def _of_module(form: Any) -> tuple:
 
 
 def may_change(x: Any) -> bool:
-    """Tell if `_state_of` looks into an object that may have other contents later."""
+    """Return whether `_state_of` looks into an object that may have other contents later."""
     if type(x) is tuple:
         return any(map(may_change, x))
     return type(x) in (list, dict) or (not is_value(x) and node_of(x) is not None)
@@ -290,7 +290,7 @@ def has_objects(x: Any) -> bool:
 
 
 def what_to_write(x: Any) -> str:
-    """Return why an object is no argument of a program, and what to write."""
+    """Return why an object cannot be an argument of a program, and what to write."""
     kind = type(x)
     name = kind.__name__
     if has_objects(x):

@@ -22,5 +22,5 @@ def machine_of(
 
 
 def has_llvm() -> bool:
-    """Tell if the library that makes machine code can be imported."""
+    """Return whether the library that makes machine code can be imported."""
     return importlib.util.find_spec("llvmlite") is not None

@@ -39,7 +39,7 @@ def is_tree(x: Any) -> bool:
 
 
 def has_method(x: Any, func: Callable, made: Any) -> bool:
-    """Tell if the class of an object has a function, or what was made of it, as a method."""
+    """Return whether the class of an object has a function, or what was made of it, as a method."""
     if is_tree(x):
         return False
     inner = inspect.unwrap(func)
@@ -66,7 +66,7 @@ def reference_to(x: Any, table: dict[int, tuple]) -> Callable:
 
 
 def has_state(func: Callable) -> bool:
-    """Tell if a function is a pytree, such as a module: its arrays are arguments."""
+    """Return whether a function is a pytree, such as a module: its arrays are arguments."""
     leaves = flatten(func, "compile", "the function")[0]
     return len(leaves) != 1 or leaves[0] is not func
 

@@ -19,14 +19,14 @@ def root_of(x: ndarray) -> ndarray:
 
 
 def gives_view(x: ndarray, name: str) -> bool:
-    """Tell if a method of an array always gives a view of it."""
+    """Return whether a method of an array always gives a view of it."""
     return name in ("transpose", "swapaxes", "squeeze") or (
         name in ("reshape", "ravel") and x.flags.c_contiguous
     )
 
 
 def is_view(x: ndarray, key: Any) -> bool:
-    """Tell if an array has a view of it at an index of plain numbers and slices."""
+    """Return whether an array has a view of it at an index of plain numbers and slices."""
     parts: list[Any] = []
     for part in key if type(key) is tuple else (key,):
         parts += (part.start, part.stop, part.step) if type(part) is slice else (part,)

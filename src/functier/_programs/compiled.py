@@ -1,4 +1,4 @@
-"""`compile`: a function that is traced at its first call, and replayed at later ones."""
+"""`compile`: a function that is traced in its first call, and replayed in later ones."""
 
 import functools
 import os
@@ -136,7 +136,7 @@ class Compiled(Generic[P, R]):
         self._numbers.note(numbers, structure, found.program)
         reads = found.watch.reads
         facts = [*reads.found.values()]
-        if reads.reason:  # what the function changes by itself is no reason to trace again
+        if reads.reason:  # what the function itself changes is not a reason to trace again
             facts = [fact for fact in facts if Guards([fact]).unchanged()]
         kept = [x for x in reached_from([func]) if type(x) is FunctionType]
         guards = Guards(facts, kept, found.captured)
@@ -213,7 +213,7 @@ class Compiled(Generic[P, R]):
     def _record(
         self, func: Callable, args: tuple, kwargs: dict, frame: Any, numbers: set[int]
     ) -> Any:
-        """Record a call, with these whole numbers as inputs if the function takes them so."""
+        """Record a call, with these integers as inputs if the function takes them so."""
         if numbers:
             try:
                 found = record(func, args, kwargs, frame, "compile", self._keeps, numbers)
@@ -249,12 +249,12 @@ class Compiled(Generic[P, R]):
             return f"{self._changed} changes between the calls; pass it as an argument"
         latest, before = [variant.program for variant in self._variants[:2]]
         if latest._forms != before._forms or latest._structure != before._structure:
-            return "the arguments have other structures, shapes or dtypes each time"
+            return "the arguments have different structures, shapes or dtypes each time"
         longer = max(latest, before, key=lambda program: len(program._guards))
         for text, now, then in zip_longest(longer._guards, latest._given, before._given):
             if now != then:
-                return f"Python code gets another answer each time, {text}"
-        return "static arguments, which are neither arrays nor numbers, have other values each time"
+                return f"Python code gets a different answer each time, {text}"
+        return "static arguments, which are neither arrays nor numbers, have new values each time"
 
     @property
     def programs(self) -> list[Program]:
@@ -332,7 +332,7 @@ class Compiled(Generic[P, R]):
         return found
 
     def _of(self, instance: Any) -> "Compiled":
-        """Return the function for an object, which is its first argument: the object is no leaf."""
+        """Return the function for an object, its first argument, which is not a leaf."""
         known = self._objects.get(id(instance))
         if known is not None and known[0]() is instance:
             return known[1]
@@ -342,7 +342,7 @@ class Compiled(Generic[P, R]):
         return made
 
     def _is_method_of(self, x: Any) -> bool:
-        """Tell if an object, the first argument, has this function as a method."""
+        """Return whether an object, the first argument, has this function as a method."""
         return not self._state and has_method(x, self.__wrapped__, self)
 
 
@@ -361,41 +361,41 @@ def compile(  # torch.compile has this name
     func: Callable | None = None, *, backend: str = "auto", fastmath: bool = False,
     on_change: str = "retrace", threads: int = 1, warm: bool = False, on_unwatched: str = "run",
 ) -> Any:  # fmt: skip
-    """Make a function that is traced at its first call, and replayed at later ones.
+    """Make a function that is traced in its first call, and replayed in later ones.
 
     Parameters
     ----------
     func : callable, optional
-        A function of arrays, numbers or pytrees; also a transform of one, or a module, whose
-        arrays count as arguments. Without it the result is a decorator.
+        A function of arrays, numbers or pytrees, a transform of one, or a module, whose arrays
+        count as arguments. Without it the result is a decorator.
     backend : {"auto", "numpy", "llvm"}
         The code that replays a program: ``"numpy"`` is generated Python code that calls NumPy, and
         ``"llvm"`` machine code, with NumPy calls for what it does not know. The latter needs
         llvmlite (``pip install functier[compile]``); results differ from NumPy's by rounding, and
-        there are no warnings of arithmetic. What Python code is told of values, as in ``x > 0``,
-        is what NumPy tells. ``"auto"`` takes machine code where llvmlite is
-        installed, but for programs of many calls that are no loop, as it takes long to make.
+        there are no floating-point warnings. If Python code asks about a value, as in ``x > 0``,
+        the answer is NumPy's. ``"auto"`` uses machine code if llvmlite is installed, except for
+        programs of many calls without a loop, for which it takes long to make.
     fastmath : bool
-        Whether a product and a sum may be rounded once. The NumPy backend makes no use of it.
+        Whether a product and a sum may be rounded once. The NumPy backend does not use it.
     on_change : {"retrace", "raise"}
-        What to do where something that the function reads besides its arguments is another one
-        than in the trace.
+        What to do if something that the function reads besides its arguments has changed since the
+        trace.
     threads : int
-        The number of threads that run loops of machine code over large arrays in blocks: from
-        about a hundred thousand elements on, or a million where there is little to compute.
-        Results do not depend on it: the sums of blocks are added in an order that is always the
-        same. The NumPy backend does not use it, and products of matrices use the threads of
-        NumPy's own library.
+        The number of threads that run loops in machine code over large arrays, in blocks: from
+        about a hundred thousand elements on, or a million if there is little to compute. Results do
+        not depend on it: the sums of blocks are added in an order that is always the same. The
+        NumPy backend does not use it, and products of matrices use the threads of NumPy's own
+        library.
     warm : bool
-        Whether machine code is made in the first call of a program. By default it is made in the
-        second, because a program that runs only once does not need it. Then the first two calls
-        compute with NumPy, and later ones may differ from them by rounding.
+        Whether to make machine code in the first call of a program. By default it is made in the
+        second call, because a program that runs only once does not need it. Then the first two
+        calls compute with NumPy, and later ones may differ from them by rounding.
 
     on_unwatched : {"run", "keep"}
-        What to do where the function reads what cannot be watched, such as a file, a clock or an
-        iterator that was made outside, or changes an object that was made outside. With ``"run"``
-        the function itself runs in each call; with ``"keep"`` a program is kept, and what such
-        objects give is taken as it was. ``explain()`` names the object either way.
+        What to do if the function reads something that cannot be watched, such as a file, a clock
+        or an iterator from outside, or changes an object from outside. With ``"run"``, the function
+        itself runs in each call. With ``"keep"``, the program keeps what such objects gave in the
+        trace. ``explain()`` names the object either way.
 
     Returns
     -------
@@ -407,13 +407,13 @@ def compile(  # torch.compile has this name
     Raises
     ------
     TypeError
-        At a call, where an argument is an object that may change, such as a set or an instance of
-        a plain class. The message says what to write.
+        In a call, if an argument is an object that may change, such as a set or an instance of a
+        plain class. The message says what to write.
     ConversionError
-        At a call, where the function makes a plain number of a value, as ``float(x)`` does.
+        In a call, if the function turns a value into a plain number, as ``float(x)`` does.
     RandomnessError
-        Where it draws from a generator of NumPy's or Python's. Draws of `functier.random` are
-        made anew in each call.
+        If it draws from a generator of NumPy or Python. Draws from `functier.random` are made anew
+        in each call.
 
     Warns
     -----
@@ -422,35 +422,35 @@ def compile(  # torch.compile has this name
 
     Notes
     -----
-    A program is traced again where Python code asks for the truth of a value, or for a whole
-    number, and gets another answer; and where something that the function has read is another one:
-    a global name, a closed-over variable, a default, an attribute of an object, a module or a
-    class, an item of a list or a dict, or the code of a function. Captured arrays of floats are
-    read at each call, as arguments are, also where the name has another one of this form. Where the
-    contents of an array have decided something, such as an index, or plain NumPy has computed with
+    The function is traced again if Python code asks whether a value is true, or for an integer, and
+    gets a different answer; and if something that the function has read has changed: a global name,
+    a closed-over variable, a default, an attribute of an object, a module or a class, an item of a
+    list or a dict, or the code of a function. Captured arrays of floats are read in each call, as
+    arguments are, even if the name now refers to another array of the same form. If the contents of
+    a captured array have decided something, such as an index, or plain NumPy has computed with
     captured arrays alone, they are compared.
 
-    A whole number among the arguments is part of the first program, as it may be a size or an axis.
-    Once it has had two values it is an input, and Python code that asks for it is a check, as for
-    other values. Where most calls would be traced, the plain function runs, and programs are tried
-    again now and then.
+    An integer among the arguments is a constant of the first program, because it may be a size or
+    an axis. Once it has had two values it is an input, and Python code that asks for it adds a
+    check, as for other values. If most calls would be traced, the plain function runs, and programs
+    are tried again now and then.
 
-    Arguments that are neither arrays nor floats are values that cannot change, and are compared by
-    type and contents; or functions, classes and modules, which are compared by identity. The
-    fields of dataclasses are arguments themselves. The object of a method is none: a method that
-    is decorated, or ``compile(obj.method)``, has programs for each object.
+    Arguments that are neither arrays nor floats are either values that cannot change, which are
+    compared by type and contents, or functions, classes and modules, which are compared by
+    identity. The fields of dataclasses are arguments themselves. The object of a method is not an
+    argument: a decorated method, or ``compile(obj.method)``, has programs for each object.
 
-    ``isinstance(x, np.ndarray)`` and ``isinstance(x, float)`` answer as in `func`, and texts such
+    ``isinstance(x, np.ndarray)`` and ``isinstance(x, float)`` answer as in `func`, and strings such
     as ``str(x)`` and ``f"{x:.2f}"`` are answers that are checked. A function that asks for
     ``type(x)`` runs as it is.
 
-    Writes to arrays among the arguments are made at the end of each call. One array may be given
-    twice, and then has one program; other arrays that overlap cannot be written to.
+    Writes to arrays among the arguments happen at the end of each call. The same array may be
+    passed twice, and then has its own program; other arrays that overlap cannot be written to.
 
-    Inside another transform, or while a mode or a debugger of `functier` is on, the call runs
-    `func` as it is. So it does where `numpy.errstate` asks for more than warnings. What the
-    function does besides, such as printing, is done in the trace alone. A warning of NumPy's
-    comes where a program makes the call, and not for what nobody needs.
+    Inside another transform, or while one of functier's modes or debuggers is on, the call runs
+    `func` as it is. It also does so if `numpy.errstate` asks for more than warnings. Side effects
+    of the function, such as printing, happen only in the trace. NumPy's warnings appear when a
+    program makes the call, and not for results that nobody needs.
 
     Examples
     --------
@@ -482,7 +482,7 @@ def compile(  # torch.compile has this name
             raise ValueError(f"compile: {name}={value!r} is not known; write one of {choices}")
     if type(threads) is bool or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise ValueError(
-            f"compile: threads={threads!r} is not a positive whole number; write how many threads "
+            f"compile: threads={threads!r} is not a positive integer; write how many threads "
             f"may run a program, as in threads=2"
         )
     if backend == "llvm" and not has_llvm():

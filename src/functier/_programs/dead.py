@@ -1,10 +1,15 @@
 """Nodes that nobody needs: those of a program, and in each step of its loops."""
 
+import operator
 from typing import Any
 
-from .graph import Graph, Node
-from .loops import Loop, is_loop, is_result, memories_of
+import numpy as np
+
+from .graph import Form, Graph, Node
+from .loops import Count, Loop, is_loop, is_result, memories_of
 from .stores import READS, memory_of
+
+ndarray = np.ndarray
 
 UNWRITING = {*READS, memory_of}
 """The functions of a memory that write nothing to it."""
@@ -18,19 +23,25 @@ def live_in(graph: Graph) -> set[Node]:
     return _live(graph, {*graph.roots(), *graph.inputs}, set())
 
 
-def _live(graph: Graph, live: set[Node], read: set[Node], used: Any = None) -> set[Node]:
-    """Add to the live nodes. `used` gets the results of each loop that somebody takes."""
+def _live(
+    graph: Graph, live: set[Node], read: set[Node], used: Any = None, further: bool = False
+) -> set[Node]:
+    """Add to the live nodes. `used` gets the results of each loop that somebody takes.
+
+    In another call there may be `further` steps than in the trace.
+    """
     for node in reversed(graph.nodes):
         loop = is_loop(node)
         memories = memories_of(node) if loop else ()
         if node not in live:
             writes = node.memory and node.func not in UNWRITING and node.args[0] in read
-            if not writes and read.isdisjoint(memories):
+            raises = may_raise(node, further)
+            if not (writes or raises) and read.isdisjoint(memories):
                 continue
             live.add(node)
         if used is not None:
             if loop:
-                _prune(node, used.get(node, set()), read)
+                _prune(node, used.get(node, set()), read, further)
             elif is_result(node):
                 used.setdefault(node.args[0], set()).add(node.args[1])
         live.update(node.parents())
@@ -40,13 +51,14 @@ def _live(graph: Graph, live: set[Node], read: set[Node], used: Any = None) -> s
     return live
 
 
-def drop_dead(graph: Graph) -> Graph:
+def drop_dead(graph: Graph, further: bool = False) -> Graph:
     """Drop the nodes that no result, no guard and no effect needs; also from the bodies of loops.
 
-    A write is needed where the memory is read later.
+    A write is needed where the memory is read later, and an element that an array may not have in
+    a later call; or in `further` steps than have run so far.
     """
     used: dict[Node, set[int]] = {}
-    live = _live(graph, {*graph.roots(), *graph.inputs}, set(), used)
+    live = _live(graph, {*graph.roots(), *graph.inputs}, set(), used, further)
     renumber(graph.nodes)
     nodes = [node for node in graph.nodes if node in live]
     return Graph(nodes, graph.inputs, graph.outputs, graph.guards)
@@ -60,9 +72,36 @@ def renumber(nodes: list[Node]) -> None:
             node.args = node.args[0], loop.places.get(node.args[1])
 
 
-def _prune(node: Node, used: set[int], read: set[Node]) -> None:
+def may_raise(node: Node, further: bool = False) -> bool:
+    """Tell if the user's code takes an element that an array may not have in another call.
+
+    In a loop there may be `further` steps than in the trace.
+    """
+    if is_loop(node):
+        loop: Any = node.func
+        return any([may_raise(x, further or goes_on(loop)) for x in loop.body.nodes])
+    if node.func is not operator.getitem or not node.place or len(node.args) != 2:
+        return False
+    index = node.args[1]
+    for part in index if type(index) is tuple else (index,):
+        if type(part) is Node and type(part.form) is Form:
+            form = part.form
+            if form.kind is not ndarray or form.dtype.kind in "iu":
+                return True
+        if further and type(part) is Count:
+            return True
+    return False
+
+
+def goes_on(loop: Loop) -> bool:
+    """Tell if a loop may have more steps in another call."""
+    return loop.ends in ("flag", "length")
+
+
+def _prune(node: Node, used: set[int], read: set[Node], further: bool) -> None:
     """Drop what nobody needs from a loop, of whose results these are used."""
     loop: Any = node.func
+    further = further or goes_on(loop)
     body, first, second = loop.body, loop.carried, loop.carried + len(loop.reads)
     places = dict(zip(body.inputs, node.args))
     inside = [x for x, arg in places.items() if type(arg) is Node and arg in read]
@@ -72,14 +111,14 @@ def _prune(node: Node, used: set[int], read: set[Node]) -> None:
     while True:
         outputs = [body.outputs[i] for i in sorted(wanted)]
         part = Graph(body.nodes, body.inputs, outputs, body.guards)
-        live = _live(part, {*part.roots()}, {*inside})
+        live = _live(part, {*part.roots()}, {*inside}, None, further)
         live |= ending(loop, wanted)
         more = {j for j, x in enumerate(body.inputs[:first]) if x in live} - wanted
         if not more:
             break
         wanted |= more
     inner: dict[Node, set[int]] = {}
-    _live(part, {*part.roots()}, {*inside}, inner)
+    _live(part, {*part.roots()}, {*inside}, inner, further)
     renumber(body.nodes)
     carried = [j for j in range(first) if body.inputs[j] in live]
     lasts = [j for j in sorted(used) if j < loop.lasts and j not in carried]

@@ -91,7 +91,7 @@ class Watch:
             return
         reads = self.reads
         if reads is not None and not told:
-            # Python's hook is no place to raise in: the trace goes on, and makes no program.
+            # Python's hook must not raise: the trace continues, and makes no program.
             reads.reason = (
                 reads.reason or f"{title_of_code(code)} runs, which cannot tell what it reads"
             )

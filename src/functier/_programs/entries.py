@@ -190,12 +190,12 @@ def entry_of(
 
 
 def is_float(y: Any) -> bool:
-    """Tell if a result of a program is a float64 number."""
+    """Return whether a result of a program is a float64 number."""
     return type(y) is Node and type(y.form) is Form and y.form.kind in (float, np.float64)
 
 
 def is_simple(x: Any) -> bool:
-    """Tell if a pytree is made of dicts with sortable plain keys, lists and tuples."""
+    """Return whether a pytree is made of dicts with sortable plain keys, lists and tuples."""
     kind = type(x)
     if kind is dict:
         return all([type(k) is str for k in x]) and all(map(is_simple, x.values()))

@@ -61,12 +61,12 @@ class Fact(NamedTuple):
 
 
 def is_value(x: Any) -> bool:
-    """Tell if an object is compared by its value."""
+    """Return whether an object is compared by its value."""
     return type(x) in VALUES or (isinstance(x, np.generic) and type(x).__module__ == "numpy")
 
 
 def same(now: Any, before: Any) -> bool:
-    """Tell if an object is the one of before, or a number or text of its value."""
+    """Return whether an object is the one of before, or a number or text of its value."""
     if now is before:
         return True
     if type(now) is not type(before):
@@ -81,7 +81,7 @@ def same(now: Any, before: Any) -> bool:
 
 
 def same_items(now: Iterable, before: tuple) -> bool:
-    """Tell if the items of a container are those of before."""
+    """Return whether the items of a container are those of before."""
     found = tuple(now)
     return len(found) == len(before) and (
         all(map(is_, found, before)) or all(map(same, found, before))
@@ -150,7 +150,7 @@ def same_code(func: types.FunctionType, code: Code) -> bool:
 
 
 def is_strict() -> bool:
-    """Tell if the settings of `numpy.errstate` ask for more than warnings."""
+    """Return whether the settings of `numpy.errstate` ask for more than warnings."""
     return not {*np.geterr().values()} <= QUIET
 
 

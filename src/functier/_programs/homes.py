@@ -103,5 +103,5 @@ def is_of_user(kind: type) -> bool:
 
 
 def is_of_library(kind: type) -> bool:
-    """Tell if a class is made by Python code of a library."""
+    """Return whether a class is made by Python code of a library."""
     return home_of_class(kind) == "library"

@@ -41,7 +41,7 @@ OURS = {__name__.partition(".")[0], "numpy", "optree", *LOADING}
 
 
 class WholeNumbers:
-    """The whole numbers among the arguments, as far as known: see NOTE [whole numbers]."""
+    """The integers among the arguments, as far as known: see NOTE [integers]."""
 
     def __init__(self) -> None:
         self.known: dict[Any, dict[int, Any]] = {}
@@ -81,7 +81,7 @@ class Asked:
 
 
 def fits(x: int) -> bool:
-    """Tell if an int is one of NumPy's, which all that machine code and arrays take."""
+    """Return whether an int is one of NumPy's, which all that machine code and arrays take."""
     return -(2**63) <= x < 2**63
 
 
@@ -99,7 +99,7 @@ def asks_for_type(watch: Watch, since: int = 0) -> bool:
 
 
 def settled(level: Any, func: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """Return the arguments of a call with the whole numbers by which its result has its form.
+    """Return the arguments of a call with the integers by which its result has its form.
 
     These are sizes, axes and other parameters. The form of a power depends on the sign of the
     exponent, and that of an array of a number on its size, where it is no input.
@@ -121,7 +121,7 @@ def settled(level: Any, func: Any, args: tuple, kwargs: dict) -> tuple[tuple, di
 
 
 def is_input(level: Any, x: Any) -> bool:
-    """Tell if a value is an argument of the program."""
+    """Return whether a value is an argument of the program."""
     return type(x) is level.cls and x.parts()[1].func is None
 
 
@@ -131,7 +131,7 @@ def kind_of(level: Any, x: Any) -> type:
 
 
 def asked(level: Any, x: Any, counts: bool = False, carried: bool = True) -> Any:
-    """Return an argument with each whole number of Python's in it as itself, and guarded.
+    """Return an argument with each integer of Python's in it as itself, and guarded.
 
     With `counts` those stay that grow with the counter of a loop; or with a number that a step
     carries, but in slices, whose length may differ then.
@@ -153,7 +153,7 @@ def asked(level: Any, x: Any, counts: bool = False, carried: bool = True) -> Any
 
 
 def grows(node: Any, counters: Collection) -> tuple[int, int] | None:
-    """Return factor and summand of a whole number that grows with a counter of loops."""
+    """Return factor and summand of an integer that grows with a counter of loops."""
     if type(node) is int:
         return 0, node
     if type(node) is not Node:
@@ -176,7 +176,7 @@ AFFINE: dict[Any, Any] = {
 
 
 def number(level: Any, x: Tensor) -> int:
-    """Return the value of a whole number, which the program is for."""
+    """Return the value of an integer, which the program is for."""
     value, node = x.parts()
     level.answers.append(Guard(node, "__index__", value, level.where_now()))
     return value

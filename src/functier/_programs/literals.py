@@ -63,7 +63,7 @@ def weak_text(value: np.generic, node: Node) -> str:
 
 
 def is_weak(func: Any) -> bool:
-    """Tell if a function takes a number of Python as one of NumPy."""
+    """Return whether a function takes a number of Python as one of NumPy."""
     if isinstance(func, np.ufunc):
         return func not in UNEQUAL
     return operator_of(func) not in (None, "**")

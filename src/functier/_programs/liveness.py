@@ -60,7 +60,7 @@ class Liveness:
 
 
 def is_read_only(x: Any) -> bool:
-    """Tell if a value is a view that nobody may write to."""
+    """Return whether a value is a view that nobody may write to."""
     while type(x) is Node and x.func is not None and gives_view(x.func):
         if sharing_of(x.func) == "protected":
             return True

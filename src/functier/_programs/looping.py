@@ -41,7 +41,7 @@ def counting_of(loop: Loop, name: str) -> Counting:
 
 
 def text_of_count(count: Any, counters: list[Counting]) -> str:
-    """Return the source of a whole number that grows with counters, the innermost one last."""
+    """Return the source of an integer that grows with counters, the innermost one last."""
     factors, level = [], len(counters)
     while type(count) is Count:
         level -= 1
@@ -72,7 +72,7 @@ def lines_of_loop(source: Any, node: Node) -> list[str]:
     carried, elements, rest = loop.parts()
     first, second = len(carried), len(carried) + len(elements)
     for x, arg in zip(rest, node.args[second:]):
-        source.names[x] = source.expr(arg)
+        source.names[x] = source.operand(arg)
         source.outside[x] = arg
     lines: list[str] = []
     for x, arg, after in zip(carried, node.args, loop.body.outputs):
@@ -148,7 +148,7 @@ def cut_early(source: Any, values: Node) -> list[str]:
 
 
 def is_last(source: Any, values: Any, loop: Node, read: Count) -> bool:
-    """Tell if nobody reads a list after a loop, which takes its elements from the end on.
+    """Return whether nobody reads a list after a loop, which takes its elements from the end on.
 
     Where the loop does not begin with the last one, nobody else may read the list before it. A list
     in a list is left alone: others may have it, too.

@@ -22,7 +22,7 @@ from .graph import Graph, Guard, Node, changed, form_of, nodes_in, replace
 
 
 class Count(NamedTuple):
-    """A whole number that grows from step to step: ``start + step * i``.
+    """An integer that grows from step to step: ``start + step * i``.
 
     `i` counts the steps of the loop that the number is in, from 0. The start is a `Count` of the
     loop around, or a number.
@@ -33,12 +33,12 @@ class Count(NamedTuple):
 
 
 def plus(x: Any, n: int) -> Any:
-    """Return a whole number, which may grow with steps, and `n`."""
+    """Return an integer, which may grow with steps, and `n`."""
     return Count(plus(x.start, n), x.step) if type(x) is Count else x + n
 
 
 def times(x: Any, n: int) -> Any:
-    """Return a whole number, which may grow with steps, times `n`."""
+    """Return an integer, which may grow with steps, times `n`."""
     return Count(times(x.start, n), x.step * n) if type(x) is Count else x * n
 
 
@@ -117,13 +117,13 @@ class Loop:
         return (*forms[: self.lasts], *lists, *[form_of(self.count)] * (self.ends == "flag"))
 
     def has_effects(self) -> bool:
-        """Tell if the loop has to run, whoever needs its results."""
+        """Return whether the loop has to run, whoever needs its results."""
         body = self.body
         return bool(body.guards) or any([x.kept or x.may_raise for x in body.nodes])
 
 
 def is_arm(node: Node) -> bool:
-    """Tell if a node is an arm, which runs in some steps only."""
+    """Return whether a node is an arm, which runs in some steps only."""
     return type(node.func) is Loop and node.func.ends == "arm"
 
 
@@ -132,12 +132,12 @@ def is_loop(node: Any) -> bool:
 
 
 def is_result(node: Node) -> bool:
-    """Tell if a node is a result of a loop."""
+    """Return whether a node is a result of a loop."""
     return node.func is operator.getitem and is_loop(node.args[0])
 
 
 def is_element(node: Node) -> bool:
-    """Tell if a node is one of the values in a list that a loop makes."""
+    """Return whether a node is one of the values in a list that a loop makes."""
     values = node.args[0] if node.func is operator.getitem else None
     return type(values) is Node and type(values.form) is Series
 

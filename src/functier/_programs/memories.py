@@ -98,7 +98,7 @@ class Memories:
                     self.views.add(node)
 
     def is_used_before(self, node: Node, write: int, safe: Any) -> bool:
-        """Tell if a value is used before a write alone, and by functions that copy from it."""
+        """Tell whether a value is used before a write alone, and by functions that copy from it."""
         if node in self.kept:
             return False
         for user in self.users.get(node, ()):
@@ -115,7 +115,7 @@ class Memories:
 
 
 def is_whole(node: Node) -> bool:
-    """Tell if a write fills a memory."""
+    """Return whether a write fills a memory."""
     memory, layout, parts = node.args[:3]
     return parts is None and is_contiguous(layout) and layout[0] == 0 and (
         int(np.prod(layout[1])) == memory.form.shape[0]
@@ -132,7 +132,7 @@ def is_contiguous(layout: Any) -> bool:
 
 
 def is_row_major(layout: Any, parts: Any) -> bool:
-    """Tell if a read is of the whole of a contiguous part, or of rows of it."""
+    """Return whether a read is of the whole of a contiguous part, or of rows of it."""
     if not is_contiguous(layout):
         return False
     return parts is None or (len(parts) == 1 and type(parts[0]) is int)
@@ -212,7 +212,7 @@ def index_of_steps(shape: tuple[int, ...], layout: Any, counts: Sequence[int]) -
 
 
 def nested(start: int, steps: Sequence[int]) -> Any:
-    """Return a whole number that grows with some loops, if it does."""
+    """Return an integer that grows with some loops, if it does."""
     found: Any = start
     for step in steps:
         found = Count(found, step)
@@ -232,7 +232,7 @@ def ends_of(shape: tuple[int, ...], layout: Any, now: tuple[int, ...]) -> list |
 
 
 def shows(shape: tuple[int, ...], index: tuple, layout: Any) -> bool:
-    """Tell if an index of an array gives the window of a layout."""
+    """Return whether an index of an array gives the window of a layout."""
     probe = np.empty(shape, np.int8)
     found = probe[index] if index else probe
     if type(found) is not ndarray:

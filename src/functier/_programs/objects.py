@@ -116,5 +116,5 @@ def reached_from(roots: Iterable[Any]) -> Iterator[Any]:
 
 
 def changes(x: Any, name: str) -> bool:
-    """Tell if a method of an exact container or an array changes it."""
+    """Return whether a method of an exact container or an array changes it."""
     return any([isinstance(x, kind) and name in CHANGING[kind].split() for kind in CHANGING])

@@ -173,7 +173,7 @@ def settle(graph: Graph) -> Graph:
 
 
 def reads_all(node: Node, write: Node) -> bool:
-    """Tell if a read gives what was written, in its form."""
+    """Return whether a read gives what was written, in its form."""
     same = node.func is get and node.args[1:3] == write.args[1:3]
     return same and node.form == write.args[3].form
 

@@ -128,7 +128,7 @@ def called(func: Any, leaves: list) -> Any:
 
 
 def is_alike(a: Any, b: Any) -> bool:
-    """Tell if two leaves of arguments are the same node, or the same constant."""
+    """Return whether two leaves of arguments are the same node, or the same constant."""
     if type(a) is not type(b) or type(a) is Node:
         return a is b
     return is_same(a, b) if type(a) is ndarray else repr(a) == repr(b)

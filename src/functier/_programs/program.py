@@ -23,7 +23,7 @@ ndarray = np.ndarray
 
 
 class Program:
-    """A function at arguments of one form, as plain NumPy source.
+    """A function for arguments of one form, as plain NumPy source.
 
     `trace` makes it. ``print(program)`` shows the source, and a call replays it.
 
@@ -36,10 +36,9 @@ class Program:
     flops : int
         An estimate of the floating-point operations of a call.
     memory : int
-        An estimate of the bytes that a call has allocated at one time, at most.
+        An estimate of the most bytes that a call has allocated at any time.
     table : list of tuple
-        For each function how often it is called, its operations and its bytes. It prints as a
-        table.
+        For each function, the number of its calls, operations and bytes. It prints as a table.
     """
 
     def __init__(
@@ -132,7 +131,7 @@ class Program:
         return self._shown("_steps")
 
     def is_like(self, other: "Program") -> bool:
-        """Tell if another program is for the same arguments and answers."""
+        """Return whether another program is for the same arguments and answers."""
         return (
             self._structure == other._structure and self._forms == other._forms
             and self._keywords == other._keywords and self._facts == other._facts
@@ -156,9 +155,9 @@ class Program:
         Raises
         ------
         TypeError
-            Where an argument has another form than in the trace, or static ones differ.
+            If an argument has another form than in the trace, or static ones differ.
         ValueError
-            Where Python code in the function would take another path.
+            If Python code in the function would take another path.
         """
         label = f"the program of {self.name}"
         given = opened((args, kwargs) if kwargs else args, label)
@@ -170,7 +169,7 @@ class Program:
             )
         if structure != self._structure or facts_of(structure) != self._facts:
             raise TypeError(
-                f"{label}: the arguments have another structure than those that were traced; "
+                f"{label}: the arguments have a different structure from the traced ones; "
                 f"trace the function for these"
             )
         inputs = []
@@ -206,8 +205,9 @@ class Program:
             steps = ", ".join(map(str, changed.args[1:]))
             step = f" in step {steps}," if steps else ""
             raise ValueError(
-                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, where "
-                f"Python code has chosen by it; trace the function again, or use functier.compile"
+                f"{label}: {self._guards[changed.args[0]]},{step} differs from the trace, and "
+                f"Python code made a choice based on it; trace the function again, or use "
+                "functier.compile"
             ) from None
         return self._out.unflatten(list(results))
 

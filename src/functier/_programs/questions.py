@@ -64,7 +64,7 @@ def takes_items() -> bool:
 
 
 def is_of_adopted(frame: Any) -> bool:
-    """Tell if the code of the user's that has led to a frame is adopted."""
+    """Return whether the code of the user's that has led to a frame is adopted."""
     while frame is not None and id(globals_at(frame)) not in ADOPTED:
         if home_of(file_at(frame)) == "user":
             return False
@@ -93,7 +93,7 @@ TEXTS: dict[str, Callable] = {"str": str, "repr": repr, "format": format}
 
 
 def is_writeable(level: Any, x: Any) -> bool:
-    """Tell if a value may be written to: that of the arguments is looked at in each call."""
+    """Return whether a value may be written to: that of the arguments is looked at in each call."""
     level.asked.add("flags")
     value, _ = x.parts()
     return type(value) is ndarray and bool(value.flags.writeable)
@@ -101,12 +101,12 @@ def is_writeable(level: Any, x: Any) -> bool:
 
 @lru_cache(4096)
 def is_internal(module: str) -> bool:
-    """Tell if a module is one of functier, or of the libraries that it calls."""
+    """Return whether a module is one of functier, or of the libraries that it calls."""
     return module.partition(".")[0] in (HERE, *LIBRARIES)
 
 
 def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:
-    """Tell if a call raises an error of a kind."""
+    """Return whether a call raises an error of a kind."""
     try:
         func(*args, **kwargs)
     except kind:

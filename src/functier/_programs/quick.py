@@ -189,7 +189,7 @@ def public_call(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def is_constant(x: Any) -> bool:
-    """Tell if an argument is a number or a text, or a tuple or slice of these."""
+    """Return whether an argument is a number or a text, or a tuple or slice of these."""
     kind = type(x)
     if kind is slice:
         x, kind = (x.start, x.stop, x.step), tuple

@@ -38,7 +38,7 @@ OPERANDS_ALONE = PLAIN - {np.object_}
 
 
 def is_quiet(x: Any) -> bool:
-    """Tell if an operand has no code of the user's."""
+    """Return whether an operand has no code of the user's."""
     kind = type(x)
     if kind in OPERANDS_ALONE:
         return True

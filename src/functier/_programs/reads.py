@@ -251,7 +251,7 @@ class Reads(Outside):
         return x
 
     def served(self, values: Iterable) -> bool:
-        """Tell if the level of the trace takes part in an operation of some values itself."""
+        """Tell whether the level of the trace takes part in an operation of some values itself."""
         return all([type(x) is self.level.cls for x in values if isinstance(x, Tensor)])
 
     def called(self, callee: Any, args: Any, kwargs: Any) -> tuple:
@@ -424,7 +424,7 @@ class Reads(Outside):
             self.unwatched(f"it {what}")
 
     def is_outside(self, x: Any) -> bool:
-        """Tell if an object is one from outside, or an array that shares memory with one."""
+        """Return whether an object is one from outside, or an array that shares memory with one."""
         return id(x) in self.outer or (type(x) is ndarray and bool(self.those_of(x)))
 
     def stores_attribute(self, owner: Any, name: str, value: Any = MISSING) -> None:
@@ -454,7 +454,7 @@ class Reads(Outside):
 
 
 def takes_tensors(callee: Any) -> bool:
-    """Tell if a function is one of NumPy that dispatches, or one of functier."""
+    """Return whether a function is one of NumPy that dispatches, or one of functier."""
     kind = type(callee)
     if kind is BuiltinFunctionType:
         return isinstance(callee.__self__, np.ufunc)
@@ -472,5 +472,5 @@ def is_transform(callee: Any) -> bool:
 
 
 def holds_tensor(x: Iterable) -> bool:
-    """Tell if there is a tensor among some objects, or in what functions close over."""
+    """Return whether there is a tensor among some objects, or in what functions close over."""
     return any([isinstance(y, Tensor) for y in reached_from(x)])

@@ -446,7 +446,7 @@ class RecordLevel(Level):
 
     # ---- loops that the function says are loops ----
 
-    plain = asked  # an argument with its whole numbers as they are, which is an answer
+    plain = asked  # an argument with its integers as they are, which is an answer
 
     @property
     def repeats(self) -> bool:

@@ -23,7 +23,7 @@ ndarray = np.ndarray
 
 
 def only_moves(after: dict[Node, Any]) -> bool:
-    """Tell if a value that a step takes may still be in another place after several steps.
+    """Return whether a value that a step takes may still be in another place after several steps.
 
     `after` has for each value that a step takes what stands there behind it. After the loop Python
     has the array from before it, which may be written to.

@@ -66,7 +66,7 @@ class Replay:
         return found
 
     def is_like(self, other: "Replay") -> bool:
-        """Tell if another function makes the same calls."""
+        """Return whether another function makes the same calls."""
         (text, ours), (other_text, theirs) = self.written(), other.written()
         return text == other_text and all(map(is_same, ours.values(), theirs.values()))
 
@@ -79,7 +79,7 @@ class Replay:
 
 
 def has_nan(results: Sequence[Any]) -> bool:
-    """Tell if an inexact result has a NaN. The largest element of a long array is one then."""
+    """Tell whether an inexact result has a NaN. The largest element of a long array is one then."""
     for x in results:
         kind = type(x)
         if kind is np.float64 or kind is float:
@@ -95,7 +95,7 @@ def has_nan(results: Sequence[Any]) -> bool:
 
 
 def is_same(a: Any, b: Any) -> bool:
-    """Tell if two constants are the same, or arrays of the same contents."""
+    """Return whether two constants are the same, or arrays of the same contents."""
     if type(a) is ndarray and type(b) is ndarray and a.dtype == b.dtype:
         return a.shape == b.shape and a.tobytes() == b.tobytes()
     if type(a) is list and type(b) is list:

@@ -49,7 +49,7 @@ class Samples:
         self.counters: set[Node] = set()
         self.real: dict[Node, Any] = {}  # what the stand-ins of others stand for
         self.operands: dict[Node, ref] = {}
-        self.reasons: dict[Any, str] = {}  # why steps at places of the user's code are no loop
+        self.reasons: dict[Any, str] = {}  # why steps at places in the user's code are not a loop
 
     def begin(self, values: list, number: Any, effects: Any, since: int) -> "Sampled | None":
         """Begin a sample, unless its code may ask for the type of a plain value that it takes."""
@@ -61,7 +61,7 @@ class Samples:
         return Sampled(self.level, values, number, effects, since)
 
     def is_small(self, x: Any) -> bool:
-        """Tell if a value has a dtype that a Python number has not, but takes."""
+        """Return whether a value has a dtype that a Python number has not, but takes."""
         dtype = getattr(self.level.concrete(x), "dtype", None)
         return dtype is not None and dtype.kind in "fc" and dtype.char not in "dD"
 
@@ -106,14 +106,14 @@ class Samples:
         return grows(x.parts()[1], self.counters) if type(x) is self.level.cls else None
 
     def grows(self, index: Any) -> bool:
-        """Tell if a number in an index grows with that of a step."""
+        """Return whether a number in an index grows with that of a step."""
         parts = index if type(index) is tuple else (index,)
         if any([type(x) is self.level.cls and is_listed(x.parts()[1]) for x in parts]):
             return True
         return bool(self.open) and any([self.is_moving(part) for part in parts])
 
     def is_moving(self, x: Any, carried: bool = True) -> bool:
-        """Tell if a number grows with that of a step, or with a whole number that is `carried`."""
+        """Tell if a number grows with that of a step, or with an integer that is `carried`."""
         moving = self.counters.union(*[sample.wholes for sample in self.open if carried])
         return type(x) is self.level.cls and grows(x.parts()[1], moving) is not None
 
@@ -127,7 +127,7 @@ class Samples:
         return level.tensor(whole, node)
 
     def have_plain(self, x: Any) -> bool:
-        """Tell if a value is plain but for a sample."""
+        """Return whether a value is plain but for a sample."""
         return any([sample.is_plain(x) for sample in self.open])
 
     def answer(self, value: Any, how: Any, *args: Any) -> Any:
@@ -206,7 +206,7 @@ class Sampled:
         self.level.samples.real.update(self.real)
 
     def is_plain(self, x: Any) -> bool:
-        """Tell if a value of the sample depends on no value of the program."""
+        """Return whether a value of the sample depends on no value of the program."""
         nodes = self.level.nodes
         if self.seen < len(nodes):
             self.plain = plain_of(self.plain, nodes[self.seen :])
@@ -294,7 +294,7 @@ class Sampled:
 
 
 def has_effects(node: Node) -> bool:
-    """Tell if a node draws, or uses a memory; also in the steps of a loop."""
+    """Return whether a node draws, or uses a memory; also in the steps of a loop."""
     if type(node.func) is Loop:
         return any(map(has_effects, node.func.body.nodes))
     return node.memory or node.kept
@@ -308,7 +308,7 @@ def is_listed(node: Any) -> bool:
 
 
 def is_whole(x: Any) -> bool:
-    """Tell if a value is a whole number, of Python or NumPy."""
+    """Return whether a value is an integer, of Python or NumPy."""
     return type(x) is int or (isinstance(x, np.integer) and not isinstance(x, np.timedelta64))
 
 

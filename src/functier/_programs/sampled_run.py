@@ -11,7 +11,7 @@ from .looping import counting_of
 from .replays import Changed, Replay
 
 FEWEST = 4
-"""So many steps at least are a loop."""
+"""The least number of steps that make a loop."""
 
 
 def same_in(x: Any, count: int, axis: int, length: Any = None) -> Any:
@@ -60,7 +60,7 @@ def call(body: Any, count: int, values: list) -> tuple[int, list, list] | int:
     ends, rows, steps = body.results(node)
     stacks = [body.stack(rows[i], axis) for i, axis in body.lists.values()]
     nodes = [*inputs, node, *ends, *rows, *steps, *stacks]
-    graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks, *steps]))
+    graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks, *steps]), further=True)
     try:
         made = Replay(graph, "loop", [f"x{i}" for i in range(len(inputs))])(*values)
     except Changed as changed:

@@ -22,12 +22,12 @@ NUMBERS = SCALARS - {np.void}
 
 
 def gives_view(func: Any) -> bool:
-    """Tell if a result may be a view of the first argument, which can be written to."""
+    """Return whether a result may be a view of the first argument, which can be written to."""
     return func is operator.getitem or sharing_of(func) in ("view", "protected", "either")
 
 
 def is_plain_ufunc(node: Node) -> bool:
-    """Tell if a node is a ufunc of elements with one result, and without options."""
+    """Return whether a node is a ufunc of elements with one result, and without options."""
     func = node.func
     return (
         isinstance(func, np.ufunc) and func.nout == 1 and not func.signature and not node.kwargs
@@ -36,7 +36,7 @@ def is_plain_ufunc(node: Node) -> bool:
 
 
 def is_fresh(node: Node) -> bool:
-    """Tell if the value of a node is an array that the program has made for it alone."""
+    """Return whether the value of a node is an array that the program has made for it alone."""
     func: Any = node.func
     if func is np.einsum:
         return len(node.args) > 2  # of one operand it may be a view
@@ -47,14 +47,14 @@ def is_fresh(node: Node) -> bool:
 
 
 def is_array(x: Any) -> bool:
-    """Tell if an argument is an array with axes."""
+    """Return whether an argument is an array with axes."""
     if type(x) is Node:
         return type(x.form) is Form and x.form.kind is ndarray and bool(x.form.shape)
     return type(x) is ndarray and x.ndim > 0
 
 
 def arrays_in(value: Any) -> bool:
-    """Tell if there is an array among the constants of an argument."""
+    """Return whether there is an array among the constants of an argument."""
     kind = type(value)
     if kind is tuple or kind is list:
         return any(map(arrays_in, value))
@@ -64,7 +64,7 @@ def arrays_in(value: Any) -> bool:
 
 
 def arrays_in_loop(node: Node) -> bool:
-    """Tell if the results of a loop may share memory with a constant."""
+    """Return whether the results of a loop may share memory with a constant."""
     tables = [x.values for x in node.args if type(x) is Table]
     loop: Any = node.func
     return arrays_in(tables) or any([

@@ -279,7 +279,7 @@ class Shown(Source):
 
 
 def is_simple(node: Node) -> bool:
-    """Tell if an operator of Python gives the bits of a ufunc of two numbers."""
+    """Return whether an operator of Python gives the bits of a ufunc of two numbers."""
     if node.func not in SIMPLE or node.kwargs:
         return False
     kinds = [

@@ -65,7 +65,7 @@ def unpacking(tree: Any, root: str, leaf: Callable[[int], str]) -> list[str]:
 
 
 def is_sequence(tree: Any) -> bool:
-    """Tell if a pytree is made of tuples and lists alone, which an assignment unpacks."""
+    """Return whether a pytree is made of tuples and lists alone, which an assignment unpacks."""
     kind = type(tree)
     return kind is Slot or (kind in (tuple, list) and bool(tree) and all(map(is_sequence, tree)))
 

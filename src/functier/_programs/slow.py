@@ -19,11 +19,11 @@ def tell_if_slow(begin: float, label: str, what: str, graph: Any, stacklevel: in
         return
     _, longest = max(written_out(graph), key=itemgetter(0), default=(0, ""))
     remedy = (
-        f"these are no loop: {longest}; make them alike, with numbers of one type and arrays of "
-        f"one shape, or write the loop with functier.scan, of which one step is recorded"
+        f"these are no loop: {longest}; make them alike, with numbers of the same type and arrays "
+        f"of the same shape, or write the loop with functier.scan, which records one step"
         if longest
-        else "each step of a Python loop is recorded; of functier.scan and functier.fori_loop it "
-        "is one for all"
+        else "each step of a Python loop is recorded; functier.scan and functier.fori_loop record "
+        "one step for all"
     )
     warnings.warn(
         f"{label}: {what} took {seconds:.0f} s, for {count_calls(graph):,} calls; {remedy}",

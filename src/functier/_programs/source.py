@@ -47,7 +47,7 @@ class Source:
     """
 
     fast = True
-    """Tell if it runs, and is not read: calls without wrappers, arrays that are used again."""
+    """Tell whether it runs, and is not read: calls without wrappers, arrays that are used again."""
 
     def __init__(self, graph: Graph, name: str, inputs: Sequence[str]):
         self.graph = graph
@@ -198,7 +198,7 @@ class Source:
             self.finals.setdefault(where, []).append(self.names[node])
 
     def is_needed(self, name: str, node: Node) -> bool:
-        """Tell if a value that a variable has is taken after a node of the same graph."""
+        """Return whether a value that a variable has is taken after a node of the same graph."""
         here = self.graphs[-1]
         return any([
             graph is here and self.latest.get(x, -1) > node.number
@@ -229,7 +229,7 @@ class Source:
         return self.fresh(f"t{self.count}")
 
     def takes_out(self, x: Node) -> bool:
-        """Tell if elements are taken out of a list that nobody reads again."""
+        """Return whether elements are taken out of a list that nobody reads again."""
         return is_large(x.form)
 
     def element(self, x: Node, text: str, values: Any) -> list[str]:
@@ -322,6 +322,8 @@ class Source:
             own, answer = self.names[node], guard.answer
             if (call := call_of(guard.how, own)) is not None:
                 test = f"{call} != {answer!r}"
+            elif self.fast and answer.dtype == bool and node.form.kind is ndarray:
+                test = f"{own}.tobytes() != {self.constant(answer.tobytes())}"
             else:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
@@ -400,8 +402,10 @@ class Source:
         """Return the name of a constant."""
         owner = getattr(value, "__self__", None)
         key: Any = (id(owner), value.__name__) if isinstance(owner, np.ufunc) else id(value)
-        if type(value) is ndarray and value.dtype == np.intp:  # places, for many reads and writes
-            key = value.shape, value.strides, value.tobytes()
+        if type(value) is ndarray and value.dtype in (np.intp, np.bool_):  # of many uses
+            key = value.dtype, value.shape, value.strides, value.tobytes()
+        elif type(value) is bytes:
+            key = value
         name = self.known.get(key)
         if name is None:
             name = self.known[key] = self.fresh(f"c{len(self.constants) + 1}")
@@ -473,7 +477,7 @@ class Source:
         return [f"{own} = {self.call(node)}"]
 
     def has_array(self, node: Node) -> bool:
-        """Tell if an operand is an array."""
+        """Return whether an operand is an array."""
         return any([(x.form.kind if type(x) is Node else type(x)) is ndarray for x in node.args])
 
     def operand(self, value: Any) -> str:
@@ -488,7 +492,7 @@ class Source:
 
 
 def kind_is_odd(value: Any) -> bool:
-    """Tell if a complex number has parts that its text in source code would not give."""
+    """Return whether a complex number has parts that its text in source code would not give."""
     if type(value) is not complex:
         return False
     return not np.isfinite(value) or 0.0 in (value.real, value.imag)

@@ -179,8 +179,22 @@ def _where(source: Any, node: Any) -> Any:
     ]
 
 
+@spelling(np.tril, np.triu)
+def _triangle(source: Any, node: Any) -> Any:
+    """Write the choice that NumPy makes by a mask, which is the same in all calls."""
+    given = dict(zip(("m", "k"), node.args), **node.kwargs)
+    x, k = given["m"], given.get("k", 0)
+    if not source.fast or type(x) is not Node or type(k) is not int or len(x.form.shape) < 2:
+        return None
+    upper = node.func is np.triu
+    rows, columns = x.form.shape[-2:]
+    mask = source.constant(np.tri(rows, columns, k - upper, bool))
+    values = [source.expr(x), source.constant(np.zeros(1, x.form.dtype))]
+    return f"{source.function(np.where)}({mask}, {', '.join(values[::-1] if upper else values)})"
+
+
 def is_contiguous(form: Form) -> bool:
-    """Tell if the elements of an array stand in their order."""
+    """Return whether the elements of an array stand in their order."""
     step = form.dtype.itemsize
     for n, stride in zip(form.shape[::-1], (form.strides or ())[::-1]):
         if n > 1 and stride != step:

@@ -101,13 +101,13 @@ def name_of_target(tree: ast.For) -> str:
 
 
 def contains(tree: Any, position: Position) -> bool:
-    """Tell if a position is inside an expression."""
+    """Return whether a position is inside an expression."""
     start, stop = (tree.lineno, tree.col_offset), (tree.end_lineno, tree.end_col_offset)
     return start <= position[:2] and position[2:] <= stop
 
 
 def is_at(tree: Any, position: Position) -> bool:
-    """Tell if a position is that of an expression; calls of methods may begin later."""
+    """Return whether a position is that of an expression; calls of methods may begin later."""
     return contains(tree, position) and position[2:] == (tree.end_lineno, tree.end_col_offset)
 
 
@@ -198,13 +198,13 @@ ITEMS = {operator.getitem, _indexing.getitem, get, get_at}
 
 
 def is_sign(func: Any, sign: Any) -> bool:
-    """Tell if a function is that of an operator."""
+    """Return whether a function is that of an operator."""
     text = SIGNS.get(type(sign), "")
     return bool(text) and (operator_of(func) == text or func in OTHERS.get(text, ()))
 
 
 def computes(func: Any, tree: Any) -> bool:
-    """Tell if a function is the one whose call a piece of code is."""
+    """Return whether a function is the one whose call a piece of code is."""
     if isinstance(tree, (ast.BinOp, ast.UnaryOp, ast.AugAssign)):
         return is_sign(func, tree.op)
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1:

@@ -17,7 +17,7 @@ ndarray = np.ndarray
 FLOAT = form_of(np.float64(0))
 
 WHOLE = frozenset({int, Count})
-"""The types of whole numbers that may grow."""
+"""The types of integers that may grow."""
 
 DELAYS = 4
 """A step takes values of so many steps before it at most."""
@@ -54,7 +54,7 @@ class Made(NamedTuple):
 
 
 class Grows(NamedTuple):
-    """A whole number that grows by a fixed number."""
+    """An integer that grows by a fixed number."""
 
     by: Count
 
@@ -228,7 +228,7 @@ def alike(column: Sequence, others: Iterable) -> int:
 
 
 def same_bits(a: Any, b: Any) -> bool:
-    """Tell if two constants are the same to the last bit."""
+    """Return whether two constants are the same to the last bit."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -243,7 +243,7 @@ def same_bits(a: Any, b: Any) -> bool:
 
 
 def progression(column: Sequence) -> tuple[Any, int]:
-    """Return how whole numbers grow, for as many steps as they do so."""
+    """Return how integers grow, for as many steps as they do so."""
     if column.count(column[0]) == len(column):
         return Always(column[0]), len(column)
     starts, steps = zip(*map(parts_of_count, column))

@@ -60,7 +60,7 @@ of sums and products. All linear operations are beside them."""
 
 
 def is_dynamic(x: Any) -> bool:
-    """Tell if a leaf of the arguments is an input of the program; others are part of it."""
+    """Return whether a leaf of the arguments is an input of the program; others are part of it."""
     return isinstance(x, (np.ndarray, np.generic)) or type(x) in DYNAMIC
 
 
@@ -71,36 +71,35 @@ def trace(func: Callable) -> Callable[..., Program]:
     Parameters
     ----------
     func : callable
-        A function of arrays, numbers or pytrees; also a transform of one, such as
+        A function of arrays, numbers or pytrees, or a transform of one, such as
         ``functier.vmap(functier.grad(f))``.
 
     Returns
     -------
     callable
         ``trace(func)(*args, **kwargs)`` calls `func` and returns the `Program` for arguments of
-        this form.
-        Arrays, NumPy scalars, and Python's float and complex numbers are its inputs. Other
-        arguments are part of it.
+        this form. Arrays, NumPy scalars, and Python's float and complex numbers are its inputs. All
+        other arguments are built into it.
 
     Raises
     ------
     ConversionError
-        Where the function makes a plain number of a value, as ``float(x)`` does.
+        If the function turns a value into a plain number, as ``float(x)`` does.
     LevelError
-        Where it is called inside another transform, while a mode or a debugger is on, or where
-        the function returns an object with values inside that is not a pytree.
+        If it is called inside another transform or while a mode or a debugger is on, or if the
+        function returns an object that holds values but is not a pytree.
     MutationError
-        Where the function uses a large plain array and writes to it later, or puts a value into
-        a container or a module that it was given.
+        If the function uses a large plain array and writes to it later, or puts a value into a
+        container or a module that it was given.
     RandomnessError
-        Where the function draws from a generator of NumPy's or from Python's `random`, or makes a
-        generator without a seed. Draws of `functier.random` are made anew in each call.
+        If the function draws from a NumPy generator or from Python's `random`, or makes a generator
+        without a seed. Draws from `functier.random` are made anew in each call.
 
     Notes
     -----
-    What the function reads besides its arguments is taken as it is now: closed-over arrays,
-    globals, files, attributes. Where Python code asks for the truth of a value, or for a whole
-    number, the program checks in each call that the answer is the same.
+    What the function reads besides its arguments is built in with its present value: closed-over
+    arrays, globals, files, attributes. Where Python code asks whether a value is true, or for an
+    integer, the program checks in each call that the answer is the same.
 
     Examples
     --------
@@ -238,7 +237,7 @@ def record(
 
 
 def is_mild(node: Node) -> bool:
-    """Tell if a node makes finite numbers of finite ones, as far as they do not overflow."""
+    """Return whether a node makes finite numbers of finite ones, as far as they do not overflow."""
     func: Any = node.func
     if func is None or node.memory or type(func) is Loop or func in MILD:
         return True
@@ -253,7 +252,7 @@ def check_draws(label: str, watch: Watch, moved: bool) -> None:
     found = watch.moved()
     if moved or any([id(x) in Generators.of_modules().states for x in found]):
         what = "draws from NumPy's global generator, or Python's"
-        remedy = "draw before, and pass the numbers in; or draw from functier.random.default_rng"
+        remedy = "draw outside, and pass the numbers in; or draw from functier.random.default_rng"
     elif found:
         what = f"draws from NumPy's {type(found[0]).__name__}"
         remedy = "write functier.random.default_rng(seed) where it is made"
@@ -351,7 +350,7 @@ def check_result(level: RecordLevel, outputs: list) -> None:
 
 
 def has_parts(x: Any) -> bool:
-    """Tell if an object of a class of Python code has attributes."""
+    """Return whether an object of a class of Python code has attributes."""
     home = type(x).__module__.partition(".")[0]
     if home == "numpy":
         return False

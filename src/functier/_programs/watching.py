@@ -73,14 +73,14 @@ def watched(level: Any, call: Callable, args: tuple, kwargs: dict) -> Any:
 
 @functools.lru_cache(1024)
 def enters_nothing(func: Callable) -> bool:
-    """Tell if a function is code in C that calls no Python code for numbers."""
+    """Return whether a function is code in C that calls no Python code for numbers."""
     if isinstance(func, np.ufunc):
         return name_of(func) != func.__name__
     return getattr(operator, getattr(func, "__name__", ""), None) is func
 
 
 def is_public(func: Any) -> bool:
-    """Tell if a function is one of a library, which a program may call."""
+    """Return whether a function is one of a library, which a program may call."""
     owner = getattr(func, "__self__", None)
     if isinstance(owner, np.ufunc):
         return name_of(owner) != owner.__name__
@@ -89,7 +89,7 @@ def is_public(func: Any) -> bool:
 
 
 def is_followed(func: Any, args: tuple, kwargs: dict) -> bool:
-    """Tell if a program has the parts of a call of a library, and not the call."""
+    """Return whether a program has the parts of a call of a library, and not the call."""
     given = args[0] if args else kwargs.get("func1d", kwargs.get("func"))
     return func in TEXTS or (func in VIEWING and not is_public(given))
 
@@ -114,7 +114,7 @@ def _is_known(func: Any) -> bool:
 
 
 def has_no_code(x: Any) -> bool:
-    """Tell if an argument is a number, an array of numbers, or a tuple or list of these."""
+    """Return whether an argument is a number, an array of numbers, or a tuple or list of these."""
     kind = type(x)
     if kind is ndarray:
         return not x.dtype.hasobject
@@ -122,14 +122,14 @@ def has_no_code(x: Any) -> bool:
 
 
 def runs_alone(func: Callable, args: tuple, kwargs: dict) -> bool:
-    """Tell if a call enters no code but that of a library."""
+    """Return whether a call enters no code but that of a library."""
     return is_known(func) and all(map(has_no_code, args)) and (
         not kwargs or all(map(has_no_code, kwargs.values()))
     )  # fmt: skip
 
 
 def is_of_rooms(rule: Any) -> bool:
-    """Tell if a rule, with all that it closes over, is one of the `ROOMS`."""
+    """Return whether a rule, with all that it closes over, is one of the `ROOMS`."""
     if type(rule) is itemgetter:
         return True
     if type(rule) is not FunctionType:

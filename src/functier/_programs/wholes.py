@@ -109,7 +109,7 @@ def whole(level: Any, func: Callable, args: tuple) -> Any:
     if changed:
         raise level.refusal(
             MutationError,
-            f"{name} has changed an argument in place, which would change an array of the caller; "
+            f"{name} has changed an argument in place, which would change the caller's array; "
             f"compute a new array there",
         )
     if drawn.states or drawn.seeds:

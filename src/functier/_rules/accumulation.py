@@ -24,7 +24,7 @@ from .reduction import from_last, recurrence, reverse, to_last
 
 
 def is_differentiable(ufunc: np.ufunc) -> bool:
-    """Tell if the ufunc has a derivative by both of its operands."""
+    """Return whether the ufunc has a derivative by both of its operands."""
     record = OPS.get(ufunc)
     return record is not None and ufunc.nout == 1 and {"x", "y"} <= set(record.vjp)
 

@@ -44,7 +44,7 @@ def promotion_operand(x: Value) -> Value:
 
 
 def is_known_false(mask: Value) -> bool:
-    """Tell if a mask is known to be False everywhere; that of a tensor is not known."""
+    """Return whether a mask is known to be False everywhere; that of a tensor is not known."""
     kind = type(mask)
     if kind is np.bool_ or kind is bool:
         return not mask

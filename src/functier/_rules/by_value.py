@@ -51,7 +51,7 @@ for func in (complex_if, real_unless):
     )
 
 
-constant(  # of whole numbers only
+constant(  # of integers only
     double_if,
     "x any_of",
     "x any_of",

@@ -149,7 +149,7 @@ def data_dependent_vmap(
 
 
 def are_alike(x: Value, first: Value) -> bool:
-    """Tell if all examples equal the first one."""
+    """Return whether all examples equal the first one."""
     return bool(np.all(x == first))
 
 
@@ -182,7 +182,7 @@ def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
     func : callable
         The function that users call.
     params, arrays : str
-        The names of its parameters, and of those that are operands, by default the first one.
+        The names of its parameters, and of the ones that are operands (by default the first).
     **facts
         The rules and facts of `Op`: ``vmap``, ``jvp``, ``vjp``, ``kernel`` and others. A rule of
         ``jvp`` or ``vjp`` is ``lambda g, x, ans: ...``: the (co)tangent, then any operands,
@@ -230,8 +230,8 @@ def elementwise(
     func : callable
         A ufunc, or another function that broadcasts.
     *partials : callable, Rule, tuple or None
-        A rule for each operand: ``lambda g, x: g * cos(x)``, multiplication by the derivative,
-        which is the jvp and, conjugated around by the engine, the vjp. None is a zero derivative.
+        A rule for each operand: ``lambda g, x: g * cos(x)``, multiplication by the derivative. It
+        is the jvp and, with conjugation by the engine, the vjp. None is a zero derivative.
         ``(times, "y")`` is a function that several rules share, and the names of the values it
         needs.
     params : str
@@ -241,7 +241,7 @@ def elementwise(
     vmap : callable, optional
         The batching rule; by default the operands are aligned, and `func` is called once.
     zeros : str
-        The kind of all rules, which tells where zero times infinity is zero: see `Zeros`.
+        The kind of all rules, which says where zero times infinity is zero: see `Zeros`.
     steep : bool
         Whether the derivative is infinite at a point.
     **facts
@@ -359,7 +359,7 @@ def linear(
     func, params, arrays, **facts
         As of `op`; ``vjp=`` has a rule for each operand, and ``vmap=`` the batching rule.
     jvp : {"linear", "multilinear"}
-        Whether it is linear in all of them at once, or in each, the others held fixed.
+        Whether it is linear in all of them at once, or in each with the others held fixed.
 
     Returns
     -------
@@ -404,7 +404,7 @@ def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
 
 
 def composite(func: Callable, body: Callable) -> Op:
-    """Declare an operation that is made of others, and needs no rules.
+    """Declare an operation that is made of others and needs no rules.
 
     Parameters
     ----------

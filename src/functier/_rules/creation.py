@@ -82,7 +82,7 @@ def _stack_nested(value: Value) -> Value:
 
 
 def _nest(value: Value, leaves: list[Value]) -> Shape | None:
-    """Return the shape of a nest of sequences, whose items go to `leaves`; None if it has none."""
+    """Return the shape of nested sequences, whose items go to `leaves`; None if it has none."""
     if not isinstance(value, (list, tuple)):
         leaves.append(value)
         return ()

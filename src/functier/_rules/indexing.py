@@ -157,8 +157,8 @@ def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple)
     for i in indices:
         if i.dtype.kind == "b" and i.shape[:k] != (1,) * k:
             raise DataDependentError(
-                "a boolean mask that differs from example to example selects another number of "
-                "elements in each; write numpy.sum(x, where=mask) for a sum, and "
+                "a boolean mask that differs from example to example selects a different number "
+                "of elements in each; write numpy.sum(x, where=mask) for a sum, and "
                 "numpy.where(mask, x, y) to keep all elements"
             )
     rank, start = advanced_axes(k, len(shape) - k, indices, skeleton)

@@ -13,7 +13,7 @@ from .indexing import read_at
 
 
 def _is_tensor(places: Value) -> bool:
-    """Tell if the places are a tensor, whose values NumPy's functions cannot read."""
+    """Return whether the places are a tensor, whose values NumPy's functions cannot read."""
     return hasattr(places, "level")
 
 

@@ -16,7 +16,7 @@ NO_TENSORS = PLAIN | {tuple, list}
 def primitive(kernel: Callable, plain: bool = False) -> Callable:
     """Make a function that dispatches as NumPy's functions do.
 
-    It is for operations on arrays that NumPy has no function for, such as adding at an index.
+    It is for array operations that NumPy has no function for, such as adding at an index.
 
     Parameters
     ----------

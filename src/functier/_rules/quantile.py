@@ -78,7 +78,7 @@ def _make_range_check(scale: float) -> Function:
 
 
 def _is_distribution(weights: Value) -> Value:
-    """Tell if the weights along the last axis have a finite sum that is not zero."""
+    """Return whether the weights along the last axis have a finite sum that is not zero."""
     total = np.sum(weights, axis=-1)
     return np.all(np.isfinite(total)) and not np.any(np.equal(total, 0))
 

@@ -37,7 +37,7 @@ def arrays_in(index: Index) -> list:
 
 
 def may_repeat(arrays: Value) -> bool:
-    """Tell if a position may occur twice at an index with these arrays."""
+    """Return whether a position may occur twice at an index with these arrays."""
     return any([np.size(i) > 1 and i.dtype != bool for i in arrays])
 
 

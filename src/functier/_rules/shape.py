@@ -382,7 +382,7 @@ def _roll_batch(k: int, a: Value, shift: Value, axis: Axis) -> Value:
 def _roll_vmap(k: int, a: Value, shift: Value, axis: Axis = None) -> Value:
     if hasattr(shift, "shape"):
         if np.result_type(shift).kind == "c":
-            raise TypeError("numpy.roll: shift is complex; pass whole numbers")
+            raise TypeError("numpy.roll: shift is complex; pass integers")
         if math.prod(shift.shape[:k]) != 1:
             return _roll_batch(k, a, shift, axis)
         shift = np.reshape(shift, shift.shape[k:])

@@ -152,7 +152,7 @@ def _is_less(x: Value, y: Value) -> bool:
 
 
 def _precedes(x: Value, y: Value, side: Literal["left", "right"]) -> Value:
-    """Tell if `x` stands before the place where `y` would go; NaN is the largest."""
+    """Return whether `x` stands before the place where `y` would go; NaN is the largest."""
     if "c" in (np.result_type(x).kind, np.result_type(y).kind):
         return _is_less(x, y) if side == "left" else ~_is_less(y, x)
     if side == "left":

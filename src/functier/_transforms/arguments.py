@@ -22,8 +22,8 @@ float64 = np.float64
 ndarray = np.ndarray
 
 NOT_COMPLEX_INPUT = (
-    "holomorphic=True is the derivative by a complex input: pass x.astype(complex), or leave "
-    "holomorphic out"
+    "holomorphic=True is the derivative with respect to a complex input: pass x.astype(complex), "
+    "or leave holomorphic out"
 )
 
 COMPLEX_INPUT = (

@@ -37,14 +37,14 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with other arrays instead of those that it holds.
+    """Call a module with other arrays in place of those that it holds.
 
     Parameters
     ----------
     module : callable
         A pytree that can be called, such as a dataclass of arrays (see
         `register_dataclass`), or an object with ``named_parameters()`` and
-        ``named_buffers()``. It is left as it is, also by what the call assigns to it.
+        ``named_buffers()``. It stays unchanged, even if the call assigns to it.
     parameter_and_buffer_dicts : dict of str to array, or sequence of such
         The arrays by their names, with dots: ``{"layers.0.weight": w}``.
     args : any, optional
@@ -52,10 +52,10 @@ def functional_call(
     kwargs : dict, optional
         The keyword arguments.
     tie_weights : bool
-        Whether an array also replaces the same object under other names in the module;
-        otherwise it replaces that under its name alone.
+        Whether an array also replaces the same object under other names in the module; otherwise it
+        replaces only the one under its name.
     strict : bool
-        Whether an array for every name of the module is required.
+        Whether there has to be an array for every name in the module.
 
     Returns
     -------

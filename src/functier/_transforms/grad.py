@@ -435,12 +435,12 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     Returns
     -------
     tuple
-        ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes
-        cotangents with the structure, shapes and dtypes of the output (it casts integers to
-        these dtypes), and returns a tuple with one result for each primal. It may be called
-        several times, also with batched cotangents, and it keeps the tape alive. It has
-        copies of the data it needs from `primals`, from results and from arrays that `func`
-        closes over, so all of these may be written to.
+        ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes cotangents
+        with the structure, shapes and dtypes of the output (it casts integers to these dtypes), and
+        returns a tuple with one result for each primal. It may be called several times, also with
+        batched cotangents, and it keeps the tape in memory. It has copies of the data it needs from
+        `primals`, from results and from arrays that `func` closes over, so all of these may be
+        written to.
 
     Raises
     ------

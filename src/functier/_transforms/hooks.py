@@ -12,7 +12,7 @@ from .._levels.memory import separate_from_holders
 
 
 def requires_grad(x: Any, level: type | None = None) -> bool:
-    """Return True where a derivative is being taken with respect to a value `x` depends on.
+    """Return True if a derivative is being taken with respect to a value that `x` depends on.
 
     Parameters
     ----------
@@ -92,9 +92,9 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
 
     Notes
     -----
-    This is torch's ``tensor.register_hook``. It changes `x` itself, whose node on the tape
-    gets another one on top. A `Function` with such a ``backward`` changes no tensor, and
-    works under every transform.
+    This is torch's ``tensor.register_hook``. It changes `x` itself: its node on the tape gets
+    another node on top. A `Function` with such a ``backward`` changes no tensor, and works under
+    every transform.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def check_branches(func: Function | None, branches: Any, axis_name: Hashable) ->
         raise ValueError(f"{label}: branches={branches!r}; write 'error' or 'split'")
     if branches == "split" and axis_name is not None:
         raise ValueError(
-            f"{label}: branches='split' runs groups of examples apart, and a collective over "
+            f"{label}: branches='split' runs groups of examples separately, and a collective over "
             f"axis_name={axis_name!r} needs all examples; leave one of the two out"
         )
 
@@ -112,7 +112,7 @@ def join_groups(label: str, found: list[tuple[Examples, PyTree]], dims: list) ->
         leaves, other = flatten(result, label, "the result")
         if structure != other and not same_structure(result, found[0][1]):
             raise ValueError(
-                f"{label}: the result has another structure for example {examples[0]} than for "
+                f"{label}: the result has a different structure for example {examples[0]} than for "
                 f"example {found[0][0][0]}: {describe(result)}, and not {describe(found[0][1])}; "
                 f"return one structure on all paths"
             )
@@ -130,8 +130,8 @@ def _join(label: str, parts: list, dim: int | None, order: Examples, numbers: li
         for part, number in zip(parts[1:], numbers[1:]):
             if not np.array_equal(part, parts[0], equal_nan=np.result_type(part).kind in "fc"):
                 raise ValueError(
-                    f"{label}: a result with out_dims=None is another one for example {number} "
-                    f"than for example {numbers[0]}; write the axis that the batch should have"
+                    f"{label}: a result with out_dims=None differs between example {number} and "
+                    f"example {numbers[0]}; write the axis that the batch should have"
                 )
         return parts[0]
     axis = dim % np.ndim(parts[0])

@@ -95,9 +95,9 @@ def no_grad() -> Iterator[None]:
 
     Notes
     -----
-    This is torch's ``no_grad``, except that in torch forward mode goes on in the block, and
-    here all derivatives agree. The block affects the levels of its context: a tensor from
-    another thread is differentiated if it came without that thread's context
+    This is torch's ``no_grad``, with one difference: in torch, forward mode still differentiates in
+    the block; here all modes agree. The block affects the levels of its context: a tensor from
+    another thread is differentiated if it came without the context of that thread
     (`contextvars.copy_context`).
 
     Examples

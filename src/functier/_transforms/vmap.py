@@ -87,8 +87,9 @@ def vmap(
     randomness : {"error", "different", "same"}
         What a draw from a `functier.random` generator in `func` does: raise an error, return
         different numbers for each example, or return the same numbers for all. Other generators
-        draw the same for all: one among the arguments raises an error, except with "same"; so does
-        one that `func` reaches, or does not seed, where "error" or "different" is written.
+        draw the same numbers for all examples: one among the arguments raises an error, except with
+        "same"; so does one that `func` reaches, or makes without a seed, if you write "error" or
+        "different".
     chunk_size : int, optional
         The number of examples to compute at once. It limits the memory for the intermediate
         values of `func`. The results are those of the whole batch, up to rounding.
@@ -107,15 +108,14 @@ def vmap(
         or act as the value it wraps.
     branches : {"error", "split"}
         What an ``if``, a ``while``, ``range(int(n))``, an index of a list or the length of
-        ``x[mask]`` does where the examples differ. They raise an error, or `func` runs once for
-        each group of examples that take one path, and the results are put together. Code that
-        asks for plain values (compiled code, texts) then runs for each example.
+        ``x[mask]`` does if the examples differ: raise an error, or run `func` once for each group
+        of examples that take the same path, and put the results together. Code that asks for plain
+        values (compiled code, strings) then runs for each example.
 
     Returns
     -------
     callable or context manager
-        The function has the signature of `func`. Its mapped arguments and its results have
-        one more axis.
+        The function has the signature of `func`. Mapped arguments and results have an extra axis.
 
     Raises
     ------
@@ -126,8 +126,8 @@ def vmap(
     TypeError
         If a chunk cannot be sent to the process that should compute it.
     DataDependentError
-        If `func` asks for an answer that its examples do not share, except with
-        ``branches="split"``; also if it has caught that error and returned.
+        If `func` asks for an answer that differs between examples, except with
+        ``branches="split"``; also if `func` catches that error and returns.
     LevelError
         If `func` meets a tensor of another, unrelated level.
 
@@ -139,20 +139,20 @@ def vmap(
     For a result with ``out_dims=None``, all chunks have to return equal values. A collective
     over `axis_name` needs all examples, and raises an error in a chunk.
 
-    Threads see the levels around the call and the context of the caller. Another process
-    receives `func`, a chunk of each mapped argument, and the other arguments by pickle, so
-    none of these can contain a tensor of a level around the call. It does not see
-    ``numpy.errstate`` or other contexts. An executor has at most two chunks per worker at a
-    time. After the first error no further chunk starts, and the error is raised once the
-    running chunks are done (Dask does not wait for them). A call inside a chunk does not use
-    the executor that computes this chunk again, as its workers would wait for themselves.
-    Dask warns of chunks of more than 10 MB.
+    Threads see the levels around the call and the context of the caller. Another process receives
+    `func`, a chunk of each mapped argument, and the other arguments by pickle, so none of these can
+    contain a tensor of a level around the call. It does not see ``numpy.errstate`` or other
+    contexts. An executor has at most two chunks per worker at a time. After the first error no
+    further chunk starts, and the error is raised once the running chunks are done (Dask does not
+    wait for them). A call inside a chunk does not use the executor that computes this chunk, whose
+    workers would then wait for themselves. Dask warns about chunks of more than 10 MB.
 
-    With ``branches="split"`` a run that meets an answer which its examples do not share is thrown
-    away, and the groups of equal answers run from the start: less than twice as many runs as
-    paths. Side effects of `func` (prints, plain writes to arrays from outside) happen in every
-    run. All paths have to return results of one form. An exception that single examples raise is
-    that of the first of them, as in a loop. More than 8 groups give a `FallbackWarning`.
+    With ``branches="split"``, a run that meets an answer that differs between its examples is
+    thrown away, and the groups with equal answers run from the start; there are fewer than twice as
+    many runs as paths. Side effects of `func` (prints, plain writes to arrays from outside) happen
+    in every run. All paths have to return results of the same form. If single examples raise an
+    exception, you get that of the first of them, as in a loop. More than 8 groups give a
+    `FallbackWarning`.
 
     Examples
     --------

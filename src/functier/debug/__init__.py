@@ -1,4 +1,4 @@
-"""Debuggers for NaNs, for errors of derivatives, for leaked tensors, and for refilled arrays.
+"""Debuggers for NaNs, errors in the backward pass, leaked tensors, and refilled arrays.
 
 Each is a context manager and a decorator. Code outside such a block runs at full speed.
 `show_levels` draws the levels of a call, and `full_tracebacks` shows functier's own frames.

@@ -67,7 +67,7 @@ RUNNING: ContextVar[Location | None] = ContextVar("running", default=None)
 
 
 def keeping() -> bool:
-    """Tell if `writes` is on."""
+    """Return whether `writes` is on."""
     watch = WATCH.get()
     return watch is not None and watch.writes
 

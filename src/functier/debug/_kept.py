@@ -80,7 +80,7 @@ class Kept(NamedTuple):
             variable, is_view, is_operand, shape = given
             text = f"a view of the memory of {variable}" if is_view else variable
             text, copy = text or place or "an array", f"{variable or 'the array'}.copy()"
-            advice = f"give the operation {copy}" if is_operand else f"write to a copy, {copy}"
+            advice = f"pass {copy} to the operation" if is_operand else f"write to a copy, {copy}"
         return cls(f"{text}, {x.dtype} of shape {shape},", advice, x.shape, content_of(x))
 
     def change(self, x: ndarray) -> str | None:
@@ -132,7 +132,7 @@ def check_kept(kept: list[list[Kept]], values: Iterable, reader: str, here: Loca
                 raise MutationError(
                     f"{reader} would read {one.text} which was written to after {here.what} had "
                     f"kept it{change}\n  at {lines}\n  {one.advice}, or make the array inside "
-                    f"the function by functier.numpy, whose writes are followed",
+                    f"the function with functier.numpy, which tracks writes",
                     named=True,
                 ) from None
 

@@ -89,12 +89,12 @@ def check_leaks(
 
     Notes
     -----
-    A block that raises an error is not checked, as the traceback holds its tensors. The
+    A block that raises an error is not checked, because the traceback holds its tensors. The
     check also leaves out tensors of ``escape="passthrough"``, tensors of a level whose
     ``with`` block is open in a suspended generator, tensors from other threads, and those
     that a pullback needs to run a function of `checkpoint` or `custom_root` again.
 
-    A block costs one `gc.collect`, and some passes over all objects if there is something to
+    A block costs one `gc.collect`, and a few passes over all objects if there is something to
     report.
 
     Examples

@@ -107,20 +107,19 @@ def show_levels(func: Callable, /, *args: Any, **kwargs: Any) -> LevelTree:
     -------
     LevelTree
         Printed, it is a tree as text: a line for each level with its batch size or its mode, how
-        often it began, and how often it handled each function of NumPy. ``svg()`` returns a
-        picture, which notebooks show, and ``save(path)`` writes it to a file. ``result`` is what
-        `func` returned. ``root`` is the node of the code outside of all levels; each node has a
-        ``name``, ``facts``, ``times``, ``calls`` and ``inner``, the nodes of the levels inside.
+        often it began, and how often it handled each NumPy function. ``svg()`` returns a picture,
+        which notebooks show, and ``save(path)`` writes it to a file. ``result`` is what `func`
+        returned. ``root`` is the node for the code outside all levels; each node has a ``name``,
+        ``facts``, ``times``, ``calls``, and ``inner``, the nodes of the levels inside it.
 
     Notes
     -----
     An operation goes to the innermost level among its operands. The rule of that level makes calls
     on the values one level out, which the level there handles, and so on. So an operation inside
     ``vmap(grad(f))`` is counted at ``grad(f)``, and the calls of its derivative rule at the level
-    of `vmap`. What reaches plain arrays is NumPy's, and is not counted, and neither are writes.
-
-    Inside the call, all operations take the slow paths. A function of `functier.compile` runs
-    itself, as under any debugger.
+    of `vmap`. Calls that reach plain arrays are not counted, and neither are writes. Inside the
+    call, all operations take the slow paths. A function that `functier.compile` made runs as it is,
+    as under any debugger.
 
     Examples
     --------

@@ -13,8 +13,7 @@ def debug_nans(nans: bool = True, infs: bool = True) -> Block[None]:
     Parameters
     ----------
     nans, infs : bool
-        Whether to look for NaNs and for infinities. With both False an inner block is not
-        checked.
+        Whether to look for NaNs and for infinities. With both False, an inner block is not checked.
 
     Raises
     ------
@@ -34,8 +33,8 @@ def debug_nans(nans: bool = True, infs: bool = True) -> Block[None]:
     numpy.log(x), 0)`` is reported at the logarithm, which makes the NaN: clip its argument as
     well.
 
-    The block applies to its context (thread or task). Inside it calls take the slow paths,
-    and two more passes over each result. Outside it a level costs a few nanoseconds more.
+    The block applies to its context (thread or task). Inside it, calls take the slow paths, and two
+    more passes over each result. Outside it, a level costs a few nanoseconds more.
 
     Examples
     --------

@@ -11,10 +11,10 @@ from ._watching import check_flags
 def full_tracebacks(full: bool = True) -> Iterator[None]:
     """Show functier's own frames in the tracebacks of errors.
 
-    This is a context manager and a decorator (``@full_tracebacks()``). Where an error leaves the
-    call of a transform, its traceback has the frames of your code and of other libraries only,
-    so that its last line is yours. A note on the error names the transform and the forms of its
-    arguments, one for each transform, the innermost first.
+    This is a context manager and a decorator (``@full_tracebacks()``). By default, when an error
+    leaves the call of a transform, its traceback has only the frames of your code and of other
+    libraries, so its last line is yours. For each transform, the innermost first, a note on the
+    error names it and the forms of its arguments.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def full_tracebacks(full: bool = True) -> Iterator[None]:
     Notes
     -----
     The environment variable ``FUNCTIER_TRACEBACKS=full`` does the same for the whole program,
-    outside of such blocks. The block applies to its context (thread or task). Frames are hidden
-    where the error leaves a transform, so a debugger that stops where it is raised sees them all.
+    outside such blocks. The block applies to its context (thread or task). Frames are hidden when
+    the error leaves a transform, so a debugger that stops where it is raised sees all of them.
 
     Examples
     --------

@@ -5,14 +5,14 @@ from ._watching import check_flags, watching
 
 
 def writes(check: bool = True) -> Block[None]:
-    """Raise an error where a derivative reads a plain array that was written to meanwhile.
+    """Raise an error if a derivative reads a plain array that has been written to since.
 
     This is a context manager and a decorator (``@writes()``). An operation on ``x`` and a plain
-    array keeps the array for its derivative. Reverse mode copies it, or notes enough of a large
-    one to see most changes. It sees no change of an argument of the transform itself, or of
-    parts of a large matrix that was multiplied by a vector; then the gradient is wrong. Inside
-    the block each operation notes all that the arrays which it keeps hold, and the backward
-    pass compares.
+    array keeps the array for its derivative. Reverse mode copies the array, or records enough of a
+    large one to see most changes. It does not see a change to an argument of the transform itself,
+    or to parts of a large matrix that was multiplied by a vector; the gradient is then wrong.
+    Inside the block, each operation records the full contents of the arrays that it keeps, and the
+    backward pass compares.
 
     Parameters
     ----------
@@ -28,18 +28,18 @@ def writes(check: bool = True) -> Block[None]:
 
     Notes
     -----
-    The forward pass has to run inside the block. The backward pass may run outside of it: a
+    The forward pass has to run inside the block. The backward pass may run outside: a
     function that `vjp` or `linearize` returns raises the error when it is called.
 
-    An array that no derivative reads is not reported, such as an operand of an addition. Neither
-    is one that is written to after the function has returned, since `vjp` and `linearize` copy
-    what they keep. Forward mode computes at once and keeps nothing. A function of `checkpoint`
+    An array that no derivative reads is not reported, such as an operand of an addition. Neither is
+    one that is written to after the function has returned, since `vjp` and `linearize` copy what
+    they keep. Forward mode computes immediately and keeps nothing. A function under `checkpoint`
     runs again, and compares its results itself.
 
     The block applies to its context (thread or task). Inside it, calls take the slow paths, and
-    each operation reads the arrays that it keeps once more. Before Python 3.13 the arrays in the
-    variables of a function live until it returns, as the block looks at their names. Outside it
-    nothing is slower.
+    each operation reads the arrays that it keeps once more. Before Python 3.13, arrays in the local
+    variables of a function stay in memory until it returns, because the block looks at their names.
+    Outside the block nothing is slower.
 
     Examples
     --------

@@ -41,12 +41,12 @@ class LoggingMode(TensorFunctionMode, TensorDispatchMode):
 
     There is one line for each call: the level that handles it (or the class of level 0, or
     ``numpy``), its name, and the form of its arguments. The calls that a level makes to compute
-    it follow with an indent; the lines of ``numpy`` are the computations in the end.
+    it follow with an indent; the lines of ``numpy`` are the final computations.
 
     Parameters
     ----------
     file : text file, optional
-        A file to which the lines are also written as they come.
+        A file that the lines are also written to as they come.
     operations : bool
         Whether to record the lines of ``numpy``.
 
@@ -275,11 +275,11 @@ class MemoryMode(TensorDispatchMode):
     Attributes
     ----------
     current, peak : int
-        The bytes that are alive now, and the largest number so far.
+        The bytes in use now, and the largest number so far.
     total : int
         All bytes that operations have made.
     at_peak : dict of str to int
-        The bytes that were alive at the peak, by the function that made them.
+        The bytes in use at the peak, by the function that made them.
 
     Examples
     --------

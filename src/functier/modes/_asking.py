@@ -93,9 +93,9 @@ class TensorFunctionMode(Mode):
     among the arguments. The handler computes the result by ``func(*args, **kwargs)``;
     ``NotImplemented`` passes the call to the next mode or hook.
 
-    The innermost mode is asked first. It is off while its handler runs; ``with self:``
-    switches it on again there. It applies to the context (thread or task) that has entered
-    it. While no mode is on, calls cost nothing more.
+    The innermost mode is asked first. It is off while its handler runs; ``with self:`` switches it
+    on again there. It applies to the context (thread or task) that has entered it. While no mode is
+    on, calls cost nothing extra.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class TensorDispatchMode(Mode):
 
     Subclasses define ``__tensor_dispatch__(self, func, types, args=(), kwargs=None)``. `func` is
     a canonical operation: a NumPy function, a ufunc or a method of one, or
-    `operator.getitem`; composite functions come in their parts. Operands are arrays or
+    `operator.getitem`; composite functions arrive as their parts. Operands are arrays or
     tensors of level 0, with all batch axes. The mode also sees the computations of
     derivatives. The handler computes the result by ``func(*args, **kwargs)``;
     ``NotImplemented`` passes the call to the next mode or hook. Order, switching and cost are
@@ -148,9 +148,9 @@ class TensorDispatchMode(Mode):
 
     Notes
     -----
-    While such a mode is on, arrays inside levels are of a subclass of `numpy.ndarray`, and an
-    array that a transform returns may still be. The mode does not see computations on NumPy
-    scalars and Python numbers.
+    While such a mode is on, arrays inside levels are instances of a subclass of `numpy.ndarray`,
+    and an array that a transform returns may still be one. The mode does not see computations on
+    NumPy scalars and Python numbers.
 
     Examples
     --------

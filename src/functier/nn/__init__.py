@@ -1,9 +1,9 @@
-"""Neural networks: modules with parameters, their functions, and initial values.
+"""Neural networks: modules with parameters, functions, and initialization.
 
 The names are those of ``torch.nn``. A `Module` holds NumPy arrays and is a pytree, so every
-transform takes one: ``grad(loss)(module, x, y)`` is a module of gradients. What has parameters
-or buffers is a module, which calls a function of `functional`. Activations and pooling are
-functions of `functional`, too; their modules only call them.
+transform takes one: ``grad(loss)(module, x, y)`` is a module of gradients. Everything with
+parameters or buffers is a module, which calls a function of `functional`. Activations and pooling
+are functions of `functional`, too; their modules only call them.
 """
 
 # Imports `_core`, `_rules`, `protocol`, `_transforms` and `random`.

@@ -36,7 +36,7 @@ def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
     ----------
     input : array
     negative_slope : float
-        The slope below 0, which is also the derivative at 0.
+        The slope below 0, and the derivative at 0.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
 
 
 def gelu(input: Value, approximate: str = "none") -> Value:
-    """Compute ``input`` times the normal distribution function at it.
+    """Compute ``input`` times the standard normal distribution function of ``input``.
 
     Parameters
     ----------

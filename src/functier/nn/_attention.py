@@ -18,23 +18,23 @@ from ._random import generator_of
 
 
 class MultiheadAttention(Module):
-    """Attention of several heads: each looks at its part of the features.
+    """Attention with several heads: each looks at its part of the features.
 
     Parameters
     ----------
     embed_dim : int
-        The features of a query and of an output; `num_heads` divides it.
+        The number of features of a query and of an output; a multiple of `num_heads`.
     num_heads : int
     dropout : float
-        The probability with which a weight is dropped while training.
+        The probability of dropping a weight during training.
     bias : bool
-        True for biases of the projections.
+        True for projections with biases.
     add_bias_kv : bool
-        True for one more key and value, which are trained.
+        True for an extra key and value, which are trained.
     add_zero_attn : bool
-        True for one more key and value of zeros.
+        True for an extra key and value of zeros.
     kdim, vdim : int, optional
-        The features of keys and of values; by default `embed_dim`.
+        The number of features of keys and of values; by default `embed_dim`.
     batch_first : bool
         True for arrays of shape ``(examples, length, features)``.
     dtype : dtype, optional
@@ -49,11 +49,12 @@ class MultiheadAttention(Module):
     queries, keys)``, or None without `need_weights`. A query is ``(length, examples, features)``,
     or ``(length, features)`` for one example, as under `vmap`.
 
-    As in torch, and unlike in `functional.scaled_dot_product_attention`, booleans of a mask are
-    True where a key takes no part; numbers are added to the scores. `key_padding_mask` is
-    ``(examples, keys)``, and `attn_mask` ``(queries, keys)`` or ``(examples * heads, queries,
-    keys)``. `is_causal` says that `attn_mask` is that of a causal attention, which has to be given,
-    too. The weights of a query whose keys are all masked by booleans are 0 (NaN in torch).
+    As in torch, and unlike in `functional.scaled_dot_product_attention`, booleans in a mask are
+    True where a key is left out; numbers are added to the scores. `key_padding_mask` is
+    ``(examples, keys)``, and `attn_mask` ``(queries, keys)`` or
+    ``(examples * heads, queries, keys)``. `is_causal` says that `attn_mask` is the causal mask; you
+    have to pass the mask as well. The weights of a query whose keys are all masked by booleans are
+    0 (NaN in torch).
 
     Examples
     --------

@@ -160,8 +160,8 @@ def conv2d(
     stride, dilation : int or tuple of two
         The distance between the kernel's places, and between its elements.
     padding : int, tuple of two, "valid" or "same"
-        The number of zeros on either side of each axis; "same": as many as keep the size, one
-        more at the end where that number is odd.
+        The number of zeros on either side of each axis. "same" pads so that the size stays the
+        same, with one more at the end if the number is odd.
     groups : int
         The number of groups of channels that are convolved separately.
 
@@ -176,8 +176,8 @@ def conv2d(
 
     Notes
     -----
-    It is one matrix product of the weight with the windows, which are copied: this takes the
-    memory of the input times the size of the kernel, which derivatives keep. In memory the
+    The function is one matrix product of the weight with copies of the windows. These take the
+    memory of the input times the size of the kernel, and derivatives keep them. In memory, the
     channels of the result come first and the examples last.
 
     Examples
@@ -244,7 +244,7 @@ def max_pool2d(
     ceil_mode : bool
         True for a last window that does not fit in whole.
     return_indices : bool
-        True to return also the places of the elements in their image, as for
+        True to also return the positions of the elements in their image, as indices of
         ``image.ravel()``.
 
     Returns

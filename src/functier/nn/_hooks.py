@@ -9,7 +9,7 @@ from ._parameter import note_change
 
 
 class RemovableHandle:
-    """The result of registering a hook: `remove` removes it.
+    """The handle of a registered hook: `remove` removes it.
 
     It is a context manager, too. The methods of `Module` that register hooks make it.
 

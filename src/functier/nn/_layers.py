@@ -65,14 +65,14 @@ class Linear(Module):
 
 
 class Embedding(Module):
-    """Rows that integers name: see `functional.embedding`.
+    """Look up rows by integers: see `functional.embedding`.
 
     Parameters
     ----------
     num_embeddings, embedding_dim : int
-        The number of rows, and their length.
+        The number of rows, and the length of each.
     padding_idx : int, optional
-        A row that is zero at first and gets no gradient.
+        A row that starts as zero and gets no gradient.
     dtype, generator
         As for `Linear`.
 
@@ -245,7 +245,7 @@ class Flatten(Module):
     Parameters
     ----------
     start_dim, end_dim : int
-        The first and the last of them. The axis of examples stays by default; for a function
+        The first and the last axis to merge. By default the axis of examples stays; in a function
         of one example, under `vmap`, write ``Flatten(0)``.
 
     Examples

@@ -87,7 +87,7 @@ def huber_loss(input: Value, target: Value, reduction: str = "mean", delta: floa
     reduction : {"mean", "sum", "none"}
         "none" for the loss of each element.
     delta : float
-        The size of a difference from which on the loss is linear; positive.
+        The size of a difference above which the loss is linear; positive.
 
     Returns
     -------
@@ -119,10 +119,10 @@ def binary_cross_entropy_with_logits(
     input, target : array
         Of one shape.
     weight : array, optional
-        A factor of each loss; broadcast.
+        A factor for each loss; broadcast.
     reduction : {"mean", "sum", "none"}
     pos_weight : array, optional
-        A factor of the part of positive examples; broadcast.
+        A factor for the term of positive examples; broadcast.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def nll_loss(
     target : array of int of shape (N, ...) or ()
         Class indices.
     weight : array of shape (C,), optional
-        A factor for each class. The mean is the weighted one.
+        A factor for each class. The mean is weighted.
     ignore_index : int
         A target that does not count.
     reduction : {"mean", "sum", "none"}
@@ -220,7 +220,7 @@ def cross_entropy(
     input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100,
     reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Value:  # fmt: skip
-    """Compute the cross-entropy of logits with classes, or with probabilities of classes.
+    """Compute the cross-entropy of logits and classes, or class probabilities.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def cross_entropy(
     target : array of int of shape (N, ...) or (), or of float of the shape of `input`
         Class indices, or the probability of each class.
     weight : array of shape (C,), optional
-        A factor for each class. With indices the mean is the weighted one.
+        A factor for each class. With indices, the mean is weighted.
     ignore_index : int
         A class index that does not count.
     reduction : {"mean", "sum", "none"}
@@ -243,9 +243,8 @@ def cross_entropy(
     Raises
     ------
     TypeError, ValueError
-        For shapes and dtypes that do not fit, and classes that do not exist. (The classes
-        of a tensor are not checked: there NumPy raises IndexError, or counts a negative one
-        from the end.)
+        For shapes and dtypes that do not match, and classes that do not exist. (Classes in a tensor
+        are not checked: NumPy then raises IndexError, or counts negative ones from the end.)
 
     Examples
     --------

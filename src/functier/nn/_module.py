@@ -41,24 +41,24 @@ class Module(Names):
     Attributes
     ----------
     training : bool
-        True while the module is trained; see `train` and `eval`.
+        True during training; see `train` and `eval`.
 
     Raises
     ------
     AttributeError
-        Where a parameter, buffer or module is assigned before ``super().__init__()``.
+        If a parameter, buffer or module is assigned before ``super().__init__()``.
 
     Notes
     -----
-    The names are torch's. The state is NumPy arrays, which may be changed in place. A module
-    is a pytree for every transform: parameters and buffers are its leaves, so that
-    ``grad(loss)(module, x)`` is a module of gradients. `functier.functional_call` and
-    `functier.stack_module_state` take modules, too. An exception that comes out of
-    ``forward`` has a note that says in which module of the tree it was raised.
+    The names are torch's. The state is NumPy arrays, which may be changed in place. A module is a
+    pytree for every transform: parameters and buffers are its leaves, so that ``grad(loss)(module,
+    x)`` is a module of gradients. `functier.functional_call` and `functier.stack_module_state` take
+    modules, too. An exception that ``forward`` raises gets a note that names the module of the
+    tree.
 
     The gradient with respect to a module is zero for its buffers, and for parameters with
-    ``requires_grad=False``. To differentiate by these, use `functier.functional_call`. With
-    integer buffers, ``grad`` needs ``allow_int=True``.
+    ``requires_grad=False``. To differentiate with respect to these, use `functier.functional_call`.
+    With integer buffers, ``grad`` needs ``allow_int=True``.
 
     Examples
     --------
@@ -165,8 +165,8 @@ class Module(Names):
     ) -> RemovableHandle:  # fmt: skip
         """Call ``hook(module, args, output)`` after ``forward``; its result, if any, replaces that.
 
-        With `with_kwargs`, ``hook(module, args, kwargs, output)``. With `always_call`, also where
-        ``forward`` raises, the output being None. The result has a ``remove`` method.
+        With `with_kwargs`, ``hook(module, args, kwargs, output)``. With `always_call`, also if
+        ``forward`` raises; the output is then None. The result has a ``remove`` method.
 
         Examples
         --------
@@ -238,7 +238,7 @@ class Module(Names):
         self._register(name, param, PARAMETER)
 
     def register_buffer(self, name: str, tensor: Value, persistent: bool = True) -> None:
-        """Add an array that is not trained; `persistent`: it is part of `state_dict`."""
+        """Add an array that is not trained; with `persistent`, `state_dict` includes it."""
         self._register(name, tensor if tensor is None else _as_array(tensor), BUFFER)
         change = self._transient - {name} if persistent else self._transient | {name}
         vars(self)["_transient"] = change
@@ -255,7 +255,7 @@ class Module(Names):
     def named_modules(
         self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, "Module"]]:
-        """Yield this module and all in it, with their dotted names, each once."""
+        """Yield this module and all modules in it, with their dotted names, each once."""
         memo = set() if memo is None else memo
         if id(self) in memo:
             return
@@ -266,7 +266,7 @@ class Module(Names):
             yield from module.named_modules(memo, _join_names(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator["Module"]:
-        """Return an iterator over this module and all in it, each once."""
+        """Return an iterator over this module and all modules in it, each once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, "Module"]]:
@@ -288,7 +288,7 @@ class Module(Names):
         return self._named(PARAMETER, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
-        """Yield the parameters, in the order of definition, those of this module first."""
+        """Yield the parameters in the order of definition, this module's first."""
         return (x for _, x in self.named_parameters(recurse=recurse))
 
     def named_buffers(
@@ -346,14 +346,14 @@ class Module(Names):
         state_dict : dict of str to array
             As `state_dict` gives it.
         strict : bool
-            True if the names have to be exactly those of `state_dict`.
+            True to require exactly the names of `state_dict`.
         assign : bool
             True to replace the module's arrays by the given ones, with their dtypes.
 
         Returns
         -------
         Keys
-            Of ``missing_keys`` and ``unexpected_keys``, both empty with `strict`.
+            ``missing_keys`` and ``unexpected_keys``; with `strict`, both are empty.
 
         Raises
         ------

@@ -196,13 +196,13 @@ class BatchNorm1d(BatchNorm):
         The number of channels.
     eps : float
     momentum : float, optional
-        The share of a new statistic; with None the mean of all batches is kept.
+        The weight of a new statistic; with None, the mean over all batches is kept.
     affine : bool
         True for a weight, of ones at first, and a bias, of zeros, for each channel.
     track_running_stats : bool
-        True to keep the statistics of batches, for evaluation. A call in training mode writes to
-        them, and raises `MutationError` inside of a transform. With False the layer always
-        normalizes by the batch that it gets.
+        True to track the statistics of batches, for evaluation. A call in training mode writes to
+        them, and raises `MutationError` inside a transform. With False, the layer always normalizes
+        with the statistics of the batch that it gets.
     dtype : dtype, optional
         By default float64.
     bias : bool

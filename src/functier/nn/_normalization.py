@@ -42,7 +42,7 @@ def layer_norm(
     Raises
     ------
     ValueError
-        Where the input does not end with these axes.
+        If the input does not end with these axes.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def group_norm(
     Parameters
     ----------
     input : array of shape (N, C, ...)
-        Examples and channels come first, as in torch. For a function of one example, under
-        `vmap`, write ``group_norm(x[None], ...)[0]``.
+        Examples and channels come first, as in torch. In a function of one example, under `vmap`,
+        write ``group_norm(x[None], ...)[0]``.
     num_groups : int
         The number of groups of C / `num_groups` channels.
     weight, bias : array of shape (C,), optional
@@ -88,7 +88,7 @@ def group_norm(
     Raises
     ------
     ValueError
-        For an input without channels, or whose channels cannot be divided in groups.
+        For an input without channels, or with channels that cannot be divided into the groups.
 
     Examples
     --------
@@ -118,12 +118,12 @@ def batch_norm(
     ----------
     input : array of shape (N, C, ...)
     running_mean, running_var : array of shape (C,) or None
-        The statistics by which the input is normalized, unless `training`. While training they
-        are written to: ``running += momentum * (new - running)``, where the new variance is
+        The statistics to normalize the input with, unless `training`. During training they are
+        updated in place: ``running += momentum * (new - running)``, where the new variance is
         divided by n - 1.
     weight, bias : array of shape (C,), optional
     training : bool
-        True to normalize by the mean and the variance of this batch.
+        True to normalize with the mean and the variance of this batch.
     momentum : float
         The share of a new statistic.
     eps : float
@@ -136,10 +136,10 @@ def batch_norm(
     Raises
     ------
     ValueError
-        For an input without channels, for statistics that are missing, or where there is one value
-        for each channel while training.
+        For an input without channels, for missing statistics, or in training for an input with only
+        one value for each channel.
     MutationError
-        Inside of a transform with `training` and statistics, as the call would have to write to
+        Inside a transform, with `training` and statistics, because the call would have to write to
         them.
 
     Examples

@@ -21,22 +21,21 @@ class Parameter(np.ndarray):
     Parameters
     ----------
     data : array_like
-        Floating-point or complex; an array is taken without a copy.
+        Floating-point or complex; an array is not copied.
     requires_grad : bool
-        True if it is trained. Otherwise it is a constant for transforms of the module as a
-        pytree: its gradient is zero.
+        Whether it is trained. If not, transforms of the module as a pytree treat it as a constant:
+        its gradient is zero.
 
     Raises
     ------
     TypeError
-        Where `data` is of another dtype, unless ``requires_grad=False``.
+        If `data` is of another dtype, unless ``requires_grad=False``.
 
     Notes
     -----
     It is a NumPy array, which may be changed in place. Results of NumPy's functions are plain
-    arrays. Views and copies of it have this class, as NumPy has it, but a module does not
-    register them, and their ``requires_grad`` is False; `copy.deepcopy` and `pickle` give a
-    parameter again.
+    arrays. Views and copies of it have this class, as NumPy does it, but a module does not register
+    them, and their ``requires_grad`` is False; `copy.deepcopy` and `pickle` return a parameter.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def _restore(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
 
 
 def is_parameter(x: Value) -> bool:
-    """Tell if `x` is a parameter, and not a view or copy of one."""
+    """Return whether `x` is a parameter, and not a view or copy of one."""
     return isinstance(x, Parameter) and "_trained" in vars(x)
 
 

@@ -7,7 +7,7 @@ _default: list[Generator] = []
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the generator that layers and `functier.nn.init` use where none is given.
+    """Seed the generator that layers and `functier.nn.init` use by default.
 
     Parameters
     ----------

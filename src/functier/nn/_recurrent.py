@@ -156,25 +156,25 @@ class Recurrent(Module):
 class LSTM(Recurrent):
     """Layers of long short-term memory.
 
-    A step computes the gates ``i, f, g, o``, in this order in the weights, of the input and the
-    state ``h``, and then ``c = f * c + i * g`` and ``h = o * tanh(c)``.
+    A step computes the gates ``i, f, g, o`` (the order of the weights) from the input and the state
+    ``h``, and then ``c = f * c + i * g`` and ``h = o * tanh(c)``.
 
     Parameters
     ----------
     input_size, hidden_size : int
-        The features of an input and of a state.
+        The number of features of an input and of a state.
     num_layers : int
-        Each layer gets the outputs of the one before.
+        The number of layers; each gets the outputs of the one before.
     bias : bool
         True for layers with biases.
     batch_first : bool
         True for inputs and outputs of shape ``(examples, steps, features)``.
     dropout : float
-        The probability with which a feature between two layers is dropped while training.
+        The probability of dropping a feature between two layers during training.
     bidirectional : bool
-        True for a second direction, from the last step to the first.
+        True to also run from the last step to the first.
     proj_size : int
-        The features of ``h`` where a weight projects it; 0 for none.
+        The number of features that a weight projects ``h`` to; 0 for no projection.
     dtype : dtype, optional
         By default float64.
     generator : seed or generator, optional
@@ -184,8 +184,8 @@ class LSTM(Recurrent):
     -----
     ``layer(input, (h_0, c_0))`` returns ``(output, (h_n, c_n))``. An input is ``(steps, examples,
     features)``, or ``(steps, features)`` for one example, as under `vmap`. States are ``(layers *
-    directions, examples, features)``, or without examples, and zeros where they are not given.
-    Sequences of different lengths are not supported: pad them, and take the outputs that count.
+    directions, examples, features)``, or without the axis of examples; the default is zeros.
+    Sequences of different lengths are not supported: pad them, and pick the outputs that count.
 
     Examples
     --------
@@ -236,8 +236,9 @@ class LSTM(Recurrent):
 class GRU(Recurrent):
     """Layers of gated recurrent units.
 
-    A step computes the gates ``r, z``, and with them ``n = tanh(a + r * (W h + b))`` of the part
-    ``a`` of the input, and ``h = (1 - z) * n + z * h``. The weights have the order r, z, n.
+    A step computes the gates ``r, z``, then ``n = tanh(a + r * (W h + b))``, where ``a`` is the
+    part that comes from the input, and ``h = (1 - z) * n + z * h``. The weights have the order r,
+    z, n.
 
     Parameters
     ----------

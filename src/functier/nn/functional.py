@@ -1,9 +1,9 @@
 """The functions of layers: plain NumPy without state, for every transform.
 
-Names, the order of arguments and the meaning are those of ``torch.nn.functional``; what torch
-takes by position after a deprecated option is keyword-only. All can be
-differentiated in both modes, to any order, and batched in any nesting without a loop.
-``dim``, or ``axis`` in NumPy's words, is an axis of one example.
+Names, the order of arguments and the meaning are those of ``torch.nn.functional``; arguments that
+torch takes by position after a deprecated option are keyword-only. All functions can be
+differentiated in both modes, to any order, and batched in any nesting without a loop. ``dim``, or
+``axis`` in NumPy's words, is an axis of one example.
 """
 
 import math
@@ -127,13 +127,13 @@ def embedding(input: Value, weight: Value, padding_idx: int | None = None) -> Va
 
 
 def one_hot(tensor: Value, num_classes: int = -1) -> Value:
-    """Return 1 at the place of each class, and 0 elsewhere, along a new last axis.
+    """Return 1 at the index of each class and 0 elsewhere, along a new last axis.
 
     Parameters
     ----------
     tensor : array of int
     num_classes : int
-        -1: one more than the largest class, which is not known inside a transform.
+        -1 stands for one more than the largest class, which is not known inside a transform.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def one_hot(tensor: Value, num_classes: int = -1) -> Value:
     Raises
     ------
     TypeError, ValueError
-        For other numbers than integers from 0 to `num_classes` - 1.
+        For anything but integers from 0 to `num_classes` - 1.
 
     Examples
     --------
@@ -185,14 +185,14 @@ def dropout(
     p : float
         From 0 to 1.
     training : bool
-        Where it is False, the result is `input`.
+        With False, the result is `input`.
     generator : seed or generator, optional
         By default that of `functier.nn.manual_seed`.
 
     Raises
     ------
     RandomnessError
-        Inside of a `vmap` without ``randomness="different"`` or ``"same"``.
+        Inside a `vmap` without ``randomness="different"`` or ``"same"``.
 
     Examples
     --------
@@ -317,15 +317,14 @@ def scaled_dot_product_attention(
         It broadcasts with (..., L, S). Booleans are True where a key takes part; numbers are
         added to the scores.
     dropout_p : float
-        The probability with which a weight is dropped (also outside of training, as in
-        torch).
+        The probability of dropping a weight (also outside training, as in torch).
     is_causal : bool
-        True if query i attends to the keys up to i only.
+        True if query i attends only to the keys up to i.
     scale : float, optional
         By default ``1 / sqrt(E)``.
     enable_gqa : bool
-        True if several heads of the query (the third axis from the last) share one of the key
-        and the value.
+        True if several heads of the query (the third axis from the end) share a head of the key and
+        the value.
     generator : seed or generator, optional
         For the dropout.
 

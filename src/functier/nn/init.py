@@ -1,9 +1,8 @@
-"""Initial values, written to an array in place; the names and the formulas are torch's.
+"""Initialization of arrays in place; the names and the formulas are torch's.
 
-Each function takes a `Parameter` or another NumPy array, changes it and returns it.
-``generator`` is a seed or a generator, NumPy's or `functier.random`'s; without it they draw
-from the one that `functier.nn.manual_seed` seeds. Weights of a layer are ``(outputs, inputs,
-*kernel)``.
+Each function takes a `Parameter` or another NumPy array, changes it and returns it. ``generator``
+is a seed or a generator, NumPy's or `functier.random`'s; the default is the one that
+`functier.nn.manual_seed` seeds. Weights of a layer are ``(outputs, inputs, *kernel)``.
 """
 
 import math
@@ -73,7 +72,7 @@ def uniform_(
 def normal_(
     tensor: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Seed = None
 ) -> np.ndarray:
-    """Fill with normal numbers of a mean and a standard deviation.
+    """Fill with normal numbers with this mean and standard deviation.
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ def trunc_normal_(
     tensor : array
         The array to write to, such as a `Parameter`.
     mean, std : float
-        Those of the distribution before it is cut.
+        The mean and standard deviation of the distribution before it is cut.
     a, b : float
         The bounds.
     generator : seed or generator, optional
@@ -240,12 +239,12 @@ def eye_(tensor: np.ndarray) -> np.ndarray:
 
 
 def dirac_(tensor: np.ndarray, groups: int = 1) -> np.ndarray:
-    """Set the weight of a convolution so that it returns its input channels, as many as fit.
+    """Set the weight of a convolution so that it returns as many input channels as fit.
 
     Parameters
     ----------
     tensor : array of shape (outputs, inputs // groups, *kernel)
-        The weight to write to, of one to three axes of the kernel.
+        The weight to write to; the kernel has one to three axes.
     groups : int
         The number of groups of channels; each of them returns its inputs.
 
@@ -276,7 +275,7 @@ def dirac_(tensor: np.ndarray, groups: int = 1) -> np.ndarray:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor of the standard deviation that a nonlinearity recommends.
+    """Return the recommended factor of the standard deviation for a nonlinearity.
 
     Parameters
     ----------
@@ -396,8 +395,8 @@ def kaiming_uniform_(
     a : float
         The slope of "leaky_relu" below 0.
     mode : {"fan_in", "fan_out"}
-        Whether the fan is the number of inputs of an output, which keeps the size of values, or
-        that of outputs of an input, which keeps the size of gradients.
+        Whether the fan is the number of inputs of an output, which preserves the size of values, or
+        the number of outputs of an input, which preserves the size of gradients.
     nonlinearity : str
         As `calculate_gain` takes it.
     generator : seed or generator, optional
@@ -452,7 +451,7 @@ def kaiming_normal_(
 def orthogonal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
     """Fill with orthonormal rows or columns, whichever are fewer, times `gain`.
 
-    Axes after the first one count as one (Saxe et al., 2013).
+    All axes after the first count as one (Saxe et al., 2013).
 
     Parameters
     ----------

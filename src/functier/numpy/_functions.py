@@ -85,7 +85,7 @@ OPERANDS = {
 
 
 def _dispatches(func: Callable) -> bool:
-    """Tell if NumPy dispatches a function on its arguments."""
+    """Return whether NumPy dispatches a function on its arguments."""
     return hasattr(func, "_implementation")
 
 
@@ -121,7 +121,7 @@ def _twin_inside(func: Callable, copy_of: Callable | None) -> Callable:
 
 
 def takes_polynomials(func: Any) -> bool:
-    """Tell if a function is one for `numpy.poly1d`, whose coefficients no dispatch finds."""
+    """Return whether a function is one for `numpy.poly1d`, whose coefficients no dispatch finds."""
     plain = getattr(func, "_implementation", None)
     return getattr(plain, "__globals__", None) is poly1d.__init__.__globals__
 
@@ -202,7 +202,7 @@ def _convert_as(func: Callable, a: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _owning(window: np.ndarray, requirements: Any = None, **options: Any) -> bool:
-    """Tell if `numpy.require` copies an array only because it does not own its memory."""
+    """Return whether `numpy.require` copies an array only because it does not own its memory."""
     rest = [r for r in requirements or () if r.upper() not in ("O", "OWNDATA")]
     return np.may_share_memory(np.require(window, None, rest, **options), window)
 

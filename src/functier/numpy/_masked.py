@@ -29,7 +29,7 @@ DOMAINS: dict[np.ufunc, Any] = np.ma.core.ufunc_domain  # type: ignore[attr-defi
 
 
 def _holds(condition: Any) -> bool:
-    """Tell if a condition holds for an element, in any example."""
+    """Return whether a condition holds for an element, in any example."""
     return bool(np.any(bare(narrow(settle(condition)))[0]))
 
 

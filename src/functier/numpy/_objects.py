@@ -199,7 +199,7 @@ def _template(a: Any) -> Any:
 
 
 def is_object_array(a: Any, dtype: Any) -> bool:
-    """Tell if an object array is asked for, of tensors that are in lists or that are `a`."""
+    """Return whether an object array is asked for, of tensors that are in lists or that are `a`."""
     if dtype is None or not (isinstance(a, Tensor) or type(a) in SEQUENCES):
         return False
     return np.dtype(dtype) == object and bool(classes_in(a))

@@ -241,7 +241,7 @@ METHODS = {np.argsort: "argsort", np.ravel: "ravel", np.copy: "copy"}
 
 
 def _is_structured(dtype: Any) -> bool:
-    """Tell if a dtype has fields of numbers, each of one number."""
+    """Return whether a dtype has fields of numbers, each of one number."""
     found = np.dtype(dtype)
     if found.names is None:
         return False

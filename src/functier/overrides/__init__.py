@@ -7,7 +7,7 @@ be overridden, and a linter for hooks. All names here are public and stable.
 NOTE [what the hook does not see]
     The form of a tensor (``shape``, ``ndim``, ``size``, ``dtype``, ``len``), ``elem``,
     ``as_subclass``, ``repr`` and conversions to Python (``float(x)``, ``x.item()``) are not
-    operations. A hook may use them; if they called the hook, it would call itself.
+    operations. A hook may use them; if they called the hook, the hook would call itself.
 """
 
 # Imports `_cpython`, `_core` and `modes`.
@@ -205,10 +205,10 @@ def is_level(cls: type) -> bool:
 
 
 def has_tensor_function(relevant: Iterable) -> bool:
-    """Return True where one of the arguments, or a mode, overrides functions.
+    """Return True if one of the arguments, or a mode, overrides functions.
 
-    Neither an instance of `Tensor` itself does, nor a tensor of a level, which sees the calls
-    inside a function.
+    An instance of `Tensor` itself does not, and neither does a tensor of a level, which sees the
+    calls inside a function.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def has_tensor_function(relevant: Iterable) -> bool:
 
 
 def handle_tensor_function(func: Callable, relevant: Iterable, /, *args: Any, **kwargs: Any) -> Any:
-    """Ask the modes, and the hooks of the relevant arguments, for ``func(*args, **kwargs)``.
+    """Call the modes and the hooks of the relevant arguments for ``func(*args, **kwargs)``.
 
     It is for libraries that call `has_tensor_function` inside `func`.
 
@@ -241,14 +241,14 @@ def handle_tensor_function(func: Callable, relevant: Iterable, /, *args: Any, **
     func : callable
         The function, which the hooks get.
     relevant : iterable
-        The arguments whose hooks are asked, from the first on.
+        The arguments whose hooks are called, the first one first.
     *args, **kwargs
         The arguments of `func`.
 
     Returns
     -------
     object
-        The answer of the first mode or hook that does not decline.
+        The result of the first mode or hook that does not decline.
 
     Raises
     ------
@@ -418,7 +418,7 @@ def get_function(name: str, module: str | None = None) -> Callable:
 
 
 def lint_hook(cls: type) -> list[str]:
-    """Return the problems of the hooks that `cls` defines or inherits, one sentence each.
+    """Return the problems of the hooks that `cls` defines or inherits, each as one sentence.
 
     A hook that does not read `types` also answers for classes that it does not know, and so
     mixes unrelated class trees; see the design note on the protocol. It is enough to pass

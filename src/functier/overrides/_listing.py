@@ -25,8 +25,8 @@ DECORATED: WeakSet[Any] = WeakSet()
 def is_tensor_method_or_property(func: Any) -> bool:
     """Return True for a method, operator or property getter of `Tensor`.
 
-    Such a function takes a tensor as its first argument. The hook of another class may get one,
-    too.
+    Such a function takes a tensor as its first argument. The hook of another class may be given
+    such a function, too.
 
     Parameters
     ----------

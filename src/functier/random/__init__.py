@@ -1,14 +1,14 @@
 """Random numbers inside transforms: NumPy's generator, with a rule for each level.
 
-`default_rng` and `Generator` are `numpy.random`'s, and so are the numbers, until a draw
-is made inside `vmap`. There ``vmap(..., randomness=...)`` decides:
+`default_rng` and `Generator` match `numpy.random`, and outside `vmap` the numbers are the same.
+Inside, ``vmap(..., randomness=...)`` decides:
 
 - ``"error"``, the default: the draw raises.
 - ``"different"``: each example gets different numbers. The source advances as by one draw
   of the whole batch.
-- ``"same"``: all examples get the same numbers, those that each would draw by itself.
+- ``"same"``: all examples get the same numbers, the ones that each would draw on its own.
 
-Nested vmaps decide for their axes separately. `Generator` says which parameters are differentiated.
+Nested vmaps decide separately for their axes. `Generator` says which parameters are differentiated.
 A chunked vmap draws the same numbers on every executor, and `checkpoint` repeats them.
 """
 
@@ -67,7 +67,7 @@ def default_rng(seed: Seed = None) -> "Generator":
     Parameters
     ----------
     seed : None, int, array of int, SeedSequence, BitGenerator or Generator
-        As for `numpy.random.default_rng`; without it the seed is fresh entropy. A
+        As for `numpy.random.default_rng`; the default is fresh entropy. A
         `functier.random.Generator` is returned as it is; a generator of NumPy is shared, so
         that draws from either advance both.
 
@@ -99,8 +99,8 @@ Base: Any = np.random.Generator  # without its overloads, which know nothing of 
 class Generator(Base):
     """NumPy's `numpy.random.Generator`, for use inside transforms.
 
-    It is a subclass with the same methods and parameters, so that other libraries take it. The
-    numbers are the same outside of `vmap`; see `functier.random` for those inside.
+    It is a subclass with the same methods and parameters, so that other libraries take it. Outside
+    `vmap` the numbers are the same; see `functier.random` for draws inside.
 
     Parameters
     ----------
@@ -110,20 +110,21 @@ class Generator(Base):
     Raises
     ------
     RandomnessError
-        By a draw inside a `vmap` whose randomness is "error".
+        From a draw inside a `vmap` whose randomness is "error".
     NoRuleError
-        Where a parameter is differentiated and the draw has no derivative with respect to it.
+        If a parameter is differentiated and the draw has no derivative with respect to it.
     MutationError
-        By ``out=`` and `shuffle` inside `vmap`, or on a tensor.
+        From ``out=`` and `shuffle` inside `vmap`, or on a tensor.
 
     Notes
     -----
-    Differentiated by their parameters are `exponential`, `gumbel`, `laplace`, `logistic`,
-    `lognormal`, `multivariate_normal`, `normal`, `pareto`, `power`, `rayleigh`, `triangular`,
-    `uniform` and `weibull`, for a fixed standard draw; `standard_gamma`, `gamma`, `beta`,
-    `chisquare`, `dirichlet` and `f`, for a fixed place in the distribution (a derivative takes
-    7 us and 74 numbers of memory for each draw). The numbers are NumPy's, up to rounding.
-    `choice`, `permutation` and `permuted` are differentiated by the values they pick from.
+    Draws have derivatives with respect to their parameters for `exponential`, `gumbel`, `laplace`,
+    `logistic`, `lognormal`, `multivariate_normal`, `normal`, `pareto`, `power`, `rayleigh`,
+    `triangular`, `uniform` and `weibull`, for a fixed standard draw; `standard_gamma`, `gamma`,
+    `beta`, `chisquare`, `dirichlet` and `f`, for a fixed place in the distribution (a derivative
+    takes 7 us and 74 numbers of memory for each draw). The numbers are NumPy's, up to rounding.
+    `choice`, `permutation` and `permuted` have derivatives with respect to the values they pick
+    from.
 
     With batched parameters and ``randomness="same"``, methods without a formula, and those
     that take one vector only (`dirichlet`, `multivariate_hypergeometric`, `choice` with
@@ -181,7 +182,7 @@ class Generator(Base):
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
-        """The source of the numbers; its state is that of NumPy's after the same draws."""
+        """The source of the numbers; its state is the same as NumPy's after the same draws."""
         refuse_noted(self, "rng.bit_generator", "draw by the methods of rng")
         with self._lock:
             return stream_of(self, CHUNK.get()).bit_generator
@@ -254,7 +255,7 @@ class Generator(Base):
         return self._draw_standard("standard_cauchy", size)
 
     def standard_t(self, df: Value, size: Size = None) -> Value:
-        """Draw numbers of Student's t distribution; `df` may be batched."""
+        """Draw numbers from Student's t distribution; `df` may be batched."""
         return self._draw("standard_t", size, df)
 
     def _draw_standard(
@@ -302,15 +303,15 @@ class Generator(Base):
         return draw_by_formula(self, "exponential", (scale,), size)
 
     def laplace(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
-        """Draw ``loc + scale * z``, with `z` of the standard Laplace distribution."""
+        """Draw ``loc + scale * z``, with `z` from the standard Laplace distribution."""
         return draw_by_formula(self, "laplace", (loc, scale), size)
 
     def logistic(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
-        """Draw ``loc + scale * z``, with `z` of the standard logistic distribution."""
+        """Draw ``loc + scale * z``, with `z` from the standard logistic distribution."""
         return draw_by_formula(self, "logistic", (loc, scale), size)
 
     def gumbel(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
-        """Draw ``loc + scale * z``, with `z` of the standard Gumbel distribution."""
+        """Draw ``loc + scale * z``, with `z` from the standard Gumbel distribution."""
         return draw_by_formula(self, "gumbel", (loc, scale), size)
 
     def rayleigh(self, scale: Value = 1.0, size: Size = None) -> Value:
@@ -334,7 +335,7 @@ class Generator(Base):
         return draw_by_formula(self, "triangular", (left, mode, right), size)
 
     def gamma(self, shape: Value, scale: Value = 1.0, size: Size = None) -> Value:
-        """Draw ``scale * g``, with `g` of `standard_gamma`."""
+        """Draw ``scale * g``, with `g` from `standard_gamma`."""
         if find_derivative_level((shape,)):
             return self._draw("gamma", size, shape, scale)
         return draw_by_formula(self, "gamma", (shape, scale), size, fixed=1)
@@ -347,9 +348,9 @@ class Generator(Base):
 
         Where `cov` is differentiated, a draw moves with it by the Cholesky factor of
         ``inv(A) @ cov @ inv(A).T``, `A` held fixed: its covariance is `cov`, whichever `method`
-        gave `A`, and derivatives are finite where eigenvalues are equal. With "svd" and
-        "eigh" they are not those of the numbers for a fixed seed, as the eigenvectors do
-        not take part; expectations have the same derivatives. A singular `cov` has none.
+        gave `A`, and derivatives are finite where eigenvalues are equal. With "svd" and "eigh" they
+        are not the derivatives of the numbers for a fixed seed, because the eigenvectors do not
+        take part; expectations have the same derivatives. A singular `cov` has none.
         """
         if has_tensor((mean, cov)):
             return normal_vector(self, mean, cov, size, check_valid, tol, method)
@@ -367,7 +368,7 @@ class Generator(Base):
         return self._draw("chisquare", size, df)
 
     def f(self, dfnum: Value, dfden: Value, size: Size = None) -> Value:
-        """Draw numbers of Fisher's F distribution."""
+        """Draw numbers from Fisher's F distribution."""
         return self._draw("f", size, dfnum, dfden)
 
     def noncentral_chisquare(self, df: Value, nonc: Value, size: Size = None) -> Value:
@@ -375,15 +376,15 @@ class Generator(Base):
         return self._draw("noncentral_chisquare", size, df, nonc)
 
     def noncentral_f(self, dfnum: Value, dfden: Value, nonc: Value, size: Size = None) -> Value:
-        """Draw numbers of the noncentral F distribution."""
+        """Draw numbers from the noncentral F distribution."""
         return self._draw("noncentral_f", size, dfnum, dfden, nonc)
 
     def vonmises(self, mu: Value, kappa: Value, size: Size = None) -> Value:
-        """Draw angles of the von Mises distribution."""
+        """Draw angles from the von Mises distribution."""
         return self._draw("vonmises", size, mu, kappa)
 
     def wald(self, mean: Value, scale: Value, size: Size = None) -> Value:
-        """Draw numbers of the Wald (inverse Gaussian) distribution."""
+        """Draw numbers from the Wald (inverse Gaussian) distribution."""
         return self._draw("wald", size, mean, scale)
 
     def binomial(self, n: Value, p: Value, size: Size = None) -> Value:
@@ -407,15 +408,15 @@ class Generator(Base):
         return self._draw("hypergeometric", size, ngood, nbad, nsample)
 
     def logseries(self, p: Value, size: Size = None) -> Value:
-        """Draw integers of the logarithmic series distribution."""
+        """Draw integers from the logarithmic series distribution."""
         return self._draw("logseries", size, p)
 
     def zipf(self, a: Value, size: Size = None) -> Value:
-        """Draw integers of the Zipf distribution."""
+        """Draw integers from the Zipf distribution."""
         return self._draw("zipf", size, a)
 
     def multinomial(self, n: Value, pvals: Value, size: Size = None) -> Value:
-        """Draw multinomial counts: the last axis of the result is that of `pvals`."""
+        """Draw multinomial counts: the last axis of the result is the axis of `pvals`."""
         return sample(self, draw_of("multinomial", 0, 1), (n, pvals), size)
 
     def dirichlet(self, alpha: Value, size: Size = None) -> Value:
@@ -436,7 +437,7 @@ class Generator(Base):
         self, a: Value, size: Size = None, replace: bool = True, p: Value = None, axis: int = 0,
         shuffle: bool = True,
     ) -> Value:  # fmt: skip
-        """Draw elements of `a` along `axis`, or integers below `a`; differentiated by `a`.
+        """Draw elements of `a` along `axis`, or integers below `a`; `a` may be differentiated.
 
         Without replacement, or with batched `p`, one call of NumPy for each example.
         """

@@ -60,8 +60,8 @@ def normal_vector(
     if level is not None:
         if not np.all(np.min(spread, -1) > n * np.finfo(float).eps * np.max(spread, -1)):
             raise NoRuleError(
-                f"{level}: cov is singular, and rng.{name}(...) has no derivative by it there; "
-                f"write cov + 1e-9 * numpy.eye(n)"
+                f"{level}: cov is singular, and rng.{name}(...) has no derivative with respect to "
+                f"it there; write cov + 1e-9 * numpy.eye(n)"
             )
         inverse = restore_levels(np.linalg.inv(factor), levels)
         whole = inverse @ cov @ np.swapaxes(inverse, -1, -2)

@@ -63,7 +63,7 @@ OTHER_DRAW_REMEDY = "draw before {} and pass the numbers in"
 
 
 def is_outside_levels(operands: tuple) -> bool:
-    """Tell if no level takes part: none is around the call, and no operand is a tensor."""
+    """Return whether no level takes part: none is around the call, and no operand is a tensor."""
     return AMBIENT.get() is Tensor and not has_tensor(operands)
 
 
@@ -371,9 +371,9 @@ def _no_derivative(level: Level, name: str, place: int) -> NoRuleError:
     parameters = list(signature(getattr(np.random.Generator, name)).parameters)
     parameter = "p" if name == "choice" else parameters[place + 1]
     if name in DISCRETE:
-        reason = "the numbers are integers, which jump where the parameter moves"
+        reason = "the numbers are integers, which jump when the parameter changes"
     else:
-        reason = "the method takes other steps where the parameter moves"
+        reason = "the method takes different steps when the parameter changes"
     return NoRuleError(
         f"{level}: the numbers of rng.{name}(...) have no derivative by {parameter!r}: {reason}; "
         f"write functier.stop_gradient({parameter}) for a draw at its value; the derivative of an "
@@ -479,7 +479,7 @@ def draw_by_formula(
 
 
 def _is_broadcastable(shape: tuple, wanted: tuple) -> bool:
-    """Tell if an array of a shape can be broadcast to another."""
+    """Return whether an array of a shape can be broadcast to another."""
     try:
         return np.broadcast_shapes(shape, wanted) == wanted
     except ValueError:

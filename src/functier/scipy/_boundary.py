@@ -58,7 +58,7 @@ def _check(results: list, x: Any, S: Any) -> None:
     """Refuse what has no derivative, or no common shape."""
     if not results or any(not np.array_equal(r.x, results[0].x) for r in results):
         raise UnsupportedError(
-            f"{LABEL}: the examples have no common mesh, as SciPy adds nodes for each; pass a "
+            f"{LABEL}: the examples have no common mesh, because SciPy adds nodes for each; pass a "
             f"finer x, to which none are added, or call it for each example outside of vmap"
         )
     if stop_gradient(x) is not x:

@@ -65,18 +65,18 @@ def copy_of(func: Any, twin_of: TwinOf) -> Any:
 
 
 def is_copied(func: Any) -> bool:
-    """Tell if SciPy's code of a function may run on twins."""
+    """Return whether SciPy's code of a function may run on twins."""
     own = isinstance(func, FunctionType) and _is_of(func, COPIED)
     return own and func.__name__ not in COMPILED
 
 
 def _is_of(value: Any, modules: tuple[str, ...]) -> bool:
-    """Tell if an object was defined in modules whose names begin so."""
+    """Return whether an object was defined in modules whose names begin so."""
     return f"{value.__module__}.".startswith(modules)
 
 
 def is_copied_class(value: type) -> bool:
-    """Tell if a class of SciPy has a copy."""
+    """Return whether a class of SciPy has a copy."""
     return _is_of(value, CLASSES_OF) and not issubclass(value, (BaseException, Warning))
 
 
@@ -88,7 +88,7 @@ def plain_only(func: Any) -> Any:
         if classes_in(*args, *kwargs.values()):
             raise UnsupportedError(
                 f"{func.__module__}.{func.__name__} is compiled code, which takes no tensors; "
-                f"write what it computes with functions of NumPy, or call it outside of transforms"
+                f"write what it computes with functions of NumPy, or call it outside transforms"
             )
         return func(*args, **kwargs)
 
@@ -96,12 +96,12 @@ def plain_only(func: Any) -> Any:
 
 
 def takes_copies(func: Any) -> bool:
-    """Tell if a function takes instances of copies."""
+    """Return whether a function takes instances of copies."""
     return isinstance(func, FunctionType) and _is_of(func, SYSTEMS)
 
 
 def holds_copies(args: tuple) -> bool:
-    """Tell if an argument is an instance of a copy, which may hold tensors."""
+    """Return whether an argument is an instance of a copy, which may hold tensors."""
     return any([type(type(x)) is ClassCopy for x in args])
 
 

@@ -262,10 +262,10 @@ class Flow:
         if found is not None:
             raise UnsupportedError(
                 f"{self.settings.label}: the slope, or a derivative of it, jumps near t = "
-                f"{found[0]:.6g}, and {found[1]} of tensors may decide when, so that the "
-                f"derivative has a term for that. Where the time is a constant, decide by t alone. "
-                f"Where it moves, end there by a terminal event, and go on from its time and state "
-                f"with another call"
+                f"{found[0]:.6g}, and {found[1]} of tensors may decide when, so the derivative "
+                f"has a term for that. If the time is a constant, branch on t alone. "
+                f"If it moves, end there with a terminal event, and continue from its time and "
+                "state with another call"
             )
 
     def _solve_one(self, e: tuple, span: list[float], vector: Any) -> Any:
@@ -424,8 +424,8 @@ def moved(fun: Fun, t: Any, y: Any, change: Any, order: int, label: str) -> Any:
     method = next(iter(known), None)
     if method is None:
         raise UnsupportedError(
-            f"{label}: derivatives by a time are supported up to order 8, and {order} transforms "
-            f"are around; pass functier.stop_gradient of the times"
+            f"{label}: derivatives with respect to a time are supported up to order 8, and {order} "
+            f"transforms are around; pass functier.stop_gradient of the times"
         )
     slopes: list[Any] = []
     for row, c in zip(method.A, method.C):

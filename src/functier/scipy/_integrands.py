@@ -194,9 +194,9 @@ def _check_end(label: str, integrand: Integrand, span: Range, name: str, plain: 
         grows = (end >= near) & (near - far > GROWTH * far)  # as a logarithm that rounding spares
         if not np.all(np.isfinite(end)) or np.any(grows):
             raise UnsupportedError(
-                f"{label}: the integrand is not finite at the limit {name}, by which the integral "
-                f"has no finite derivative; pass functier.stop_gradient({name}) where it is a "
-                f"constant"
+                f"{label}: the integrand is not finite at the limit {name}, so the integral has "
+                f"no finite derivative with respect to it; pass functier.stop_gradient({name}) "
+                f"where it is a constant"
             )
         for path in {path for found in parts for path in found}:
             if sum(map(bool, path)) >= layout.order:
@@ -206,7 +206,7 @@ def _check_end(label: str, integrand: Integrand, span: Range, name: str, plain: 
             jumps = np.abs(end - near) > np.maximum(SMALL * largest, 0.6 * np.abs(end - far))
             if np.any(jumps & (width > 0).reshape(width.shape + (1,) * (jumps.ndim - width.ndim))):
                 raise UnsupportedError(
-                    f"{label}: the integrand, or a derivative of it, jumps at the limit {name}, by "
-                    f"which the integral is differentiated; integrate a function that does not "
-                    f"jump there"
+                    f"{label}: the integrand, or a derivative of it, jumps at the limit {name}, "
+                    f"with respect to which the integral is differentiated; integrate a function "
+                    f"that does not jump there"
                 )

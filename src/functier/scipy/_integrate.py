@@ -153,8 +153,8 @@ def _integral(
     for at in map(tuple, np.argwhere(moving)):
         if complex_:
             raise UnsupportedError(
-                f"{label}: the derivative by a complex value is not supported; write the integrand "
-                f"as a function of its real and imaginary parts"
+                f"{label}: the derivative with respect to a complex value is not supported; write "
+                f"the integrand as a function of its real and imaginary parts"
             )
         result = run(path, at[:ndim], at)
         if len(result) > 3:

@@ -44,9 +44,9 @@ def check_jumps(
             if noted.found:
                 raise UnsupportedError(
                     f"{label}: the integrand, or a derivative of it, jumps near {x[0]:.6g}, and "
-                    f"{noted.found[0]} of tensors may decide where, so that the derivative has a "
-                    f"term for that. Where the place is a constant c, write quad(..., points=[c]). "
-                    f"Where it moves, write two integrals with the place as a limit, each of a "
+                    f"{noted.found[0]} of tensors may decide where, so the derivative has a term "
+                    f"for that. If the place is a constant c, write quad(..., points=[c]). "
+                    f"If it moves, write two integrals with the place as a limit, each of a "
                     f"function that does not jump"
                 )
 
@@ -105,7 +105,7 @@ CONVERSIONS = {
 
 
 def _has_derivative(x: Any) -> bool:
-    """Tell if a value has a derivative at any level."""
+    """Return whether a value has a derivative at any level."""
     return stop_gradient(x) is not x if isinstance(x, Tensor) else False
 
 

@@ -36,7 +36,7 @@ class gaussian_kde(stats.gaussian_kde):  # type: ignore[misc]
     Raises
     ------
     UnsupportedError
-        Where `integrate_box` or `resample` of tensors is called.
+        If `integrate_box` or `resample` of tensors is called.
 
     Examples
     --------
@@ -191,8 +191,8 @@ class gaussian_kde(stats.gaussian_kde):  # type: ignore[misc]
     def integrate_box(self, low_bounds: Value, high_bounds: Value, *args: Any, **kw: Any) -> Value:
         if not self._is_plain(low_bounds, high_bounds):
             raise UnsupportedError(
-                "scipy.stats.gaussian_kde.integrate_box is not supported for tensors, as SciPy "
-                "integrates by random numbers; write integrate_box_1d for one dimension"
+                "scipy.stats.gaussian_kde.integrate_box is not supported for tensors, because "
+                "SciPy integrates with random numbers; write integrate_box_1d for one dimension"
             )
         return super().integrate_box(low_bounds, high_bounds, *args, **kw)
 

@@ -200,7 +200,7 @@ def operator_of(x: Any) -> OperatorTensor:
 
 
 def closes_over_tensors(x: Any) -> bool:
-    """Tell if the function of an operator returns a tensor for a plain vector."""
+    """Return whether the function of an operator returns a tensor for a plain vector."""
     operator = operator_of(x)
     return has_tensors(operator._matvec(np.zeros(operator.shape[1])))
 

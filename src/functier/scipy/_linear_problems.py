@@ -49,7 +49,7 @@ def _check_rank(problem: Problem, a: Any, fixed: Any) -> None:
     free = np.sum(~fixed, axis=-1)
     if np.any(stop_gradient(np.linalg.matrix_rank(np.where(fixed, 0.0, a))) < free):
         raise UnsupportedError(
-            f"{problem.label}: the unknowns are not determined, as the columns of A are not "
+            f"{problem.label}: the unknowns are not determined, because the columns of A are not "
             f"independent, so the solution has no derivative; add a small multiple of the identity "
             f"to A.T @ A, or pass functier.stop_gradient(A) and functier.stop_gradient(b)"
         )

@@ -45,8 +45,8 @@ def distance(dev: Value, cov: Any, rank: int) -> tuple[Value, Value]:
     if isinstance(cov, stats.Covariance):
         if np.any(cov.rank < rank):
             raise UnsupportedError(
-                "scipy.stats: a singular covariance does not go with tensors; write the density "
-                "of the coordinates in which it is regular"
+                "scipy.stats: a singular covariance is not supported for tensors; write the "
+                "density of the coordinates in which it is regular"
             )
         root = cov.whiten(np.eye(rank))
         return np.sum(np.square(np.matmul(dev, root)), axis=-1), cov.log_pdet

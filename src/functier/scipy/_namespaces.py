@@ -77,7 +77,7 @@ def _make(value: Any, path: str) -> Any:
 
 
 def _is_compiled(value: Any) -> bool:
-    """Tell if a value is a function in C of SciPy's."""
+    """Return whether a value is a function in C of SciPy's."""
     if type(value).__name__ == CYTHON:
         return True
     return isinstance(value, BuiltinFunctionType) and MIRROR.owns(value.__module__ or "")

@@ -38,10 +38,10 @@ class OdeResults(OdeResult):  # type: ignore[misc]
     def __getattr__(self, name: str) -> Any:
         if name in FIELDS and name not in self:
             raise UnsupportedError(
-                f"scipy.integrate.solve_ivp: {name} has another length for other examples, as "
-                f"each has its own steps and events; pass t_eval, which fixes the times of t and "
-                f"y (t_eval=[] where only events count), or call it for each example outside of "
-                f"vmap"
+                f"scipy.integrate.solve_ivp: {name} has a different length for each example, "
+                f"because each has its own steps and events; pass t_eval, which fixes the times of "
+                f"t and y (t_eval=[] where only events count), or call it for each example outside "
+                f"of vmap"
             )
         return super().__getattr__(name)
 

@@ -178,7 +178,7 @@ class Problem:
 
 
 def is_plain(*functions: Any) -> bool:
-    """Tell if SciPy is to be called at once."""
+    """Return whether SciPy is to be called at once."""
     return AMBIENT.get() is Tensor or not all(map(callable, functions))
 
 

@@ -257,7 +257,7 @@ def leading_vector(k: Any) -> Any:
     check_values(plain, _is_finite, "Rotation: the values must be finite")
     values, vectors = np.linalg.eigh(plain)
     message = (
-        "Rotation: the best rotation is not unique, as the largest eigenvalue is a double one; "
+        "Rotation: the best rotation is not unique, because the largest eigenvalue is repeated; "
         "give vectors or rotations that determine it"
     )
     check_values(values, _has_one_largest, message)

@@ -156,7 +156,7 @@ class Taken:
 
 
 def is_global(x: Any) -> bool:
-    """Tell if a function is one of a module, which a program knows by its name."""
+    """Return whether a function is one of a module, which a program knows by its name."""
     return type(x) is FunctionType and x.__globals__.get(x.__name__) is x
 
 
@@ -206,7 +206,7 @@ class Program(Compiled):
 
     @property
     def rests(self) -> bool:
-        """Tell if the function itself runs for some calls, after many traces."""
+        """Return whether the function itself runs for some calls, after many traces."""
         return self._odd
 
     def replay(self, *given: Any) -> Any:

@@ -180,7 +180,7 @@ class Rotation(metaclass=RotationMeta):
         return self._plain.as_quat() if self._own is None else self._own
 
     def _answers(self, *values: Any) -> bool:
-        """Tell if SciPy's rotation answers."""
+        """Return whether SciPy's rotation answers."""
         return self._own is None and not has_tensor(*values)
 
     def as_quat(self, canonical: bool = False, *, scalar_first: bool = False) -> Any:
@@ -264,7 +264,7 @@ class Rotation(metaclass=RotationMeta):
         return self._plain.magnitude() if self._answers() else quaternions.angle(self._own)
 
     def approx_equal(self, other: Any, atol: Any = None, degrees: bool = False) -> Any:
-        """Tell if the angle to another rotation is small."""
+        """Return whether the angle to another rotation is small."""
         other = _twin(other)
         if self._answers() and other._answers(atol):
             return self._plain.approx_equal(other._plain, atol, degrees)

@@ -61,8 +61,8 @@ def shared_answer(name: str, ask: Callable, *operands: Any) -> Any:
         if shared is None:
             error = DataDependentError(
                 f"the result of {name} differs from example to example, so that one object cannot "
-                f"have it; write vmap(..., branches='split') to run groups of examples apart, or "
-                f"functier.sequential_vmap for the function that calls it"
+                f"have it; write vmap(..., branches='split') to run groups of examples separately, "
+                f"or functier.sequential_vmap for the function that calls it"
             )
             which.level.run_apart(which, int, error)
         which = shared
@@ -73,7 +73,7 @@ STRUCTURE = "simplices", "neighbors", "coplanar", "vertices"
 
 
 def _parts(value: Any) -> Any:
-    """Return what tells if two answers are the same: whole numbers."""
+    """Return what tells if two answers are the same: integers."""
     if isinstance(value, np.ndarray):
         return value.shape, value.tolist()
     return [np.asarray(getattr(value, name)).tolist() for name in STRUCTURE if hasattr(value, name)]

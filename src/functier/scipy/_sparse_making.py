@@ -19,12 +19,12 @@ from ._sparse_tensor import SparseTensor, sparse
 
 
 def is_outside(*values: Any) -> bool:
-    """Tell if SciPy is to be called at once: outside of all levels, without a tensor."""
+    """Return whether SciPy is to be called at once: outside of all levels, without a tensor."""
     return AMBIENT.get() is Tensor and not _has_own(values)
 
 
 def _has_own(values: Any) -> bool:
-    """Tell if there is a tensor among the values, or a matrix that meets tensors."""
+    """Return whether there is a tensor among the values, or a matrix that meets tensors."""
     return any(
         _has_own(x) if type(x) in (list, tuple) else isinstance(x, SparseTensor) or has_tensor(x)
         for x in values
@@ -44,7 +44,7 @@ def plain_of(x: Any) -> Any:
 
 
 def has_tensors(*values: Any) -> bool:
-    """Tell if there is a tensor among the values, or a matrix over one, also in lists."""
+    """Return whether there is a tensor among the values, or a matrix over one, also in lists."""
     for x in values:
         if isinstance(x, SparseTensor):
             if x.plain is None:
@@ -205,7 +205,7 @@ def twin_class(original: Any) -> Any:
 
 
 def _is_vector(diagonals: Any) -> bool:
-    """Tell if `scipy.sparse.diags` gets one diagonal, and not a list of them."""
+    """Return whether `scipy.sparse.diags` gets one diagonal, and not a list of them."""
     return np.ndim(diagonals[0]) == 0 if len(diagonals) else False
 
 
@@ -288,7 +288,7 @@ def of_blocks(original: Callable) -> Callable:
 
 
 def has_blocks(x: Any) -> bool:
-    """Tell if a list has matrices, and not numbers."""
+    """Return whether a list has matrices, and not numbers."""
     return any(
         has_blocks(v) if type(v) in (list, tuple) else v is None or is_sparse(v) or np.ndim(v)
         for v in x
@@ -296,7 +296,7 @@ def has_blocks(x: Any) -> bool:
 
 
 def has_arrays(x: Any) -> bool:
-    """Tell if SciPy makes an array, and not a matrix, of some blocks."""
+    """Return whether SciPy makes an array, and not a matrix, of some blocks."""
     if type(x) in (list, tuple):
         return any(map(has_arrays, x))
     return x.is_array if isinstance(x, SparseTensor) else isinstance(x, sp.sparray)

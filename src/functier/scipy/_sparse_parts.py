@@ -303,13 +303,13 @@ class Parts:
         """Sort the values of each row, which a matrix over tensors may have in any order."""
 
     def eliminate_zeros(self) -> None:
-        """Keep all values, as which of them are zero is no fact of the places."""
+        """Keep all values, because the places do not say which of them are zero."""
 
     prune = sort_indices
 
 
 def is_plain_array(x: Any) -> bool:
-    """Tell if `x` is an array of `functier.numpy` that has met no tensor."""
+    """Return whether `x` is an array of `functier.numpy` that has met no tensor."""
     return type(x) is Array and not x.level.answers_operators(x)
 
 

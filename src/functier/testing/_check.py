@@ -71,11 +71,11 @@ class Checked(NamedTuple):
 
 @checks_keywords
 def check(f: Callable, *args: PyTree) -> Checked:
-    """Tell what transforms would refuse in a function, and where, before they are used.
+    """Find what transforms would refuse in a function, and where, before you use them.
 
-    The function runs once under each of `grad`, `jvp`, `vmap` and `vmap(grad)`, by all of its
-    arguments that are floats: give it small ones. A batch is of two examples that differ by one
-    per cent.
+    The function runs once under each of `grad`, `jvp`, `vmap` and `vmap(grad)`, with respect to all
+    of its arguments that are floats: give it small ones. The batch has two examples that differ by
+    one per cent.
 
     Parameters
     ----------
@@ -87,26 +87,26 @@ def check(f: Callable, *args: PyTree) -> Checked:
     Returns
     -------
     Checked
-        It is true where nothing was refused. Printed, it is a table with the line that each
-        transform stopped at, and the message, which says what to write instead. ``refused`` has
-        the same as data.
+        It is true if nothing was refused. Printed, it is a table with the line where each transform
+        stopped, and the message, which says what to write instead. ``refused`` has the same as
+        data.
 
     Raises
     ------
     ValueError
         If none of the arguments, or of the results, is of a floating-point or complex dtype.
     Exception
-        What `f` raises without a transform.
+        Whatever `f` raises without a transform.
 
     See Also
     --------
-    functier.testing.gradcheck : Compare the derivatives with differences.
-    functier.adopt : Give the code of others names that take tensors.
+    functier.testing.gradcheck : Compare the derivatives with finite differences.
+    functier.adopt : Make other people's code take tensors.
 
     Notes
     -----
-    A transform stops at the first thing that it refuses; there may be others behind it. Nothing
-    is said about other inputs, for which `f` may take other branches.
+    A transform stops at the first thing that it refuses; there may be more after it. The result
+    says nothing about other inputs, for which `f` may take other branches.
 
     Examples
     --------

@@ -59,20 +59,18 @@ def gradcheck(
         results: 6e-6 in double, 5e-3 in single, 0.1 in half precision; times the square root
         of an input that is larger than 1.
     atol, rtol : float, optional
-        The tolerance of an element: ``atol + rtol * abs(numerical)``. By default both are that
-        cube root, too, so that an error of a hundredth of a per cent is found in double
-        precision. Without `eps`, elements that differ are compared again with differences of
-        the sixth order.
+        The tolerance of an element: ``atol + rtol * abs(numerical)``. By default both are that cube
+        root, too, so that an error of 0.01 per cent is found in double precision. Without `eps`,
+        elements that differ are compared again with differences of the sixth order.
     raise_exception : bool
         True to raise at a failure; else the result is False.
     nondet_tol : float
         The difference that is allowed between two runs on the same inputs.
     check_undefined_grad : bool
-        True to pull each result back alone, too, where the rules get no cotangents of the
-        others.
+        True to also pull back each result alone, where the rules get no cotangents for the others.
     check_grad_dtypes : bool
-        True if (co)tangents must have the shape and dtype of their inputs and results, and
-        results under a transform those of a plain call.
+        True to require that (co)tangents have the shape and dtype of their inputs and results, and
+        that results under a transform have those of a plain call.
     check_batched_grad, check_batched_forward_grad : bool
         True to compare `vmap` over cotangents (tangents) with a loop.
     check_forward_ad, check_backward_ad : bool
@@ -91,20 +89,20 @@ def gradcheck(
     Raises
     ------
     GradcheckError
-        Where derivatives differ: the message names the mode, the paths of the input and the
+        If derivatives differ: the message names the mode, the paths of the input and the
         result, and the element that differs most, and shows both Jacobians. Also where `func`
         is not deterministic, or changes its inputs. It is an `AssertionError`.
     ValueError
-        Where there is nothing to differentiate.
+        If there is nothing to differentiate.
 
     Notes
     -----
-    The options are those of `torch.autograd.gradcheck` but for ``masked``, which is about
-    sparse tensors. Forward mode and dtypes are checked by default. A complex number is
-    checked as its real and its imaginary part, also in `fast_mode`. Near a kink, or where
-    the function changes much over `eps`, finite differences are meaningless: check elsewhere.
-    Functions that read one triangle of a matrix, such as `numpy.linalg.eigh`, are checked as
-    they are, on any matrix: their gradient is in that triangle.
+    The options are those of `torch.autograd.gradcheck` but for ``masked``, which is about sparse
+    tensors. Forward mode and dtypes are checked by default. A complex number is checked as its real
+    and its imaginary part, also in `fast_mode`. Near a kink, or where the function changes a lot
+    over `eps`, finite differences are meaningless: check at another point. Functions that read one
+    triangle of a matrix, such as `numpy.linalg.eigh`, are checked as they are, on any matrix: their
+    gradient is in that triangle.
 
     Examples
     --------
@@ -160,9 +158,9 @@ def gradgradcheck(
 ) -> bool:
     """Compare second derivatives of `func` with finite differences of the first ones.
 
-    The first derivative of either mode is a function of the inputs and of a cotangent (a
-    tangent), which is checked as by `gradcheck`. A wrong first derivative passes where its
-    derivative is consistent with it: call both.
+    The first derivative of either mode is a function of the inputs and of a cotangent (a tangent),
+    which is checked as by `gradcheck`. A wrong first derivative passes if its own derivative is
+    consistent with it, so call both.
 
     Parameters
     ----------

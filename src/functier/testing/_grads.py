@@ -34,10 +34,10 @@ def check_grads(
 ) -> None:
     """Compare derivatives of `f` up to an order with finite differences, in all modes.
 
-    Every derivative is compared along a random direction of each argument, which takes a few
-    calls, however large the arguments are. From the second order on, the function is the
-    derivative of the order below, in each mode, so that all nestings of the modes are
-    checked: twice as many with each order.
+    Every derivative is compared along a random direction of each argument, which takes a few calls,
+    however large the arguments are. From the second order on, the function being checked is the
+    derivative of the order below, in each mode. So all nestings of the modes are checked, twice as
+    many with each order.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def check_grads(
 
     Notes
     -----
-    The signature is that of ``jax.test_util.check_grads``, the steps and tolerances are
-    those of `gradcheck`.
+    The signature is that of ``jax.test_util.check_grads``; the steps and tolerances are those of
+    `gradcheck`.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def opcheck(
         A `functier.custom_op`, ``apply`` of a `functier.Function`, or another function of
         arrays.
     samples : list of tuple, or one tuple
-        Arguments, such as the ones a user would pass; several tuples for several forms.
+        Arguments such as a user would pass; several tuples for several forms.
         Arrays and NumPy's numbers are differentiated and batched; Python's numbers are
         options.
     tests : sequence of str
@@ -61,9 +61,9 @@ def opcheck(
     Returns
     -------
     dict of str to str
-        For each test ``"ok"``; ``"nothing to test"``, where no sample has an argument for it;
-        ``"refused: ..."`` with the error, where the operation raises that it has no such rule;
-        or ``"failed: ..."``.
+        For each test: ``"ok"``; ``"nothing to test"``, if no sample has an argument for it;
+        ``"refused: ..."`` with the error, if the operation raises that it has no such rule; or
+        ``"failed: ..."``.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def _split_floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
 
 
 def is_array(x: Value) -> bool:
-    """Tell if `x` is an array, or a number of NumPy; numbers of Python are options."""
+    """Return whether `x` is an array, or a number of NumPy; numbers of Python are options."""
     return is_value(x) and not isinstance(x, int) and type(x) not in (float, complex)
 
 

@@ -32,19 +32,19 @@ def check_vmap(
     Parameters
     ----------
     func : callable
-        A function of one example: of arrays or pytrees, that returns such.
+        A function of one example, which takes and returns arrays or pytrees.
     args : tuple, or one argument
         The arguments of ``vmap(func)``: batches, whose size is the number of examples.
     in_dims, out_dims : int, None, or pytree of these
         As of `vmap`.
     all_subsets : bool
-        True to map every subset of the arrays that `in_dims` maps, with the first example of
-        the others: a batched and a plain operand can take another path than two batched ones.
-        For n arrays these are ``2**n - 1`` checks.
+        True to map every subset of the arrays that `in_dims` maps, with the first example of the
+        others: a batched and a plain operand can take a different path from two batched ones. For n
+        arrays that makes ``2**n - 1`` checks.
     atol, rtol : float, optional
-        The tolerances of an element. By default the machine epsilon of the coarsest dtype to
-        the power 2/3 (4e-11 in double, 2e-5 in single precision), since a product of matrices
-        may sum in another order than that of vectors.
+        The tolerances of an element. By default the machine epsilon of the coarsest dtype to the
+        power 2/3 (4e-11 in double, 2e-5 in single precision), since a product of matrices may sum
+        in a different order from a product of vectors.
     raise_exception : bool
         True to raise at a failure; else the result is False.
     **options
@@ -53,12 +53,12 @@ def check_vmap(
     Returns
     -------
     bool
-        True where structure, shapes, dtypes and elements are the same.
+        True if structure, shapes, dtypes and elements are the same.
 
     Raises
     ------
     GradcheckError
-        Where results differ: the message names the axes that were mapped, the path of the
+        If results differ: the message names the axes that were mapped, the path of the
         result, and the example and the element that differs most, and shows both.
 
     Notes

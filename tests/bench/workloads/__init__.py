@@ -1,6 +1,6 @@
 """The workloads that are timed. Add a workload to the list below and to the file of its family."""
 
-from . import arrays, derivatives, dispatch, networks, writes
+from . import arrays, derivatives, dispatch, loops, networks, writes
 from .base import Workload
 
 LIST: list[Workload] = [
@@ -39,6 +39,12 @@ LIST: list[Workload] = [
     writes.Escape(),
     *(writes.Recurrence(mode, n) for mode in ("jvp", "grad") for n in (10**3, 10**5)),
     writes.Sums(),
+    loops.Pendulum(),
+    loops.RecurrentScan(),
+    loops.Bodies(),
+    loops.Kalman(),
+    loops.Hidden(),
+    loops.HeatScan(),
     *(dispatch.OneOperation("operator", depth) for depth in range(1, 6)),
     *(dispatch.OneOperation("function", depth) for depth in range(1, 6)),
 ]

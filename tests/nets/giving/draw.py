@@ -224,6 +224,8 @@ class Draw:
         if r.random() < 0.15:
             names.append(self.fresh("n"))
             first.append(r.choice(["1", "0", "np.int64(2)", "True", "np.arange(3)"]))
+        if self.kind and any([x[0].isdigit() for x in first]):
+            self.odd("numbers of Python beside other dtypes")  # arrays do not keep them
         return names, first, vectors, scalars
 
     def packed(self, names: list[str], form: str, keys: list[str]) -> str:
@@ -249,11 +251,13 @@ class Draw:
             return self.update()
         if kind == "assoc":
             return self.associative(n)
-        before = self.is_regular
+        before, regular = self.is_regular, {*self.regular}
         self.is_regular, self.work = True, self.work * max(n, 1)
         name = {"map": self.map, "scan": self.scan}.get(kind, self.counting)(n, kind)
         self.work //= max(n, 1)
-        if self.is_regular and n >= ENOUGH and kind != "while":
+        if not n:
+            self.regular = regular  # the loops in a loop without steps do not run
+        elif self.is_regular and n >= ENOUGH and kind != "while":
             self.regular.add(name)
         self.is_regular = self.is_regular and before
         return None
@@ -317,6 +321,8 @@ class Draw:
         if effect and effect[2]:
             self.results.append(self.fresh("z"))
             self.add(f"{self.results[-1]} = {effect[2]}")
+        if self.r.random() < 0.3:  # a variable of the step may be another one in a backward pass
+            self.update()
 
     def counting(self, n: int, kind: str) -> str:
         """Draw a fori_loop, or a while_loop."""
@@ -339,7 +345,8 @@ class Draw:
         self.body(name, "c" if kind == "while" else f"{i}, c", scope, lambda: packed, taken, effect)
         result = self.fresh("r")
         more = ""
-        if self.made % 3 == 0:  # the number of steps is a value
+        if self.made % 3 == 0:
+            self.odd("lengths that are values")  # those of some steps are answers
             more = f" + 2 * np.sum(np.real({self.scope.vectors[0]}) > 0.2)"
         if kind == "while":
             self.features.add("while")

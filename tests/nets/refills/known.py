@@ -4,7 +4,7 @@ from .cases import Program
 
 REASONS = {
     r"^MutationError: .*had kept it": "a large array is not copied, and its content has changed",
-    r"^RuntimeError: checkpoint.* ran again .* other numbers than the first time": (
+    r"^RuntimeError: checkpoint.* ran again .* different numbers from the first time": (
         "a function that runs again finds another array, and tells it by its results"
     ),
     r"^MutationError: .*runs again in the backward pass \(checkpoint\) uses an array": (

@@ -205,7 +205,7 @@ def function_of(
 
 
 def copy_of_view(x: Any) -> Any:
-    """Return an array that is no view of an operand, as a part makes it."""
+    """Return an array that is not a view of an operand, as a part makes it."""
     return x.copy("K") if type(x) is np.ndarray and x.base is not None else x
 
 
@@ -257,11 +257,11 @@ class MachineProgram:
     loops : int
         The number of loops of the program that are in parts.
     direct : bool
-        Tell if the program is one builtin.
+        Whether the program is one builtin.
     checked : bool
-        Tell if that ends the run where an answer has changed.
+        Whether that ends the run where an answer has changed.
     bounded : bool
-        Tell if it ends where an answer is in doubt.
+        Whether it ends where an answer is in doubt.
     reasons : list of str
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback

@@ -64,7 +64,7 @@ class Task:
         return self.chunk.run.id, self.chunk.index  # else Dask would read all the data
 
     def is_unpicklable(self, error: BaseException) -> bool:
-        """Tell if `error` comes from sending this task to a worker."""
+        """Return whether `error` comes from sending this task to a worker."""
         if self.started or not re.search("pickle|serialize", f"{type(error)} {error}"):
             return False
         try:
@@ -133,7 +133,7 @@ def in_chunks(
 
 
 def _works_for(executor: Any, chunk: Chunk | None) -> bool:
-    """Tell if `executor` computes a chunk, or one around it."""
+    """Return whether `executor` computes a chunk, or one around it."""
     while chunk is not None:
         if chunk.run.executor is executor:
             return True
@@ -217,9 +217,9 @@ def _sending_error(error: BaseException, task: Task, label: str) -> TypeError:
     kinds = LevelError, TypeError, AttributeError, pickle.PicklingError
     reason = str(cause if isinstance(cause, kinds) else error).partition(";")[0]
     return TypeError(
-        f"{label}: chunk {task.chunk.index} could not be sent to a worker of the executor, as the "
-        f"function or one of its arguments cannot be pickled ({reason}); pass a function that is "
-        f"defined at the top level of a module, and plain arrays, or use a "
+        f"{label}: chunk {task.chunk.index} could not be sent to a worker of the executor, because "
+        f"the function or one of its arguments cannot be pickled ({reason}); pass a function that "
+        f"is defined at the top level of a module, and plain arrays, or use a "
         f"concurrent.futures.ThreadPoolExecutor, whose threads see the objects themselves"
     )
 
@@ -263,7 +263,7 @@ def check_chunking(
             if given:
                 raise ValueError(
                     f"{transform}: {option} was given without chunk_size, and without it there "
-                    f"is one chunk only; write {transform}(..., chunk_size=n, {option}=...)"
+                    f"is only one chunk; write {transform}(..., chunk_size=n, {option}=...)"
                 )
         return None
     if executor is not None and not callable(getattr(executor, "submit", None)):

@@ -40,7 +40,7 @@ class Join:
         ):
             raise ValueError(
                 f"{self.label}: chunk {chunk.index} gave {describe(result)}, but chunk {index} "
-                f"{form}, which has another structure; return the same for every batch"
+                f"{form}, which has a different structure; return the same for every batch"
             )
         for i, (column, leaf) in enumerate(zip(self.columns, leaves)):
             problem = column.add(chunk, leaf)

@@ -83,8 +83,8 @@ def _enter(source: Any, chunk: Chunk) -> Any:
     if run.process != process() and not source._sent:
         raise RandomnessError(
             f"{run.label}: a chunk in another process drew from a generator that belongs to that "
-            f"process, a global of a module; the caller's would not move, and a second call would "
-            f"draw the same numbers; pass the generator in as an argument, with in_dims=None",
+            f"process, a global of a module; the caller's would not advance, and a second call "
+            f"would draw the same numbers; pass the generator in as an argument, with in_dims=None",
             named=True,
         )
     base = run.bases.get(source._key)
@@ -260,7 +260,7 @@ class replay_draws(Scope):
 
 
 REACHED, MODULES = -1, -2
-"""The numbers of generators that are no leaves."""
+"""The numbers of generators that are not leaves."""
 
 
 def find_generators(leaves: Sequence[Any], func: Any = None) -> list[tuple[int, Any, Any]]:
@@ -304,7 +304,7 @@ def check_unmoved(
 
 
 def _is_shared(generator: Any) -> bool:
-    """Tell if a source or a chunk draws from a generator."""
+    """Return whether a source or a chunk draws from a generator."""
     bits = getattr(generator, "bit_generator", getattr(generator, "_bit_generator", generator))
     return getattr(bits, "lock", None) in _SHARED
 

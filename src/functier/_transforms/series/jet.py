@@ -29,11 +29,11 @@ CALL = "jet(f, (x,), ([v, w],))"
 def jet(
     func: Callable, primals: tuple, series: tuple, *, factorial_scaled: bool = True
 ) -> tuple[Any, Any]:
-    """Compute the Taylor series of `func` along a curve, from the Taylor series of the curve.
+    """Compute the Taylor series of `func` along a curve, from the series of the curve.
 
     The curve is ``x(t)``, with `primals` at ``t = 0`` and its derivatives there in `series`. The
-    result has the same of ``func(x(t))``. One pass computes all derivatives up to an order n, and
-    costs about as much as n * n / 2 calls of `func`, where nested `jvp` costs 2**n.
+    result has the value and the derivatives of ``func(x(t))``. One pass computes all derivatives up
+    to order n, and costs about as much as n * n / 2 calls of `func`; nested `jvp` costs 2**n.
 
     Parameters
     ----------
@@ -42,25 +42,26 @@ def jet(
     primals : tuple
         The arguments.
     series : tuple
-        Of the structure of `primals`, with a list for each array: its derivatives by ``t``, of the
-        orders 1, 2 and so on, in its shape. All lists have one length, the order of the result.
+        The structure of `primals`, with a list for each array: its derivatives with respect to
+        ``t``, of orders 1, 2 and so on, each with its shape. All lists have the same length, which
+        is the order of the result.
     factorial_scaled : bool
-        Whether `series`, and that of the result, has derivatives. Else it has the coefficients of
-        the powers of ``t``, which are the derivatives over factorials.
+        Whether the series of the input and of the result are derivatives. Otherwise they are the
+        coefficients of the powers of ``t``, which are the derivatives divided by factorials.
 
     Returns
     -------
     tuple
-        ``(output, series_out)``: the value, and in the same structure the list of derivatives of
-        each array. That of an integer array is a list of zeros.
+        ``(output, series_out)``: the value, and with the same structure a list of derivatives for
+        each array. For an integer array, the list has zeros.
 
     Raises
     ------
     TypeError
         If `primals` or `series` is not a tuple, or a primal is not a floating-point array.
     ValueError
-        If `series` does not have the structure of `primals`, or a term has another shape than its
-        primal, or the lists have several lengths.
+        If `series` does not have the structure of `primals`, a term does not have the shape of its
+        primal, or the lists have different lengths.
     NoRuleError
         If the function uses an operation that has no derivative rule.
 
@@ -72,7 +73,7 @@ def jet(
     Notes
     -----
     The names, their order and the scaling are those of ``jax.experimental.jet``. The derivative of
-    every order is that of nested `jvp`, at kinks too.
+    every order is the same as from nested `jvp`, at kinks too.
 
     Examples
     --------
@@ -109,12 +110,12 @@ def jet(
 
 @checks_keywords
 def taylor(func: Callable, x: Any, order: int) -> Any:
-    """Compute the Taylor coefficients of `func` at `x`, of a number that is added to `x`.
+    """Compute the Taylor coefficients of ``func(x + t)`` in the number ``t``.
 
     Parameters
     ----------
     func : callable
-        A function of an array or a pytree of arrays, which returns such.
+        A function of an array or a pytree of arrays, which returns an array or a pytree of arrays.
     x : array or pytree of arrays
         The point; the number is added to each element.
     order : int
@@ -123,13 +124,14 @@ def taylor(func: Callable, x: Any, order: int) -> Any:
     Returns
     -------
     array or pytree of arrays
-        For each array of the result one with another axis in front: its element k, from 0 to
-        `order`, is the coefficient of ``t**k`` in ``func(x + t)``, as `numpy.polynomial` has them.
+        For each array of the result, an array with an extra axis in front: element k, from 0 to
+        `order`, is the coefficient of ``t**k`` in ``func(x + t)``, in the order of
+        `numpy.polynomial`.
 
     Raises
     ------
     TypeError
-        If an array of `x` is not of floating-point numbers.
+        If an array in `x` does not have a floating-point dtype.
     ValueError
         If `order` is negative.
     NoRuleError
@@ -137,7 +139,7 @@ def taylor(func: Callable, x: Any, order: int) -> Any:
 
     See Also
     --------
-    jet : Along any curve, and scaled as derivatives.
+    jet : The series along any curve, scaled as derivatives.
 
     Examples
     --------

@@ -164,7 +164,7 @@ class SeriesLevel(Level):
         return term
 
     def moves(self, saved: Any) -> bool:
-        """Tell if a saved value is a tensor of this level, or `self`, for the result."""
+        """Return whether a saved value is a tensor of this level, or `self`, for the result."""
         if isinstance(saved, (tuple, list)):
             return any(map(self.moves, saved))
         return saved is self or type(saved) is self.cls

@@ -251,8 +251,8 @@ def sparse_hessian(
 ) -> Callable[P, Any]:
     """Return a function that computes the Hessian of a scalar function as a sparse matrix.
 
-    It computes Hessian-vector products by forward over reverse mode. A few full rows, which
-    are full columns too, are read from products with their unit vectors.
+    It computes Hessian-vector products by forward over reverse mode. A few full rows, which are
+    also full columns, come from products with their unit vectors.
 
     Parameters
     ----------

@@ -166,9 +166,9 @@ class TraceLevel(Level):
         """Raise the error for `who`, which asks for a value."""
         raise self.refusal(
             ConversionError,
-            f"{who} asks for the value of a tangent of linearize, which is not known yet, as "
-            f"nothing that is linear depends on it; write a condition, an index or a parameter of "
-            f"other values, or call jvp(...), which knows its tangents",
+            f"{who} asks for the value of a tangent of linearize, which is not known yet; compute "
+            f"a condition, an index or a parameter from other values, or call jvp(...), which "
+            "knows its tangents",
         )
 
     def elem(self, x: Tensor) -> Any:

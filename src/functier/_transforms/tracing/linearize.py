@@ -33,7 +33,7 @@ from .level import TraceLevel
 from .program import Program
 
 NOT_LINEAR = (
-    "the function is not linear: subtract what it is at 0, or use linearize or vjp for the "
+    "the function is not linear: subtract its value at 0, or use linearize or vjp for the "
     "derivative at a point"
 )
 
@@ -53,32 +53,32 @@ def linearize(
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
     escape : {"dead", "passthrough"}
-        The behaviour of a tensor of this level after the call. A tangent of a rule raises in
-        both modes, as its value is known in the calls of `jvp_fn` only.
+        What a tensor of this level does once the call is over. A tangent inside a rule raises an
+        error with either option, because its value is known only in the calls of `jvp_fn`.
 
     Returns
     -------
     tuple
         ``(output, jvp_fn)``, or ``(output, jvp_fn, aux)``. ``jvp_fn(*tangents)`` takes the
         structures, shapes and dtypes of the primals and returns the tangent of the output. It is
-        that of `jvp`, at the price of the operations on tangents alone. It may be called many
-        times, on batched tangents, inside other transforms, and after the level has ended.
+        the tangent of `jvp`, for the cost of the operations on tangents alone. The function may be
+        called many times, on batched tangents, inside other transforms, and after the level has
+        ended.
 
     Raises
     ------
     TypeError, ValueError
-        Where a primal is not a floating-point array, or the tangents do not fit.
+        If a primal is not a floating-point array, or the tangents do not fit.
     ConversionError
-        Where a rule asks for the value of a tangent, or for a shape that depends on it, as the
+        If a rule asks for the value of a tangent, or for a shape that depends on it, such as the
         number of elements that a mask selects.
     NoRuleError
-        Where the function uses an operation that has no derivative rule.
+        If the function uses an operation that has no derivative rule.
 
     Notes
     -----
-    `jvp_fn` keeps copies of the values that the derivative needs, as long as it lives. To record it
-    takes the time of one `jvp` on large arrays and of two on small ones; a call of it takes a
-    third to a fifth of that.
+    `jvp_fn` keeps copies of the values that the derivative needs. Recording it takes the time of
+    one `jvp` on large arrays, and of two on small ones; each call takes a third to a fifth of that.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     func : callable
         A function of arrays or pytrees that returns such, and is linear in all of them.
     *primals : array, pytree of arrays, or anything with a shape and a dtype
-        The forms of its arguments; their values are not used.
+        Arguments, for their forms; their values are not used.
 
     Returns
     -------
@@ -179,16 +179,16 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     Raises
     ------
     TypeError
-        Where a primal has no floating-point or complex dtype, or a result is not an array.
+        If a primal does not have a floating-point or complex dtype, or a result is not an array.
     ValueError
-        Where the checks find that `func` is not linear, or the cotangents do not fit.
+        If the checks find that `func` is not linear, or the cotangents do not fit.
 
     Notes
     -----
-    `func` is called twice, with zeros and with random numbers, and its transpose is applied
-    once. This detects that ``func(0)`` is not 0, or that ``func(x)`` differs from the derivative
-    at 0 times `x`: nearly every function that is not linear. Inside another transform, where
-    values may not be known, there is no check.
+    `func` is called twice, with zeros and with random numbers, and its transpose is applied once.
+    This detects a ``func(0)`` that is not 0, and a ``func(x)`` that differs from the derivative at
+    0 times `x`: nearly every function that is not linear. Inside another transform, where values
+    may be unknown, nothing is checked.
 
     Examples
     --------
@@ -264,7 +264,9 @@ def _probe(
     scale = sum(np.sum(np.abs(p)) for p in (*products, *again))
     eps = max([np.finfo(x.dtype).eps for x in (*given, *forms) if x.dtype.kind in "fc"])
     if not abs(difference) <= np.sqrt(eps) * scale:
-        raise ValueError(f"{label}: its value is not that of its derivative at 0; {NOT_LINEAR}")
+        raise ValueError(
+            f"{label}: its value is not its derivative at 0 applied to x; {NOT_LINEAR}"
+        )
 
 
 def _draw(rng: "np.random.Generator", form: np.ndarray) -> Any:

@@ -241,8 +241,8 @@ composite(sf.ifftshift, lambda x, axes=None: np.fft.ifftshift(x, axes))
 LN_2 = np.log(2.0)
 RFFT, IRFFT = _keeping(sf.rfft), _keeping(sf.irfft)
 SINGULAR = (
-    "scipy.fft.fht or ifht is singular, and has no derivative by its parameters here; write "
-    "another bias"
+    "scipy.fft.fht or ifht is singular, and has no derivative with respect to its parameters here; "
+    "write another bias"
 )
 
 

@@ -86,7 +86,7 @@ def reason() -> str:
 
 
 def functions_hold() -> bool:
-    """Tell if NumPy's table has the functions that it should have."""
+    """Return whether NumPy's table has the functions that it should have."""
     if not bytes_hold():
         return False
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(table()[0])
@@ -114,7 +114,7 @@ def functions_hold() -> bool:
 
 
 def arrays_hold() -> bool:
-    """Tell if the head of an array is where it should be."""
+    """Return whether the head of an array is where it should be."""
     x = np.zeros((5, 8, 3), np.float32)[1:4, ::2]
     place = np.ndarray((3,), np.float32, x.tobytes(), 0)
     bent = np.frombuffer(bytearray(9), np.int8)[1:].view(np.int64)
@@ -136,7 +136,7 @@ def arrays_hold() -> bool:
 
 
 def numbers_hold() -> bool:
-    """Tell if floats and NumPy's numbers have their values where they should be."""
+    """Return whether floats and NumPy's numbers have their values where they should be."""
     if not floats_hold(VALUE):
         return False
     for char in "?bBhHiIlLqQfdFD":

@@ -110,7 +110,7 @@ class Wrapper:
         return f"@functier.{key}"
 
     def numbers(self, values: tuple[int, ...]) -> str:
-        """Return the name of whole numbers in memory."""
+        """Return the name of integers in memory."""
         if not values:
             return "null"
         name = f"@functier.numbers{len(self.heads)}"
@@ -322,7 +322,7 @@ def strides_of(form: Form) -> tuple[int, ...]:
 
 
 def is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Tell if strides fill memory without gaps, forwards, in some order of the dimensions."""
+    """Tell whether strides fill memory without gaps, forwards, in some order of the dimensions."""
     for stride, size in sorted(zip(strides, shape)):
         if size > 1:
             if stride != itemsize:

@@ -39,7 +39,7 @@ class Library:
     Attributes
     ----------
     cached : bool
-        Tell if the object code came from the disk.
+        Whether the object code came from the disk.
     """
 
     __slots__ = ("__weakref__", "_owner", "_tracker", "cached")

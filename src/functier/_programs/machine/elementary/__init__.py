@@ -43,5 +43,5 @@ def rule_of(function):
 
 
 def knows(function, dtypes):
-    """Tell if `rule_of(function)` is for a loop of these dtypes, given as NumPy's dtypes."""
+    """Return whether `rule_of(function)` is for a loop of these dtypes, given as NumPy's dtypes."""
     return rule_of(function) is not None and all(np.dtype(d).char in DTYPES for d in dtypes)

@@ -153,7 +153,7 @@ def einsum_labels(text: str, a: int, b: int) -> Labels | None:
 
 
 def sums_alone(labels: Labels, a: Sequence[int], b: Sequence[int]) -> bool:
-    """Tell if an axis of one operand alone is summed; the other may have one of length 1.
+    """Return whether an axis of one operand alone is summed; the other may have one of length 1.
 
     NumPy adds it up before the product at times, which differs where 0 meets infinity.
     """
@@ -204,7 +204,7 @@ for _name, _left, _right in (("matvec", (0, 1), (1,)), ("vecmat", (1,), (1, 2)))
 
 
 def is_product(labels: Labels, a: Sequence[int], b: Sequence[int]) -> bool:
-    """Tell if nothing is summed: an elementwise product of broadcast operands."""
+    """Return whether nothing is summed: an elementwise product of broadcast operands."""
     sizes = dict(zip((*labels.a, *labels.b), (*a, *b)))
     return all([label in labels.out or size == 1 for label, size in sizes.items()])
 
@@ -243,5 +243,5 @@ def joined(axes: list[Axis]) -> list[Axis]:
 
 
 def follows(first: Axis, second: Axis) -> bool:
-    """Tell if a step along one axis is a walk along all of another."""
+    """Return whether a step along one axis is a walk along all of another."""
     return all([x == y * second.size for x, y in zip(first[1:4], second[1:4])])

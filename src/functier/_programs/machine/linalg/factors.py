@@ -58,7 +58,7 @@ class Factors(NamedTuple):
 
     @property
     def large(self) -> bool:
-        """Tell if they are LAPACK's: see NOTE [large matrices]."""
+        """Return whether they are LAPACK's: see NOTE [large matrices]."""
         return self.size > LARGEST
 
     @property

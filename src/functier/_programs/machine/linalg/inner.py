@@ -69,7 +69,7 @@ def addresses() -> Mapping[str, int]:
 
 
 def agree(found: Mapping[str, int]) -> bool:
-    """Tell if the loops give the bits of the ufuncs, for some operands."""
+    """Return whether the loops give the bits of the ufuncs, for some operands."""
     if not all(found.values()):
         return False
     x = np.sin(np.arange(1.0, 400.0))
@@ -84,7 +84,7 @@ def agree(found: Mapping[str, int]) -> bool:
 
 
 def agrees(func: np.ufunc, place: int) -> bool:
-    """Tell if the loop of a function of numbers gives its bits, one number at a time."""
+    """Return whether the loop of a function of numbers gives its bits, one number at a time."""
     with np.errstate(all="ignore"):
         for x in (0.3, 0.9, 1.7, 25.5, -0.4, -3.1, 1e-9, 0.0):
             given = [np.array(v) for v in (x, 1.3)[: func.nin]]

@@ -71,7 +71,7 @@ def contract(
 
 
 def is_matrix_product(axes: Sequence[Axis]) -> bool:
-    """Tell if there is an axis of each kind: rows, columns, and summed."""
+    """Return whether there is an axis of each kind: rows, columns, and summed."""
     return None not in roles(axes)
 
 
@@ -292,7 +292,7 @@ def by_tiles(
 
 
 def packing_pays(axes: Sequence[Axis], along: Axis, near: Sequence[Axis]) -> bool:
-    """Tell if a copy with the columns side by side is faster than dot products."""
+    """Return whether a copy with the columns side by side is faster than dot products."""
     if not near:
         return False
     column = near[0]

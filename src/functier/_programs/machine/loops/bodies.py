@@ -51,11 +51,11 @@ class Body:
         )
 
     def needs_mask(self) -> bool:
-        """Tell if elements that are computed again would change the result."""
+        """Return whether elements that are computed again would change the result."""
         return self.rewrites() or any([type(line) is Reduce for line in self.w.nest.body])
 
     def rewrites(self) -> bool:
-        """Tell if it writes what it reads: what is computed again has other values then."""
+        """Return whether it writes what it reads: what is computed again has other values then."""
         body = self.w.nest.body
         read = {line.stream for line in body if type(line) is Load}
         return any([type(line) is Store and line.stream in read for line in body])
@@ -168,7 +168,7 @@ class Body:
         return e.select(inside, index, e.constant(0, INT64))
 
     def is_same(self, places: tuple) -> bool:
-        """Tell if indices are the same in all lanes."""
+        """Return whether indices are the same in all lanes."""
         body = self.w.nest.body
         for x, _, _ in places:
             if type(x) is int:

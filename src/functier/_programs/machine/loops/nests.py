@@ -20,11 +20,11 @@ class Stream(NamedTuple):
     strides : tuple of int
         The bytes from one element to the next, along each axis of the loop.
     writes : bool
-        Tell if the loop writes to it.
+        Whether the loop writes to it.
     size : int
         The number of elements of the result of a reduction, which lie side by side.
     alone : bool
-        Tell if no other array of the loop overlaps it.
+        Whether no other array of the loop overlaps it.
     """
 
     dtype: np.dtype

@@ -47,9 +47,9 @@ class Sum:
         The first of the last axes that are all reduced: lanes are summed from there on in
         registers. -1 where the last axis is not reduced: elements are added in memory.
     fills : bool
-        Tell if the result is filled first, since an axis before these is reduced.
+        Whether the result is filled first, since an axis before these is reduced.
     paired : bool
-        Tell if it keeps a sum and what it lacks: see NOTE [sums].
+        Whether it keeps a sum and what it lacks: see NOTE [sums].
     """
 
     def __init__(self, writer: Any, line: Reduce):

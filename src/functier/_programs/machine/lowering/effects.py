@@ -41,13 +41,13 @@ class Elements(NamedTuple):
     all: int
 
     def meet(self, other: "Elements") -> bool:
-        """Tell if elements may meet others in one step."""
+        """Return whether elements may meet others in one step."""
         if self.by == other.by:
             return bool(self.first & other.first)
         return bool(self.all & other.all)
 
     def cover(self, other: "Elements") -> bool:
-        """Tell if elements include others in each step."""
+        """Return whether elements include others in each step."""
         return self.by == other.by and not other.first & ~self.first
 
 
@@ -173,7 +173,7 @@ class Memory:
         self.writes.append(Access(elements, where, step, value))
 
     def is_all(self, shape: tuple[int, ...]) -> bool:
-        """Tell if an array of a shape, whose elements share no place, is all of the memory."""
+        """Tell whether an array of a shape, whose elements share no place, is all of the memory."""
         return math.prod(shape) == self.size
 
     def whole(self) -> Ref:

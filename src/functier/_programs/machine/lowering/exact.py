@@ -19,7 +19,7 @@ FLOATS = frozenset({float, np.float64})
 
 
 def can_be_exact(node: Node) -> bool:
-    """Tell if the machine can compute a node as NumPy does."""
+    """Return whether the machine can compute a node as NumPy does."""
     if not inner.addresses() or type(node.form) is not Form or node.form.dtype != FLOAT:
         return False
     if is_function_of_numbers(node):
@@ -39,7 +39,7 @@ def can_be_exact(node: Node) -> bool:
 
 
 def is_function_of_numbers(node: Node) -> bool:
-    """Tell if a node is a function of floats that machine code rounds in another way."""
+    """Return whether a node is a function of floats that machine code rounds in another way."""
     func: Any = node.func
     return (
         isinstance(func, np.ufunc) and func in inner.ELEMENTS and not node.kwargs
@@ -53,7 +53,7 @@ def is_plain(form: Form) -> bool:
 
 
 def fits(form: Form) -> bool:
-    """Tell if NumPy sums an array in one go: it lies without gaps, in whatever order."""
+    """Return whether NumPy sums an array in one go: it lies without gaps, in whatever order."""
     size = math.prod(form.shape)
     pairs = sorted([(step, n) for step, n in zip(form.strides or (), form.shape) if n > 1])
     steps = [8 * math.prod([n for _, n in pairs[:i]]) for i in range(len(pairs))]

@@ -282,7 +282,7 @@ GROWING = frozenset({*UFUNC_OF, operator.getitem, indexing.place, get, put, add}
 
 
 def takes_growing(func: Any) -> bool:
-    """Tell if a rule knows whole numbers that grow among the arguments of a function."""
+    """Return whether a rule knows integers that grow among the arguments of a function."""
     return isinstance(func, np.ufunc) or func in GROWING
 
 

@@ -16,7 +16,7 @@ LARGEST = 1 << 53
 
 
 class Growing:
-    """A whole number in a body: its first value, and how it grows with the counters of loops.
+    """An integer in a body: its first value, and how it grows with the counters of loops.
 
     `counts` are the numbers of steps of these.
     """

@@ -70,7 +70,7 @@ def is_array(x: Any) -> bool:
 
 
 def is_whole(x: Any) -> bool:
-    """Tell if an argument is a whole number of Python's, which has as many digits as it needs.
+    """Tell whether an argument is an integer of Python's, which has as many digits as it needs.
 
     That is a node, or one that grows with the steps of a loop.
     """
@@ -119,7 +119,7 @@ class Lowering(Part):
             raise
 
     def stays(self, node: Node) -> bool:
-        """Tell if no write follows a read of a memory."""
+        """Return whether no write follows a read of a memory."""
         return False
 
     def rule_for(self, node: Node) -> Callable:
@@ -176,7 +176,7 @@ class Lowering(Part):
         raise Unknown(f"it takes {type(x).__name__}")
 
     def operand(self, x: Any, want: np.dtype) -> Any:
-        """Return the value of an operand of a ufunc, which may be a whole number of Python's."""
+        """Return the value of an operand of a ufunc, which may be an integer of Python's."""
         if not is_whole(x):
             return self.value(x)
         if want.kind != "f" and want != INT:
@@ -296,7 +296,7 @@ def of_operator(func: Any) -> Callable:
 
 
 def is_rounded(func: Any, args: tuple) -> bool:
-    """Tell if an operator makes floats of Python's whole numbers before it computes."""
+    """Return whether an operator makes floats of Python's integers before it computes."""
     kinds = [x.form.kind if type(x) is Node else type(x) for x in args]
     return float in kinds and func in (np.add, np.subtract, np.multiply, np.divide, np.power)
 
@@ -305,7 +305,7 @@ NUMBERS = frozenset({float, bool, int, Growing})
 
 
 def is_python(x: Any) -> bool:
-    """Tell if an operand is a number of Python's."""
+    """Return whether an operand is a number of Python's."""
     return x.form.dtype is None if type(x) is Node else type(x) in NUMBERS
 
 

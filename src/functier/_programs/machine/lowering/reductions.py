@@ -6,8 +6,11 @@ import numpy as np
 
 from ...graph import Form, Node
 from ..elementary import knows
+from ..linalg.running import running_sums
 from ..loops.sums import identity
+from ..text.operands import Operand
 from .nodes import BOOL, Lowering, dtype_of, rule
+from .products import as_dtype, operand, shape_in
 from .steps import Literal, Ref, Step, Unknown
 from .views import reshaped
 
@@ -76,6 +79,23 @@ def reduced(
     step.info = int(size)
     out = low.new(form.shape, dtype).strides
     return Ref(form.shape, dtype, place._replace(strides=out), (step,))
+
+
+@rule(np.cumsum)
+def _cumsum(low: Lowering, node: Node) -> Any:
+    given = dict(zip(("a", "axis", "dtype"), node.args), **node.kwargs)
+    dtype, shape, axis = dtype_of(node.form), node.form.shape, given.get("axis")
+    value = as_dtype(low, low.value(given["a"]), shape_in(given["a"]), dtype)
+    if axis is None:
+        value, axis = reshaped(low, value, shape), 0
+    place = low.new(shape, dtype, node.form.strides)
+    kernel = None
+    if value.size:
+        out = Operand("", dtype, shape, place.strides)
+        kernel = running_sums(operand(value), out, axis % len(shape))
+    if kernel is None:
+        raise Unknown("the machine does not know the sums of nothing, or of this dtype")
+    return Ref(shape, dtype, place, (low.routine(kernel, [value], [place]),))
 
 
 @rule(np.argmax, np.argmin)

@@ -84,7 +84,7 @@ class Step:
     info : object
         What a kind needs besides.
     effect : bool
-        Tell if it writes to, or reads, memory that others write to: it stays where it is.
+        Whether it writes to, or reads, memory that others write to: it stays where it is.
     """
 
     __slots__ = (
@@ -182,7 +182,7 @@ class Part:
         return Ref(shape, dtype, place, (step,), True)
 
     def is_whole(self, value: Any, strides: tuple[int, ...]) -> bool:
-        """Tell if a value is the only thing in its buffer, and lies as a result should."""
+        """Return whether a value is the only thing in its buffer, and lies as a result should."""
         if type(value) is Literal:
             return False
         place = value.place
@@ -209,7 +209,7 @@ class Part:
 
 
 def lies_so(value: Ref, strides: tuple[int, ...]) -> bool:
-    """Tell if a value has these strides, where it has steps."""
+    """Return whether a value has these strides, where it has steps."""
     return all([n == 1 or a == b for n, a, b in zip(value.shape, value.place.strides, strides)])
 
 

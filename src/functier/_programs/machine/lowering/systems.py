@@ -52,7 +52,7 @@ def factors_of(low: Lowering, a: Ref) -> tuple[Ref, Factors, bool]:
 
 
 def triangle_of(low: Lowering, a: Ref) -> bool | None:
-    """Tell if a matrix is a Cholesky factor, or its transpose, and an upper triangle."""
+    """Return whether a matrix is a Cholesky factor, or its transpose, and an upper triangle."""
     *outer, down, across = a.place.strides
     turned = a.place._replace(strides=(*outer, across, down))
     if ("triangle", turned) in low.shared:

@@ -32,7 +32,7 @@ def viewed(value: Ref, make: Any) -> Ref:
 
 
 def squeezed_like(value: Ref, shape: tuple, strides: tuple) -> bool:
-    """Tell if a view differs from a value by axes of size 1 alone."""
+    """Return whether a view differs from a value by axes of size 1 alone."""
     return squeezed(shape) == squeezed(value.shape) and [
         s for n, s in zip(shape, strides) if n != 1
     ] == [s for n, s in zip(value.shape, value.place.strides) if n != 1]
@@ -94,7 +94,7 @@ WHOLE = frozenset({int, type(None), Growing})
 
 
 def is_basic(index: Any) -> bool:
-    """Tell if an index has no arrays, and nothing that is computed."""
+    """Return whether an index has no arrays, and nothing that is computed."""
     parts = index if type(index) is tuple else (index,)
     for part in parts:
         kind = type(part)

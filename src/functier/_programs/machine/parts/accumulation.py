@@ -70,7 +70,7 @@ def accumulating(
 
 
 def is_free(other: Ref, step: Step, users: dict, kept: set[Step], first: tuple) -> bool:
-    """Tell if a summand is new memory that nobody else takes, in the form of the sum."""
+    """Return whether a summand is new memory that nobody else takes, in the form of the sum."""
     place = other.place
     if len(other.steps) != 1 or place.buffer.kind != "arena" or place.offset:
         return False

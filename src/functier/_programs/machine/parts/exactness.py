@@ -84,7 +84,7 @@ def rounded(
 
 
 def chooses(node: Node) -> bool:
-    """Tell if Python code chooses in a loop: what goes in has to be exact."""
+    """Return whether Python code chooses in a loop: what goes in has to be exact."""
     return is_loop(node) and bool(every_guard(node.func.body))  # type: ignore[union-attr]
 
 
@@ -138,7 +138,7 @@ def needed_of(node: Node, wanted: list[Node]) -> tuple[set[Node], list[Node]]:
 
 
 def lies_alike(form: Any) -> bool:
-    """Tell if an array that the machine makes lies in memory as NumPy's does."""
+    """Return whether an array that the machine makes lies in memory as NumPy's does."""
     if type(form) is not Form or form.strides is None:
         return True
     return all([
@@ -147,7 +147,7 @@ def lies_alike(form: Any) -> bool:
 
 
 def is_exact(node: Node, contract: bool) -> bool:
-    """Tell if the machine computes a node as NumPy does, of the same operands."""
+    """Return whether the machine computes a node as NumPy does, of the same operands."""
     func: Any = node.func
     if type(func) is Loop:
         return all([is_exact(x, contract) for x in func.body.nodes])
@@ -157,8 +157,8 @@ def is_exact(node: Node, contract: bool) -> bool:
     if type(form) is not Form:
         return func in (stores.put, stores.put_at)
     if form.kind in (bool, int) or (form.dtype is not None and form.dtype.kind in "biu"):
-        return True  # comparisons, places and whole numbers
-    if REDUCERS.get(func) in SELECTING:
+        return True  # comparisons, places and integers
+    if func is np.cumsum or REDUCERS.get(func) in SELECTING:  # sums one after the other
         return True
     if getattr(func, "__self__", None) in SELECTING and func.__name__ == "reduce":
         return True

@@ -17,7 +17,7 @@ from .copies import copy_of
 
 
 def can_flag(guard: Guard) -> bool:
-    """Tell if machine code can compare an answer."""
+    """Return whether machine code can compare an answer."""
     form = guard.node.form
     if type(form) is not Form or form.shape or form.kind in (int, complex):
         return False
@@ -33,7 +33,7 @@ def is_bool(form: Form) -> bool:
 
 
 def has_flags(node: Node, but: Collection[Loop]) -> bool:
-    """Tell if a loop has guards which machine code can look at."""
+    """Return whether a loop has guards which machine code can look at."""
     if not is_loop(node) or node.func in but:
         return False
     guards = every_guard(node.func.body)  # type: ignore[union-attr]

@@ -49,6 +49,8 @@ class Call(NamedTuple):
         About how many instructions it takes, for each number by itself.
     nest : Nest or None
         The loop over elements that it is.
+    loop : Routine or None
+        The loop over steps that it is: see `loops`.
     """
 
     kernel: Any
@@ -56,6 +58,7 @@ class Call(NamedTuple):
     scratch: Buffer | None
     work: float
     nest: Nest | None = None
+    loop: Any = None
 
 
 class Group:
@@ -69,7 +72,7 @@ class Group:
         self.steps: list[Step] = []
 
     def takes(self, step: Step) -> bool:
-        """Tell if a step may join."""
+        """Return whether a step may join."""
         if len(self.steps) >= MOST:
             return False
         return step.kind != "extremum" or self.axis in (None, last_axis(step))
@@ -90,7 +93,7 @@ REGISTERS = frozenset({"element", "gather", "pad"})
 
 
 def in_register(step: Step, i: int, x: Any) -> bool:
-    """Tell if a step may take its argument number `i` from a register of the same loop."""
+    """Return whether a step may take its argument number `i` from a register of the same loop."""
     return (
         type(x) is Ref and x.straight and len(x.steps) == 1 and x.steps[0].kind in REGISTERS
         and step.kind != "call" and x.steps[0].space == step.space
@@ -194,14 +197,14 @@ def sink(steps: list[Step], order: list[Any], outputs: set[Step]) -> None:
 
 
 def ends_before(x: Ref, step: Step, users: dict, target: int) -> bool:
-    """Tell if nobody but a step takes an argument as late as in a loop."""
+    """Return whether nobody but a step takes an argument as late as in a loop."""
     return bool(x.steps) and all(
         [s.group < target for source in x.steps for s, _ in users[source] if s is not step]
     )
 
 
 def is_kept(x: Ref, step: Step, users: dict, outputs: set[Step]) -> bool:
-    """Tell if an argument is in memory also for others."""
+    """Return whether an argument is in memory also for others."""
     return all(
         [
             source.stored or source.group != step.group or source in outputs

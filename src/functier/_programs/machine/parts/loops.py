@@ -4,12 +4,13 @@ import hashlib
 import math
 
 from ..lowering.loops import Body, Carried, Made
-from ..lowering.steps import Buffer, Part, Step
+from ..lowering.steps import Buffer, Part, Place, Step
 from ..text.emitter import ATTRIBUTES
 from ..text.routines import Kernel, numbers
 from .arena import laid_out
 from .calling import Caller, texts_of
 from .fusion import Call, called, calls_of
+from .tiles import tiled
 
 CALL = 50
 """About as many instructions as a call takes, or a step of a loop besides its calls."""
@@ -32,14 +33,15 @@ def routines_of(part: Part, outputs: list[Step], options: Options) -> list[Call]
     for call in calls_of(part, outputs, *options):
         body = call.kernel
         if type(body) is Body:
-            routine = Routine(body, routines_of(body, body.writers, options))
-            call = called(routine.kernel(), call.places, routine.work * body.loop.count)
+            call = Routine(body, routines_of(body, body.writers, options)).called(call.places)
+            if type(part) is not Body:
+                call = tiled(call, *options)
         calls.append(call)
     return calls
 
 
 def is_short(call: Call) -> bool:
-    """Tell if a routine is written in line."""
+    """Return whether a routine is written in line."""
     return call.nest is not None and math.prod(call.nest.space) <= FEW
 
 
@@ -62,6 +64,15 @@ class Routine:
         self.level = len(body.counts) - 1
         self.counters = [f"%i{k}" for k in range(self.level + 1)]
         self.caller = Caller(self.base, self.counters)
+
+    def like(self, calls: list[Call]) -> "Routine":
+        """Return a loop with other calls."""
+        return Routine(self.body, calls)
+
+    def called(self, places: list[Place]) -> Call:
+        """Return the call of the loop."""
+        work = self.work * self.body.loop.count
+        return called(self.kernel(), places, work)._replace(loop=self)
 
     def base(self, buffer: Buffer) -> str:
         kind, index = buffer.kind, buffer.index
@@ -133,14 +144,15 @@ class Routine:
         far = self.caller.grown(0, by)
         return self.caller.let(f"getelementptr i8, ptr {self.result(number)}, i64 {far}")
 
-    def pause(self) -> list[str]:
+    @staticmethod
+    def pause(caller: Caller, work: float, count: int) -> list[str]:
         """Return the lines that look at signals now and then, if a loop is long: see `pauses`."""
         steps = 1
-        while 2 * steps * self.work < SLICE:
+        while 2 * steps * work < SLICE:
             steps *= 2
-        if steps >= self.body.loop.count:
+        if steps >= count:
             return ["  br label %latch"]
-        self.caller.refuses = True
+        caller.refuses = True
         return [
             f"  %rest = and i64 %after, {steps - 1}", "  %now = icmp eq i64 %rest, 0",
             "  br i1 %now, label %pause, label %latch", "pause:",
@@ -196,7 +208,7 @@ class Routine:
             (made, self.name_of(made), self.result(made.last))
             for made in (*body.carried.values(), *self.made) if made.last is not None
         ])  # fmt: skip
-        pause = self.pause()
+        pause = self.pause(caller, self.work, body.loop.count)
         lines = [
             "entry:", *self.variables(), *entry, *self.begin(),
             "step:", f"  {own} = phi i64 [ 0, %entry ], [ %after, %latch ]", *self.pointers(),

@@ -37,7 +37,7 @@ class Operand(NamedTuple):
 
     @property
     def contiguous(self) -> bool:
-        """Tell if it lies in memory in the order of its elements."""
+        """Return whether it lies in memory in the order of its elements."""
         return steps(self.shape, self.strides) == steps(
             self.shape, packed_strides(self.shape, self.dtype.itemsize)
         )

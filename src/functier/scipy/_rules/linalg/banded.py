@@ -317,9 +317,9 @@ def _eig_banded(
         return w[..., part_of(w, **chosen)]
     if matrix.dtype.kind == "c":
         raise UnsupportedError(
-            "scipy.linalg.eig_banded of a complex tensor is not supported, as LAPACK gives its "
-            "vectors any phase; write scipy.linalg.eigvals_banded(a_band), or scipy.linalg.eigh of "
-            "the whole matrix"
+            "scipy.linalg.eig_banded of a complex tensor is not supported, because LAPACK gives "
+            "its vectors an arbitrary phase; write scipy.linalg.eigvals_banded(a_band), or "
+            "scipy.linalg.eigh of the whole matrix"
         )
     w, v = eigh(matrix)
     part = part_of(w, **chosen)

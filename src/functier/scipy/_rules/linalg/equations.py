@@ -43,7 +43,7 @@ def _sylvester(a: Value, b: Value, q: Value) -> Value:
     if info:
         raise np.linalg.LinAlgError(
             "a derivative is the solution of an equation of Sylvester that has no unique one; "
-            "there is no derivative here, as that of a square root at 0"
+            "there is no derivative here, as for a square root at 0"
         )
     return u @ (scale * y) @ adjoint(v)
 

@@ -36,7 +36,7 @@ def _solve_columns(h: Value, m: Value, back: bool = False) -> Value:
     if not np.all(below if h.dtype.kind == "c" else below[..., : n - 2]):
         raise np.linalg.LinAlgError(
             "scipy.linalg.hessenberg has no derivative where a number below the diagonal of the "
-            "result is zero, as the other factor jumps there"
+            "result is zero, because the other factor jumps there"
         )
     for j in range(n - 2)[:: -1 if back else 1]:
         if back:

@@ -323,8 +323,8 @@ def _power_by_exponent(ans: Value, A: Value) -> Value:
     turn(A)  # it has an error for a singular matrix
     if log.dtype.kind == "c" and ans.dtype.kind == "f":
         raise UnsupportedError(
-            "scipy.linalg.fractional_matrix_power has no derivative by an integral exponent where "
-            "other powers are complex; give the matrix a complex dtype"
+            "scipy.linalg.fractional_matrix_power has no derivative with respect to an integral "
+            "exponent if other powers are complex; give the matrix a complex dtype"
         )
     return np.matmul(log, ans)
 

@@ -164,12 +164,12 @@ def _eig(
         if homogeneous_eigvals:
             raise UnsupportedError(
                 "scipy.linalg.eig(a, b, homogeneous_eigvals=True) of a tensor is not supported, "
-                "as numerators and denominators have an arbitrary common factor; leave it out"
+                "because numerators and denominators share an arbitrary factor; leave it out"
             )
         if left and not right:
             raise UnsupportedError(
-                "scipy.linalg.eig(a, b, left=True, right=False) of a tensor is not supported, as "
-                "SciPy scales these vectors otherwise; write left=True alone"
+                "scipy.linalg.eig(a, b, left=True, right=False) of a tensor is not supported, "
+                "because SciPy scales these vectors differently; write left=True alone"
             )
     sides = [side for side, wanted in ((True, left), (False, right)) if wanted]
     if sides:

@@ -89,8 +89,8 @@ def _solve_below(t: Value, m: Value, back: bool = False) -> Value:
     w = np.diagonal(t, 0, -2, -1)
     if np.any(np.equal(w[..., None, :], w[..., None]) & ~np.eye(n, dtype=bool)):
         raise np.linalg.LinAlgError(
-            "scipy.linalg.schur has no derivative where two eigenvalues are equal, as its factors "
-            "jump there"
+            "scipy.linalg.schur has no derivative where two eigenvalues are equal, because its "
+            "factors jump there"
         )
     x = np.zeros_like(m)
     for j in range(n - 1)[:: -1 if back else 1]:

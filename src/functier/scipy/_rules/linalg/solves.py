@@ -56,7 +56,7 @@ def _solve_one(a: Value, b: Value, kind: str | None) -> Value:
 
 
 def _takes_numpy(a: Value, b: Value, kind: str | None) -> bool:
-    """Tell if NumPy solves the systems of a stack in one call."""
+    """Return whether NumPy solves the systems of a stack in one call."""
     if a.dtype.char not in LAPACK or b.dtype.char not in LAPACK:
         return False
     if kind in ("lower", "upper"):

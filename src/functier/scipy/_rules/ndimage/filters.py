@@ -31,8 +31,8 @@ def stored(x: Value, dtype: np.dtype) -> Value:
     """Return a result in its dtype; that of integers would depend on the last bit."""
     if dtype.kind in "iu" and x.dtype.kind in "fc":
         raise UnsupportedError(
-            "scipy.ndimage: a filter whose result has integers is not supported for tensors, as "
-            "rounding would decide them; write image.astype(float)"
+            "scipy.ndimage: a filter whose result has integers is not supported for tensors, "
+            "because rounding would decide them; write image.astype(float)"
         )
     return np.astype(x, dtype, copy=False)
 

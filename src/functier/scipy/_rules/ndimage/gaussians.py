@@ -37,8 +37,8 @@ def check_plain(sigma: Value) -> float:
     """Return the width that the number of weights depends on, or raise for a tensor."""
     if hasattr(sigma, "level"):
         raise UnsupportedError(
-            "scipy.ndimage.gaussian_filter1d: sigma is a tensor, on which the number of weights "
-            "depends; write radius=, the number of pixels on each side"
+            "scipy.ndimage.gaussian_filter1d: sigma is a tensor, and the number of weights depends "
+            "on it; write radius=, the number of pixels on each side"
         )
     return sigma
 

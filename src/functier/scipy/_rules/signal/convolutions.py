@@ -178,7 +178,7 @@ def _in_mode(in1: Value, in2: Value, axes: tuple[int, ...], mode: str, method: s
 
 
 def _is_swapped(mode: str, s1: Shape, s2: Shape, axes: tuple[int, ...]) -> bool:
-    """Tell if the second operand is the longer one, for ``mode="valid"``."""
+    """Return whether the second operand is the longer one, for ``mode="valid"``."""
     if mode != "valid" or all(s1[i] >= s2[i] for i in axes):
         return False
     if not all(s2[i] >= s1[i] for i in axes):

@@ -261,7 +261,7 @@ def steady_state(b: Value, a: Value) -> Value:
 
 
 def check_sections(sos: Value) -> Value:
-    """Return an array of sections, or raise where it is none."""
+    """Return an array of sections, or raise if it is not one."""
     sos = as_array(sos)
     sos = sos if np.ndim(sos) >= 2 else np.reshape(sos, (1, -1))
     if np.ndim(sos) != 2:

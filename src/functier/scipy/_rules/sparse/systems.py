@@ -42,7 +42,7 @@ SYMMETRIC = ssl.cg, ssl.minres
 
 
 class System:
-    """The facts of a linear system that are no arrays: its solver and options.
+    """The facts of a linear system that are not arrays: its solver and options.
 
     `pattern` is that of the matrix, None for a dense one, and `preconditioner` that of a sparse
     preconditioner. `operator` is a matrix that is not an operand: SciPy's ``LinearOperator``.

@@ -17,7 +17,7 @@ from ..signal.examples import loop_examples
 
 @primitive
 def look_up(x: Value, search: Callable) -> Value:
-    """Return ``search(x)``, whole numbers for each of the points in the last axis of `x`."""
+    """Return ``search(x)``, integers for each of the points in the last axis of `x`."""
     return search(x)
 
 

@@ -162,8 +162,8 @@ def _ks_2samp(
 def _kstest(rvs: Any, cdf: Any, args: tuple = (), N: int = 20, *more: Any, **options: Any) -> Any:
     if isinstance(rvs, str) or callable(rvs):
         raise UnsupportedError(
-            "scipy.stats.kstest: a function that draws samples does not go with tensors; draw the "
-            "samples, and give them as rvs"
+            "scipy.stats.kstest: a function that draws samples is not supported for tensors; draw "
+            "the samples, and give them as rvs"
         )
     options.update(zip(("alternative", "method"), more))
     if isinstance(cdf, str) or callable(cdf):

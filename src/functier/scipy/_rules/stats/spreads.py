@@ -117,6 +117,6 @@ def _obrientransform(*samples: Value) -> Value:
     if len({np.shape(a) for a in found}) > 1:
         raise UnsupportedError(
             "scipy.stats.obrientransform: samples of different lengths have a result of objects, "
-            "which does not go with tensors; write scipy.stats.obrientransform(x)[0] for each"
+            "which is not supported for tensors; write scipy.stats.obrientransform(x)[0] for each"
         )
     return np.stack(found) if found else np.zeros(0)
