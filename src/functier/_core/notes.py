@@ -69,13 +69,13 @@ UNCHANGED = (
 
 def explain_adopted(error: BaseException) -> str:
     """Return a note for an error that a tensor has caused in the adopted code of a library."""
-    frames = [frame for frame in frames_of(error) if not is_own(frame)]
-    while frames and not is_foreign(frames[-1]) and is_of_library(frames[-1]):
-        frames.pop()
-    if not frames or not is_foreign(frames[-1]) or id(globals_at(frames[-1])) not in ADOPTED:
-        return ""
-    file = file_at(frames[-1]).rpartition("/")[2]
-    return UNCHANGED.format(line=line_at(frames[-1]), file=file)
+    for frame in reversed(frames_of(error)):
+        if id(globals_at(frame)) in ADOPTED:
+            file = file_at(frame).rpartition("/")[2]
+            return UNCHANGED.format(line=line_at(frame), file=file) if is_foreign(frame) else ""
+        if not (is_own(frame) or is_of_library(frame) or is_extension(module_at(frame))):
+            break
+    return ""
 
 
 def explain_compiled(error: BaseException) -> str:

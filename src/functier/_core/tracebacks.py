@@ -45,15 +45,18 @@ def leave(
 
 def _add_note(error: Exception, label: str, func: Any, args: tuple, kwargs: dict) -> None:
     """Add a note with the transform and its arguments, unless the error has it."""
-    refused = isinstance(error, REFUSALS) or (type(error) is TypeError and is_raised_here(error))
-    notes = [explain_adopted(error)] if refused else []
-    if not isinstance(error, LevelError) and not is_raised_here(error):
+    notes, refused = [""], isinstance(error, REFUSALS)
+    if is_raised_here(error):
+        refused = refused or type(error) is TypeError
+    elif not isinstance(error, LevelError):
         given = ", ".join(f"{name}: {_form(x)}" for name, x in named_arguments(func, args, kwargs))
         note = f"{label} got {given}" if given else f"{label} was called"
         if given and label.startswith("vmap(") and isinstance(error, IndexError):  # also AxisError
             note += "; it sees one example at a time, without the axes that are mapped"
-        notes += [explain_compiled(error), explain_keyword(error)]
+        notes = [explain_compiled(error), explain_keyword(error)]
         notes += [] if label in str(error) else [note]
+    if refused or notes[0]:
+        notes.insert(1, explain_adopted(error))
     for text in notes:
         if text and text not in getattr(error, "__notes__", ()):
             error.add_note(text)
