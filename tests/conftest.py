@@ -11,9 +11,11 @@ need what another one leaves.
 
 import faulthandler
 import gc
+import importlib.util
 import os
 import re
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -97,6 +99,34 @@ def pytest_collection_modifyitems(config, items):
         items[:] = quick
     if (seed := config.getoption("--shuffle")) is not None:
         shuffle(items, seed)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Skip a file that needs a library which is not installed, as all but NumPy's may be."""
+    report = yield
+    for line in str(report.longrepr).splitlines() if report.failed else ():
+        if found := re.search(r"ModuleNotFoundError: No module named '(\w+)", line):
+            skip(report, collector.path, found[1])
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Skip such a test."""
+    report = yield
+    error = call.excinfo.value if report.failed and call.excinfo else None
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError):
+            skip(report, item.path, str(error.name).partition(".")[0])
+        error = error.__cause__ or error.__context__
+    return report
+
+
+def skip(report, path, library):
+    """Let a test be skipped if a library is not installed."""
+    if library not in sys.modules and importlib.util.find_spec(library) is None:
+        report.outcome, report.longrepr = "skipped", (str(path), 0, f"Skipped: needs {library}")
 
 
 def is_slow(item):
