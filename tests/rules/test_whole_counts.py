@@ -26,6 +26,8 @@ CALLS = {
 @pytest.mark.parametrize("n", [2.7, 1.0])
 def test_a_count_of_floats(name, n):
     call = CALLS[name]
+    if "roll" in name and np.lib.NumpyVersion(np.__version__) < "2.2.0":
+        pytest.skip("its roll takes no floats")
 
     def f(x, n):
         return np.sum(np.sin(np.ravel(call(x, n))) * np.arange(1.0, 1 + np.size(call(x, n))))
