@@ -94,8 +94,8 @@ def _pull(
 ) -> Looked:
     """Pass a cotangent and where it moves along an edge of the tape."""
     g, moves = given
-    known = moves is not None and type(moves) is not tuple and type(moves) not in MEMORIES
-    if known and are_settled(np.logical_not(moves)):
+    alike = type(moves) is not tuple and type(moves) not in MEMORIES
+    if moves is not None and alike and are_settled(np.logical_not(moves)):
         return None, None  # the rule need not run
     around = fix and fix[2]  # see `pull`
     if kind_of(rule) and not isinstance(g, tuple):
