@@ -171,7 +171,6 @@ def check(data):
     return seconds, far, np.max(np.abs(last[0] - last[1]) / np.max(np.abs(last[0])))
 
 
-@matplotlib.rc_context({"font.size": 14})
 def draw(path, data, steps, ripples, predicted):
     """Draw the voltages before and after the fit, its way, and the spread of the ripple."""
     figure = Figure(figsize=(10, 9), layout="constrained")
@@ -261,7 +260,8 @@ def main():
         f"    ripple {1e3 * np.mean(ripples):.1f} mV, standard deviation "
         f"{1e3 * np.std(ripples):.2f} mV (by one gradient: {1e3 * predicted:.2f} mV)"
     )
-    draw(out / "circuit_fit.png", data, steps, ripples, predicted)
+    with matplotlib.rc_context({"font.size": 14}):
+        draw(out / "circuit_fit.png", data, steps, ripples, predicted)
     print(f"the picture is in {out}")
 
 

@@ -114,7 +114,6 @@ def slopes(w, *parameters):
     return jacfwd(lambda p: response(w, *p))(np.array(parameters))
 
 
-@matplotlib.rc_context({"font.size": 14})
 def draw(path, elliptic, best, data, fitted):
     figure = Figure(figsize=(10, 8.5), layout="constrained")
     axes = figure.subplot_mosaic([["response", "delay"], ["band", "band"]])
@@ -183,7 +182,8 @@ def main():
     sharp = vmap(grad(lambda high: response(np.array([1.0]), 0.18, high, 1.0)[0]))(cutoffs)
     alone = grad(lambda high: response(np.array([1.0]), 0.18, high, 1.0)[0])(cutoffs[7])
     print(f"    50 filters at once differ from one alone by {abs(sharp[7] - alone):.1e}")
-    draw(out / "filter_design.png", elliptic, best, (w, y), fitted)
+    with matplotlib.rc_context({"font.size": 14}):
+        draw(out / "filter_design.png", elliptic, best, (w, y), fitted)
     print(f"the picture is in {out}")
 
 

@@ -121,7 +121,6 @@ def costs(sizes, data):
     return rows
 
 
-@matplotlib.rc_context({"font.size": 14})
 def draw(path, theta, flow, errors, data, sizes, rows):
     figure = Figure(figsize=(10, 8.5), layout="constrained")
     axes = figure.subplot_mosaic([["flow", "flow"], ["fit", "cost"]])
@@ -190,7 +189,8 @@ def main():
     print("    pieces" + "".join(f"   {name:>8s}" for name in rows))
     for i, pieces in enumerate(sizes):
         print(f"    {pieces:6d}" + "".join(f"   {row[i]:8.3f}" for row in rows.values()))
-    draw(out / "ode_adjoint.png", theta, flow, errors, data, sizes, rows)
+    with matplotlib.rc_context({"font.size": 14}):
+        draw(out / "ode_adjoint.png", theta, flow, errors, data, sizes, rows)
     print(f"the picture is in {out}")
 
 

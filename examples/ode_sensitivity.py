@@ -220,7 +220,6 @@ def fit(data, theta):
     return last["theta"], last["cost"], last["iterations"]
 
 
-@matplotlib.rc_context({"font.size": 14})
 def draw(path, data, theta, spread, sizes, error):
     """Draw the fit with its band, the sensitivities over time, and the order of the method."""
     figure = Figure(figsize=(10, 9), layout="constrained")
@@ -326,7 +325,8 @@ def main():
     for name, value, a, b in zip(NAMES, np.exp(theta), own, theirs):
         print(f"    {name:16s} {value:9.4f} {a:37.3f} {b:19.3f}")
     print(f"    ratio of the two {np.min(theirs / own):.2f} to {np.max(theirs / own):.2f}")
-    draw(out / "sensitivity.png", data, theta, spread, sizes, error)
+    with matplotlib.rc_context({"font.size": 14}):
+        draw(out / "sensitivity.png", data, theta, spread, sizes, error)
     print(f"the picture is in {out}")
 
 

@@ -106,7 +106,6 @@ def put_curves(price):
     return values, np.stack(slopes, axis=-1)
 
 
-@matplotlib.rc_context({"font.size": 14})
 def draw(path, american, plain, losses, predictions):
     """Draw the put, its derivatives, and the scenarios."""
     figure = Figure(figsize=(10, 9), layout="constrained")
@@ -197,7 +196,8 @@ def main():
         print(
             f"    by {name:21} {-np.percentile(predicted, 1):6.1f}, error of a scenario {error:.0%}"
         )
-    draw(out / "option_risk.png", american, plain, losses, predictions)
+    with matplotlib.rc_context({"font.size": 14}):
+        draw(out / "option_risk.png", american, plain, losses, predictions)
     print(f"the picture is in {out}")
 
 

@@ -90,7 +90,6 @@ def generalised_cross_validation(log_lam, y):
     return n * fnp.sum((y - smooth(log_lam, y)) ** 2) / (n - spent) ** 2
 
 
-@matplotlib.rc_context({"font.size": 14})
 def draw(path, y, even, free, smoothed, curves):
     figure = Figure(figsize=(10, 10), layout="constrained")
     left, right = figure.subplots(2, 1)
@@ -164,7 +163,8 @@ def main():
     low, high = np.percentile(curves, [2.5, 97.5], axis=0)
     inside = np.mean((truth(X) > low) & (truth(X) < high))
     print(f"    the true curve is inside of 95% of them at {100 * inside:.0f}% of the places")
-    draw(out / "spline_fit.png", y, even, result.x, smoothed, curves)
+    with matplotlib.rc_context({"font.size": 14}):
+        draw(out / "spline_fit.png", y, even, result.x, smoothed, curves)
     print(f"the picture is in {out}")
 
 
