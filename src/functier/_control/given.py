@@ -432,11 +432,12 @@ class Pull:
         results, size = Rows(), len(self.spread)
         carry: list = [*last, *sums[own:]]
         numbers: Any = self.numbers
-        for position, steps, carry, made, rest in loop.steps(carry):  # noqa: B007, B020
-            results.add(made[:size], rest and rest[:size], steps)
-            for j, piece in enumerate(self.pieces if len(made) > size else ()):
-                values = rest[size + j] if rest else np.stack(made[size + j :][:1])
-                found.append((piece, values, numbers[position : position + steps]))
+        with self.effects.undone(self.level.reads):
+            for position, steps, carry, made, rest in loop.steps(carry):  # noqa: B007, B020
+                results.add(made[:size], rest and rest[:size], steps)
+                for j, piece in enumerate(self.pieces if len(made) > size else ()):
+                    values = rest[size + j] if rest else np.stack(made[size + j :][:1])
+                    found.append((piece, values, numbers[position : position + steps]))
         carry = carry[:]
         for piece, values, at in found:
             k = self.carried + piece.place
@@ -456,7 +457,7 @@ class Pull:
         size = len(self.given.values)
         rows = iter(elements[size:])
         cotangents = [*carry[: self.carried], *[next(rows) if one else None for one in on]]
-        with resume(self.ambient), self.effects.undone(self.level.reads):
+        with resume(self.ambient):
             starts: list[Node] = [(next(node_numbers), None) for _ in self.given.nodes]
             leaves = self.given.together(elements[:size], starts)
             start = next(node_numbers)

@@ -22,7 +22,7 @@ from .peers import explain_keyword
 from .pytree import describe, is_value, short_form
 
 REFUSALS = ConversionError, NoRuleError, UnsupportedError
-"""What is raised where a level cannot follow, and a black box needs not."""
+"""The errors of code that a level cannot follow, and a black box need not."""
 
 
 def leave(

@@ -39,7 +39,7 @@ class Meeting(BaseException):
 
 
 class Access(NamedTuple):
-    """What a loop over elements does with an array.
+    """The use of an array by a loop over elements.
 
     Attributes
     ----------
