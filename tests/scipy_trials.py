@@ -118,6 +118,24 @@ def _designs() -> dict[str, Callable]:
         "tf2zpk": lambda a: sg.tf2zpk(TAPS + [0, 0.7, 0] * a, POLES),
         "zpk2sos": lambda a: sg.zpk2sos(0.3 * a * np.ones(2), POLES[1:], a),
     }
+    for name in "hilbert medfilt periodogram stft welch wiener spectrogram".split():
+        found[name] = lambda a, name=name: getattr(sg, name)(a * TIMES**2)
+    found |= {
+        "ShortTimeFFT": lambda a: sg.ShortTimeFFT(TAPS, 2, 1.0).stft(a * TIMES),
+        "argrelmax": lambda a: (a * TIMES)[sg.argrelmax(a * np.sin(5 * TIMES))],
+        "coherence": lambda a: sg.coherence(a * TIMES**2, TIMES, nperseg=4)[1],
+        "csd": lambda a: sg.csd(a * TIMES**2, TIMES, nperseg=4)[1],
+        "decimate": lambda a: sg.decimate(a * TIMES**2, 2, n=2, ftype="fir"),
+        "filtfilt": lambda a: sg.filtfilt(TAPS, POLES, a * TIMES, padlen=5),
+        "hilbert2": lambda a: sg.hilbert2(a * IMAGE),
+        "istft": lambda a: sg.istft(a * IMAGE)[1],
+        "order_filter": lambda a: sg.order_filter(a * TIMES, [1, 1, 1], 1),
+        "resample": lambda a: sg.resample(a * TIMES**2, 5),
+        "resample_poly": lambda a: sg.resample_poly(a * TIMES**2, 2, 3),
+        "sosfiltfilt": lambda a: sg.sosfiltfilt(
+            [[0.2, 0.3, 0.1, 1.0, -0.4, 0.2]], a * TIMES, padlen=5
+        ),
+    }
     return {name: lambda a, f=f: whole(f(a)) for name, f in found.items()}
 
 

@@ -85,6 +85,7 @@ def test_systems_hold_tensors():
         (lambda a: signal.minimum_phase(a * np.array([0.1, 0.3, 0.5, 0.3, 0.1]))[1], 0.7),
         (lambda a: signal.gammatone(440 * a, "iir", fs=16000)[1][3], 1.1),
         (lambda a: signal.kaiser_beta(60 * a), 1.1),
+        (lambda a: signal.filtfilt(a * A[0], A[1] + 1, GRID, method="gust")[2], 0.7),
         (lambda a: spatial.minkowski_distance(a * A, A[::-1])[0], 0.7),
         (lambda a: interpolate.Rbf(GRID, np.cos(a * GRID))(0.3), 0.7),
     ],

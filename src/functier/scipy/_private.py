@@ -17,8 +17,9 @@ COPIED = (
     "scipy.ndimage._measurements", "scipy.ndimage._morphology",
     "scipy.signal._arraytools", "scipy.signal._czt", "scipy.signal._filter_design",
     "scipy.signal._fir_filter_design", "scipy.signal._lti_conversion", "scipy.signal._ltisys",
-    "scipy.signal._polyutils", "scipy.signal._savitzky", "scipy.signal._signaltools",
-    "scipy.signal._spectral", "scipy.signal._spline_filters", "scipy.signal._waveforms",
+    "scipy.signal._peak_finding", "scipy.signal._polyutils", "scipy.signal._savitzky",
+    "scipy.signal._short_time_fft", "scipy.signal._signaltools", "scipy.signal._spectral",
+    "scipy.signal._spline_filters", "scipy.signal._waveforms",
     "scipy.signal.windows", "scipy.spatial._geometric_slerp", "scipy.spatial._kdtree",
     "scipy.spatial._procrustes",
 )  # fmt: skip
@@ -26,7 +27,7 @@ COPIED = (
 
 CLASSES_OF = (
     "scipy.interpolate._polyint", "scipy.interpolate._rbf.", "scipy.signal._czt",
-    "scipy.signal._ltisys",
+    "scipy.signal._ltisys", "scipy.signal._short_time_fft",
 )  # fmt: skip
 """Those whose classes are copied, too: their instances may hold tensors."""
 
