@@ -9,6 +9,7 @@ import numpy as np
 
 import functier.numpy as fnp
 import functier.scipy.cluster.vq as vq
+import functier.scipy.integrate as si
 import functier.scipy.interpolate as sip
 import functier.scipy.ndimage as nd
 import functier.scipy.signal as sg
@@ -142,6 +143,11 @@ def _designs() -> dict[str, Callable]:
 def _places() -> dict[str, Callable]:
     vectors = np.stack([VECTOR, 0.2 * VECTOR, -VECTOR[::-1]])
     found: dict[str, Callable] = {
+        "integrate.cumulative_simpson": lambda a: si.cumulative_simpson(TIMES**2, x=a * TIMES),
+        "integrate.cumulative_trapezoid": lambda a: si.cumulative_trapezoid(TIMES**2, a * TIMES),
+        "integrate.romb": lambda a: si.romb(TIMES**2, a),
+        "integrate.simpson": lambda a: si.simpson(TIMES**2, x=a * TIMES),
+        "integrate.trapezoid": lambda a: si.trapezoid(TIMES**2, a * TIMES),
         "cluster.vq.vq": lambda a: vq.vq(a * POINTS, POINTS[:2] + 0.1)[1],
         "cluster.vq.whiten": lambda a: vq.whiten(POINTS + a * POINTS**2),
         "ndimage.center_of_mass": lambda a: nd.center_of_mass(IMAGE**2 + a * LABELS),

@@ -13,8 +13,8 @@ from .._core.numpy_private import SPECIAL, look_up
 
 COPIED = (
     "scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra",
-    "scipy.cluster.vq", "scipy.interpolate._polyint", "scipy.interpolate._rbf.",
-    "scipy.ndimage._measurements", "scipy.ndimage._morphology",
+    "scipy.cluster.vq", "scipy.integrate._quadrature", "scipy.interpolate._polyint",
+    "scipy.interpolate._rbf.", "scipy.ndimage._measurements", "scipy.ndimage._morphology",
     "scipy.signal._arraytools", "scipy.signal._czt", "scipy.signal._filter_design",
     "scipy.signal._fir_filter_design", "scipy.signal._lti_conversion", "scipy.signal._ltisys",
     "scipy.signal._peak_finding", "scipy.signal._polyutils", "scipy.signal._savitzky",
