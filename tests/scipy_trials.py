@@ -14,6 +14,7 @@ import functier.scipy.interpolate as sip
 import functier.scipy.ndimage as nd
 import functier.scipy.signal as sg
 import functier.scipy.spatial as spa
+import functier.scipy.stats as st
 from functier.scipy.spatial.transform import Rotation, Slerp
 
 XS = np.array([0.2, 0.9, 1.4, 2.3, 3.1, 3.6])
@@ -148,6 +149,15 @@ def _places() -> dict[str, Callable]:
         "integrate.romb": lambda a: si.romb(TIMES**2, a),
         "integrate.simpson": lambda a: si.simpson(TIMES**2, x=a * TIMES),
         "integrate.trapezoid": lambda a: si.trapezoid(TIMES**2, a * TIMES),
+        "stats.cumfreq": lambda a: st.cumfreq(TIMES, 3, (0.0, a * 2.5), TIMES * a)[0],
+        "stats.describe": lambda a: st.describe(a * TIMES**2).variance,
+        "stats.directional_stats": lambda a: st.directional_stats(a + POINTS).mean_direction,
+        "stats.expectile": lambda a: st.expectile(a * TIMES**2, 0.3),
+        "stats.false_discovery_control": lambda a: st.false_discovery_control(a * TIMES / 9),
+        "stats.percentileofscore": lambda a: st.percentileofscore(TIMES, a),
+        "stats.relfreq": lambda a: st.relfreq(a * TIMES, 3).binsize,
+        "stats.sigmaclip": lambda a: st.sigmaclip(a * TIMES, 2.0, 2.0).lower,
+        "stats.trim1": lambda a: st.trim1(a * TIMES, 0.2),
         "cluster.vq.vq": lambda a: vq.vq(a * POINTS, POINTS[:2] + 0.1)[1],
         "cluster.vq.whiten": lambda a: vq.whiten(POINTS + a * POINTS**2),
         "ndimage.center_of_mass": lambda a: nd.center_of_mass(IMAGE**2 + a * LABELS),
