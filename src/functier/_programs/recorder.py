@@ -34,7 +34,7 @@ from .._core.tensor import Tensor
 from .._core.types import Value
 from .._cpython.frames import Frame, current_frame
 from .._cpython.places import finder_of_places
-from .._mutation.array import Array, settle
+from .._mutation.array import Array, owned, settle
 from .._mutation.out import plain_arguments
 from ..protocol import Level
 from .captured import way_to
@@ -310,7 +310,8 @@ class RecordLevel(Level):
             return super().function(func, args, kwargs)  # it writes to its argument
         if any([type(x) is Array for x in (*args, *kwargs.values())]):
             # They may have a level inside; SciPy's functions do not dispatch by themselves.
-            return watched(self, dispatch_lists, (func, settle(args), settle(kwargs)), {})
+            of = owned if str(getattr(func, "__module__", "")).startswith("scipy.") else settle
+            return watched(self, dispatch_lists, (func, of(args), of(kwargs)), {})
         args, kwargs = settle(args), settle(kwargs)
         body = getattr(func, "body", None)
         if body is not None:
