@@ -93,4 +93,5 @@ ROWS = [
     of("masks", mask_of_peaks, WAVE, _like=near, _loop=True, _diff=()),
     of("peaks", peaks_of(signal.peak_prominences, 0), WAVE, _like=near, _loop=True),
     of("widths", peaks_of(signal.peak_widths, 0), WAVE, rel_height=0.4, _like=near, _loop=True),
+    of("neighbours", signal.order_filter, normal(5), [1, 1, 1], 0),
 ]
