@@ -154,14 +154,4 @@ def settle(value: Any) -> Any:
     return value
 
 
-def owned(value: Any) -> Any:
-    """Return the same with copies, as compiled code of SciPy takes no array that is read-only."""
-
-    def own(x: Any) -> Any:
-        given, x = type(x), settle(x)
-        return np.copy(x) if given is Array and type(x) is ndarray else x
-
-    return tree_map(own, value)
-
-
 SNAPSHOTS[Array] = settle

@@ -34,7 +34,7 @@ from .._core.tensor import Tensor
 from .._core.types import Value
 from .._cpython.frames import Frame, current_frame
 from .._cpython.places import finder_of_places
-from .._mutation.array import Array, owned, settle
+from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
 from ..protocol import Level
 from .captured import way_to
@@ -42,7 +42,7 @@ from .draws import draw, has_made, note_made
 from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import asked, number, settled
-from .literals import COPIED, copy_of
+from .literals import COPIED, copy_of, owned
 from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, takes_items, text
 from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
