@@ -9,10 +9,12 @@ import numpy as np
 
 import functier.numpy as fnp
 import functier.scipy.cluster.vq as vq
+import functier.scipy.integrate as si
 import functier.scipy.interpolate as sip
 import functier.scipy.ndimage as nd
 import functier.scipy.signal as sg
 import functier.scipy.spatial as spa
+import functier.scipy.stats as st
 from functier.scipy.spatial.transform import Rotation, Slerp
 
 XS = np.array([0.2, 0.9, 1.4, 2.3, 3.1, 3.6])
@@ -118,12 +120,44 @@ def _designs() -> dict[str, Callable]:
         "tf2zpk": lambda a: sg.tf2zpk(TAPS + [0, 0.7, 0] * a, POLES),
         "zpk2sos": lambda a: sg.zpk2sos(0.3 * a * np.ones(2), POLES[1:], a),
     }
+    for name in "hilbert medfilt periodogram stft welch wiener spectrogram".split():
+        found[name] = lambda a, name=name: getattr(sg, name)(a * TIMES**2)
+    found |= {
+        "ShortTimeFFT": lambda a: sg.ShortTimeFFT(TAPS, 2, 1.0).stft(a * TIMES),
+        "argrelmax": lambda a: (a * TIMES)[sg.argrelmax(a * np.sin(5 * TIMES))],
+        "coherence": lambda a: sg.coherence(a * TIMES**2, TIMES, nperseg=4)[1],
+        "csd": lambda a: sg.csd(a * TIMES**2, TIMES, nperseg=4)[1],
+        "decimate": lambda a: sg.decimate(a * TIMES**2, 2, n=2, ftype="fir"),
+        "filtfilt": lambda a: sg.filtfilt(TAPS, POLES, a * TIMES, padlen=5),
+        "hilbert2": lambda a: sg.hilbert2(a * IMAGE),
+        "istft": lambda a: sg.istft(a * IMAGE)[1],
+        "order_filter": lambda a: sg.order_filter(a * TIMES, [1, 1, 1], 1),
+        "resample": lambda a: sg.resample(a * TIMES**2, 5),
+        "resample_poly": lambda a: sg.resample_poly(a * TIMES**2, 2, 3),
+        "sosfiltfilt": lambda a: sg.sosfiltfilt(
+            [[0.2, 0.3, 0.1, 1.0, -0.4, 0.2]], a * TIMES, padlen=5
+        ),
+    }
     return {name: lambda a, f=f: whole(f(a)) for name, f in found.items()}
 
 
 def _places() -> dict[str, Callable]:
     vectors = np.stack([VECTOR, 0.2 * VECTOR, -VECTOR[::-1]])
     found: dict[str, Callable] = {
+        "integrate.cumulative_simpson": lambda a: si.cumulative_simpson(TIMES**2, x=a * TIMES),
+        "integrate.cumulative_trapezoid": lambda a: si.cumulative_trapezoid(TIMES**2, a * TIMES),
+        "integrate.romb": lambda a: si.romb(TIMES**2, a),
+        "integrate.simpson": lambda a: si.simpson(TIMES**2, x=a * TIMES),
+        "integrate.trapezoid": lambda a: si.trapezoid(TIMES**2, a * TIMES),
+        "stats.cumfreq": lambda a: st.cumfreq(TIMES, 3, (0.0, a * 2.5), TIMES * a)[0],
+        "stats.describe": lambda a: st.describe(a * TIMES**2).variance,
+        "stats.directional_stats": lambda a: st.directional_stats(a + POINTS).mean_direction,
+        "stats.expectile": lambda a: st.expectile(a * TIMES**2, 0.3),
+        "stats.false_discovery_control": lambda a: st.false_discovery_control(a * TIMES / 9),
+        "stats.percentileofscore": lambda a: st.percentileofscore(TIMES, a),
+        "stats.relfreq": lambda a: st.relfreq(a * TIMES, 3).binsize,
+        "stats.sigmaclip": lambda a: st.sigmaclip(a * TIMES, 2.0, 2.0).lower,
+        "stats.trim1": lambda a: st.trim1(a * TIMES, 0.2),
         "cluster.vq.vq": lambda a: vq.vq(a * POINTS, POINTS[:2] + 0.1)[1],
         "cluster.vq.whiten": lambda a: vq.whiten(POINTS + a * POINTS**2),
         "ndimage.center_of_mass": lambda a: nd.center_of_mass(IMAGE**2 + a * LABELS),

@@ -72,3 +72,15 @@ def test_a_mask_that_is_a_tensor_beside_plain_operands():
 
     batch = np.array([[1.0, -1.0], [2.0, 3.0]])
     np.testing.assert_array_equal(ft.vmap(f)(batch), [2.0, 13.0])
+
+
+def test_arrays_that_are_made_inside_have_no_warning():
+    import functier.numpy as fnp
+
+    def f(x):
+        y = fnp.array([0.0, 2.0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return x * np.divide(1.0, y, out=fnp.ones(2), where=y != 0)
+
+    np.testing.assert_array_equal(ft.vmap(f)(np.array([1.0, 2.0])), [[1.0, 0.5], [2.0, 1.0]])

@@ -280,7 +280,7 @@ def complex_parts(x):
     z[1] = x[0]
     w = z.conj()
     w.imag[...] = 0.0
-    return z, w, z.real, z.imag
+    return z, w, z.real, z.imag, z.imag.real, z.real.imag
 
 
 def a_real_part_of_a_real_array(x):

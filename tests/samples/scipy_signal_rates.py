@@ -1,5 +1,7 @@
 """Rows for `scipy.signal`: other rates, spectra of segments, neighbourhoods, peaks and forms."""
 
+from functools import partial
+
 import numpy as np
 
 import functier.scipy.signal as signal
@@ -21,6 +23,11 @@ def of(family, function, *args, **options):
 def second(function):
     """The second result of a function, whose others are constants or the same for all signals."""
     return lambda *args, **options: function(*args, **options)[1]
+
+
+def both_sides(function):
+    """A function of complex signals, of which older releases of SciPy warn without the option."""
+    return partial(function, nperseg=5, return_onesided=False)
 
 
 def third(function):
@@ -64,7 +71,7 @@ ROWS = [
     of("rates", signal.decimate, normal(9), 2, n=4, ftype="fir", zero_phase=False),
     of("powers", second(signal.welch), normal(2, 12), nperseg=4),
     of("powers", second(signal.welch), normal(14), nperseg=4, average="median", detrend=False),
-    of("powers", second(signal.welch), normal(9, dtype=C), nperseg=5, scaling="spectrum"),
+    of("powers", second(both_sides(signal.welch)), normal(9, dtype=C), scaling="spectrum"),
     of("powers", second(signal.csd), normal(12), normal(9), nperseg=4, nfft=6),
     of("powers", second(signal.periodogram), normal(7), nfft=5),
     of("powers", second(signal.coherence), normal(12), normal(12), nperseg=4),
@@ -86,4 +93,5 @@ ROWS = [
     of("masks", mask_of_peaks, WAVE, _like=near, _loop=True, _diff=()),
     of("peaks", peaks_of(signal.peak_prominences, 0), WAVE, _like=near, _loop=True),
     of("widths", peaks_of(signal.peak_widths, 0), WAVE, rel_height=0.4, _like=near, _loop=True),
+    of("neighbours", signal.order_filter, normal(5), [1, 1, 1], 0),
 ]

@@ -109,19 +109,20 @@ FREQUENCIES = [
     row(lambda o: stats.chisquare(o, np.zeros_like(o) + np.sum(o) / 3), table(3),
         _name="chisquare"),
     row(parts(stats.chi2_contingency), table(2, 3),
-        _name="chi2_contingency"),
+        _name="chi2_contingency", _empty=False),
     row(parts(stats.chi2_contingency), table(2, 2), lambda_=0, correction=False,
-        _name="chi2_contingency"),
+        _name="chi2_contingency", _empty=False),
     of("combined", parts(stats.combine_pvalues), UNIT, "stouffer", positive(4)),
     of("combined", parts(stats.combine_pvalues), UNIT),
     of("combined", parts(stats.combine_pvalues), UNIT, "pearson"),
     of("combined", parts(stats.combine_pvalues), UNIT, "mudholkar_george"),
     of("combined", parts(stats.combine_pvalues), UNIT, "tippett"),
-    of("discoveries", stats.false_discovery_control, np.array([0.03, 0.5, 0.01, 0.2])),
+    of("discoveries", stats.false_discovery_control, np.array([0.03, 0.5, 0.01, 0.2]),
+        _empty=False),
     of("discoveries", stats.false_discovery_control, np.array([[0.3, 0.05], [0.01, 0.2]]),
-       axis=1, method="by"),
-    of("histograms", stats.relfreq, normal(6), 4),
-    of("histograms", stats.cumfreq, unit(5), 3, (-1.0, 1.0), positive(5)),
+       axis=1, method="by", _empty=False),
+    of("histograms", stats.relfreq, normal(6), 4, _empty=False),
+    of("histograms", stats.cumfreq, unit(5), 3, (-1.0, 1.0), positive(5), _empty=False),
 ]  # fmt: skip
 
 RANKS = [
@@ -147,7 +148,7 @@ RANKS = [
     of("kolmogorov", kstest_with("t", args=(3.0,), alternative="less"), normal(5), _order=1),
     of("kolmogorov", kstest_with(stats.norm.cdf, method="asymp"), normal(5), _order=1),
     of("places", parts(stats.ks_2samp, "statistic_location"), normal(4), normal(5)),
-    row(stats.percentileofscore, normal(5), normal(3), _diff=()),
+    row(stats.percentileofscore, normal(5), normal(3), _diff=(), _empty=False),
 ]  # fmt: skip
 
 ORDER = [
@@ -173,7 +174,7 @@ ORDER = [
     row(stats.differential_entropy, normal(7)),
     row(stats.differential_entropy, normal(2, 7), method="correa", axis=1, base=2.0),
     row(stats.differential_entropy, normal(11), window_length=2),
-    row(stats.expectile, normal(5), 0.3),
+    row(stats.expectile, normal(5), 0.3, _empty=False),
     of("slopes", parts(stats.siegelslopes), Y, X, "separate"),
     of("slopes", parts(stats.theilslopes), Y, X),
     of("slopes", parts(stats.theilslopes), normal(2, 4), axis=1, method="joint"),

@@ -63,7 +63,6 @@ def test_harmonics_at_the_pole_by_both_angles():
         (lambda x: sf.rfft(1j * x), TypeError, "real"),
         (lambda x: sf.dct(x, 5), ValueError, "type"),
         (lambda x: sf.fftn(x, axes=(0, 0)), ValueError, "unique"),
-        (lambda x: si.romb(x, show=True), ft.UnsupportedError, "leave show out"),
         (lambda x: si.romb(x[:2][[0, 1, 0, 1]]), ValueError, "power of 2"),
         (lambda x: si.cumulative_simpson(x, x=-x), ValueError, "increasing"),
         (lambda x: si.simpson(x, x=x[:2]), ValueError, "same as y"),

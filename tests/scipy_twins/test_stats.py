@@ -119,7 +119,7 @@ def test_large_numbers_do_not_overflow():
 REFUSED = [
     (lambda x: stats.boxcox(x), ft.UnsupportedError, "pass lmbda"),
     (lambda x: stats.yeojohnson(x), ft.UnsupportedError, "pass lmbda"),
-    (lambda x: stats.describe(x, nan_policy="omit"), ft.UnsupportedError, "masked arrays"),
+    (lambda x: stats.describe(x / 0 * 0, nan_policy="omit"), TypeError, "masked array"),
     (lambda x: stats.pearsonr(x, x, method=1), ft.UnsupportedError, "method=None"),
     (lambda x: stats.pearsonr(x, x).confidence_interval(), ft.UnsupportedError, "arctanh"),
     (lambda x: stats.gmean(x, nan_policy="some"), ValueError, "nan_policy"),

@@ -296,8 +296,8 @@ def _define_all() -> None:
 
     def of_memory(name: str) -> Callable:
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            level = self.level
-            if name == "setflags" and level.depth and not args and kwargs == {"write": False}:
+            level, inside = self.level, self.level.depth or hasattr(self, "takes_writes")
+            if name == "setflags" and inside and not args and kwargs == {"write": False}:
                 if not level.guards:  # a program would not set it
                     return  # a guard against writes, which a right program does not make
             raise UnsupportedError(message_on_memory(self, f"{name}(...)", MEMORY[name]))

@@ -50,8 +50,8 @@ PACKAGE = __name__.partition(".")[0]
 PENDING: dict[str | None, str] = {
     None: f"{PACKAGE}._rules",
     **{f"scipy.{name}": f"{PACKAGE}.scipy._rules.{name}" for name in (
-        "special", "linalg", "fft", "fftpack", "stats", "integrate", "signal", "ndimage",
-        "spatial", "optimize",
+        "special", "linalg", "fft", "fftpack", "stats", "signal", "ndimage", "spatial",
+        "optimize",
     )},
 }  # fmt: skip
 """Declarations that are not imported yet: their package, and the files of those for SciPy's modules

@@ -136,6 +136,8 @@ class ArrayLevel(RootLevel):
             shown.flags.writeable = False  # a function that writes has to say so
             return shown
 
+        if kwargs and "where" in kwargs and isinstance(func, np.ufunc):
+            kwargs = {**kwargs, "out": None}  # NumPy has dropped it, and warns without it
         result = func(*tree_map(window, args), **tree_map(window, kwargs))
 
         closed = any([view.memory.closed for view in views])

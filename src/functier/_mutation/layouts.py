@@ -33,8 +33,8 @@ def layout_of(window: ndarray, start: int) -> Layout:
 def window_of(flat: ndarray, layout: Layout) -> ndarray:
     """Return the NumPy view that a layout describes of a flat array."""
     offset, shape, strides = layout
-    size = flat.itemsize
-    return ndarray(shape, flat.dtype, flat, offset * size, [stride * size for stride in strides])
+    size, start = flat.itemsize, offset * bool(flat.size)  # of no elements NumPy takes no offset
+    return ndarray(shape, flat.dtype, flat, start * size, [stride * size for stride in strides])
 
 
 def contiguous(shape: Shape) -> Layout:

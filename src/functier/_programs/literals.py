@@ -14,7 +14,9 @@ import numpy as np
 
 from .._core.numpy_facts import name_of
 from .._core.numpy_private import SPECIAL, UMATH
+from .._core.root import tree_map
 from .._cpython.functions import cells_of, variables_of
+from .._mutation.array import Array, settle
 from .graph import Form, Node
 from .spelling import operator_of
 
@@ -117,6 +119,16 @@ def copy_of(x: ndarray) -> ndarray:
     copied = np.ndarray(x.shape, x.dtype, bytearray(high - low), begin, x.strides)
     copied[...] = x
     return copied
+
+
+def owned(value: Any) -> Any:
+    """Return the same with copies, as compiled code of SciPy takes no array that is read-only."""
+
+    def own(x: Any) -> Any:
+        given, x = type(x), settle(x)
+        return np.copy(x) if given is Array and type(x) is ndarray else x
+
+    return tree_map(own, value)
 
 
 # ---- functions ----

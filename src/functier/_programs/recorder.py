@@ -42,7 +42,7 @@ from .draws import draw, has_made, note_made
 from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
 from .guards import digest
 from .integers import asked, number, settled
-from .literals import COPIED, copy_of
+from .literals import COPIED, copy_of, owned
 from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, takes_items, text
 from .quick import fast_calls, public_call
 from .quiet import Quiet, is_quiet
@@ -310,7 +310,8 @@ class RecordLevel(Level):
             return super().function(func, args, kwargs)  # it writes to its argument
         if any([type(x) is Array for x in (*args, *kwargs.values())]):
             # They may have a level inside; SciPy's functions do not dispatch by themselves.
-            return watched(self, dispatch_lists, (func, settle(args), settle(kwargs)), {})
+            of = owned if str(getattr(func, "__module__", "")).startswith("scipy.") else settle
+            return watched(self, dispatch_lists, (func, of(args), of(kwargs)), {})
         args, kwargs = settle(args), settle(kwargs)
         body = getattr(func, "body", None)
         if body is not None:

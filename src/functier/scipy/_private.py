@@ -13,20 +13,22 @@ from .._core.numpy_private import SPECIAL, look_up
 
 COPIED = (
     "scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra",
-    "scipy.cluster.vq", "scipy.interpolate._polyint", "scipy.interpolate._rbf.",
-    "scipy.ndimage._measurements", "scipy.ndimage._morphology",
+    "scipy.cluster.vq", "scipy.integrate._quadrature", "scipy.interpolate._polyint",
+    "scipy.interpolate._rbf.", "scipy.ndimage._measurements", "scipy.ndimage._morphology",
     "scipy.signal._arraytools", "scipy.signal._czt", "scipy.signal._filter_design",
     "scipy.signal._fir_filter_design", "scipy.signal._lti_conversion", "scipy.signal._ltisys",
-    "scipy.signal._polyutils", "scipy.signal._savitzky", "scipy.signal._signaltools",
-    "scipy.signal._spectral", "scipy.signal._spline_filters", "scipy.signal._waveforms",
+    "scipy.signal._peak_finding", "scipy.signal._polyutils", "scipy.signal._savitzky",
+    "scipy.signal._short_time_fft", "scipy.signal._signaltools", "scipy.signal._spectral",
+    "scipy.signal._spline_filters", "scipy.signal._waveforms",
     "scipy.signal.windows", "scipy.spatial._geometric_slerp", "scipy.spatial._kdtree",
-    "scipy.spatial._procrustes",
+    "scipy.spatial._procrustes", "scipy.stats._morestats", "scipy.stats._stats_py",
+    "scipy.stats.contingency",
 )  # fmt: skip
 """The beginnings of the names of modules whose functions are copied; others refuse tensors."""
 
 CLASSES_OF = (
     "scipy.interpolate._polyint", "scipy.interpolate._rbf.", "scipy.signal._czt",
-    "scipy.signal._ltisys",
+    "scipy.signal._ltisys", "scipy.signal._short_time_fft",
 )  # fmt: skip
 """Those whose classes are copied, too: their instances may hold tensors."""
 

@@ -5,11 +5,9 @@ from . import (
     designs,
     filters,
     peaks,
-    periodograms,
     resampling,
     smoothing,
     spectra,
-    zero_phase,
 )
 
 __all__ = [
@@ -17,9 +15,7 @@ __all__ = [
     "designs",
     "filters",
     "peaks",
-    "periodograms",
     "resampling",
     "smoothing",
     "spectra",
-    "zero_phase",
 ]

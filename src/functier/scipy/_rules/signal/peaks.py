@@ -6,7 +6,6 @@ NOTE [the number of peaks]
     apart where the transform allows it.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import scipy.signal as signal  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.types import Value
-from ...._rules.axes import as_array, normalize
+from ...._rules.axes import as_array
 from ...._rules.indexing import read_at
 from ....protocol import constant, primitive
 from ..declare import declare_composite
@@ -181,40 +180,3 @@ def _bounds_of(value: Any) -> list:
     else:
         low, high = value, None
     return [-np.inf if low is None else low, np.inf if high is None else high]
-
-
-# ---- extremes of neighbours ----
-
-
-def _extremes(data: Value, comparator: Callable, axis: int, order: int, mode: str) -> tuple:
-    if int(order) != order or order < 1:
-        raise ValueError("Order must be an int >= 1")
-    data = as_array(data)
-    (axis,) = normalize(axis, np.ndim(data))
-    n = np.shape(data)[axis]
-    every = (slice(None),) * axis
-    found: Any = True
-    for step in range(1, order + 1):
-        for places in (np.arange(n) + step, np.arange(n) - step):
-            if mode == "raise" and n:
-                raise IndexError(f"index {n} is out of bounds for axis {axis} with size {n}")
-            places = places % n if mode == "wrap" else np.clip(places, 0, n - 1)
-            found = np.logical_and(found, comparator(data, data[(*every, places)]))
-    return np.nonzero(found)
-
-
-@declare_composite(signal, "argrelextrema")
-def _argrelextrema(
-    data: Value, comparator: Callable, axis: int = 0, order: int = 1, mode: str = "clip"
-) -> tuple:
-    return _extremes(data, comparator, axis, order, mode)
-
-
-@declare_composite(signal, "argrelmax")
-def _argrelmax(data: Value, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple:
-    return _extremes(data, np.greater, axis, order, mode)
-
-
-@declare_composite(signal, "argrelmin")
-def _argrelmin(data: Value, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple:
-    return _extremes(data, np.less, axis, order, mode)

@@ -1,4 +1,4 @@
-"""Signals at another rate: `upfirdn`, `resample_poly`, `resample` and `decimate`.
+"""Signals at another rate: `upfirdn`.
 
 NOTE [the adjoint of a polyphase filter]
     ``y[k] = sum(h[k * down - m * up] * x[m])`` is bilinear. Its adjoint in `x` is the same
@@ -6,7 +6,6 @@ NOTE [the adjoint of a polyphase filter]
     a correlation of the two signals after zeros have been put between their samples.
 """
 
-import math
 import operator
 from typing import Any
 
@@ -18,7 +17,7 @@ from ...._core.types import Value
 from ...._rules.axes import as_array, normalize
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive
-from ..declare import declare_composite, dispatching
+from ..declare import declare_composite
 from .convolutions import convolution
 
 # ---- the operation, along the last axis ----
@@ -88,7 +87,7 @@ linear(
     vjp={"h": _vjp_h, "x": _vjp_x},
 )
 
-# ---- SciPy's functions ----
+# ---- SciPy's function ----
 
 PADDING = "constant", "symmetric", "reflect", "edge", "wrap"
 """The modes of SciPy that NumPy's `pad` has, too."""
@@ -122,138 +121,3 @@ def _upfirdn(
         widths = [(0, 0)] * (np.ndim(x) - 1) + [(edge, edge)]
         x, start = np.pad(x, widths, mode, **options), edge * up // down  # type: ignore[call-overload]
     return np.moveaxis(_cut(polyphase(h, x, up, down), start, size), -1, axis)
-
-
-BACKGROUNDS: dict[str, Any] = {
-    "mean": np.mean,
-    "median": np.median,
-    "minimum": np.min,
-    "maximum": np.max,
-}
-
-
-@declare_composite(signal, "resample_poly")
-def _resample_poly(
-    x: Value, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0),
-    padtype: str = "constant", cval: Value = None,
-) -> Value:  # fmt: skip
-    x = as_array(x)
-    if padtype not in BACKGROUNDS:  # SciPy's errors
-        signal.resample_poly(np.zeros(2), up, down, 0, np.ones(3), padtype, 0 if cval else None)
-    elif cval is not None:
-        raise ValueError("cval has no effect when padtype is ", padtype)
-    else:
-        signal.resample_poly(np.zeros(2), up, down, 0, np.ones(3))
-    common = math.gcd(int(up), int(down))
-    up, down = int(up) // common, int(down) // common
-    if up == down == 1:
-        return np.copy(x)
-    if isinstance(window, str | tuple):
-        half = 10 * max(up, down)
-        taps = signal.firwin(2 * half + 1, 1.0 / max(up, down), window=window)
-        taps = np.astype(taps, x.dtype) if x.dtype.kind in "fc" else taps
-    else:
-        taps = as_array(window)
-        if np.ndim(taps) > 1:
-            raise ValueError("window must be 1-D")
-        half = (np.size(taps) - 1) // 2
-    taps = taps * up
-    n, (axis,) = np.shape(x)[axis], normalize(axis, np.ndim(x))
-    size, before = -(-n * up // down), down - half % down
-    start = (half + before) // down
-    taps = np.concatenate([np.zeros(before, np.result_type(taps)), taps])
-    lacking = (size + start - 1) * down + 1 - ((n - 1) * up + np.size(taps))
-    if lacking > 0:
-        taps = np.concatenate([taps, np.zeros(lacking, np.result_type(taps))])
-    if padtype in BACKGROUNDS:
-        level = BACKGROUNDS[padtype](x, axis=axis, keepdims=True)
-        options: dict[str, Any] = {}
-    else:
-        level, options = None, {"mode": padtype, "cval": 0 if cval is None else cval}
-    y = _upfirdn(taps, x if level is None else x - level, up, down, axis, **options)
-    y = y[(slice(None),) * axis + (slice(start, start + size),)]
-    return y if level is None else y + level
-
-
-@declare_composite(signal, "decimate")
-def _decimate(
-    x: Value, q: int, n: int | None = None, ftype: Any = "iir", axis: int = -1,
-    zero_phase: bool = True,
-) -> Value:  # fmt: skip
-    x, q = as_array(x), operator.index(q)
-    dtype = x.dtype if x.dtype.kind in "fc" and x.dtype.char != "e" else np.dtype(float)
-    (axis,) = normalize(axis, np.ndim(x))
-    every = (slice(None),) * axis
-    if ftype == "fir":
-        order = 20 * q if n is None else operator.index(n)
-        taps = signal.firwin(order + 1, 1.0 / q, window="hamming")
-        taps = np.astype(taps, dtype)
-        if zero_phase:
-            return _resample_poly(x, 1, q, axis, taps)
-        return _upfirdn(taps, x, 1, q, axis)[(*every, slice(-(-np.shape(x)[axis] // q)))]
-    if ftype != "iir":
-        if isinstance(ftype, signal.dlti):
-            raise UnsupportedError(
-                "scipy.signal.decimate: a filter of the class dlti is not supported for tensors; "
-                "write filtfilt(system.num, system.den, x)[..., ::q]"
-            )
-        raise ValueError("invalid ftype")
-    sections = signal.cheby1(8 if n is None else operator.index(n), 0.05, 0.8 / q, output="sos")
-    run = dispatching(signal.sosfiltfilt if zero_phase else signal.sosfilt)
-    return run(np.astype(sections, dtype), x, axis=axis)[(*every, slice(None, None, q))]
-
-
-@declare_composite(signal, "resample")
-def _resample(
-    x: Value, num: int, t: Value = None, axis: int = 0, window: Any = None, domain: str = "time"
-) -> Any:
-    if domain not in ("time", "freq"):
-        raise ValueError(f"Parameter {domain=} not in ('time', 'freq')!")
-    x = as_array(x)
-    (axis,) = normalize(axis, np.ndim(x))
-    x, num = np.moveaxis(x, axis, -1), operator.index(num)
-    n = np.shape(x)[-1]
-    real = domain == "time" and x.dtype.kind != "c"
-    weights = _weights(window, n)
-    spectrum = x if domain == "freq" else np.fft.fft(x)
-    if weights is not None:
-        weights = np.astype(weights, np.real(spectrum).dtype) if real else weights
-        spectrum = spectrum * weights
-    few = min(n, num)
-    half = (few + 1) // 2
-    front, back = spectrum[..., :half], spectrum[..., n - (few - half) :]
-    if few % 2 == 0 and n != num:
-        low, high = spectrum[..., few // 2 : few // 2 + 1], spectrum[..., n - few // 2 :][..., :1]
-        rest = back[..., 1:]
-        middle = low + high if num < n else 0.5 * low
-        if num < n:
-            parts = [front, middle, rest]
-        else:
-            parts = [front, middle, _zeros(x, spectrum, num - few - 1), middle, rest]
-    else:
-        parts = [front, _zeros(x, spectrum, num - few), back]
-    y = np.fft.ifft(np.concatenate(parts, axis=-1) * (num / n))
-    y = np.moveaxis(np.real(y) if real else y, -1, axis)
-    if t is None:
-        return y
-    return y, t[0] + (t[1] - t[0]) * (n / num) * np.arange(num)
-
-
-def _zeros(x: Value, spectrum: Value, size: int) -> Value:
-    return np.zeros((*np.shape(x)[:-1], size), spectrum.dtype)
-
-
-def _weights(window: Any, n: int) -> Value:
-    """Return the factors of the frequencies, in the order of the transform."""
-    if window is None:
-        return None
-    if callable(window):
-        return window(np.fft.fftfreq(n))
-    if hasattr(window, "shape"):
-        if window.shape != (n,):
-            raise ValueError(
-                f"window.shape={window.shape} != ({n},), i.e., window length is not equal to "
-                f"number of frequency bins!"
-            )
-        return window
-    return np.fft.fftshift(signal.get_window(window, n))

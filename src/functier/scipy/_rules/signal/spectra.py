@@ -1,4 +1,4 @@
-"""Trends, smoothing, analytic signals and frequency responses."""
+"""Trends, smoothing and frequency responses."""
 
 import math
 import operator
@@ -99,25 +99,6 @@ def _savgol_filter(
         )
     y = y / delta**deriv if deriv else y
     return np.moveaxis(np.astype(y, dtype, copy=False), -1, axis)
-
-
-# ---- analytic signals ----
-
-
-@declare_composite(signal, "hilbert")
-def _hilbert(x: Value, N: int | None = None, axis: int = -1) -> Value:
-    x = as_array(x)
-    if x.dtype.kind == "c":
-        raise ValueError("x must be real.")
-    (axis,) = normalize(axis, np.ndim(x))
-    n = np.shape(x)[axis] if N is None else N
-    if n <= 0:
-        raise ValueError("N must be positive.")
-    spectrum = np.fft.fft(x, n, axis=axis)
-    places, dtype = np.arange(n), np.real(np.zeros(0, spectrum.dtype)).dtype
-    weights = np.where(places == 0, 1, np.where(2 * places < n, 2, np.where(2 * places == n, 1, 0)))
-    weights = np.reshape(weights.astype(dtype), (-1,) + (1,) * (np.ndim(x) - axis - 1))
-    return np.fft.ifft(spectrum * weights, axis=axis)
 
 
 # ---- frequency responses ----

@@ -4,14 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.types import Value
-from ...._rules.axes import as_array
 from ...._rules.constructors import check_values
 from ....protocol import constant, primitive
-from ..declare import declare_composite
-from .results import result_class
 from .samples import statistic
 
 
@@ -152,24 +148,3 @@ def _circstd(
         length = rounded(length)
     deviation = (-2 * np.log(length)) ** 0.5 + 0.0
     return deviation if normalize else deviation * ((high - low) / (2.0 * math.pi))
-
-
-@declare_composite(stats, "directional_stats")
-def _directional_stats(samples: Value, *, axis: int = 0, normalize: bool = True) -> Any:
-    samples = as_array(samples)
-    if np.ndim(samples) < 2:
-        raise ValueError(
-            "samples must at least be two-dimensional. "
-            f"Instead samples has shape: {tuple(np.shape(samples))}"
-        )
-    samples = np.moveaxis(_as_float(samples), axis, 0)
-    if normalize:
-        samples = samples / np.linalg.norm(samples, axis=-1, keepdims=True)
-    mean = np.mean(samples, axis=0)
-    length = np.linalg.norm(mean, axis=-1)
-    return DirectionalStats(mean / length[..., None], length)
-
-
-DirectionalStats = result_class(
-    "_morestats", "DirectionalStats", "mean_direction mean_resultant_length"
-)

@@ -13,7 +13,7 @@ from ...._rules.constructors import check_values
 from ..declare import declare_composite
 from .means import within
 from .ranks import still
-from .samples import arrange, check_policy, has_no_nan, statistic
+from .samples import check_policy, has_no_nan, statistic
 
 
 def as_float(x: Value) -> Value:
@@ -111,36 +111,6 @@ def kurtosis(a: Value, fisher: bool = True, bias: bool = True) -> Value:
             ratio = 1.0 / (n - 2) / (n - 3) * ((n**2 - 1.0) * ratio - 3 * (n - 1) ** 2.0) + 3.0
         ratio = np.where(zero, np.asarray(np.nan, m2.dtype), ratio)[()]
     return ratio - 3 if fisher else ratio
-
-
-DescribeResult = type(stats.describe(np.arange(3.0)))
-
-
-@declare_composite(stats, "describe")
-def _describe(
-    a: Value, axis: Any = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
-) -> Any:
-    a = as_array(a)
-    if axis is None or not np.ndim(a):
-        a, axis = np.reshape(a, (-1,)), 0
-    if check_policy(nan_policy) == "omit":
-        raise UnsupportedError(
-            "scipy.stats.describe: nan_policy='omit' makes masked arrays, which hold no tensors; "
-            "write scipy.stats.describe(a[~numpy.isnan(a)]) for one sample"
-        )
-    if not np.size(a):
-        raise ValueError("The input must not be empty.")
-    if nan_policy == "raise":
-        a = check_values(a, has_no_nan, "The input contains nan values")
-    rows = as_float(arrange([a], axis, True)[0][0])
-    return DescribeResult(
-        np.int64(np.shape(rows)[-1]),
-        (np.min(a, axis=axis), np.max(a, axis=axis)),
-        np.mean(a, axis=axis),
-        sample_variance(rows, ddof),
-        skewness(rows, bias),
-        kurtosis(rows, True, bias),
-    )
 
 
 # ---- k-statistics ----

@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.types import Value
-from ...._rules.axes import as_array, is_known_false, normalize
+from ...._rules.axes import is_known_false
 from ...._rules.constructors import check_values
-from ..declare import declare_composite
 from .means import within
 from .results import result_class
 from .samples import statistic
@@ -66,33 +64,3 @@ def _mode(a: Value) -> tuple:
     lengths = places - np.maximum.accumulate(starts, axis=-1) + 1
     best = np.argmax(lengths, axis=-1)
     return at_places(ordered, best), np.max(lengths, axis=-1)
-
-
-@declare_composite(stats, "trim1")
-def _trim1(a: Value, proportiontocut: float, tail: str = "right", axis: int | None = 0) -> Any:
-    a = as_array(a)
-    if axis is None:
-        a, axis = np.reshape(a, (-1,)), 0
-    if proportiontocut >= 1:
-        return []
-    n = np.shape(a)[axis]
-    cut = int(proportiontocut * n)
-    low, high = (cut, n) if tail.lower() == "left" else (0, n - cut)
-    kept = np.partition(a, (low, high - 1), axis)
-    return kept[(slice(None),) * normalize(axis, np.ndim(a))[0] + (slice(low, high),)]
-
-
-SigmaclipResult = result_class("_stats_py", "SigmaclipResult", "clipped lower upper")
-
-
-@declare_composite(stats, "sigmaclip")
-def _sigmaclip(a: Value, low: float = 4.0, high: float = 4.0) -> Any:
-    clipped = np.reshape(as_array(a), (-1,))
-    removed = True
-    while removed:
-        deviation, mean, size = np.std(clipped), np.mean(clipped), np.size(clipped)
-        lower, upper = mean - deviation * low, mean + deviation * high
-        inside = np.logical_and(np.greater_equal(clipped, lower), np.less_equal(clipped, upper))
-        clipped = clipped[inside]
-        removed = np.size(clipped) < size
-    return SigmaclipResult(clipped, lower, upper)

@@ -1,6 +1,5 @@
-"""Quantiles, and the share of observations below a score."""
+"""Quantiles."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -180,36 +179,3 @@ def _quantiles_of_rows(y: Value, p: Value, method: str, policy: str) -> Value:
         )
         found = (1 - g) * first + g * second
     return np.where(bad, np.asarray(np.nan, found.dtype), found)
-
-
-@declare_composite(stats, "percentileofscore")
-def _percentileofscore(
-    a: Value, score: Value, kind: str = "rank", nan_policy: str = "propagate"
-) -> Value:
-    a, score = as_array(a), as_array(score)
-    if np.ndim(a) != 1:
-        raise ValueError("`a` must be 1-dimensional.")
-    if kind not in ("rank", "strict", "weak", "mean"):
-        raise ValueError("kind can only be 'rank', 'strict', 'weak' or 'mean'")
-    if check_policy(nan_policy) == "raise":
-        a, score = (
-            check_values(v, has_no_nan, "The input contains nan values") for v in (a, score)
-        )
-    missing = np.isnan(a)
-    n: Value = np.shape(a)[0]
-    if nan_policy == "omit":
-        n = np.sum(np.logical_not(missing))
-    left = np.sum(np.less(a, score[..., None]), axis=-1)
-    right = np.sum(np.less_equal(a, score[..., None]), axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        half, whole = np.divide(50.0, n), np.divide(100.0, n)
-        found = {
-            "rank": lambda: (left + right + np.less(left, right)) * half,
-            "strict": lambda: left * whole,
-            "weak": lambda: right * whole,
-            "mean": lambda: (left + right) * half,
-        }[kind]()
-    bad = np.logical_or(np.isnan(score), np.equal(n, 0))
-    if nan_policy == "propagate":
-        bad = np.logical_or(bad, np.any(missing))
-    return np.where(bad, math.nan, found)[()]

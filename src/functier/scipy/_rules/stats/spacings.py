@@ -1,18 +1,13 @@
-"""Combinations of the observations in order: moments, entropies and expectiles."""
+"""Combinations of the observations in order: moments and entropies."""
 
 import math
 from typing import Any
 
 import numpy as np
 import scipy.special as special  # type: ignore[import-untyped]
-import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.types import Value
-from ...._rules.axes import as_array
-from ....protocol import constant, primitive
-from ..declare import declare_composite
 from .moments import as_float, check_orders, stacked
-from .ranks import with_value
 from .samples import statistic
 
 
@@ -100,26 +95,3 @@ def _differential_entropy(
     found = ENTROPIES[method](x, _window(n, window_length))
     found = found if base is None else found / math.log(base)
     return np.astype(found, x.dtype, copy=False)
-
-
-@declare_composite(stats, "expectile")
-def _expectile(a: Value, alpha: float = 0.5, *, weights: Value = None) -> Value:
-    if alpha < 0 or alpha > 1:
-        raise ValueError("The expectile level alpha must be in the range [0, 1].")
-    a = np.reshape(as_float(as_array(a)), (-1,))
-    mass = np.ones_like(a) if weights is None else np.broadcast_to(as_array(weights), np.shape(a))
-    # The mean for weights that depend on the side: below the expectile they have another factor.
-    found = expectile_of(np.stack([a, np.reshape(mass, (-1,))]), alpha)
-    mass = mass * np.where(np.less_equal(a, found), 1 - alpha, alpha)
-    return with_value(np.sum(mass * a) / np.sum(mass), found)
-
-
-@primitive
-def expectile_of(samples: Value, alpha: float) -> Value:
-    """Return SciPy's expectile of observations and their weights, two rows, as a constant."""
-    rows = np.reshape(samples, (-1, *np.shape(samples)[-2:]))
-    found = np.asarray([stats.expectile(a, alpha, weights=w) for a, w in rows])
-    return np.reshape(found, np.shape(samples)[:-2])[()]
-
-
-constant(expectile_of, "samples alpha", vmap=lambda k, samples, alpha: expectile_of(samples, alpha))
