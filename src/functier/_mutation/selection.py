@@ -249,10 +249,8 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     def _refuse(self, *args: Any) -> NoReturn:
         raise self.refusal()
 
-    __divmod__ = __rdivmod__ = __len__ = __iter__ = __bool__ = __float__ = __int__ = __index__ = (
-        _refuse
-    )
-    __setitem__ = _refuse
+    __divmod__ = __rdivmod__ = _refuse  # type: ignore[assignment]
+    __len__ = __iter__ = __bool__ = __float__ = __int__ = __index__ = __setitem__ = _refuse
 
 
 def _equal(a: Any, b: Any) -> bool:
