@@ -20,7 +20,7 @@ from .._mutation.array import settle
 from .._mutation.layouts import Layout, contiguous
 from .._mutation.stores import PlainStore, deepen
 from .cotangents import fit
-from .second_look import WITHOUT_ARRAY
+from .moves import MEMORIES
 from .stores import LevelStore
 from .tape import node_numbers
 
@@ -136,7 +136,7 @@ class Cotangent:
         return store
 
 
-WITHOUT_ARRAY.add(Cotangent)
+MEMORIES.add(Cotangent)
 
 
 def _read_slice(g: Value, layout: Layout, parts: tuple | None, blank: tuple) -> Cotangent:

@@ -19,6 +19,10 @@ from .._core.zeros import kind_of, zeros_of
 GOLDEN = 0.6180339887498949
 DEPTH = 8
 SPREADING = "linear", "sum", "selection", "choice"
+MEMORIES: set[type] = set()
+"""The types of cotangents of a memory, to which `grad_store` adds its own. Where one moves is told
+by another one, of positive numbers."""
+
 Moves = Value | None
 Looked = tuple[Value, Moves]
 
@@ -98,7 +102,9 @@ def either(a: Moves, b: Moves) -> Moves:
     """Return where one of two moves; of tuples, for each of their parts."""
     if type(a) is tuple and type(b) is tuple:
         return tuple([either(x, y) for x, y in zip(a, b)])
-    return None if a is None or b is None else np.logical_or(a, b)
+    if a is None or b is None:
+        return None
+    return a + b if type(a) in MEMORIES else np.logical_or(a, b)
 
 
 # ---- forward mode ----
