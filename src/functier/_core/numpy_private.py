@@ -24,7 +24,7 @@ PRIVATE: dict[str, str] = {
     "numpy._core._multiarray_umath._ARRAY_API": "there is no machine code",
     "numpy._NoValue": "a parameter that is left out is passed on as such to functier alone",
     "numpy._CopyMode": "numpy.array takes copy=True, False and None",
-    "numpy.sum._implementation": "functions that take tensors in lists are asked by their names",
+    "numpy.sum._implementation": "functions that NumPy's own code computes have no rules",
     "numpy.vectorize._vectorize_call": "numpy.vectorize refuses tensors",
     "numpy.random.mtrand._rand": "draws of NumPy's own generator are not seen",
     "numpy.random.RandomState._bit_generator": "a RandomState is not known as a generator",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from operator import attrgetter
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from . import facts
@@ -72,4 +72,33 @@ def function_of(
     """Return a function of its parts; `title` is its qualified name, `named` has more defaults."""
     made = FunctionType(code, names, None, defaults, cells)
     made.__kwdefaults__, made.__qualname__ = named, title
+    return made
+
+
+# ---- copies whose names mean twins ----
+
+TwinOf = Callable[[Any, str], Any]
+GLOBALS: dict[tuple[int, TwinOf], dict[str, Any]] = {}
+"""The globals of copies, by the number of the module's own and by what gives the twins."""
+COPIES: dict[tuple[int, TwinOf], FunctionType] = {}
+"""Copies of functions, by the number of the original and the same."""
+
+
+def copy_function(func: FunctionType, twin_of: TwinOf) -> FunctionType:
+    """Return a function with the code of `func`, whose globals are twins."""
+    made = COPIES.get((id(func), twin_of))
+    if made is None:
+        names = copy_globals(func.__globals__, twin_of)
+        made = COPIES[id(func), twin_of] = copy_of_function(func, names, func.__closure__)
+    return made
+
+
+def copy_globals(names: dict[str, Any], twin_of: TwinOf) -> dict[str, Any]:
+    """Return the globals of a module, with twins of what has one."""
+    made = GLOBALS.get((id(names), twin_of))
+    if made is None:
+        made = GLOBALS[id(names), twin_of] = dict(names)
+        for name, value in names.items():
+            if name[:2] != "__" and (isinstance(value, ModuleType) or callable(value)):
+                made[name] = twin_of(value, name)
     return made

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._core.errors import DataDependentError
-from .._core.methods import BINARY, COMPARISON, UNARY
-from .._core.numpy_facts import BASIC_PARTS, UFUNC_OF, shape_of
+from .._core.numpy_facts import BASIC_PARTS, shape_of
 from .._core.numpy_private import NO_VALUE
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
@@ -110,7 +109,7 @@ def refuse(mask: Any) -> NoReturn:
     raise AssertionError  # it has raised
 
 
-class Selection:
+class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     """``x[mask]`` for a mask of a batch; see NOTE [a selection is the whole array]."""
 
     __slots__ = ("first", "mask", "values")
@@ -188,9 +187,20 @@ class Selection:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "reduce":
             return self.reduced(getattr(ufunc, method), *inputs, **{"axis": 0, **kwargs})
-        if method != "__call__" or kwargs:
+        (out,) = kwargs.pop("out", (None,))
+        if method != "__call__" or kwargs or type(out) not in (Selection, type(None)):
             raise self.refusal()
-        return self.called(ufunc, *inputs)
+        made = self.called(ufunc, *inputs)
+        if out is None:
+            return made
+        own, dtype = out.values.dtype, made.values.dtype
+        if not np.can_cast(dtype, own, "same_kind"):
+            raise TypeError(
+                f"Cannot cast ufunc {ufunc.__name__!r} output from {dtype!r} to {own!r} with "
+                f"casting rule 'same_kind'"
+            )
+        out.values = np.astype(made.values, own)  # as an array, it is seen by all its names
+        return out
 
     def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
         if func in ELEMENTWISE and not (func is np.where and len(args) != 3):
@@ -239,11 +249,8 @@ class Selection:
     def _refuse(self, *args: Any) -> NoReturn:
         raise self.refusal()
 
-    __divmod__ = __rdivmod__ = __len__ = __iter__ = __bool__ = __float__ = __int__ = __index__ = (
-        _refuse
-    )
-    __setitem__ = _refuse
-    __hash__ = None  # type: ignore[assignment]  # as of an array
+    __divmod__ = __rdivmod__ = _refuse  # type: ignore[assignment]
+    __len__ = __iter__ = __bool__ = __float__ = __int__ = __index__ = __setitem__ = _refuse
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -251,30 +258,6 @@ def _equal(a: Any, b: Any) -> bool:
     while isinstance(a, Tensor) and type(a) is type(b):
         a, b = a._value, b._value
     return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
-
-
-def _define(name: str, ufunc: Callable, several: bool) -> None:
-    def direct(self: Selection, *others: Any) -> Selection:
-        return self.called(ufunc, self, *others)  # type: ignore[arg-type]
-
-    def reflected(self: Selection, other: Any) -> Selection:
-        return self.called(ufunc, other, self)  # type: ignore[arg-type]
-
-    def in_place(self: Selection, other: Any) -> Selection:
-        result = direct(self, other)
-        own, dtype = self.values.dtype, result.values.dtype
-        if not np.can_cast(dtype, own, "same_kind"):
-            raise TypeError(
-                f"Cannot cast ufunc {ufunc.__name__!r} output from {dtype!r} to {own!r} with "
-                f"casting rule 'same_kind'"
-            )
-        self.values = np.astype(result.values, own)  # as an array, it is seen by all its names
-        return self
-
-    setattr(Selection, f"__{name}__", direct)
-    if several:
-        setattr(Selection, f"__i{name}__", in_place)
-        setattr(Selection, f"__r{name}__", reflected)
 
 
 def _define_method(name: str, func: Any) -> None:
@@ -290,9 +273,3 @@ for _name, _func in {
     "copy": np.copy, "astype": np.astype,
 }.items():  # fmt: skip
     _define_method(_name, _func)
-
-for _func, _ufunc in UFUNC_OF.items():
-    _name = _func.__name__.strip("_")
-    _name = {"and_": "and", "or_": "or"}.get(_name, _name)
-    if _name in BINARY or _name in UNARY or _name in COMPARISON:
-        _define(_name, _ufunc, _name in BINARY)

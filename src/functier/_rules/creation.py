@@ -95,7 +95,7 @@ def _convert(
     a: Value, dtype: DTypeLike | None = None, *args: Value, ndmin: int = 0, **kwargs: Any
 ) -> Value:
     a = _stack_nested(a)
-    if np.ndim(a) < ndmin:
+    if ndmin and np.ndim(a) < ndmin:
         a = np.reshape(a, (1,) * (ndmin - np.ndim(a)) + np.shape(a))
     return a if dtype is None else np.astype(as_strong(as_array(a)), dtype)
 

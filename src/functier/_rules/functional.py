@@ -8,6 +8,7 @@ import numpy as np
 from .._core.types import Axis, Function, Value
 from .axes import as_array, as_strong, normalize
 from .constructors import composite
+from .own_code import by_own_code
 
 
 @lambda body: composite(np.apply_along_axis, body)
@@ -26,16 +27,7 @@ def _apply_along_axis(
     return np.moveaxis(rows, tuple(ends), tuple(range(axis, axis + len(result))))
 
 
-@lambda body: composite(np.apply_over_axes, body)
-def _apply_over_axes(func: Function, a: Value, axes: Sequence[int]) -> Value:
-    for axis in axes if np.iterable(axes) else (axes,):
-        axis = axis + np.ndim(a) if axis < 0 else axis
-        result = func(a, axis)  # which may take the axis 0 of an array without axes
-        result = result if np.ndim(result) == np.ndim(a) else np.expand_dims(result, axis)
-        if np.ndim(result) != np.ndim(a):
-            raise ValueError("function is not returning an array of the correct shape")
-        a = result
-    return a
+by_own_code(np.apply_over_axes)
 
 
 @lambda body: composite(np.piecewise, body)

@@ -9,6 +9,7 @@ from .._core.types import Value
 from .axes import as_array, as_strong, convert_lists
 from .constructors import check_values, composite, constant, op, primitive
 from .indexing import transpose_read
+from .own_code import by_own_code
 from .ranges_and_differences import linear_range
 
 # ---- bincount is linear in the weights ----
@@ -210,19 +211,4 @@ def _histogramdd(
     return counts, edges
 
 
-@lambda body: composite(np.histogram2d, body)
-def _histogram2d(
-    x: Value,
-    y: Value,
-    bins: Value = 10,
-    range: Value = None,
-    density: Value = None,
-    weights: Value = None,
-) -> tuple:
-    x, y = convert_lists(x, y)
-    if np.shape(x)[0] != np.shape(y)[0]:
-        raise ValueError("x and y must have the same length.")
-    if _bin_count(bins) not in (None, 1, 2):
-        bins = [bins, bins]
-    counts, edges = np.histogramdd([x, y], bins, range, density, weights)
-    return counts, edges[0], edges[1]
+by_own_code(np.histogram2d)

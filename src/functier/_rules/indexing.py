@@ -21,7 +21,7 @@ from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, has_counts, lies_i
 from .._core.op import Call
 from .._core.sharing import declare_memory
 from .._core.table import PARTIALS
-from .._core.types import Function, Index, Shape, Value
+from .._core.types import Index, Shape, Value
 from .._core.zeros import declare_zeros
 from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
 from .constructors import (
@@ -33,6 +33,7 @@ from .constructors import (
     primitive,
     reduction_vmap,
 )
+from .own_code import by_own_code
 from .scatter import scatter
 
 HOLE = object()
@@ -416,27 +417,8 @@ def _open_mesh_index(a: Value, axis: int, ndim: int) -> Value:
     return np.reshape(a, (1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
 
 
-def _diag_indices_from(arr: Value) -> Value:
-    if arr.ndim < 2:
-        raise ValueError("input array must be at least 2-d")
-    if len(set(arr.shape)) != 1:
-        raise ValueError("All dimensions of input must be of equal length")
-    return np.diag_indices(arr.shape[0], arr.ndim)
-
-
-def _triangle_body(indices: Function) -> Function:
-    def body(arr: Value, k: int = 0) -> Value:
-        if arr.ndim != 2:
-            raise ValueError("input array must be 2-d")
-        return indices(arr.shape[0], k=k, m=arr.shape[1])
-
-    return body
-
-
 composite(np.ix_, _ix)
-composite(np.diag_indices_from, _diag_indices_from)
-composite(np.tril_indices_from, _triangle_body(np.tril_indices))
-composite(np.triu_indices_from, _triangle_body(np.triu_indices))
+by_own_code(np.diag_indices_from, np.tril_indices_from, np.triu_indices_from)
 constant(
     np.unravel_index,
     "indices shape order",

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.types import Function, Index, Shape, Value
-from .axes import as_array, as_number, as_strong, batch_shape, flatten_examples, normalize, shift
+from .._core.types import Index, Shape, Value
+from .axes import as_number, batch_shape, flatten_examples, normalize, shift
 from .constructors import NUMBERS, composite, linear
+from .own_code import by_own_code
 
 WEAK = {float, int, bool, np.float64}
 
@@ -92,34 +93,7 @@ linear(
 )
 
 
-def _as_tuple(result: Value) -> Value:
-    """Return the result of atleast_1d and its like as a tuple."""
-    return result if isinstance(result, tuple) else (result,)
-
-
-@lambda body: composite(np.hstack, body)
-def _hstack(tup: Value, **options: Any) -> Value:
-    arrays = _as_tuple(np.atleast_1d(*tup))
-    return np.concatenate(arrays, 0 if np.ndim(arrays[0]) == 1 else 1, **options)
-
-
-composite(
-    np.vstack,
-    lambda tup, **options: np.concatenate(_as_tuple(np.atleast_2d(*tup)), 0, **options),
-)
-composite(np.dstack, lambda tup: np.concatenate(_as_tuple(np.atleast_3d(*tup)), 2))
-composite(
-    np.column_stack,
-    lambda tup: np.concatenate([np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in tup], 1),
-)
-
-
-@lambda body: composite(np.append, body)
-def _append(arr: Value, values: Value, axis: int | None = None) -> Value:
-    arr, values = (as_strong(as_array(x)) for x in (arr, values))
-    if axis is None:
-        arr, values, axis = np.ravel(arr), np.ravel(values), 0
-    return np.concatenate((arr, values), axis)
+by_own_code(np.hstack, np.vstack, np.dstack, np.column_stack, np.append)
 
 
 def _list_depth(arrays: Value) -> Value:
@@ -217,29 +191,7 @@ linear(
 )
 
 
-@lambda body: composite(np.split, body)
-def _split(ary: Value, indices_or_sections: Value, axis: int = 0) -> Value:
-    n = ary.shape[shift(axis, 0, ary.ndim)]
-    indices_or_sections = _as_places(indices_or_sections)
-    if np.ndim(indices_or_sections) == 0 and n % indices_or_sections:
-        raise ValueError("array split does not result in an equal division")
-    return np.array_split(ary, indices_or_sections, axis)
-
-
-def _split_body(name: str, least: int, axis_of: Function) -> Function:
-    """Return the body of hsplit, vsplit or dsplit."""
-
-    def body(ary: Value, indices_or_sections: Value) -> Value:
-        if ary.ndim < least:
-            raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
-        return np.split(ary, indices_or_sections, axis_of(ary.ndim))
-
-    return body
-
-
-composite(np.hsplit, _split_body("hsplit", 1, lambda ndim: 1 if ndim > 1 else 0))
-composite(np.vsplit, _split_body("vsplit", 2, lambda ndim: 0))
-composite(np.dsplit, _split_body("dsplit", 3, lambda ndim: 2))
+by_own_code(np.split, np.hsplit, np.vsplit, np.dsplit)
 
 
 def _unstack_vmap(k: int, x: Value, axis: int = 0) -> Value:

@@ -9,12 +9,13 @@ import numpy as np
 
 from .._core.errors import DataDependentError
 from .._core.rule import Rule
-from .._core.types import Function, Value
-from .axes import as_array, as_strong, convert_lists
+from .._core.types import Value
+from .axes import as_strong, convert_lists
 from .by_value import real_unless, strip_zeros
 from .constructors import composite, op, primitive
 from .linalg.contract import conj
 from .linalg.factorization import linalg_dtype
+from .own_code import by_own_code
 
 # ---- convolution ----
 
@@ -66,48 +67,7 @@ def _correlate(a: Value, v: Value, mode: str = "valid") -> Value:
 # ---- polynomials ----
 
 
-@lambda body: composite(np.polyval, body)
-def _polyval(p: Value, x: Value) -> Value:
-    p = p.coeffs if isinstance(p, np.poly1d) else p  # whose first item is that of the constant
-    (p,), x = convert_lists(p), as_strong(as_array(x))
-    y = np.zeros_like(x)
-    for i in range(np.shape(p)[0]):
-        y = y * x + p[i]
-    return y
-
-
-def _aligned_body(func: Function) -> Function:
-    def body(a1: Value, a2: Value) -> Value:
-        a1, a2 = (np.atleast_1d(a) for a in convert_lists(a1, a2))
-        size = max(np.shape(a1)[0], np.shape(a2)[0])
-        padded = (
-            np.concatenate([np.zeros(size - np.shape(a)[0], np.result_type(a)), a])
-            for a in (a1, a2)
-        )
-        return func(*padded)
-
-    return body
-
-
-composite(np.polyadd, _aligned_body(np.add))
-composite(np.polysub, _aligned_body(np.subtract))
-
-
-@lambda body: composite(np.polyder, body)
-def _polyder(p: Value, m: int = 1) -> Value:
-    for _ in range(m):
-        p = p[:-1] * np.arange(np.shape(p)[0] - 1, 0, -1)
-    return p
-
-
-@lambda body: composite(np.polyint, body)
-def _polyint(p: Value, m: int = 1, k: Value = None) -> Value:
-    p, k = convert_lists(p, 0.0 if k is None else k)
-    k = np.broadcast_to(k, (m,)) if np.size(k) == 1 else k
-    for i in range(m):
-        p = p / np.arange(np.shape(p)[0], 0, -1)
-        p = np.concatenate([p, np.reshape(k[i], (1,))])
-    return p
+by_own_code(np.polyval, np.polyadd, np.polysub, np.polyder, np.polyint)
 
 
 @lambda body: composite(np.polymul, body)

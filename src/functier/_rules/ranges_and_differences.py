@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_private import NO_VALUE as _NoValue
 from .._core.types import Axis, Function, Index, Value
 from .axes import as_array, as_strong, convert_lists, normalize, promotion_operand, replace_zeros
 from .constructors import check_values, composite
+from .own_code import by_own_code
 
 
 def _is_inexact(x: Value) -> bool:
@@ -64,8 +64,7 @@ def _array_equiv(a1: Value, a2: Value) -> Value:
 # ---- parts of numbers ----
 
 
-composite(np.iscomplex, lambda x: np.not_equal(np.imag(x), 0))
-composite(np.isreal, lambda x: np.equal(np.imag(x), 0))
+by_own_code(np.iscomplex, np.isreal)
 
 
 @lambda body: composite(np.angle, body)
@@ -199,29 +198,7 @@ def _vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
 
 # ---- differences and integrals ----
 
-
-@lambda body: composite(np.diff, body)
-def _diff(
-    a: Value, n: int = 1, axis: int = -1, prepend: Value = _NoValue, append: Value = _NoValue
-) -> Value:
-    if n == 0:
-        return a
-    if n < 0:
-        raise ValueError(f"order must be non-negative but got {n!r}")
-    if np.ndim(a) == 0:
-        raise ValueError("diff requires input that is at least one dimensional")
-    (axis,) = normalize(axis, np.ndim(a))
-    edge = (*np.shape(a)[:axis], 1, *np.shape(a)[axis + 1 :])
-    parts = [
-        part if part is a or np.ndim(part) else np.broadcast_to(part, edge)
-        for part in (prepend, a, append)
-        if part is not _NoValue
-    ]
-    a = np.concatenate(parts, axis) if len(parts) > 1 else a
-    minus = np.not_equal if np.result_type(a).kind == "b" else np.subtract
-    for _ in range(n):
-        a = minus(_slice_along(a, axis, slice(1, None)), _slice_along(a, axis, slice(None, -1)))
-    return a
+by_own_code(np.diff, np.trapezoid)
 
 
 @lambda body: composite(np.ediff1d, body)
@@ -239,18 +216,6 @@ def _ediff1d(ary: Value, to_end: Value = None, to_begin: Value = None) -> Value:
             )
         parts.append(part.astype(steps.dtype))
     return np.concatenate(parts) if len(parts) > 1 else steps
-
-
-@lambda body: composite(np.trapezoid, body)
-def _trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Value:
-    y, x = convert_lists(y, x)
-    (own,) = normalize(axis, np.ndim(y))
-    if x is not None:  # which may have more axes than `y`, or fewer
-        dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
-        if np.ndim(x) == 1:
-            dx = np.reshape(dx, (-1,) + (1,) * (np.ndim(y) - own - 1))
-    sums = _slice_along(y, own, slice(1, None)) + _slice_along(y, own, slice(None, -1))
-    return np.sum(dx * sums / 2.0, axis=axis)
 
 
 @lambda body: composite(np.gradient, body)
@@ -388,7 +353,7 @@ def _interp(
     return np.where(np.greater(x, xp[-1]), fp[-1] if right is None else right, y)
 
 
-# ---- parts at places that depend on the data or on a window ----
+# ---- parts at places that depend on the data ----
 
 
 @lambda body: composite(np.trim_zeros, body)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import align, are_known, dtype_of, known_array
-from .._core.numpy_private import NO_VALUE as _NoValue
 from .._core.rule import Rule
 from .._core.types import Axis, Function, Shape, Value
 from .axes import (
@@ -24,7 +23,6 @@ from .axes import (
     normalize,
 )
 from .constructors import (
-    composite,
     constant,
     linear,
     one_axis_vmap,
@@ -33,6 +31,7 @@ from .constructors import (
     reduce_kernel,
     reduction_vmap,
 )
+from .own_code import by_own_code
 
 # ---- sums and means ----
 
@@ -257,13 +256,7 @@ for func, kernel in (
     )
 
 
-@lambda body: composite(np.ptp, body)
-def _ptp(
-    a: Value, axis: Axis = None, out: Value | None = None, keepdims: Value = _NoValue
-) -> Value:
-    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
-
-
+by_own_code(np.ptp)
 for func in (np.any, np.all):
     constant(func, "a axis out keepdims where", "a where", vmap=reduction_vmap(func))
 
@@ -350,35 +343,7 @@ op(
 )
 
 
-def _cumulative_body(func: Function, start: Function) -> Function:
-    def body(
-        x: Value,
-        /,
-        *,
-        axis: Axis = None,
-        dtype: DTypeLike | None = None,
-        out: Value | None = None,
-        include_initial: bool = False,
-    ) -> Value:
-        x = np.reshape(x, (1,)) if np.ndim(x) == 0 else x
-        if axis is None:
-            if np.ndim(x) != 1:
-                raise ValueError(
-                    "For arrays which have more than one dimension ``axis`` argument is required."
-                )
-            axis = 0
-        y = func(x, axis=axis, dtype=dtype)
-        if not include_initial:
-            return y
-        (axis,) = normalize(axis, np.ndim(y))
-        shape = np.shape(y)
-        return np.concatenate([start((*shape[:axis], 1, *shape[axis + 1 :]), y.dtype), y], axis)
-
-    return body
-
-
-composite(np.cumulative_sum, _cumulative_body(np.cumsum, np.zeros))
-composite(np.cumulative_prod, _cumulative_body(np.cumprod, np.ones))
+by_own_code(np.cumulative_sum, np.cumulative_prod)
 
 # ---- products ----
 

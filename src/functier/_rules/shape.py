@@ -1,7 +1,6 @@
 """Operations that change the form of an array, or the order of its axes and elements."""
 
 import math
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from .._core.numpy_facts import lies_in_row
 from .._core.types import Axis, Function, Shape, Value
 from .axes import as_whole, flatten_examples, ignore_scalar_axis, shift, shift_all
 from .constructors import composite, linear
+from .own_code import by_own_code
 
 # ---- the same elements in another shape ----
 
@@ -193,39 +193,7 @@ linear(
 )
 
 
-def _matrix_transpose(x: Value, /) -> Value:
-    if x.ndim < 2:
-        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
-    return np.swapaxes(x, -1, -2)
-
-
-composite(np.matrix_transpose, _matrix_transpose)
-composite(np.linalg.matrix_transpose, _matrix_transpose)
-
-
-@lambda body: composite(np.moveaxis, body)
-def _moveaxis(a: Value, source: int | Sequence[int], destination: int | Sequence[int]) -> Value:
-    source = normalize_axis_tuple(source, a.ndim, "source")
-    destination = normalize_axis_tuple(destination, a.ndim, "destination")
-    if len(source) != len(destination):
-        raise ValueError(
-            "`source` and `destination` arguments must have the same number of elements"
-        )
-    axes = [i for i in range(a.ndim) if i not in source]
-    for place, axis in sorted(zip(destination, source)):
-        axes.insert(place, axis)
-    return np.transpose(a, axes)
-
-
-@lambda body: composite(np.rollaxis, body)
-def _rollaxis(a: Value, axis: int, start: Value = 0) -> Value:
-    axis = normalize_axis_index(axis, a.ndim)
-    place = (
-        normalize_axis_index(start, a.ndim + 1)
-        if start >= 0
-        else (normalize_axis_index(start, a.ndim))
-    )
-    return np.moveaxis(a, axis, place - (axis < place))
+by_own_code(np.matrix_transpose, np.linalg.matrix_transpose, np.moveaxis, np.rollaxis)
 
 
 # ---- broadcasting ----
@@ -325,36 +293,7 @@ linear(
     vmap=lambda k, m, axis=None: np.flip(m, shift_all(axis, k, m.ndim - k)),
     vjp={"m": lambda g, axis=None: np.flip(g, axis)},
 )
-
-
-@lambda body: composite(np.fliplr, body)
-def _fliplr(m: Value) -> Value:
-    if m.ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return np.flip(m, 1)
-
-
-@lambda body: composite(np.flipud, body)
-def _flipud(m: Value) -> Value:
-    if m.ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return np.flip(m, 0)
-
-
-@lambda body: composite(np.rot90, body)
-def _rot90(m: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
-    if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
-    first, second = (normalize_axis_index(i, m.ndim) for i in axes)
-    if first == second:
-        raise ValueError("Axes must be different.")
-    if k % 4 == 1:
-        return np.swapaxes(np.flip(m, second), first, second)
-    if k % 4 == 2:
-        return np.flip(m, (first, second))
-    if k % 4 == 3:
-        return np.flip(np.swapaxes(m, first, second), second)
-    return m
+by_own_code(np.fliplr, np.flipud, np.rot90)
 
 
 def _roll(a: Value, shift: Value, axis: Axis = None) -> Value:

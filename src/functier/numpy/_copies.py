@@ -1,44 +1,14 @@
-"""Copies of NumPy's Python code that run on the twins.
+"""Copies of NumPy's classes that run on the twins: `numpy.poly1d`, those of `numpy.polynomial`.
 
-NOTE [the code stays NumPy's]
-    Some of NumPy is Python code that does not dispatch: `numpy.r_`, `numpy.mgrid`, `numpy.poly1d`,
-    the functions and classes of `numpy.polynomial`. Its code is right for tensors as soon as its
-    names mean the twins. So a copy of a function has NumPy's code object, and other globals; a
-    copy of a class inherits from NumPy's and has copies of its methods.
+A copy inherits from NumPy's class and has copies of its methods; see NOTE [the code stays NumPy's]
+in `_core.own_code`.
 """
 
 import abc
-from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
-from .._cpython.functions import copy_of_function
-
-TwinOf = Callable[[Any, str], Any]
-GLOBALS: dict[int, dict[str, Any]] = {}
-"""The globals of copies, by the number of the module's own."""
-COPIES: dict[int, FunctionType] = {}
-"""Copies of functions, by the number of the original."""
-
-
-def copy_function(func: FunctionType, twin_of: TwinOf) -> FunctionType:
-    """Return a function with the code of `func`, whose globals are twins."""
-    made = COPIES.get(id(func))
-    if made is None:
-        names = copy_globals(func.__globals__, twin_of)
-        COPIES[id(func)] = made = copy_of_function(func, names, func.__closure__)
-    return made
-
-
-def copy_globals(names: dict[str, Any], twin_of: TwinOf) -> dict[str, Any]:
-    """Return the globals of a module of NumPy, with twins of what has one."""
-    made = GLOBALS.get(id(names))
-    if made is None:
-        made = GLOBALS[id(names)] = dict(names)
-        for name, value in names.items():
-            if name[:2] != "__" and (isinstance(value, ModuleType) or callable(value)):
-                made[name] = twin_of(value, name)
-    return made
+from .._cpython.functions import TwinOf, copy_function
 
 
 class TwinMeta(type):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.tensor import Tensor
-from ._copies import copy_function
+from .._cpython.functions import copy_function
 from ._namespaces import TWINS, twin_of
 from ._probes import KINDS
 from ._subclasses import Instance

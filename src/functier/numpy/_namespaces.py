@@ -7,8 +7,9 @@ import numpy as np
 
 from .._core.mirror import Mirror
 from .._core.numpy_private import PYTHONS
+from .._cpython.functions import copy_function
 from . import _loops
-from ._copies import copy_class, copy_function
+from ._copies import copy_class
 from ._functions import make_twin, takes_polynomials
 from ._ndarray import ndarray
 from ._records import RECORD_TWINS

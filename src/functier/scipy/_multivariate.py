@@ -18,9 +18,9 @@ from .._core.errors import UnsupportedError
 from .._core.root import classes_in
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._cpython.functions import copy_function
 from .._mutation.array import settle
 from .._rules.constructors import check_values
-from ..numpy._copies import copy_function
 from ._distributions import takes_tensors
 from ._namespaces import twin_of
 from ._private import special

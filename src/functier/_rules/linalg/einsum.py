@@ -1,6 +1,6 @@
 """Contractions of several operands: einsum's notations, and pairs in a good order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -196,40 +196,3 @@ def _arrange(x: Value, labels: Labels, out: Labels) -> Value:
         x = np.sum(x, axis=lone, dtype=x.dtype)
         labels = tuple(i for i in labels if i in out)
     return x if labels == out else np.transpose(x, tuple(labels.index(i) for i in out))
-
-
-# ---- chains of matrices ----
-
-
-def contract_chain(arrays: list) -> Value:
-    """Multiply matrices (the first and last may be vectors) in the cheapest order."""
-    sizes = [x.shape[0] for x in arrays] + [arrays[-1].shape[-1]]
-    if arrays[0].ndim == 1:
-        sizes[0] = 1
-    if arrays[-1].ndim == 1:
-        sizes[-1] = 1
-    split = _split_places(tuple(sizes))
-
-    def product(i: int, j: int) -> Value:
-        if i == j:
-            return arrays[i]
-        return np.matmul(product(i, split[i, j]), product(split[i, j] + 1, j))
-
-    return product(0, len(arrays) - 1)
-
-
-@lru_cache(maxsize=256)
-def _split_places(sizes: Shape) -> dict:
-    """Return the best splits of a chain of matrices (Cormen, *Introduction to Algorithms*)."""
-    n = len(sizes) - 1
-    cost = {(i, i): 0 for i in range(n)}
-    split = {}
-    for length in range(1, n):
-        for i in range(n - length):
-            j = i + length
-            of: Callable = lambda s: (
-                cost[i, s] + cost[s + 1, j] + sizes[i] * sizes[s + 1] * sizes[j + 1]
-            )
-            split[i, j] = min(range(i, j), key=of)
-            cost[i, j] = of(split[i, j])
-    return split

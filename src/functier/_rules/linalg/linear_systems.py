@@ -20,6 +20,7 @@ from ..._core.table import OPS
 from ..._core.types import Shape, Value
 from ..axes import is_known_false
 from ..constructors import composite, constant, op, primitive
+from ..own_code import by_own_code
 from .contract import conj, contract, ensure_array
 from .factorization import (
     adjoint,
@@ -276,34 +277,7 @@ constant(np.linalg.matrix_rank, "A tol hermitian rtol", vmap=_matrix_rank_vmap)
 
 # ---- functions made of these ----
 
-
-@lambda body: composite(np.linalg.matrix_power, body)
-def _matrix_power(a: Value, n: int) -> Value:
-    a = ensure_array(a)
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or not isinstance(n, (int, np.integer)):
-        np.linalg.matrix_power(np.broadcast_to(1.0, a.shape), n)  # NumPy's error
-    if n == 0:
-        return np.where(np.eye(a.shape[-1], dtype=bool), np.ones((), a.dtype), np.zeros_like(a))
-    if n < 0:
-        a, n = np.linalg.inv(a), -n
-    result = None
-    while n:
-        if n & 1:
-            result = a if result is None else np.matmul(result, a)
-        n >>= 1
-        if n:
-            a = np.matmul(a, a)
-    return result
-
-
-@lambda body: composite(np.linalg.tensorinv, body)
-def _tensorinv(a: Value, ind: int = 2) -> Value:
-    a = ensure_array(a)
-    if ind <= 0:
-        raise ValueError("Invalid ind argument.")
-    size = prod(a.shape[ind:])
-    inverse = np.linalg.inv(np.reshape(a, (prod(a.shape[:ind]), size)))
-    return np.reshape(inverse, a.shape[ind:] + a.shape[:ind])
+by_own_code(np.linalg.matrix_power, np.linalg.tensorinv)
 
 
 @lambda body: composite(np.linalg.tensorsolve, body)

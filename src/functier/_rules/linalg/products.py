@@ -17,6 +17,7 @@ from ..._core.table import PARTIALS
 from ..._core.types import Function, Value
 from ..axes import as_number
 from ..constructors import composite, linear
+from ..own_code import by_own_code
 from .contract import (
     ALONE,
     OUTER,
@@ -30,7 +31,7 @@ from .contract import (
     pull_left,
     pull_right,
 )
-from .einsum import contract_chain, einsum
+from .einsum import einsum
 
 ndarray = np.ndarray
 SUMMED, ROW, COLUMN = ALONE // 2, ALONE // 2 + 1, ALONE // 2 + 2
@@ -291,14 +292,7 @@ def _vdot(a: Value, b: Value, /) -> Value:
 
 
 composite(np.outer, lambda a, b, out=None: contract(_flatten(a), _flatten(b), OUTER))
-
-
-@lambda body: composite(np.linalg.outer, body)
-def _linalg_outer(x1: Value, x2: Value, /) -> Value:
-    x1, x2 = ensure_array(x1), ensure_array(x2)
-    if x1.ndim != 1 or x2.ndim != 1:
-        _refuse(np.linalg.outer, x1.shape, x2.shape)
-    return contract(x1, x2, OUTER)
+by_own_code(np.linalg.outer)
 
 
 @lambda body: composite(np.kron, body)
@@ -368,13 +362,7 @@ def _embed_in_space(x: Value) -> Value:
     return x if x.shape[-1] == 3 else np.matmul(x, np.eye(2, 3, dtype=x.dtype))
 
 
-@lambda body: composite(np.linalg.cross, body)
-def _linalg_cross(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
-    x1, x2 = ensure_array(x1), ensure_array(x2)
-    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
-        _refuse(np.linalg.cross, x1.shape, x2.shape, axis=axis)
-    return np.cross(x1, x2, axis=axis)
-
+by_own_code(np.linalg.cross)
 
 # ---- several operands ----
 
@@ -387,11 +375,4 @@ def _einsum_path(*operands: Value, optimize: Any = "greedy", einsum_call: Any = 
     return np.einsum_path(*shapes, optimize=optimize, einsum_call=einsum_call)
 
 
-@lambda body: composite(np.linalg.multi_dot, body)
-def _multi_dot(arrays: Value, *, out: Value | None = None) -> Value:
-    arrays = [ensure_array(x) for x in arrays]
-    if len(arrays) == 2:
-        return np.dot(*arrays)
-    if len(arrays) < 2 or any(x.ndim != 2 for x in arrays[1:-1]):
-        _refuse(lambda *xs: np.linalg.multi_dot(xs), *[x.shape for x in arrays])
-    return contract_chain(arrays)
+by_own_code(np.linalg.multi_dot)
