@@ -513,7 +513,7 @@ SAYS_MORE = {
     "_levels.operands": "those that take lists in lists",
     "_programs.passes": "calls that give their argument",
     "_programs.uncommon": "those whose operands tell how many elements there are",
-    "_programs.machine.lowering.views": "the views that machine code writes itself",
+    "_programs.machine.lowering.products": "the views that machine code writes itself",
     "_mutation.out": "those whose views cannot be written to",
 }
 """Files with a table of functions that give views, and what it says besides."""
