@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._cpython import addresses
+from functier._cpython import objects
 from functier._programs.entries import Mismatch
 from functier._programs.graph import form_of
 from functier._programs.machine.calls import abi, builtin
@@ -370,7 +370,7 @@ def test_a_process_without_builtins_says_why(monkeypatch):
         (abi, "arrays_hold", lambda: False, "arrays"),
         (abi, "numbers_hold", lambda: False, "numbers"),
         (abi, "functions_hold", lambda: False, "functions"),
-        (addresses, "sysconfig", type("none", (), {"get_config_var": lambda name: 1}), "lock"),
+        (objects, "sysconfig", type("none", (), {"get_config_var": lambda name: 1}), "lock"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, value)

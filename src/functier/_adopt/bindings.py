@@ -10,11 +10,10 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .._core.subclasses import OVER_TENSORS
-from .._cpython.call_sites import Names, changes_of, with_changes
-from .._cpython.callees import with_converted
+from .._cpython.assembly import with_converted
+from .._cpython.call_sites import CodeTable, Names, changes_of, stored_globals, with_changes
 from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
-from .._cpython.lookups import CodeTable, stored_globals
 from . import class_attribute
 from .caches import original_of_cached
 from .calls import Owner

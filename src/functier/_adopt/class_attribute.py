@@ -11,9 +11,9 @@ from typing import Any
 
 from .._core.adopted import ADOPTED
 from .._core.tensor import Tensor
+from .._cpython.call_sites import asks_for
 from .._cpython.code import Code, loads_in
 from .._cpython.frames import current_frame, globals_at
-from .._cpython.lookups import asks_for
 from .._mutation.array import Array
 from .calls import type_
 

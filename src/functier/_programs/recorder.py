@@ -33,7 +33,7 @@ from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._cpython.frames import Frame, current_frame
-from .._cpython.places import finder_of_places
+from .._cpython.sources import finder_of_places
 from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
 from ..protocol import Level

@@ -31,7 +31,7 @@ from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._cpython.frames import current_frame
-from .._cpython.profiling import set_hook
+from .._cpython.functions import set_hook
 from .._levels.life import run
 from .._levels.memory import meet
 from .._mutation.array import settle, was_written

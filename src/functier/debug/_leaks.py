@@ -26,7 +26,6 @@ from .._core.types import Value
 from .._cpython import facts
 from .._cpython.code import closed_over, file_of
 from .._cpython.collector import holders_of, instances_of, parts_of
-from .._cpython.descriptors import values_in_slots
 from .._cpython.frames import (
     file_at,
     frames_of_threads,
@@ -36,6 +35,7 @@ from .._cpython.frames import (
     variables_at,
     way_into,
 )
+from .._cpython.objects import values_in_slots
 from .._levels.level import Level
 from .._levels.lineage import chain, inward
 from .._levels.tape import Given

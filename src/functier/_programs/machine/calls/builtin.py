@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...._cpython.addresses import builtin_at
+from ...._cpython.objects import builtin_at
 from ...entries import Mismatch
 from ...graph import Form
 from ..compiler import engine

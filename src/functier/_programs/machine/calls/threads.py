@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
-from ...._cpython.addresses import builtin_at
+from ...._cpython.objects import builtin_at
 from ..compiler import engine
 from . import abi
 
