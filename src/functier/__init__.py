@@ -22,7 +22,7 @@ from ._core.errors import NoRuleError as NoRuleError
 from ._core.errors import NumberError as NumberError
 from ._core.errors import RandomnessError as RandomnessError
 from ._core.errors import UnsupportedError as UnsupportedError
-from ._core.hidden_frames import hide_own as _hide_own
+from ._core.errors import hide_own as _hide_own
 from ._core.peers import unknown_name as _unknown_name
 from ._transforms.grad import grad as grad
 from ._transforms.grad import grad_and_value as grad_and_value

@@ -14,9 +14,9 @@ A kind of level is a subclass of `Level`. `run` calls a function at a new level 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeVar
 
+from ._core.numpy_facts import Value
 from ._core.op import Call, Op
 from ._core.rule import Rule
-from ._core.types import Value
 from ._cpython.frames import current_frame, outside
 from ._levels import level, life, stores
 from ._rules.constructors import (

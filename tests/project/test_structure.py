@@ -109,7 +109,7 @@ def test_few_private_modules_are_loose():
 
 @each("path", RULES, ids=name_of)
 def test_rules_import_numpy_the_record_and_other_rules_only(path):
-    names = "errors", "foreign", "numpy_facts", "op", "rule", "sharing", "table", "types"
+    names = "errors", "foreign", "numpy_facts", "op", "rule", "sharing", "table"
     names += "numpy_private", "unsettled", "zeros"
     allowed = {f"functier._core.{name}" for name in names}
     allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}

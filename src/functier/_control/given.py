@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from .._core.ambient import AMBIENT
+from .._core.numpy_facts import PyTree, Value
 from .._core.pytree import flatten, same_structure, unflatten
 from .._core.rule import unchanged
 from .._core.tensor import Tensor
-from .._core.types import PyTree, Value
 from .._levels.backward import backward
 from .._levels.cotangents import Pieces, add
 from .._levels.kept import join_edges

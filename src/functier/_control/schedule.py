@@ -24,10 +24,9 @@ from typing import Any
 import numpy as np
 
 from .._core.blocks import block, setting
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import Function, PyTree, Shape, Value, shape_of
 from .._core.pytree import flatten, is_value, unflatten
 from .._core.tensor import Tensor
-from .._core.types import Function, PyTree, Shape, Value
 from .._levels.backward import backward
 from .._levels.cotangents import add
 from .._levels.states import resume

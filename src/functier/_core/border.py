@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 
 from .errors import ConversionError, LevelError, MutationError
-from .numpy_facts import PLAIN, SCALARS, dtype_of
+from .numpy_facts import PLAIN, SCALARS, Value, dtype_of
 from .subclasses import OVER_TENSORS
 from .tensor import Tensor
-from .types import Value
 
 ndarray = np.ndarray
 OBJECT = np.dtype(object)

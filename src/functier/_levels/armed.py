@@ -8,10 +8,10 @@ import numpy as np
 
 from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, call_function, message_on_hidden
 from .._core.methods import METHODS as MEANINGS_OF
+from .._core.numpy_facts import Index
 from .._core.sharing import is_fresh, may_be_view
 from .._core.subclasses import OVER_TENSORS, inside_index
 from .._core.tensor import CANONICAL, Tensor
-from .._core.types import Index
 from .._mutation.array import view_of, was_written
 from .._mutation.items import item, keep_sources, keeps_dtype, view_function, wrap_like
 from .._mutation.memory import notes_of

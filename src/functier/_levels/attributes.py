@@ -16,11 +16,10 @@ import numpy as np
 
 from .._core.border import converted, operand
 from .._core.errors import ConversionError, LevelError
-from .._core.numpy_facts import PLAIN, is_lazy
+from .._core.numpy_facts import PLAIN, Function, Value, is_lazy
 from .._core.root import tree_map
 from .._core.table import OPS, later
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
 from .._mutation.array import settle
 
 

@@ -13,11 +13,10 @@ from math import isfinite
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.numpy_facts import BIG, has_form_of, is_lazy
+from .._core.numpy_facts import BIG, Function, Value, has_form_of, is_lazy
 from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
 from .._core.table import PIECES
-from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .._cpython.frames import current_frame, is_inside
 from .cotangents import Pieces, add, fit, go_on, pull, take_piece

@@ -20,10 +20,9 @@ from typing import Any
 from .._core.agreement import examples_of, varying_levels
 from .._core.errors import ConversionError, DataDependentError, MutationError
 from .._core.hints import Use, calls_shuffle, explain
-from .._core.numpy_facts import is_lazy
+from .._core.numpy_facts import Function, Value, is_lazy
 from .._core.remedies import ADOPTION, BY_EXPRESSION, GENERAL
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
 from .._cpython.frames import Frame, is_foreign, module_at
 from .._mutation.array import is_array
 

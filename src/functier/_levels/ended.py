@@ -5,12 +5,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._core.errors import EscapedTensorError
-from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
+from .._core.numpy_facts import UFUNC_OF, Function, Index, Shape, Value, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.root import convert_to, tree_map
 from .._core.table import later
 from .._core.tensor import Tensor
-from .._core.types import Function, Index, Shape, Value
 from .level import ENDED, Level
 
 OF_EQUALITY = (

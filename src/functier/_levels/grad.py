@@ -7,13 +7,22 @@ from typing import Any
 import numpy as np
 
 from .._core.border import one_array, unexpected
-from .._core.numpy_facts import FAST_PARTS, FLOAT, PLAIN, dtype_of, has_counts, shape_of
+from .._core.numpy_facts import (
+    FAST_PARTS,
+    FLOAT,
+    PLAIN,
+    Function,
+    Index,
+    Value,
+    dtype_of,
+    has_counts,
+    shape_of,
+)
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.subclasses import inside
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
-from .._core.types import Function, Index, Value
 from .._mutation.array import make_result_writable, settle
 from .attributes import has_methods, taken_out
 from .backward import backward

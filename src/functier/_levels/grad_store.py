@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import FLOAT, dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, Shape, Value, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Shape, Value
 from .._mutation.array import settle
 from .._mutation.layouts import Layout, contiguous
 from .._mutation.stores import PlainStore, deepen

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 
 from .._core.border import OBJECT, one_array, one_value, unexpected, without_derivative
-from .._core.numpy_facts import FAST_PARTS, FLOAT, dtype_of, is_lazy, shape_of
+from .._core.numpy_facts import FAST_PARTS, FLOAT, Function, Value, dtype_of, is_lazy, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
-from .._core.rule import negated
+from .._core.rule import STEEP, kind_of, negated
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
-from .._core.zeros import STEEP, kind_of
 from .._mutation.array import Array, make_result_writable, settle
 from .attributes import has_methods
 from .checks import check_inputs, match

@@ -29,12 +29,11 @@ from typing import Any
 
 import numpy as np
 
+from .._core.blocks import RULES
 from .._core.errors import MutationError
-from .._core.numpy_facts import PLAIN, name_of, shape_of
-from .._core.observers import RULES
+from .._core.numpy_facts import PLAIN, Function, Value, name_of, shape_of
 from .._core.op import Call
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
 from .._cpython.code import describe_line, line_of, names_of
 from .._cpython.frames import current_frame, globals_at, outside, place_at
 from .._mutation.array import Array, settle

@@ -22,17 +22,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.agreement import settle_masks
+from .._core.blocks import LEVELS
 from .._core.border import one_value
 from .._core.errors import LevelError
 from .._core.methods import PROPERTIES, methods_of
-from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
-from .._core.observers import LEVELS
+from .._core.numpy_facts import PLAIN, UFUNC_OF, Function, Index, Shape, Value, dtype_of
 from .._core.op import Call, Op
 from .._core.root import classes_in, dispatch_lists
 from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
-from .._core.types import Function, Index, Shape, Value
 from .._cpython.frames import Frame, Place, code_at, generator_of, line_behind, place_at
 from .._mutation.array import Array, settle, view_of
 from .._mutation.copies import tie_to

@@ -1,7 +1,7 @@
 """The second look at (co)tangents that are not finite: with each, where it moves.
 
 A (co)tangent moves where the element depends on what is differentiated, also where its derivative
-is zero at this point. Where it does not move, zero wins over infinity: see `_core.zeros`. All
+is zero at this point. Where it does not move, zero wins over infinity: see `_core.rule`. All
 functions work on values of any level. `moves` is an array of booleans; None: all of it moves.
 """
 
@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, is_lazy, shape_of
+from .._core.numpy_facts import Function, Value, dtype_of, is_lazy, shape_of
+from .._core.rule import kind_of, zeros_of
 from .._core.table import later as later_module
-from .._core.types import Function, Value
 from .._core.unsettled import are_settled
-from .._core.zeros import kind_of, zeros_of
 
 GOLDEN = 0.6180339887498949
 DEPTH = 8

@@ -11,11 +11,10 @@ import numpy as np
 from .._core.border import converted, has_tensors, is_labelled, operand, without_labels
 from .._core.errors import ConversionError
 from .._core.foreign_operators import operate
-from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, Value, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.root import classes_in, opts_out
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._mutation.array import is_array
 from .._mutation.items import stacked
 from .attributes import defers

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import SCALARS, dtype_of, is_lazy
-from .._core.types import Function, Value
+from .._core.numpy_facts import SCALARS, Function, Value, dtype_of, is_lazy
+from .._core.rule import kind_of
 from .._core.unsettled import are_settled
-from .._core.zeros import kind_of
 from .cotangents import add, fit, pull
 from .kept import compare
 from .moves import (

@@ -32,8 +32,7 @@ from itertools import combinations
 from typing import Any
 from weakref import WeakSet
 
-from .._core.blocks import User, block
-from .._core.observers import LEVELS
+from .._core.blocks import LEVELS, User, block
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .ended import PassthroughLevel

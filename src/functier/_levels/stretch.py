@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from .backward import backward
 from .kept import join_edges
 from .tape import Node, node_numbers

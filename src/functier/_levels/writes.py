@@ -15,10 +15,9 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError, NumberError
-from .._core.numpy_facts import dtype_of, is_lazy
+from .._core.numpy_facts import Index, Value, dtype_of, is_lazy
 from .._core.table import later
 from .._core.tensor import Tensor
-from .._core.types import Index, Value
 from .._cpython.collector import holders_of, instances_of
 from .._mutation.array import Array, view_of, was_written
 from .._mutation.copies import check_partners, inherit

@@ -17,10 +17,9 @@ import numpy as np
 
 from .._core.errors import DataDependentError
 from .._core.methods import BINARY, COMPARISON, UNARY
-from .._core.numpy_facts import BASIC_PARTS, UFUNC_OF, shape_of
+from .._core.numpy_facts import BASIC_PARTS, UFUNC_OF, Index, Value, shape_of
 from .._core.numpy_private import NO_VALUE
 from .._core.tensor import Tensor
-from .._core.types import Index, Value
 from .reductions import ELEMENTWISE, reduce_values
 
 ADVICE = (  # see `_rules.indexing`, which raises the same

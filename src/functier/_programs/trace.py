@@ -16,7 +16,6 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.border import check_leaf
 from .._core.errors import LevelError, MutationError, RandomnessError
-from .._core.keywords import checks_keywords
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -29,7 +28,7 @@ from .._core.reached import Generators
 from .._core.subclasses import OVER_TENSORS
 from .._core.table import find
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._cpython.functions import set_hook
 from .._levels.life import run

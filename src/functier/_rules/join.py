@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.types import Function, Index, Shape, Value
+from .._core.numpy_facts import Function, Index, Shape, Value
 from .axes import as_array, as_number, as_strong, batch_shape, flatten_examples, normalize, shift
 from .constructors import NUMBERS, composite, linear
 

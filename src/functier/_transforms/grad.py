@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, over
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import BIG, PLAIN
+from .._core.numpy_facts import BIG, PLAIN, Function, PyTree
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
-from .._core.types import Function, PyTree
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match, split_aux

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, over
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import Function, PyTree, Structure, Value, shape_of
 from .._core.pytree import paths, unflatten
-from .._core.tracebacks import leave
-from .._core.types import Function, PyTree, Structure, Value
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._levels.attributes import check_units
 from .._levels.backward import backward

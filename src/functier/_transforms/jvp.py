@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from .._core.keywords import checks_keywords
+from .._core.numpy_facts import Structure
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
-from .._core.types import Structure
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._levels.checks import check_inputs, match
 from .._levels.jvp import JvpLevel

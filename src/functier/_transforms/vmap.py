@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
-from .._core.keywords import checks_keywords, second_call
+from .._core.numpy_facts import Function, PyTree, Structure, Value
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -17,8 +17,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
-from .._core.types import Function, PyTree, Structure, Value
+from .._core.tracebacks import checks_keywords, leave, second_call
 from .._cpython.code import code_in, file_and_line
 from .._cpython.frames import Place, current_frame, place_at
 from .._levels.armed import arm

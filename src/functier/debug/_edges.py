@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import Value, shape_of
 from .._core.op import Op
-from .._core.types import Value
 from .._cpython.frames import current_frame
 from .._levels.cotangents import fit
 from .._levels.lineage import AMBIENT

@@ -17,12 +17,10 @@ from itertools import pairwise
 from typing import Any, Literal
 from weakref import WeakSet
 
-from .._core.blocks import Block, block
+from .._core.blocks import Block, Observer, block
 from .._core.errors import LeakError, LeakWarning
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.observers import Observer
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._cpython import facts
 from .._cpython.code import closed_over, file_of
 from .._cpython.collector import holders_of, instances_of, parts_of

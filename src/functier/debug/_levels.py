@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from .._core.blocks import block
-from .._core.observers import Observer
+from .._core.blocks import Observer, block
 from .._core.pytree import check_callable
 from .._core.root import classes_in
 from .._core.table import find

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from .._core.blocks import block, setting
-from .._core.hidden_frames import SHOWN
+from .._core.errors import SHOWN
 from ._watching import check_flags
 
 

@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core.blocks import block
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.observers import Observer
+from .._core.blocks import Observer, block
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, paths
 from .._core.root import classes_in
 from .._core.table import OPS
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._cpython.frames import Frame, current_frame, outward, variables_at
 from .._levels.batch import BatchLevel
 from .._levels.grad import GradLevel

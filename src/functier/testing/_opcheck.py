@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import GradcheckError, LevelError, NoRuleError
-from .._core.keywords import checks_keywords
+from .._core.numpy_facts import PyTree, Value
 from .._core.pytree import flatten, is_value, unflatten
-from .._core.types import PyTree, Value
+from .._core.tracebacks import checks_keywords
 from .._custom.differences import copy_value
 from .._levels.cotangents import is_inexact
 from ._gradcheck import gradcheck, gradgradcheck

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.errors import GradcheckError
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import Function, PyTree, Value, dtype_of, shape_of
 from .._core.pytree import (
     flatten,
     name_of_function,
@@ -17,7 +16,7 @@ from .._core.pytree import (
     same_structure,
     unflatten,
 )
-from .._core.types import Function, PyTree, Value
+from .._core.tracebacks import checks_keywords
 from .._transforms.vmap import vmap
 
 

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.keywords import checks_keywords
 from ..._core.numpy_facts import dtype_of
 from ..._core.pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
 from ..._core.tensor import Tensor
-from ..._core.tracebacks import leave
+from ..._core.tracebacks import checks_keywords, leave
 from ..._cpython.frames import current_frame
 from ..._levels.backward import backward
 from ..._levels.checks import check_inputs, match

@@ -11,8 +11,7 @@ import numpy as np
 import scipy.integrate as si  # type: ignore[import-untyped]
 
 from ..._core.errors import UnsupportedError
-from ..._core.numpy_facts import dtype_of
-from ..._core.types import Shape, Value
+from ..._core.numpy_facts import Shape, Value, dtype_of
 from ..._rules.axes import as_array
 from ..._rules.constructors import check_values
 from .declare import declare_composite

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.special as special  # type: ignore[import-untyped]
 import scipy.stats as stats  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array
 from ....protocol import constant, primitive
 from ..declare import declare_composite
