@@ -29,8 +29,8 @@ from ._transforms.grad import grad_and_value as grad_and_value
 from ._transforms.grad import value_and_grad as value_and_grad
 from ._transforms.grad import vjp as vjp
 from ._transforms.jvp import jvp as jvp
-from ._levels.values import depth_of as depth_of
-from ._levels.values import unwrap as unwrap
+from ._levels.conversions import depth_of as depth_of
+from ._levels.conversions import unwrap as unwrap
 from ._core.pytree import register_dataclass as register_dataclass
 from ._core.pytree import register_pytree_node as register_pytree_node
 from ._levels.states import no_dispatch as no_dispatch

@@ -11,9 +11,8 @@ import pytest
 
 import functier as ft
 from functier._levels import states as _states
-from functier._levels.ended import DeadLevel, PassthroughLevel
 from functier._levels.jvp import INFINITE, Infinite
-from functier._levels.states import ContextualLevel
+from functier._levels.states import ContextualLevel, DeadLevel, PassthroughLevel
 from functier.debug import _watching
 from functier.modes import _asking as _asking
 from support import HANG, equal, in_thread, wait_until

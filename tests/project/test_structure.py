@@ -16,9 +16,8 @@ from figures import CPYTHON, kind_of, uses
 from functier import protocol
 from functier._core.root import RootLevel
 from functier._core.sharing import MEMORY
-from functier._levels.ended import EndedLevel
 from functier._levels.level import Level
-from functier._levels.states import resume
+from functier._levels.states import EndedLevel, resume
 from rows import each
 from sources import Package, count, is_in, room, tree_of
 

@@ -28,7 +28,7 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords, leave
 from .._core.wrapper import Wrapper
 from .._levels.cotangents import is_inexact
-from .._levels.life import within
+from .._levels.runs import within
 from .apply import level_among
 from .decorators import Loop
 from .differences import START, Slope, copy_value, real_vector, real_view, step_along, unit_vector

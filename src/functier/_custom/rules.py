@@ -18,8 +18,7 @@ from .._cpython.frames import current_frame, outside
 from .._levels.backward import backward
 from .._levels.batch import BatchLevel
 from .._levels.cotangents import fill_zeros, is_inexact
-from .._levels.life import run
-from .._levels.runs import Site, push_forward, record
+from .._levels.runs import Site, push_forward, record, run
 
 T = TypeVar("T")
 

@@ -56,11 +56,11 @@ from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._mutation.array import Array, innermost, settle
 from .._mutation.copies import lend
-from .attributes import has_methods, taken_out
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level
 from .lying import product_in_order
+from .operands import has_methods, taken_out
 from .raised import raise_of_examples
 from .stores import EVERYTHING, BatchStore
 

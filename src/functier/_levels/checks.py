@@ -23,10 +23,10 @@ from .._core.pytree import (
 from .._core.subclasses import OVER_TENSORS, inside
 from .._core.tensor import Tensor
 from .._mutation.array import settle
-from .attributes import taken_out
 from .cotangents import cast, is_inexact
 from .level import Level
 from .memory import show_plain
+from .operands import taken_out
 
 float64 = np.float64
 ndarray = np.ndarray

@@ -22,12 +22,12 @@ from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.unsettled import is_trusted
 from .._mutation.array import Array, make_result_writable, settle
-from .attributes import has_methods
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .level import Level
-from .moves import (
+from .operands import check_real, has_methods
+from .second_look import (
     SPREADING,
     chosen,
     either,
@@ -45,7 +45,6 @@ from .moves import (
     through,
     with_kinks,
 )
-from .operands import check_real
 from .states import Layer
 from .stores import JvpStore
 

@@ -31,8 +31,8 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._cpython.functions import set_hook
-from .._levels.life import run
 from .._levels.memory import meet
+from .._levels.runs import run
 from .._mutation.array import settle, was_written
 from ..progress import during
 from .arguments import check_static, closed, facts_of, is_same, opened

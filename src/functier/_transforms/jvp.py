@@ -11,10 +11,9 @@ from .._cpython.frames import current_frame
 from .._levels.checks import check_inputs, match
 from .._levels.jvp import JvpLevel
 from .._levels.level import Escape
-from .._levels.life import LevelContext
 from .._levels.memory import own_memory, show_plain
 from .._levels.options import check_escape
-from .._levels.runs import Site, push_forward
+from .._levels.runs import LevelContext, Site, push_forward
 
 if TYPE_CHECKING:
     from .declared import Context

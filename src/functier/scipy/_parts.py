@@ -24,9 +24,9 @@ from .._core.ambient import AMBIENT
 from .._core.errors import ConversionError, LevelError
 from .._core.numpy_facts import Shape, Value, dtype_of, shape_of
 from .._core.tensor import Tensor
+from .._levels.backward import Stretch
 from .._levels.cotangents import cast
 from .._levels.lineage import levels_of
-from .._levels.stretch import Stretch
 from .._mutation.array import Array, settle
 from .._transforms.vmap import vmap
 
