@@ -57,7 +57,7 @@ def test_a_module_that_an_object_has_replaced(tmp_path, kind):
 MODULE = """
     import copy, math, functools
     import numpy as np
-    from scipy import interpolate, sparse
+    from scipy import interpolate, linalg, sparse
 
     __sin = math.sin
     __numbers = {"exp": math.exp}
@@ -196,6 +196,12 @@ MODULE = """
 
     def new_property(x):
         return Lazy(x).square
+
+    SINES = np.vectorize(math.sin)
+    EXPONENTIALS = np.vectorize(linalg.expm, signature="(m,m)->(m,m)")
+
+    def vectorized(x):
+        return SINES(np.array([x, 2.0])) @ EXPONENTIALS(np.array([[x, 1.0], [0.5, x]]))[0]
 """
 
 
@@ -206,7 +212,7 @@ def module(tmp_path):
 
 CODES = """
     two_underscores array_by_method read_by_numpy new_property types_in_variables array_by_a_rule
-    copied_number shared_memory conjugates whole
+    copied_number shared_memory conjugates whole vectorized
 """.split()
 
 

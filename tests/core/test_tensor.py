@@ -295,6 +295,18 @@ def test_methods_that_take_the_tensor_as_an_index():
     same(Sub([1.0, 2.0, 3.0]).searchsorted([1.5, 3.5]), np.array([1, 3]))
 
 
+def test_the_elements_in_one_row_are_an_operand_beside_a_tensor():
+    def f(x):
+        row = np.sin(x).reshape(-1)
+        return np.sum(np.multiply(row, x.flat) + x.flat * row)
+
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    batch = np.stack([x, x + 0.5])
+    np.testing.assert_allclose(ft.grad(f)(x), 2 * (np.sin(x) + x * np.cos(x)))
+    np.testing.assert_allclose(ft.vmap(f)(batch), [f(x) for x in batch])
+    np.testing.assert_allclose(ft.vmap(ft.grad(f))(batch), [ft.grad(f)(x) for x in batch])
+
+
 def test_flatten_copies_and_ravel_does_not():
     x = ft.tensor(A.copy())
     assert not np.shares_memory(x.flatten().elem(), x.elem())

@@ -341,7 +341,7 @@ def test_a_level_changes_its_class_in_one_place():
         ("compiled", "x.__class__ = type(x).__mro__[1]"),
         ("level", "level.__class__ = kind"),
         ("level", "self.__class__ = ENDED[self.escape]"),
-        ("life", "level.__class__ = ENDED[level.escape]"),
+        ("runs", "level.__class__ = ENDED[level.escape]"),
         ("states", "level.__class__ = self.off[level.__class__]"),
         ("states", "level.__class__ = self.on[level.__class__]"),
         ("tensor", "__class__ = CLASS"),  # what is shown

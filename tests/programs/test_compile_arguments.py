@@ -234,7 +234,7 @@ def test_a_program_of_data_is_shown_and_pickled():
     again = pickle.loads(pickle.dumps(program))
     d.rate = 3.0
     assert np.array_equal(again(X, d), vary(X, d))
-    with pytest.raises(TypeError, match="another structure"):
+    with pytest.raises(TypeError, match="a different structure"):
         again(X, Settings(2.0, table={True: X}))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import HAS_PROGRAMS, equal
+from support import HAS_PROGRAMS, close, equal
 
 GUARDED = {
     "sqrt": (lambda x: np.where(x > 0, np.sqrt(x), 0.0), [0.0, -1.0]),
@@ -28,6 +28,14 @@ FLAT = {
     "product": (lambda x: np.sqrt(x @ np.zeros((2, 2)) @ x), np.array([1.0, 2.0])),
 }
 """Operands of norms at zero, and those that do not move with x at all."""
+
+WRITES = {
+    "diagonal": lambda e: np.fill_diagonal(e, 0.0),
+    "mask": lambda e: e.__setitem__(np.eye(len(e)) > 0, 0.0),
+    "places": lambda e: e.__setitem__((np.arange(len(e)), np.arange(len(e))), 0.0),
+    "rows": lambda e: [e[i].__setitem__(i, 0.0) for i in range(len(e))],
+}
+"""Writes of zeros to a diagonal."""
 
 LOST = {
     "cosine of a root": lambda x: np.cos(np.sqrt(x)),
@@ -70,6 +78,29 @@ def test_a_branch_that_is_not_taken_contributes_nothing(name):
 def test_an_operand_that_does_not_move_has_derivative_zero(name):
     f, x = FLAT[name]
     assert [float(d) for d in _modes(f, x)] == [0.0] * 7
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", WRITES)
+def test_an_element_that_is_overwritten_contributes_nothing(name):
+    def inverse(x):
+        found = 1.0 / (x[:, np.newaxis] ** 2 - x**2)
+        WRITES[name](found)
+        return np.sum(found * np.arange(9.0).reshape(3, 3))
+
+    def guarded(x):
+        found = np.where(np.eye(3) > 0, 0.0, 1.0 / (x[:, np.newaxis] ** 2 - x**2))
+        return np.sum(found * np.arange(9.0).reshape(3, 3))
+
+    x = np.array([1.0, 2.5, 0.5])
+    close(list(_modes(inverse, x)), list(_modes(guarded, x)))
+
+    def kept(x):
+        found = 1.0 / (x[:, np.newaxis] - x)
+        WRITES[name](found[:2, :2])
+        return np.sum(found)
+
+    assert np.isnan(ft.grad(kept)(x)[2])
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -111,7 +111,8 @@ def twin_of_object(value: Any) -> Any:
     """Return the twin of an object, or None.
 
     Functions with a cache have one, too, and so do instances of classes with twins that inherit
-    from them, such as the splines that a package has made before.
+    from them, such as the splines that a package has made before. What they keep has one, too:
+    the function of ``np.vectorize(math.sin)``.
     """
     if type(value) is CACHED:
         return twin_of_cached(value)
@@ -123,6 +124,8 @@ def twin_of_object(value: Any) -> Any:
         twin.__class__ = found[1]
     except TypeError:  # another layout, as of a class in C
         return None
+    kept = getattr(twin, "__dict__", {})
+    kept.update({name: twin_of(v) for name, v in kept.items() if twin_of(v) is not None})
     return twin
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ConversionError, LevelError, MutationError
+from .flat import Flat
 from .numpy_facts import PLAIN, SCALARS, Value, dtype_of
 from .subclasses import OVER_TENSORS
 from .tensor import Tensor
@@ -315,8 +316,10 @@ def operand(label: object, x: Value) -> Value:
 def converted(x: Value) -> Value:
     """Return the array that NumPy makes of an operand; see NOTE [what is converted].
 
-    Lists and tuples stay, as tensors may be in them.
+    Lists and tuples stay, as tensors may be in them; the elements of a tensor are one.
     """
+    if type(x) is Flat:
+        return x.base.reshape(-1)
     if type(x) in PLAIN or isinstance(x, (Tensor, ndarray, list, tuple, str, np.generic)):
         return x
     return np.asarray(x) if not hasattr(x, "__array_ufunc__") and is_convertible(x) else x

@@ -22,12 +22,12 @@ from .._core.unsettled import is_trusted
 from .._cpython.frames import current_frame, is_inside
 from .cotangents import Pieces, add, fit, go_on, pull, take_piece
 from .kept import join_edges
-from .second_look import WITHOUT_ARRAY, look_again
+from .second_look import MEMORIES, look_again
 from .tape import Continued, Node, node_numbers
 
 ndarray = np.ndarray
 float64 = np.float64
-WITHOUT_ARRAY.add(Pieces)
+MEMORIES.add(Pieces)
 INPLACE = {times: np.multiply, times_ans: np.multiply, negated: np.negative}
 
 

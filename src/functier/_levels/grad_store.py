@@ -19,7 +19,7 @@ from .._mutation.array import settle
 from .._mutation.layouts import Layout, contiguous
 from .._mutation.stores import PlainStore, deepen
 from .cotangents import fit
-from .second_look import WITHOUT_ARRAY
+from .second_look import MEMORIES
 from .stores import LevelStore
 from .tape import node_numbers
 
@@ -135,7 +135,7 @@ class Cotangent:
         return store
 
 
-WITHOUT_ARRAY.add(Cotangent)
+MEMORIES.add(Cotangent)
 
 
 def _read_slice(g: Value, layout: Layout, parts: tuple | None, blank: tuple) -> Cotangent:

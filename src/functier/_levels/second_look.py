@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import SCALARS, Function, Value, dtype_of, is_lazy, shape_of
+from .._core.numpy_facts import Function, Value, dtype_of, is_lazy, shape_of
 from .._core.rule import kind_of, zeros_of
 from .._core.table import later as later_module
 from .._core.unsettled import are_settled
@@ -25,6 +25,10 @@ from .tape import Node
 GOLDEN = 0.6180339887498949
 DEPTH = 8
 SPREADING = "linear", "sum", "selection", "choice"
+MEMORIES: set[type] = set()
+"""The types of cotangents of a memory, to which `grad_store` adds its own. Where one moves is told
+by another one, of positive numbers."""
+
 Moves = Value | None
 Looked = tuple[Value, Moves]
 
@@ -104,7 +108,9 @@ def either(a: Moves, b: Moves) -> Moves:
     """Return where one of two moves; of tuples, for each of their parts."""
     if type(a) is tuple and type(b) is tuple:
         return tuple([either(x, y) for x, y in zip(a, b)])
-    return None if a is None or b is None else np.logical_or(a, b)
+    if a is None or b is None:
+        return None
+    return a + b if type(a) in MEMORIES else np.logical_or(a, b)
 
 
 # ---- forward mode ----
@@ -244,9 +250,6 @@ def is_root(rule: Function, saved: tuple) -> bool:
 
 ndarray = np.ndarray
 
-WITHOUT_ARRAY: set[Any] = {*SCALARS}
-"""The types of cotangents without an array; `grad_store` adds its own."""
-
 NOTED: dict[int, dict[int, Moves]] = {}
 """By threads, the cotangents of the rules that second looks run, by identity: where they move. A
 pass that runs in such a rule starts from them."""
@@ -311,7 +314,8 @@ def _pull(
 ) -> Looked:
     """Pass a cotangent and where it moves along an edge of the tape."""
     g, moves = given
-    if moves is not None and type(moves) is not tuple and are_settled(np.logical_not(moves)):
+    alike = type(moves) is not tuple and type(moves) not in MEMORIES
+    if moves is not None and alike and are_settled(np.logical_not(moves)):
         return None, None  # the rule need not run
     around = fix and fix[2]  # see `pull`
     if kind_of(rule) and not isinstance(g, tuple):
@@ -329,7 +333,10 @@ def _pull(
 
 
 def _pull_unknown(rule: Function, g: Any, moves: Any, saved: tuple) -> Looked:
-    """Pass a cotangent, or a tuple of them, through a rule of which nothing is known."""
+    """Pass a cotangent, or a tuple of them, through a rule of which nothing is known.
+
+    With the cotangent of a memory goes another one, of positive numbers where it moves.
+    """
     parts = (
         list(zip(g, moves)) if type(moves) is tuple else [] if type(g) is tuple else [(g, moves)]
     )
@@ -345,17 +352,18 @@ def _pull_unknown(rule: Function, g: Any, moves: Any, saved: tuple) -> Looked:
             NOTED[thread] = before
     if isinstance(c, tuple):  # of cotangents of one value that has several
         return c, tuple([False if part is None else moves if part is g else None for part in c])
-    if type(g) is tuple or moves is None or c is None or isinstance(c, list):
+    if type(g) is tuple or c is None or isinstance(c, list):
         return c, None
-    if _is_of_memory(c):  # from a part of it
-        return rule(np.where(moves, g, 0)[()], *saved), None
+    if type(c) in MEMORIES and type(g) not in MEMORIES:  # from a part of it
+        kept = g if moves is None else np.where(moves, g, 0)[()]
+        return rule(kept, *saved), rule(probe(g, moves), *saved)
+    if moves is None:
+        return c, None
+    if type(g) in MEMORIES:
+        found = rule(moves, *saved)
+        return c, found if type(found) in MEMORIES else np.not_equal(found, 0)
     moves = np.any(moves)
     return np.where(moves, c, 0)[()], moves
-
-
-def _is_of_memory(c: Any) -> bool:
-    """Return whether a cotangent is that of a memory."""
-    return type(c) in WITHOUT_ARRAY and type(c) not in SCALARS
 
 
 def _settle_root(
@@ -373,7 +381,7 @@ def _settle_root(
     arrived: Any = False
     for part, _ in _walk([(parent, start)], None, floor, _probing()):
         for x in part if isinstance(part, (tuple, list)) else (part,):
-            if x is not None and not _is_of_memory(x):  # which began with constants
+            if x is not None and type(x) not in MEMORIES:  # which began with constants
                 arrived = np.logical_or(arrived, np.any(np.not_equal(x, 0)))
     flat = np.logical_and(at_zero, np.logical_not(arrived))
     still = np.logical_not(flat)
