@@ -14,13 +14,12 @@ KIT = {
     "_core.foreign": "register_result",
     "_core.foreign_operators": "array_for_operator",
     "_core.key_orders": "NAMESPACE",
-    "_core.keywords": "checks_keywords",
     "_core.methods": "METHODS is_of_memory",
     "_core.mirror": "Mirror",
     "_core.numpy_facts": (
-        "PLAIN UFUNC_OF align dtype_of known_type name_of shape_of sum_to"
+        "PLAIN Shape UFUNC_OF Value align dtype_of known_type name_of shape_of sum_to"
     ),
-    "_core.observers": "EVENTS",
+    "_core.blocks": "EVENTS",
     "_core.peers": "answering",
     "_core.pytree": (
         "check_callable differing flatten instead_of is_value like name_of_function parts_of "
@@ -32,16 +31,15 @@ KIT = {
     "_core.subclasses": "OVER_TENSORS",
     "_core.table": "find",
     "_core.tensor": "canonical",
-    "_core.tracebacks": "leave",
-    "_core.types": "Shape Value",
+    "_core.tracebacks": "checks_keywords leave",
     "_core.unsettled": "is_finite",
     "_levels.cotangents": "cast",
-    "_levels.life": "run",
+    "_levels.runs": "run",
     "_levels.lineage": "levels_of",
     "_levels.memory": "meet",
     "_levels.raised": "Outcomes",
     "_levels.stores": "LevelStore",
-    "_levels.stretch": "Stretch",
+    "_levels.backward": "Stretch",
     "_mutation.array": "Array array_holding is_array make_writable settle was_written",
     "_mutation.layouts": "may_meet window_of",
     "_mutation.lending": "lend",

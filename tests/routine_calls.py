@@ -6,7 +6,7 @@ import numpy as np
 
 from functier._programs.machine.compiler import engine
 from functier._programs.machine.linalg import blas
-from functier._programs.machine.text.operands import Operand
+from functier._programs.machine.text.routines import Operand
 
 
 def operand(x):

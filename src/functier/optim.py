@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ._core.border import check_leaf
-from ._core.numpy_facts import dtype_of, shape_of
+from ._core.numpy_facts import Value, dtype_of, shape_of
 from ._core.peers import answering
 from ._core.pytree import differing, flatten, instead_of, is_value, paths
 from ._core.tensor import Tensor
-from ._core.types import Value
 from ._levels.cotangents import cast
 
 PyTree = Any

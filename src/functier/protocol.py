@@ -14,11 +14,11 @@ A kind of level is a subclass of `Level`. `run` calls a function at a new level 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeVar
 
+from ._core.numpy_facts import Value
 from ._core.op import Call, Op
 from ._core.rule import Rule
-from ._core.types import Value
 from ._cpython.frames import current_frame, outside
-from ._levels import level, life, stores
+from ._levels import level, runs, stores
 from ._rules.constructors import (
     composite,
     constant,
@@ -158,4 +158,4 @@ def run(kind: type[Level], label: str, leaves: Iterable, body: Callable[[Any], T
     """
     caller: Any = outside(current_frame(1), ("functier",))  # as `run` may be called by this package
     made = kind.prepare(label, "dead", caller, leaves)
-    return life.run(made, lambda at, _: body(at))
+    return runs.run(made, lambda at, _: body(at))

@@ -6,7 +6,7 @@ from adopt_support import module_of
 
 import functier as ft
 from differences import check
-from functier._adopt import class_attribute
+from functier._adopt import caches
 from functier._core.adopted import ADOPTED, ClassAttribute
 
 HEAD = """
@@ -104,7 +104,7 @@ def test_only_code_that_asks_for_it_has_it(tmp_path):
 
 
 def test_a_fault_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(class_attribute, "type_", type)
+    monkeypatch.setattr(caches, "type_", type)
     for name in ("is", "singledispatch", "singledispatchmethod"):
         with pytest.raises(AssertionError):
             test_it_is_numpys(name, tmp_path)

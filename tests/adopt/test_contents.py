@@ -13,7 +13,7 @@ from adopt_support import importable, module_of, write
 import functier as ft
 from differences import check
 from functier._adopt import contents, twins
-from functier._adopt.slots import SLOTS
+from functier._adopt.operators import SLOTS
 
 HEAD = """
 import collections, functools, math

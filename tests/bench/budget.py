@@ -19,8 +19,8 @@ from functier._levels.backward import backward
 from functier._levels.batch import BatchLevel
 from functier._levels.cotangents import fill_zeros, one
 from functier._levels.grad import GradLevel
-from functier._levels.life import run
 from functier._levels.memory import own_memory
+from functier._levels.runs import run
 from functier._transforms.arguments import choose
 
 X, Y = np.random.default_rng(0).uniform(0.5, 0.9, (2, 2, 3))

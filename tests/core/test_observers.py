@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.blocks import block
-from functier._core.observers import EVENTS, Observer
+from functier._core.blocks import EVENTS, Observer, block
 from functier.modes import _asking as _asking
 from support import in_thread
 

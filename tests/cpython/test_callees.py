@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from functier._cpython.callees import with_converted
+from functier._cpython.assembly import with_converted
 
 SEEN = []
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core import observers as _observers
+from functier._core import blocks as _observers
 from functier._levels import level as _level
 from support import equal, has_all, raises
 

@@ -3,7 +3,7 @@
 import pytest
 
 import functier as ft
-from functier._core import observers as _observers
+from functier._core import blocks as _observers
 from functier._levels import level as _level
 from functier.debug import _calls
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core import observers as _observers
+from functier._core import blocks as _observers
 from functier.debug import _leaks
 from support import HANG, has_all, message
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.observers import LEVELS
+from functier._core.blocks import LEVELS
 from functier.debug import show_levels
 
 XS = np.arange(6.0).reshape(2, 3)

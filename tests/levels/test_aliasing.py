@@ -7,7 +7,7 @@ import optree
 import pytest
 
 import functier as ft
-from functier._levels import copies as _copies
+from functier._levels import kept as _copies
 from support import message
 
 

@@ -11,9 +11,8 @@ import pytest
 
 import functier as ft
 from functier._levels import states as _states
-from functier._levels.ended import DeadLevel, PassthroughLevel
 from functier._levels.jvp import INFINITE, Infinite
-from functier._levels.states import ContextualLevel
+from functier._levels.states import ContextualLevel, DeadLevel, PassthroughLevel
 from functier.debug import _watching
 from functier.modes import _asking as _asking
 from support import HANG, equal, in_thread, wait_until
@@ -342,7 +341,7 @@ def test_a_level_changes_its_class_in_one_place():
         ("compiled", "x.__class__ = type(x).__mro__[1]"),
         ("level", "level.__class__ = kind"),
         ("level", "self.__class__ = ENDED[self.escape]"),
-        ("life", "level.__class__ = ENDED[level.escape]"),
+        ("runs", "level.__class__ = ENDED[level.escape]"),
         ("states", "level.__class__ = self.off[level.__class__]"),
         ("states", "level.__class__ = self.on[level.__class__]"),
         ("tensor", "__class__ = CLASS"),  # what is shown

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from functier._programs.machine.parts.arena import ALIGNED, laid_out
+from functier._programs.machine.parts.calling import ALIGNED, laid_out
 from unrolled import lines_of
 
 

@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._cpython import addresses
+from functier._cpython import objects
 from functier._programs.entries import Mismatch
 from functier._programs.graph import form_of
-from functier._programs.machine.calls import abi, builtin, wrapper
+from functier._programs.machine.calls import abi, builtin
 from functier._programs.machine.calls.builtin import Signature, make_builtin
 from functier._programs.machine.compiler import engine
 from hand_parts import ADD, NUMBER, ONE, TWO, adder, make, refuse
@@ -107,7 +107,7 @@ def wrong_calls(count, seed=0):
         sources = [
             i for i, form in enumerate(forms)
             if form.kind is not np.ndarray
-            or wrapper.is_dense(form.shape, form.strides, form.dtype.itemsize)
+            or builtin.is_dense(form.shape, form.strides, form.dtype.itemsize)
         ]  # fmt: skip
         sources = [rng.choice(sources) for _ in range(rng.randrange(4))] if sources else []
         single = len(sources) == 1
@@ -149,15 +149,15 @@ def test_random_forms_many():
 @pytest.mark.parametrize("fault", ["results", "size", "dtype"])
 def test_planted_faults_are_found(monkeypatch, fault):
     if fault == "results":
-        monkeypatch.setattr(wrapper, "strides_of", lambda f: wrapper.packed(f.shape, 8))
+        monkeypatch.setattr(builtin, "strides_of", lambda f: builtin.packed(f.shape, 8))
     else:
         line, answer = {"size": ("xor i64", "0"), "dtype": ("icmp ne i8", "true")}[fault]
-        value = wrapper.Wrapper.value
+        value = builtin.Wrapper.value
 
         def blind(self, text):
             return answer if text.startswith(line) else value(self, text)
 
-        monkeypatch.setattr(wrapper.Wrapper, "value", blind)
+        monkeypatch.setattr(builtin.Wrapper, "value", blind)
     with pytest.raises((AssertionError, Mismatch, ValueError)):
         assert wrong_calls(30) == []
 
@@ -370,7 +370,7 @@ def test_a_process_without_builtins_says_why(monkeypatch):
         (abi, "arrays_hold", lambda: False, "arrays"),
         (abi, "numbers_hold", lambda: False, "numbers"),
         (abi, "functions_hold", lambda: False, "functions"),
-        (addresses, "sysconfig", type("none", (), {"get_config_var": lambda name: 1}), "lock"),
+        (objects, "sysconfig", type("none", (), {"get_config_var": lambda name: 1}), "lock"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, value)

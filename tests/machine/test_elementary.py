@@ -187,11 +187,11 @@ FAULTS = [
     ("exponentials", "EXP", np.exp), ("exponentials", "EXP", np.tanh),
     ("exponentials", "EXP2", np.exp2), ("exponentials", "LN2", np.exp),
     ("trigonometry", "SIN", np.sin), ("trigonometry", "COS", np.cos),
-    ("reduction", "HALF_PI", np.tan), ("logarithms", "LOG", np.log),
-    ("logarithms", "LN2", np.log1p), ("logarithms", "LOG10_2", np.log10),
-    ("inverses", "ARCTAN", np.arctan), ("inverses", "ARCSIN", np.arcsin),
-    ("inverses", "HALF_PI", np.arccos), ("powers", "POWER", np.power),
-    ("powers", "TWO_THIRDS", np.power),
+    ("trigonometry", "HALF_PI", np.tan), ("exponentials", "LOG", np.log),
+    ("exponentials", "LN2", np.log1p), ("exponentials", "LOG10_2", np.log10),
+    ("trigonometry", "ARCTAN", np.arctan), ("trigonometry", "ARCSIN", np.arcsin),
+    ("trigonometry", "HALF_PI", np.arccos), ("exponentials", "POWER", np.power),
+    ("exponentials", "TWO_THIRDS", np.power),
 ]  # fmt: skip
 
 

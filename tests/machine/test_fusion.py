@@ -9,7 +9,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier._programs.loops import unrolled
 from functier._programs.machine import backend
-from functier._programs.machine.loops import kernels, nests, sums
+from functier._programs.machine.loops import kernels, nests
 from functier._programs.machine.loops.kernels import kernel_of
 from functier._programs.machine.parts import fusion
 from functier._programs.machine.parts.division import Division
@@ -194,7 +194,7 @@ def test_products_are_in_the_order_of_numpy(f):
 def test_a_product_in_another_order_is_found(monkeypatch):
     kernels.written.cache_clear()
     kernels.kernel_of.cache_clear()
-    monkeypatch.setattr(kernels, "reduction", lambda writer, line: sums.Sum(writer, line))
+    monkeypatch.setattr(kernels, "reduction", lambda writer, line: nests.Sum(writer, line))
     with pytest.raises(AssertionError):
         test_products_are_in_the_order_of_numpy(PRODUCTS["a row"])
     kernels.written.cache_clear()

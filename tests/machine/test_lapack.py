@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._programs.machine.linalg import blas, factors, lapack, substitution
+from functier._programs.machine.linalg import blas, factors, systems
 from routine_calls import block, load, operand
 
 SIZES = 1, 2, 3, 8, 33, factors.LARGEST + 1, factors.LARGEST + 27
@@ -49,7 +49,7 @@ def test_solutions(dtype, vector, sizes=SIZES):
             b = None if many is None else rng.normal(size=(size, many)).astype(dtype)
             out = np.full((size, many or size), np.nan, dtype, order="CF"[number % 2])
             given = None if b is None else operand(b)
-            kernel = substitution.solve(layout, given, operand(out), turned)
+            kernel = systems.solve(layout, given, operand(out), turned)
             arrays = (m, out) if b is None else (m, b, out)
             jobs.append((kernel, arrays, a.T if turned else a, b, out))
     for run, (_, arrays, a, b, out) in zip(load([job[0] for job in jobs]), jobs):
@@ -64,8 +64,8 @@ def test_determinants():
     layouts, memory, _ = factored(cases)
     results = np.full((len(cases), 3), np.nan)
     one = operand(results[0, 0:1].reshape(()))
-    kernels = [lapack.determinant(layout, one) for layout in layouts]
-    kernels += [lapack.slogdet(layout, one, one) for layout in layouts]
+    kernels = [systems.determinant(layout, one) for layout in layouts]
+    kernels += [systems.slogdet(layout, one, one) for layout in layouts]
     runs = load(kernels)
     for k, m in enumerate(memory):
         assert runs[k](m, results[k, :1]) == 0
@@ -78,7 +78,7 @@ def test_a_determinant_that_is_out_of_range_is_numpys():
     for value in (1e-200, 1e200):
         (layout,), (m,), _ = factored([np.diag([value, 1.0, value])])
         out = np.empty(())
-        (run,) = load([lapack.determinant(layout, operand(out))])
+        (run,) = load([systems.determinant(layout, operand(out))])
         assert run(m, out) == 1
 
 
@@ -90,7 +90,7 @@ def test_cholesky():
             a = np.asarray(a @ a.T + np.eye(size), order="CF"[size % 2])
             given = np.triu(a) if upper else np.tril(a)  # the other triangle is not read
             out = np.full(a.shape, np.nan)
-            kernels.append(lapack.cholesky(operand(given), operand(out), upper))
+            kernels.append(systems.cholesky(operand(given), operand(out), upper))
             jobs.append((given, out, np.linalg.cholesky(a, upper=upper)))
     for run, (given, out, expected) in zip(load(kernels), jobs):
         assert run(given, out) == 0
@@ -107,10 +107,10 @@ def test_stacks():
     spd = a @ a.swapaxes(-1, -2) + np.eye(5)
     lower = np.empty_like(spd)
     runs = load([
-        substitution.solve(layout, operand(b), operand(out)),
-        substitution.solve(layout, None, operand(inverse)),
-        lapack.determinant(layout, operand(det)),
-        lapack.cholesky(operand(spd), operand(lower)),
+        systems.solve(layout, operand(b), operand(out)),
+        systems.solve(layout, None, operand(inverse)),
+        systems.determinant(layout, operand(det)),
+        systems.cholesky(operand(spd), operand(lower)),
     ])  # fmt: skip
     for run, arrays in zip(runs, [(m, b, out), (m, inverse), (m, det), (spd, lower)]):
         assert run(*arrays) == 0
@@ -144,7 +144,7 @@ def test_matrices_without_an_answer_have_a_status():
 
 def test_matrices_without_a_cholesky_factor_have_a_status():
     cases = [-np.eye(3), np.array([[1.0, 2], [2, 1]]), *BAD]
-    kernels = [lapack.cholesky(operand(a), operand(np.empty_like(a))) for a in cases]
+    kernels = [systems.cholesky(operand(a), operand(np.empty_like(a))) for a in cases]
     for run, a in zip(load(kernels), cases):
         symmetric = np.array_equal(a, a.swapaxes(-1, -2)) and a.ndim == 2
         assert run(a, np.empty_like(a)) == 1 or not symmetric
@@ -157,7 +157,7 @@ def test_inverses_of_large_triangles():
             a = np.tril(matrices(size) + size * np.eye(size))
             a = a.T if upper else a
             out = np.full(a.shape, np.nan)
-            kernels.append(lapack.inverse(operand(a), operand(out), upper))
+            kernels.append(systems.inverse(operand(a), operand(out), upper))
             jobs.append((a, out))
     for run, (a, out) in zip(load(kernels), jobs):
         assert run(a, out) == 0
@@ -170,7 +170,7 @@ def other_unit(*args, unit, right=blas.trsm):
 
 FAULTS = {
     "pivot": (factors, "larger", lambda rows, known, size, index: [*known], SIZES[2:4]),
-    "order": (substitution.Block, "source", lambda self, i, ordered: i, SIZES[2:4]),
+    "order": (systems.Block, "source", lambda self, i, ordered: i, SIZES[2:4]),
     "order of a large matrix": (factors, "swap_numbers", lambda *args: None, SIZES[-2:]),
     "diagonal of a large triangle": (blas, "trsm", other_unit, SIZES[-2:]),
 }

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier as ft
-from functier._programs.machine.lowering import effects, views
+from functier._programs.machine.lowering import effects, products
 from functier._programs.machine.lowering.loops import Body
 from functier._programs.machine.parts import flags
 from functier._programs.machine.parts.loops import Routine
@@ -34,12 +34,12 @@ def test_programs_are_right():
 
 @pytest.mark.parametrize("factor", [0.0, 0.5])
 def test_a_wrong_stride(factor, monkeypatch):
-    right = views.moving
+    right = products.moving
 
     def wrong(start, by):
         return right(start, tuple([int(x * factor) // 8 * 8 for x in by]))
 
-    monkeypatch.setattr(views, "moving", wrong)
+    monkeypatch.setattr(products, "moving", wrong)
     assert not misses(elements, LARGE)
     assert not misses(ft.grad(lambda x: np.sum(listed(x)[2])), TALL)
 

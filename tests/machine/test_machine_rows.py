@@ -9,7 +9,7 @@ pytest.importorskip("llvmlite")
 
 import samples
 from functier._programs.machine.elementary import ELEMENTWISE
-from functier._programs.machine.loops import bodies, sums
+from functier._programs.machine.loops import bodies, nests
 from functier._programs.machine.text import routines
 from nets.machine_rows import Judge, drawn, long_doubles, net
 
@@ -77,7 +77,7 @@ FAULTS = {
         "elementwise.tan-", rule(np.tan, lambda e, f, x: e.add(f(e, x), 0.0)),
     ),
     "a sum that begins with another zero": (
-        "composite.linspace-d[]-0.0,1", lambda patch: patch.setattr(sums, "NOTHING", -0.0),
+        "composite.linspace-d[]-0.0,1", lambda patch: patch.setattr(nests, "NOTHING", -0.0),
     ),
     "two declarations of one function": (
         "scipy_linalg_decompositions.sl.eig_banded-d[2,4]",

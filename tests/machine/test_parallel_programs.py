@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite")
 import functier as ft
 from functier._programs.machine.backend import Division, MachineProgram, Text
 from functier._programs.machine.calls import builtin
-from functier._programs.machine.loops import blocks
+from functier._programs.machine.loops import kernels
 from functier._programs.trace import trace
 
 X, Y = np.random.default_rng(0).normal(size=(2, 3000))
@@ -39,9 +39,9 @@ def small(monkeypatch):
     """Let small loops be cut into small blocks, and be compiled in a hurry."""
     hurried = functools.partial(builtin.make_builtin, opt=0)
     monkeypatch.setattr(builtin, "make_builtin", hurried)
-    monkeypatch.setattr(blocks, "LARGE", 512)
-    monkeypatch.setattr(blocks, "BLOCK", 200)
-    monkeypatch.setattr(blocks, "WORK", 1)
+    monkeypatch.setattr(kernels, "LARGE", 512)
+    monkeypatch.setattr(kernels, "BLOCK", 200)
+    monkeypatch.setattr(kernels, "WORK", 1)
 
 
 def results(f, *args):
@@ -118,15 +118,15 @@ def test_a_block_that_refuses_is_numpys(small):
 @pytest.mark.parametrize(("rows", "axis"), [(15, 1), (16, 0), (17, 0)])
 def test_a_block_has_whole_rows_where_there_are_enough(rows, axis):
     n = 50_000
-    given = blocks.Stream(np.dtype(float), (8 * n, 8))
-    nest = blocks.Nest((rows, n), (given, given._replace(writes=True)), (blocks.Load(0),))
+    given = kernels.Stream(np.dtype(float), (8 * n, 8))
+    nest = kernels.Nest((rows, n), (given, given._replace(writes=True)), (kernels.Load(0),))
 
-    assert blocks.cut_of(nest).axis == axis
+    assert kernels.cut_of(nest).axis == axis
 
 
 @pytest.mark.parametrize(("n", "most", "unit"), [(10**7, 32768, 64), (3001, 200, 64), (60, 4, 1)])
 def test_blocks_cover_a_loop(n, most, unit):
-    step = blocks.step_of(n, most, unit)
+    step = kernels.step_of(n, most, unit)
     assert 0 < step <= 2 * most
     assert step % unit == 0
 
@@ -164,7 +164,7 @@ def test_fastmath_rounds_a_product_and_a_sum_once():
 
 @pytest.mark.parametrize("fault", ["start", "sums", "last"])
 def test_planted_faults_are_found(small, monkeypatch, fault):
-    spread, steps, step_of = blocks.spread, blocks.steps, blocks.step_of
+    spread, steps, step_of = kernels.spread, kernels.steps, kernels.step_of
 
     def wrong(nest, cut, kernels, native, threads):
         if fault == "start":  # every block is the first
@@ -174,12 +174,14 @@ def test_planted_faults_are_found(small, monkeypatch, fault):
             )
         return spread(nest, cut, kernels, native, threads)
 
-    monkeypatch.setattr(blocks, "spread", wrong)
+    monkeypatch.setattr(kernels, "spread", wrong)
     if fault == "sums":
-        monkeypatch.setattr(blocks, "in_order", lambda name, n, step: blocks_but_one(name, n, step))
+        monkeypatch.setattr(
+            kernels, "in_order", lambda name, n, step: blocks_but_one(name, n, step)
+        )
     if fault == "last":
-        monkeypatch.setattr(blocks, "step_of", lambda n, most, unit: step_of(n, most, unit) + 64)
-        monkeypatch.setattr(blocks, "steps", lambda nest, cut: [cut.step, steps(nest, cut)[1] - 8])
+        monkeypatch.setattr(kernels, "step_of", lambda n, most, unit: step_of(n, most, unit) + 64)
+        monkeypatch.setattr(kernels, "steps", lambda nest, cut: [cut.step, steps(nest, cut)[1] - 8])
     bad = 0
     for name in ("elements", "a sum"):
         one, two, _, numpys = results(OPS[name], X, Y)
@@ -188,7 +190,7 @@ def test_planted_faults_are_found(small, monkeypatch, fault):
     assert bad
 
 
-IN_ORDER = blocks.in_order
+IN_ORDER = kernels.in_order
 
 
 def blocks_but_one(name, n, step):

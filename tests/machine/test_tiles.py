@@ -7,7 +7,7 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs.machine.parts import loops, tiles
+from functier._programs.machine.parts import loops
 from loop_programs import PROGRAMS, WRITES, check, counted, misses, nested, singles, swapped
 
 WIDE = np.linspace(0.1, 1.0, 13 * 23).reshape(13, 23)
@@ -25,7 +25,7 @@ def small_tiles(monkeypatch):
         return made
 
     right = loops.tiled
-    monkeypatch.setattr(tiles, "TILE", 8)
+    monkeypatch.setattr(loops, "TILE", 8)
     monkeypatch.setattr(loops, "tiled", noted)
     return found
 
@@ -157,7 +157,7 @@ def test_derivatives_in_tiles(name, small_tiles):
 
 
 def test_many_rows_do_not_stay_in_the_cache(monkeypatch, small_tiles):
-    monkeypatch.setattr(tiles, "CACHE", 8 * 60)
+    monkeypatch.setattr(loops, "CACHE", 8 * 60)
     check(kept, LONG)
     assert not any(small_tiles)
     check(swapped, LONG)
@@ -172,32 +172,32 @@ def test_signals_between_tiles(monkeypatch, small_tiles):
 
 @pytest.mark.parametrize("name", ["neighbours", "counts", "rows_that_meet"])
 def test_a_check_that_sees_nothing(name, monkeypatch):
-    right = tiles.accesses_in
+    right = loops.accesses_in
 
     def blind(routine, n):
         return [(i, access._replace(writes=False)) for i, access in right(routine, n)]
 
-    monkeypatch.setattr(tiles, "check", lambda accesses: None)
-    monkeypatch.setattr(tiles, "accesses_in", blind)
+    monkeypatch.setattr(loops, "check", lambda accesses: None)
+    monkeypatch.setattr(loops, "accesses_in", blind)
     assert not misses(TOGETHER[name], LONG)
 
 
 def test_elements_after_the_last_tile_that_are_left_out(monkeypatch):
-    right = tiles.cut
+    right = loops.cut
 
     def fewer(calls, n, size, options):
         return right(calls, n, size - (size < 8), options)
 
-    monkeypatch.setattr(tiles, "cut", fewer)
+    monkeypatch.setattr(loops, "cut", fewer)
     assert not misses(swapped, LONG)
 
 
 def test_tiles_at_one_place(monkeypatch):
-    right = tiles.strides_of
+    right = loops.strides_of
 
     def still(call, n):
         found = right(call, n)
         return found and {**found, min(found): 0}
 
-    monkeypatch.setattr(tiles, "strides_of", still)
+    monkeypatch.setattr(loops, "strides_of", still)
     assert not misses(swapped, LONG)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import functier as ft
 import functier.numpy as fnp
 from functier import modes, overrides
-from functier._core import observers as _observers
+from functier._core import blocks as _observers
 from functier._levels import level as _level
 from functier.modes import _asking as _asking
 from programs import TRANSFORMS, apply, programs, starts

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine.linalg import contractions
-from functier._programs.machine.lowering import products, systems
+from functier._programs.machine.lowering import products, reductions
 from nets.contracted import net
 
 
@@ -36,8 +36,8 @@ def is_found(number):
 
 def test_factors_of_the_transpose(monkeypatch):
     """One factorisation serves two matrices, and nobody minds which."""
-    real = systems.factors_of
-    monkeypatch.setattr(systems, "factors_of", lambda low, a: (*real(low, a)[:2], False))
+    real = reductions.factors_of
+    monkeypatch.setattr(reductions, "factors_of", lambda low, a: (*real(low, a)[:2], False))
     assert is_found(59)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import functier as ft
 from functier._control import masks as _masks
-from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
+from functier._core.blocks import CALLS, LEVELS, OPERATIONS, RULES
 from functier._core.root import DISABLED
 from functier._levels import second_look
 from functier._levels import states as _states

@@ -6,9 +6,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine import backend
-from functier._programs.machine.loops import bodies, kernels, sums
-from functier._programs.machine.lowering import effects, reductions, views
-from functier._programs.machine.parts import arena
+from functier._programs.machine.loops import bodies, kernels, nests
+from functier._programs.machine.lowering import effects, products, reductions
+from functier._programs.machine.parts import calling
 from nets.kernels import net
 
 
@@ -38,7 +38,7 @@ def check_fault(numbers):
 
 def overlapping(calls):
     """Give each buffer of the arena the same place."""
-    size = arena.laid_out(calls)
+    size = calling.laid_out(calls)
     for call in calls:
         for place in call.places:
             place.buffer.offset = 0
@@ -49,24 +49,25 @@ FAULTS = {
     "a sum takes lanes twice": (bodies.Body, "needs_mask", lambda self: False),
     "what is computed again is stored": (bodies.Body, "rewrites", lambda self: False),
     "an end that is not begun": (
-        sums.Sum, "across", lambda self, values: [sums.half_of(self.w, values[0], 2, 0)]
+        nests.Sum, "across", lambda self, values: [nests.half_of(self.w, values[0], 2, 0)]
         if self.w.width == 2 else ACROSS(self, values),
     ),
     "buffers that overlap": (backend, "laid_out", lambda calls: overlapping(calls)),
     "writes that run early": (effects.Memory, "order", lambda self, *given: None),
     "a read that sees nothing": (effects.Memory, "sources", lambda self, bits: ()),
     "a beginning that counts": (
-        sums, "identity", lambda func, dtype: IDENTITY(func, dtype) if func is not np.add else 1
+        nests, "identity", lambda func, dtype: IDENTITY(func, dtype) if func is not np.add else 1
     ),
     "axes of a reduction": (
         reductions, "axes_of", lambda axis, ndim: AXES(axis if type(axis) is not int else 0, ndim),
     ),
     "a view taken for what it shows": (
-        views, "viewed", lambda value, make: VIEWED(value, make)._replace(straight=value.straight),
+        products, "viewed",
+        lambda value, make: VIEWED(value, make)._replace(straight=value.straight),
     ),
 }  # fmt: skip
 ACROSS, IDENTITY, AXES, VIEWED = (
-    sums.Sum.across, sums.identity, reductions.axes_of, views.viewed,
+    nests.Sum.across, nests.identity, reductions.axes_of, products.viewed,
 )  # fmt: skip
 
 NUMBERS = dict.fromkeys(FAULTS, range(100)) | {

@@ -6,7 +6,7 @@ A case is a use of a kind of plain array with a refill and a mode; see `nets.ref
 import numpy as np
 import pytest
 
-from functier._levels import copies, kept
+from functier._levels import kept
 from nets.refills.cases import USES, Plain, Program, programs
 from nets.refills.known import REASONS, UNSEEN
 from nets.refills.modes import MODES
@@ -46,16 +46,9 @@ def test_what_is_not_seen_is_known(program):
         assert verdict("grad", program._replace(refill=refill)) == "refused"
 
 
-def keeps(patch, name, function):
-    """Have a function of `kept` be another one, everywhere."""
-    for module in (copies, kept):
-        if hasattr(module, name):
-            patch.setattr(module, name, function)
-
-
 PLANTED = {
     "arrays are not copied": (
-        lambda patch: keeps(patch, "copy_of", lambda x: x),
+        lambda patch: patch.setattr(kept, "copy_of", lambda x: x),
         "np.take(x, w)", "int", "all", "linearize",
     ),
     "fingerprints are not compared": (
@@ -67,7 +60,7 @@ PLANTED = {
         "x @ w", "large float", "order", "grad",
     ),
     "tensors of levels around have no alias": (
-        lambda patch: keeps(patch, "alias_of", lambda x: x),
+        lambda patch: patch.setattr(kept, "alias_of", lambda x: x),
         "custom(x, w)", "of x", "order", "vmap(grad)",
     ),
 }  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 
 import functier.numpy as fnp
 from functier._core.sharing import MEMORY
-from functier._levels import armed, lying, views
+from functier._levels import lying, views, writes
 from functier._mutation import array, array_level, copies
 from functier._programs import recorder
 from functier._programs.recorder import RecordLevel
@@ -130,7 +130,7 @@ PLANTED = {
         "np.transpose(a)", "made", "vmap",
     ),
     "a method goes past the bookkeeping": (
-        lambda patch: patch.setitem(armed.MEANINGS, "reshape", lambda x, *shape: (
+        lambda patch: patch.setitem(writes.MEANINGS, "reshape", lambda x, *shape: (
             lambda y: np.copy(np.reshape(y, shape)), (x,), {})),
         "a.reshape(a.shape)", "C", "vmap",
     ),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._levels import life as _life
+from functier._levels import runs as _life
 from functier._levels import spares as _spares
 from nets.test_escape import none_alive, transforms
 from nets.verdicts import Verdicts

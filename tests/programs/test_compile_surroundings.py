@@ -19,7 +19,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier import random as ftr
 from functier._core.ambient import AMBIENT
-from functier._cpython.swaps import Swaps, original
+from functier._cpython.functions import Swaps, original
 from functier._programs.rewritten import rewritten
 from functier.scipy import linalg
 from nets.programs import difference

@@ -244,11 +244,11 @@ def test_the_inner_names_that_a_document_mentions_exist(path):
 
 
 def test_a_stale_name_is_found():
-    right = "`_levels.life.run`, `_levels/level.py`, `_level.life`, `ft.grad`, `functier.nn.Linear`"
-    text = f"{right}, `_levels.life.ran`, `tests/no.py`, `ft.jit(f)` and `functier.nn.No`"
+    right = "`_levels.runs.run`, `_levels/level.py`, `_level.life`, `ft.grad`, `functier.nn.Linear`"
+    text = f"{right}, `_levels.runs.ran`, `tests/no.py`, `ft.jit(f)` and `functier.nn.No`"
 
     assert list(stale_names(text)) == [
-        "_levels.life.ran",
+        "_levels.runs.ran",
         "tests/no.py",
         "ft.jit",
         "functier.nn.No",

@@ -12,7 +12,7 @@ import scipy.sparse
 import scipy.stats
 
 import functier as ft
-from functier._core.imports import twin_name
+from functier._core.remedies import twin_name
 
 CALLS = {
     "linalg.expm": lambda scipy, x: scipy.linalg.expm(x * np.eye(2))[0, 0],

@@ -21,7 +21,7 @@ import pytest
 
 import functier as ft
 import samples
-from functier._levels.life import run
+from functier._levels.runs import run
 from functier._mutation.array import settle
 from functier._transforms.tracing.level import TraceLevel
 from functier._transforms.tracing.program import Program

@@ -10,18 +10,16 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .._core.subclasses import OVER_TENSORS
-from .._cpython.call_sites import Names, changes_of, with_changes
-from .._cpython.callees import with_converted
+from .._cpython.assembly import with_converted
+from .._cpython.call_sites import CodeTable, Names, changes_of, stored_globals, with_changes
 from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
-from .._cpython.lookups import CodeTable, stored_globals
-from . import class_attribute
+from . import caches
 from .caches import original_of_cached
 from .calls import Owner
 from .compiled import LEFT, names_left
-from .contents import Contents, Others
+from .contents import Contents, Others, for_numpy, forwarding
 from .kept import Kept
-from .objects import for_numpy, forwarding
 from .search import RECORDS, is_of_python
 from .twins import (
     ALIASES,
@@ -87,8 +85,8 @@ class Bindings:
                 self._bind_defaults(func)
                 self.contents.bind_cells(func)
             codes = list(map(read_code, functions))
-            if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
-                class_attribute.install()
+            if caches.asks_for_class(codes, [*self.namespace.values(), *classes]):
+                caches.install()
             OVER_TENSORS.kept |= {np.matrix, np.ma.MaskedArray}
             for cls in classes:
                 self._bind_attributes(cls)
@@ -220,7 +218,7 @@ class Bindings:
         OVER_TENSORS.kept.difference_update([cls() for cls in self.kept])
         if not ADOPTED:
             OVER_TENSORS.kept.clear()
-            class_attribute.remove()
+            caches.remove()
         rewritten = [found for func in self.functions.values() if (found := func()) is not None]
         for func in (*rewritten, *functions):  # the others are those that adopted code has made
             pair = self.codes.get(id(read_code(func)))

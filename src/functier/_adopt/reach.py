@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from .._cpython.call_sites import imports_in
 from .._cpython.code import loads_in
 from .._cpython.functions import read_code
-from .._cpython.lookups import imports_in
 from .._cpython.sources import is_extension
 from .compiled import is_of_numba, python_function
 from .search import import_name, module_behind

@@ -46,10 +46,10 @@ from .._cpython.frames import (
     namespaces_at,
     runs,
 )
+from .._cpython.functions import SOURCES
 from .._cpython.sources import has_source, node_at, nodes_at, root_of
-from .._cpython.swaps import SOURCES
-from .._levels.life import run
 from .._levels.lineage import levels_of
+from .._levels.runs import run
 from .search import RECORDS
 from .values import class_of, in_level, is_python, settle
 

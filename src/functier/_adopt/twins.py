@@ -22,9 +22,8 @@ from .calls import BUILTINS, CALLERS, KINDS, PATTERNS, callee, owner
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .mathematics import MATH
-from .slots import SLOTS
+from .operators import SLOTS, UFUNC_CALLERS, UFUNCS
 from .texts import text_of
-from .ufuncs import UFUNC_CALLERS, UFUNCS
 
 PREFIX = "_functier "
 PRIVATE = ("numpy.core", "numpy.distutils", "numpy.f2py")

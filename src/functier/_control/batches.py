@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import Function, PyTree, Value
 from .._core.pytree import flatten, unflatten
-from .._core.types import Function, PyTree, Value
 from .._transforms.chunks.chunk import Chunk
 from .given import LEAST, moved, recorder
 from .scan import run_scan

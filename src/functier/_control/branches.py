@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
+from .._core.numpy_facts import Function, PyTree, Value
 from .._core.pytree import name_of_function
-from .._core.types import Function, PyTree, Value
+from .._core.tracebacks import checks_keywords
 from .masks import Mask, bare, check_function, holds, integer, merge, narrow, truth
 
 

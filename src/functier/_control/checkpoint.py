@@ -7,10 +7,9 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
+from .._core.numpy_facts import Function, PyTree
 from .._core.pytree import check_callable, name_of_function
-from .._core.tracebacks import leave
-from .._core.types import Function, PyTree
+from .._core.tracebacks import checks_keywords, leave
 from .._transforms.transformed import Transformed
 from .masks import check_carry, form
 from .regions import region

@@ -18,13 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._core.errors import DataDependentError
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import PLAIN, dtype_of, shape_of
+from .._core.numpy_facts import PLAIN, Function, PyTree, Value, dtype_of, shape_of
 from .._core.op import Op
 from .._core.pytree import flatten, is_value, paths, unflatten
 from .._core.table import OPS
 from .._core.tensor import Tensor
-from .._core.types import Function, PyTree, Value
+from .._core.tracebacks import checks_keywords
 from .._cpython.frames import Frame, current_frame
 from .._levels.axes import short
 from .._levels.batch import BatchLevel

@@ -16,8 +16,8 @@ from .._core.reached import MOST, inside, is_generator, kinds, reached
 from .._core.tensor import Tensor
 from .._cpython.code import Code
 from .._cpython.collector import containers_among
-from .._cpython.descriptors import DESCRIPTORS, is_fixed
 from .._cpython.functions import EMPTY, contents
+from .._cpython.objects import DESCRIPTORS, is_fixed
 from .._levels.kept import content_of
 from .._mutation.array import was_written
 

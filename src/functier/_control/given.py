@@ -21,17 +21,16 @@ from typing import Any
 import numpy as np
 
 from .._core.ambient import AMBIENT
+from .._core.numpy_facts import PyTree, Value
 from .._core.pytree import flatten, same_structure, unflatten
 from .._core.rule import unchanged
 from .._core.tensor import Tensor
-from .._core.types import PyTree, Value
-from .._levels.backward import backward
+from .._levels.backward import Stretch, backward
 from .._levels.cotangents import Pieces, add
 from .._levels.kept import join_edges
 from .._levels.lineage import levels_of
 from .._levels.memory import is_read_only
 from .._levels.states import resume
-from .._levels.stretch import Stretch
 from .._levels.tape import Continued, Given, Node, node_numbers, node_of
 from .effects import Effects
 from .masks import AMONG, Mask

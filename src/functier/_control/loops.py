@@ -5,9 +5,9 @@ Like `branches`, this is Python code over NumPy on tensors.
 
 from typing import Any
 
-from .._core.keywords import checks_keywords
+from .._core.numpy_facts import Function, PyTree, Value
 from .._core.pytree import flatten, name_of_function
-from .._core.types import Function, PyTree, Value
+from .._core.tracebacks import checks_keywords
 from .given import ENDLESS, Repeats, recorder
 from .masks import Mask, bare, check_carry, check_function, integer, is_weak, merge, truth
 from .schedule import is_planned, refuse_plan, run_steps

@@ -30,10 +30,9 @@ from .._core.ambient import AMBIENT
 from .._core.blocks import block, setting
 from .._core.border import check_leaf
 from .._core.errors import MutationError
-from .._core.numpy_facts import SCALARS, dtype_of, shape_of
+from .._core.numpy_facts import SCALARS, Function, PyTree, Value, dtype_of, shape_of
 from .._core.pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from .._core.tensor import Tensor
-from .._core.types import Function, PyTree, Value
 from .._levels.batch import BatchLevel
 from .._levels.states import resume
 from .._mutation.array import was_written

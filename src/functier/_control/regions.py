@@ -23,15 +23,13 @@ import numpy as np
 from .._core.blocks import block
 from .._core.border import check_objects
 from .._core.errors import MutationError
-from .._core.numpy_facts import SCALARS
+from .._core.numpy_facts import SCALARS, Function, PyTree, Scalar, Shape, Value
 from .._core.pytree import flatten, unflatten
 from .._core.tensor import Tensor
-from .._core.types import Function, PyTree, Scalar, Shape, Value
-from .._levels.backward import backward
+from .._levels.backward import Stretch, backward
 from .._levels.kept import join_edges
 from .._levels.lineage import AMBIENT, inward
 from .._levels.states import resume
-from .._levels.stretch import Stretch
 from .._levels.tape import Continued, Given, Node, node_numbers
 from .._mutation.array import was_written
 from .._mutation.memory import CHOSEN, REGION, clock

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.numpy_facts import Shape, Value
 from .._core.tensor import Tensor
-from .._core.types import Shape, Value
 
 
 class Stack(NamedTuple):

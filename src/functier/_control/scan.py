@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.border import check_leaf
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import Function, PyTree, Structure, Value, dtype_of, shape_of
 from .._core.pytree import (
     describe,
     flatten,
@@ -22,7 +21,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
-from .._core.types import Function, PyTree, Structure, Value
+from .._core.tracebacks import checks_keywords
 from .._transforms.vmap import vmap
 from .given import Repeats
 from .masks import WEAK, check_carry, check_function, common_dtype, form, number_of

@@ -24,14 +24,12 @@ from typing import Any
 import numpy as np
 
 from .._core.blocks import block, setting
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import Function, PyTree, Shape, Value, shape_of
 from .._core.pytree import flatten, is_value, unflatten
 from .._core.tensor import Tensor
-from .._core.types import Function, PyTree, Shape, Value
-from .._levels.backward import backward
+from .._levels.backward import Stretch, backward
 from .._levels.cotangents import add
 from .._levels.states import resume
-from .._levels.stretch import Stretch
 from .._levels.tape import Node, node_numbers, node_of
 from .._mutation.array import was_written
 from .._transforms.chunks.streams import replay_draws

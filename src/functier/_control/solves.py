@@ -23,8 +23,7 @@ import numpy as np
 
 from .._core.blocks import block
 from .._core.errors import LevelError
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import PyTree, Value, dtype_of, shape_of
 from .._core.pytree import (
     check_callable,
     describe,
@@ -35,7 +34,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
-from .._core.types import PyTree, Value
+from .._core.tracebacks import checks_keywords
 from .._levels.cotangents import cast_from_rule, fit, zeros
 from .._levels.jvp import fit_tangent
 from .._levels.kept import join_edges

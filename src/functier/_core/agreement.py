@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .numpy_facts import Index
 from .pytree import SNAPSHOTS
 from .tensor import Tensor
-from .types import Index
 
 ndarray = np.ndarray
 

@@ -22,10 +22,9 @@ import numpy as np
 
 from .errors import ConversionError, LevelError, MutationError
 from .flat import Flat
-from .numpy_facts import PLAIN, SCALARS, dtype_of
+from .numpy_facts import PLAIN, SCALARS, Value, dtype_of
 from .subclasses import OVER_TENSORS
 from .tensor import Tensor
-from .types import Value
 
 ndarray = np.ndarray
 OBJECT = np.dtype(object)

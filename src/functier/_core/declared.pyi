@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .types import Axis, Index, Shape
+from .numpy_facts import Axis, Index, Shape
 
 class Operators:
     """The operators, methods and properties of an array, whose results are tensors."""

@@ -1,6 +1,14 @@
-"""The exceptions and the warning of functier; imports nothing of the package."""
+"""The exceptions and the warning of functier, and whether tracebacks show its frames.
 
+Whether tracebacks show functier's frames, and errors that are raised outside of transforms.
+Imports nothing of the package but `_cpython`. See NOTE [frames that are hidden] in `tracebacks`.
+"""
+
+import os
+from contextvars import ContextVar
 from typing import Any
+
+from .._cpython.frames import hide_frames
 
 
 class LevelError(Exception):
@@ -123,3 +131,23 @@ class HookRecursionError(RecursionError):
 for _name, _class in list(vars().items()):
     if isinstance(_class, type) and _class.__module__ == __name__:
         _class.__module__ = "functier"  # where users find it, and tracebacks name it
+
+
+VARIABLE = "FUNCTIER_TRACEBACKS"
+SHOWN: ContextVar[bool | None] = ContextVar("shown", default=None)
+"""True and False show and hide functier's frames; None leaves it to the environment variable."""
+
+
+def shows_frames() -> bool:
+    """Return whether functier's frames are to be seen in tracebacks."""
+    shown = SHOWN.get()
+    return os.environ.get(VARIABLE, "") == "full" if shown is None else shown
+
+
+def hide_own(error: BaseException) -> None:
+    """Hide functier's frames in an error that leaves functier where no transform is around it.
+
+    It is that of a tensor whose level has ended, or of an unknown name.
+    """
+    if not shows_frames():
+        hide_frames(error)

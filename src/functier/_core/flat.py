@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .types import Index, Value
+from .numpy_facts import Index, Value
 
 
 class Flat:

@@ -12,8 +12,8 @@ import numpy as np
 
 from .._cpython.frames import current_frame, function_at, module_at, outward
 from .errors import UnsupportedError
+from .numpy_facts import Function
 from .table import later
-from .types import Function
 
 LIBRARIES = {"scipy.sparse._": "scipy._sparse_operators"}
 """The modules whose function `operate` computes such operators, by the beginnings of the names of

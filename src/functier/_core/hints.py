@@ -34,17 +34,6 @@ from .._cpython.frames import (
 from .._cpython.sources import line_of_source, node_at, root_of, shows_place, value_of
 from .adopted import ADOPTED
 from .border import code_for_array, label_of
-from .imports import (
-    import_of,
-    is_compiled,
-    is_numpys,
-    is_plain_python,
-    line_to_change,
-    module_of,
-    public_name,
-    twin_name,
-    without_private,
-)
 from .numpy_facts import name_of
 from .remedies import (
     ADOPTION,
@@ -63,8 +52,17 @@ from .remedies import (
     WITH_TWIN,
     WITHOUT_TWIN,
     WRITING,
+    import_of,
+    is_compiled,
+    is_numpys,
+    is_plain_python,
+    line_to_change,
     lists_in,
+    module_of,
     of_items,
+    public_name,
+    twin_name,
+    without_private,
 )
 from .table import UNSUPPORTED, load
 

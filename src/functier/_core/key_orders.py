@@ -17,7 +17,7 @@ from typing import Any
 
 import optree
 
-from .types import PyTree
+from .numpy_facts import PyTree
 
 NAMESPACE = "functier"
 

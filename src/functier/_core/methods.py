@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from .border import without_labels
-from .errors import EscapedTensorError, UnsupportedError
-from .hidden_frames import hide_own
-from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
+from .errors import EscapedTensorError, UnsupportedError, hide_own
+from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, Function, Value, name_of
 from .peers import ATTRIBUTES
 from .subclasses import KEPT, OVER_TENSORS, answer, inside
 from .tensor import CANONICAL, Tensor, canonical
-from .types import Function, Value
 
 float64 = np.float64
 

@@ -1,7 +1,6 @@
-"""Facts about NumPy's objects: types of plain values, the operators of ufuncs, shapes, dtypes
-and names.
+"""Facts about objects of NumPy: types, names of types, operators of ufuncs, shapes, dtypes.
 
-Imports nothing of the package but `types`.
+Imports nothing of the package but `numpy_private`.
 """
 
 import operator
@@ -9,12 +8,35 @@ import sys
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from .numpy_private import SPECIAL
-from .types import Shape, Value
+
+Value: TypeAlias = Any
+"""An operand: a tensor of any level, an array, a NumPy scalar or a Python number."""
+
+PyTree: TypeAlias = Any
+"""Nested tuples, lists, dicts and registered nodes, with values as leaves."""
+
+Structure: TypeAlias = Any
+"""The structure of a pytree without its leaves, as `flatten` returns it."""
+
+Index: TypeAlias = Any
+"""The index in ``x[index]``: ints, slices, None, an ellipsis, arrays, or a tuple of these."""
+
+Axis: TypeAlias = int | tuple[int, ...] | None
+"""The axis argument of a reduction."""
+
+Shape: TypeAlias = tuple[int, ...]
+
+Function: TypeAlias = Callable[..., Any]
+"""A function of NumPy or of the user, with any parameters."""
+
+Scalar: TypeAlias = np.generic | complex
+"""A number of NumPy or of Python."""
+
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 VALUES = SCALARS | {np.ndarray}

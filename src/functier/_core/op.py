@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._cpython.code import parameters_of
-from .numpy_facts import name_of
+from .numpy_facts import Function, Shape, Value, name_of
 from .numpy_private import NO_VALUE
 from .rule import Rule
 from .sharing import ORDERS
-from .types import Function, Shape, Value
 
 
 class Op:

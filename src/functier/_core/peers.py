@@ -8,7 +8,7 @@ from typing import NoReturn
 import numpy as np
 
 from .._cpython.frames import current_frame, instruction_at
-from .hidden_frames import hide_own
+from .errors import hide_own
 
 NAMES = {
     **dict.fromkeys(("jit", "jit_compile", "njit"), "functier.compile"),

@@ -12,9 +12,8 @@ import optree
 
 from .border import code_for_array, is_convertible, name_of_kind
 from .key_orders import NAMESPACE, entries_of, is_ordered, reordered, settled
-from .numpy_facts import SCALARS, named
+from .numpy_facts import SCALARS, Function, PyTree, named
 from .tensor import Tensor
-from .types import Function, PyTree
 
 CONTAINERS = frozenset({tuple, list, dict})
 

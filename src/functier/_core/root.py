@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._cpython.frames import Frame, caller_of, calls_of, code_at, current_frame, variables_at
+from .blocks import CALLS, OPERATIONS
 from .border import check_leaf, check_reach, is_convertible
 from .errors import HookRecursionError, LevelError
 from .foreign_operators import operate
 from .methods import INPLACE, OPERATORS
-from .numpy_facts import PLAIN, attributed, name_of, named
-from .observers import CALLS, OPERATIONS
+from .numpy_facts import PLAIN, Function, Index, Shape, Value, attributed, name_of, named
 from .subclasses import OVER_TENSORS
 from .tensor import Tensor, canonical
-from .types import Function, Index, Shape, Value
 
 new = object.__new__
 GETITEM: Callable = getattr(Tensor, "__getitem__")  # noqa: B009  # `_core.methods` gives it

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from .types import Function
+from .numpy_facts import Function
 
 Sharing = Literal["view", "protected", "either", "copied", "fresh", "asked"]
 

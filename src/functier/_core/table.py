@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from .errors import NoRuleError, UnsupportedError
-from .numpy_facts import HOMES, name_of
+from .numpy_facts import HOMES, Function, Value, name_of
 from .op import Op
-from .types import Function, Value
 
 OPS: dict[Function, Op] = {}
 """Every declared operation, by its NumPy function."""

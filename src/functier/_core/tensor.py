@@ -2,8 +2,8 @@
 
 A tensor passes everything on to ``self.level``, an attribute of its class. For plain tensors
 and users' subclasses it is the `RootLevel` of `_core.root`; for the classes that
-`_levels.level` creates it is the level object of a transform. Imports `adopted`, `errors`,
-`hidden_frames`, `observers`, `subclasses`, `table` and `types` only.
+`_levels.level` creates it is the level object of a transform. Imports `adopted`, `blocks`,
+`errors`, `numpy_facts`, `subclasses` and `table` only.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,15 +15,14 @@ import numpy as np
 from .._cpython.code import names_of
 from .._cpython.frames import code_at, current_frame
 from .adopted import ADOPTED, CLASS, is_called_by_percent
-from .errors import EscapedTensorError
+from .blocks import OPERATIONS
+from .errors import EscapedTensorError, hide_own
 from .flat import Flat
 from .foreign_operators import array_for_operator
-from .hidden_frames import hide_own
-from .observers import OPERATIONS
+from .numpy_facts import Function, Index, Value
 from .peers import ATTRIBUTES
 from .subclasses import KEPT, OVER_TENSORS, answer, inside, inside_index, view_as
 from .table import array_namespace, find
-from .types import Function, Index, Value
 
 if TYPE_CHECKING:
     from .declared import Operators

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from .border import check_leaf, name_of_kind
-from .numpy_facts import dtype_of, shape_of
+from .numpy_facts import PyTree, Value, dtype_of, shape_of
 from .pytree import describe, flatten, instead_of, is_value, paths, unflatten
 from .tensor import Tensor
-from .types import PyTree, Value
 
 __all__ = ["ravel_pytree"]
 

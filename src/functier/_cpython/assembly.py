@@ -1,19 +1,33 @@
-"""Code objects of CPython as lists of instructions: taken apart, and put together again.
+"""Code objects as lists of instructions: taken apart, with their stack, and put together again.
 
 NOTE [instructions]
     A `Listing` has one instruction for each operation: its argument is whole, a jump has the number
     of its target, and the rows of the exception table have numbers of instructions. EXTENDED_ARG
     and CACHE are left out when a code object is taken apart, and made when one is put together.
     How many CACHE entries follow an instruction is learned from code that Python has compiled.
+
+The stack of a code object: before each instruction, which of its places hold no object.
+Python keeps an empty place beside a function that it will call. To copy it would end the process,
+and the arguments of a call begin behind it. So each place is followed from where it is filled.
+
+Code in which what is called, and whose method is called, goes through a function first.
+A type of numbers may be in a variable or a table: ``dtype(x)``, ``TYPES["f"](x)``. What is called
+is known only then. So the code gets ``convert(dtype)(x)``, where `convert` is a global that the
+caller names. In the same way ``a.dot(x)`` becomes ``convert(a).dot(x)``.
 """
 
 import dis
+import sys
 from bisect import bisect
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import lru_cache
 from itertools import accumulate, repeat
 from operator import sub
 from types import CodeType
 from typing import Any, NamedTuple
+
+from . import facts
+from .call_sites import is_called, is_method_looked_up
 
 Instruction = tuple[int, int, int | None]
 """An opcode, its argument, and the number of the instruction that it jumps to."""
@@ -205,3 +219,167 @@ def _lines(places: Iterable[tuple[tuple, int]], line: int) -> bytes:
                 table += bytes(numbers) if small else b"".join(map(_little_endian, numbers))
                 numbers[0] = 0  # the next row begins at the same line
     return bytes(table)
+
+
+OBJECT, EMPTY, UNKNOWN = "o", "-", "?"
+"""A place holds an object, or none, or one of both. A stack is a string of these, the top last."""
+
+EMPTY_ABOVE = sys.version_info >= (3, 13)
+"""Whether the empty place is above the function, or below it."""
+PAIR = OBJECT + EMPTY if EMPTY_ABOVE else EMPTY + OBJECT
+
+
+COPY, SWAP, PUSH_NULL, GENERATOR = opcodes("COPY SWAP PUSH_NULL RETURN_GENERATOR")
+PRECALL, CALL, CALL_KW, CALL_EX = opcodes("PRECALL CALL CALL_KW CALL_FUNCTION_EX")
+GLOBAL, ATTRIBUTE, METHOD, SUPER = opcodes("LOAD_GLOBAL LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR")
+CLEARING, STORING = opcodes("LOAD_FAST_AND_CLEAR STORE_FAST_LOAD_FAST")
+ENDS = {
+    *opcodes("RETURN_VALUE RETURN_CONST RAISE_VARARGS RERAISE"),
+    *opcodes("JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"),
+}
+"""The instructions after which the next one does not run."""
+
+WITH_PLACE = {GLOBAL: 0, METHOD: 1}
+"""The instructions that may leave a function and an empty place: how many places they take."""
+if sys.version_info >= (3, 12):
+    WITH_PLACE |= {ATTRIBUTE: 1, SUPER: 3}
+
+
+def stacks_of(code: CodeType, listing: Listing) -> list[str | None]:
+    """Return the stack before each instruction, or None for one that never runs."""
+    instructions = listing.instructions
+    found: list[str | None] = [None] * len(instructions)
+    handlers: list[Handler | None] = [None] * len(instructions)
+    for row in listing.handlers:
+        handlers[row.start : row.end] = [row] * (row.end - row.start)
+    waiting = [(0, OBJECT * _starts_with_one(instructions))]
+    while waiting:
+        at, stack = waiting.pop()
+        last = None
+        while found[at] is None:
+            found[at] = stack
+            row_here = handlers[at]
+            if row_here is not None and row_here is not last:
+                if len(stack) < row_here.depth:
+                    raise unreadable(code, "a handler keeps more than there is on the stack")
+                kept = stack[: row_here.depth] + OBJECT * (1 + row_here.lasti)
+                waiting.append((row_here.target, kept))
+            last = row_here
+            instruction = instructions[at]
+            target = instruction[2]
+            if target is not None:
+                waiting.append((target, _after(instruction, stack, True)))
+            if instruction[0] in ENDS:
+                break
+            stack = _after(instruction, stack, False)
+            at += 1
+        else:
+            if found[at] != stack:
+                raise unreadable(code, f"instruction {at} runs with two stacks")
+    return found
+
+
+def _starts_with_one(instructions: list[Instruction]) -> bool:
+    """Return whether the first value sent to a generator is on its stack, uncounted until 3.12."""
+    generator = any(opcode == GENERATOR for opcode, _, _ in instructions)
+    return generator and not dis.stack_effect(GENERATOR)
+
+
+def _after(instruction: Instruction, stack: str, jump: bool) -> str:
+    """Return the stack after an instruction, where it jumps or where it does not."""
+    opcode, argument, _ = instruction
+    if opcode == COPY:
+        return stack + stack[-argument]
+    if opcode == SWAP:
+        places = list(stack)
+        places[-1], places[-argument] = places[-argument], places[-1]
+        return "".join(places)
+    if opcode == PUSH_NULL:
+        return stack + EMPTY
+    if opcode == CLEARING:
+        return stack + UNKNOWN
+    if opcode in WITH_PLACE and (argument & 1 or opcode == METHOD):
+        return stack[: len(stack) - WITH_PLACE[opcode]] + PAIR
+    if opcode == PRECALL:
+        return stack  # its effect is that of CALL, which dis divides in two
+    if opcode == CALL and PRECALL != -1:
+        effect = -1 - argument
+    else:
+        effect = _effect(opcode, argument, jump)
+    if effect > 0:
+        return stack + OBJECT * effect
+    after = stack[: len(stack) + effect]
+    return after[:-1] + OBJECT if opcode in (CALL, CALL_KW, CALL_EX, STORING) else after
+
+
+@lru_cache(10_000)
+def _effect(opcode: int, argument: int, jump: bool) -> int:
+    """Return how many places an instruction adds to the stack."""
+    given = argument if opcode >= dis.HAVE_ARGUMENT else None
+    return dis.stack_effect(opcode, given, jump=jump)
+
+
+CALLEES = {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "BINARY_SUBSCR"}
+(LOAD_GLOBAL,) = opcodes("LOAD_GLOBAL")
+if facts.bytecode.holds:  # so that the entries that follow these are known
+    take_apart(compile("def f(g): return abs(g)", "", "exec").co_consts[0])
+
+
+def with_converted(
+    code: CodeType, callee: str, owner: str, methods: Collection[str] = ()
+) -> CodeType:
+    """Return code that calls the global `callee` with what it calls, and `owner` with what has a
+    method of these names that it calls.
+
+    What is called is that of a local variable or of an item. The code of an interpreter that is
+    not known stays as it is.
+    """
+    if not facts.bytecode.holds:
+        return code
+    consts = tuple([
+        with_converted(x, callee, owner, methods) if isinstance(x, CodeType) else x
+        for x in code.co_consts
+    ])  # fmt: skip
+    if any([a is not b for a, b in zip(consts, code.co_consts)]):
+        code = code.replace(co_consts=consts)
+    uses = list(dis.get_instructions(code))
+    longer = [i for i, use in enumerate(uses) if use.opcode == EXTENDED_ARG]
+    before, after = [
+        {i - sum([at < i for at in longer]) for i in found}
+        for found in (
+            [i for i, u in enumerate(uses) if u.argval in methods and is_method_looked_up(u)],
+            [i for i, u in enumerate(uses) if u.opname in CALLEES and is_called(uses, i)],
+        )
+    ]  # fmt: skip
+    if not before and not after:
+        return code
+    listing = take_apart(code)
+    names = (*code.co_names, callee, owner)
+    instructions: list[Instruction] = []
+    places, starts = [], []
+    for number, instruction in enumerate(listing.instructions):
+        starts.append(len(instructions))
+        several = _conversion(len(names) - 1) if number in before else []
+        several = [*several, instruction, *(_conversion(len(names) - 2) if number in after else ())]
+        instructions += several
+        places += [listing.places[number]] * len(several)
+    starts.append(len(instructions))
+    instructions = [
+        (opcode, argument, None if target is None else starts[target])
+        for opcode, argument, target in instructions
+    ]
+    handlers = [
+        row._replace(start=starts[row.start], end=starts[row.end], target=starts[row.target])
+        for row in listing.handlers
+    ]
+    made = Listing(instructions, places, handlers)
+    return put_together(code, made, co_names=names, co_stacksize=code.co_stacksize + 2)
+
+
+def _conversion(name: int) -> list[Instruction]:
+    """Return instructions that call a global with the value on top of the stack.
+
+    The function lies where that of a method would, and the value where its object would.
+    """
+    calls = [(opcode, 0, None) for opcode in (PRECALL, CALL) if opcode != -1]
+    return [(LOAD_GLOBAL, name << 1, None), (SWAP, 2, None), *calls]

@@ -21,8 +21,18 @@ from types import CodeType
 from typing import Any, ClassVar
 
 from . import facts
-from .assembly import Instruction, Listing, opcodes, put_together, take_apart, unreadable
-from .stacks import EMPTY, EMPTY_ABOVE, OBJECT, stacks_of
+from .assembly import (
+    EMPTY,
+    EMPTY_ABOVE,
+    OBJECT,
+    Instruction,
+    Listing,
+    opcodes,
+    put_together,
+    stacks_of,
+    take_apart,
+    unreadable,
+)
 
 MISSING: Any = object()
 """The value of a cell that is deleted."""

@@ -1,5 +1,9 @@
-"""The source of a frame: the expression that it is at, and what a name stands for there.
+"""The source of a frame: its place, its expression, and what a name stands for there.
 
+Places in the source: the line and the columns of an instruction, and of what runs now.
+A place is a code object and the number of one of its bytes.
+
+The source of a frame: the expression that it is at, and what a name stands for there.
 Only errors ask for it, and few other cases that are rare: the source of the module is read and
 parsed then.
 """
@@ -9,14 +13,60 @@ import functools
 import linecache
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import islice
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import facts
 from .code import loads_in
 from .frames import Frame, file_at, instruction_at
+
+
+class Position(NamedTuple):
+    """A part of a file: lines from 1, columns in bytes."""
+
+    line: int
+    column: int
+    last: int
+    end: int
+
+
+@lru_cache(4096)
+def position_at(code: CodeType, instruction: int) -> Position | None:
+    """Return the part of the file that an instruction is made of."""
+    for i, found in enumerate(code.co_positions() if facts.positions.holds else ()):
+        if i == instruction // 2:
+            line, last, column, end = found
+            if line is None or last is None or column is None or end is None:
+                return None
+            return Position(line, column, last, end)
+    return None
+
+
+def finder_of_places(is_internal: Callable[[str], bool], ours: str, stop: str) -> Callable:
+    """Return a function that returns the place of the user's line that led to a frame, or None.
+
+    That of the user's line that called its function follows, if there is one. The module `stop` is
+    where the search ends; the names of `ours` begin with that text.
+    """
+
+    def place_of(frame: Frame | None) -> tuple | None:
+        while frame is not None:
+            module = frame.f_globals.get("__name__", "")
+            if module == stop:
+                return None
+            if not is_internal(module):
+                outer = frame.f_back
+                if outer is None or outer.f_globals.get("__name__", "").startswith(ours):
+                    return frame.f_code, frame.f_lasti
+                return frame.f_code, frame.f_lasti, outer.f_code, outer.f_lasti
+            frame = frame.f_back
+        return None
+
+    return place_of
+
 
 Import = ast.Import | ast.ImportFrom
 

@@ -27,9 +27,9 @@ from .._levels.cotangents import zeros
 from .._levels.jvp import JvpLevel, fit_tangent
 from .._levels.kept import join_edges
 from .._levels.level import Level
-from .._levels.life import within
 from .._levels.lineage import inward
 from .._levels.memory import separate_from_holders
+from .._levels.runs import within
 from .._levels.tape import Roots
 from .rules import BatchedRules, JvpRules, Rules, VjpRules, inexact, tape_of
 

@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from .._core.blocks import CALLS
 from .._core.errors import NoRuleError
-from .._core.keywords import checks_keywords
 from .._core.numpy_facts import name_of, shape_of
-from .._core.observers import CALLS
 from .._core.op import Op
 from .._core.pytree import check_callable
 from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.code import start_of
 from .._levels.memory import TO_PLAIN
 from ..modes._asking import STATE, as_mode_array, as_plain, ask_operations

@@ -13,7 +13,6 @@ from typing import Any, ParamSpec, TypeVar, overload
 import numpy as np
 
 from .._core.errors import NoRuleError
-from .._core.keywords import checks_keywords
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import (
     check_callable,
@@ -23,7 +22,7 @@ from .._core.pytree import (
     same_structure,
     unflatten,
 )
-from .._core.tracebacks import leave
+from .._core.tracebacks import checks_keywords, leave
 from .._core.wrapper import Wrapper
 from .apply import apply, level_among
 from .pytree_rules import PytreeCall

@@ -24,8 +24,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.types import Value
+from .._core.numpy_facts import Value, dtype_of, shape_of
 
 RATIO = math.sqrt(3)
 START = 0.11  # of the size

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 import numpy as np
 
 from .._core.errors import NoRuleError
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import PyTree, dtype_of, shape_of
 from .._core.pytree import (
     check_callable,
     describe,
@@ -26,11 +25,10 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
-from .._core.types import PyTree
+from .._core.tracebacks import checks_keywords, leave
 from .._core.wrapper import Wrapper
 from .._levels.cotangents import is_inexact
-from .._levels.life import within
+from .._levels.runs import within
 from .apply import level_among
 from .decorators import Loop
 from .differences import START, Slope, copy_value, real_vector, real_view, step_along, unit_vector

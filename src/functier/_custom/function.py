@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._core.errors import LevelError
-from .._core.keywords import checks_keywords
 from .._core.numpy_facts import PLAIN, SCALARS
 from .._core.pytree import flatten, is_value
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.code import mentions
 from .._transforms.stop_gradient import stop_gradient
 from .apply import apply

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import PyTree, Shape, Structure, Value, dtype_of, shape_of
 from .._core.pytree import (
     describe,
     flatten,
@@ -20,7 +20,6 @@ from .._core.pytree import (
     prefix_leaves,
     unflatten,
 )
-from .._core.types import PyTree, Shape, Structure, Value
 from .._levels.cotangents import add, cast_from_rule, is_inexact, zeros
 from .rules import Rules
 

@@ -11,16 +11,14 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import Value, shape_of
 from .._core.pytree import is_value
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._cpython.frames import current_frame, outside
 from .._levels.backward import backward
 from .._levels.batch import BatchLevel
 from .._levels.cotangents import fill_zeros, is_inexact
-from .._levels.life import run
-from .._levels.runs import Site, push_forward, record
+from .._levels.runs import Site, push_forward, record, run
 
 T = TypeVar("T")
 

@@ -18,8 +18,7 @@ from dask.array import Array
 from dask.array.utils import meta_from_array
 
 from .._core.errors import UnsupportedError
-from .._core.numpy_facts import name_of
-from .._core.types import Function, Shape, Value
+from .._core.numpy_facts import Function, Shape, Value, name_of
 from .clones import cloned, note_parents
 
 FUNCTIONS: dict[Any, Callable] = {}

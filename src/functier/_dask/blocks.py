@@ -20,8 +20,8 @@ from dask.array.utils import meta_from_array
 from dask.base import tokenize
 from dask.layers import ArrayChunkShapeDep, ArraySliceDep
 
+from .._core.numpy_facts import Index, Shape
 from .._core.table import PACKAGE
-from .._core.types import Index, Shape
 from .array import MET
 
 

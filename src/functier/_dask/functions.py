@@ -10,8 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from .._core.errors import UnsupportedError
-from .._core.numpy_facts import is_lazy
-from .._core.types import Axis, Index, Shape, Value
+from .._core.numpy_facts import Axis, Index, Shape, Value, is_lazy
 from .._levels.memory import TO_PLAIN
 from .._mutation.array import innermost
 from .._rules.diagonal import from_diagonal

@@ -14,9 +14,8 @@ import dask.array as da
 import numpy as np
 
 from .._core.errors import MutationError, UnsupportedError
-from .._core.numpy_facts import dtype_of, is_lazy
+from .._core.numpy_facts import Index, Value, dtype_of, is_lazy
 from .._core.tensor import Tensor
-from .._core.types import Index, Value
 from .._mutation.array import innermost
 from .._rules.constructors import linear, op, primitive
 from .._rules.indexing import transpose_read

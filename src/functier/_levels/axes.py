@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from .._core.border import check_leaf, name_of_kind
-from .._core.numpy_facts import PLAIN
+from .._core.numpy_facts import PLAIN, Value
 from .._core.pytree import flatten, instead_of, is_value, paths
-from .._core.types import Value
 
 
 def short(x: Any) -> str:

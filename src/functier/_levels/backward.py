@@ -1,4 +1,4 @@
-"""The backward pass: cotangents from the results of a tape to its leaves.
+"""The backward pass: cotangents from the results of a tape, or of a stretch of it, to its leaves.
 
 NOTE [what the backward pass owns]
     Nobody else refers to a large cotangent that an elementwise rule has just made, or to a sum
@@ -9,21 +9,21 @@ NOTE [what the backward pass owns]
 
 from heapq import heappop, heappush
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.numpy_facts import BIG, has_form_of, is_lazy
+from .._core.numpy_facts import BIG, Function, Value, has_form_of, is_lazy
 from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
 from .._core.table import PIECES
-from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
 from .._cpython.frames import current_frame, is_inside
 from .cotangents import Pieces, add, fit, go_on, pull, take_piece
-from .moves import MEMORIES
-from .second_look import look_again
-from .tape import Continued, Node
+from .kept import join_edges
+from .second_look import MEMORIES, look_again
+from .tape import Continued, Node, node_numbers
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -189,3 +189,51 @@ def _add(a: Value, b: Value, own_a: bool = False, own_b: bool = False) -> Value:
     if (own_a or own_b) and type(a) is ndarray and has_form_of(b, a):
         return np.add(a, b, out=a if own_a else b)
     return add(a, b)
+
+
+class Stretch:
+    """The nodes that are made from now on.
+
+    Only earlier ones are needed for long: `reached` finds those that some nodes depend on, `pull`
+    brings a cotangent there, and `replace` makes one node for all between.
+    """
+
+    def __init__(self) -> None:
+        self.start = next(node_numbers)
+
+    def reached(self, *nodes: Node) -> dict[Any, Node]:
+        """Return the earlier nodes that `nodes` lead to, or are, by number."""
+        start, found, seen, waiting = self.start, {}, set(), []
+        for node in nodes:
+            if node[0] <= start:
+                found[node[0]] = node
+            else:
+                waiting.append(node)
+        while waiting:
+            edge = waiting.pop()[1:]  # parent, rule, saved, fix, rest
+            while len(edge) > 1:
+                parent, *_, rest = edge
+                key = parent[0]
+                if key <= start:
+                    found[key] = parent
+                elif key not in seen:
+                    seen.add(key)
+                    waiting.append(parent)
+                edge = rest or ()
+        return found
+
+    def pull(self, node: Node, g: Value, inputs: dict[Any, Node]) -> dict[Any, Value]:
+        """Return the cotangents of earlier nodes, or of leaves, that `g`, that of `node`, makes.
+
+        They have the keys of `inputs`; a node that gets none is left out.
+        """
+        if node[0] <= self.start:
+            return {key: g for key, one in inputs.items() if one is node}
+        found = {}
+        for key, c in zip(inputs, backward([(node, g)], [*inputs.values()], self.start)):
+            if c is not None:
+                found[key] = c
+        return found
+
+    replace = staticmethod(join_edges)
+    """Return nodes for the results of a function, which lead to earlier nodes by one rule."""

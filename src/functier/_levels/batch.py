@@ -39,6 +39,9 @@ from .._core.numpy_facts import (
     SCALARS,
     SIMPLE,
     SPELLED,
+    Function,
+    Shape,
+    Value,
     align,
     apart,
     name_of,
@@ -51,14 +54,13 @@ from .._core.root import tree_map
 from .._core.subclasses import inside
 from .._core.table import OPS
 from .._core.tensor import Tensor
-from .._core.types import Function, Shape, Value
 from .._mutation.array import Array, innermost, settle
 from .._mutation.copies import lend
-from .attributes import has_methods, taken_out
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level
 from .lying import product_in_order
+from .operands import has_methods, taken_out
 from .raised import raise_of_examples
 from .stores import EVERYTHING, BatchStore
 
@@ -234,9 +236,8 @@ class BatchLevel(Level):
                 raise self.refusal(
                     DataDependentError,
                     f"{name}, applied in a loop, gave results of differing shapes, such as "
-                    f"{describe(first)} and "
-                    f"{describe(unflatten(own, leaves))}; write it with numpy.where, which keeps "
-                    f"all elements",
+                    f"{describe(first)} and {describe(unflatten(own, leaves))}; write it with "
+                    f"numpy.where, which keeps all elements",
                 )
         columns = []
         for column in zip(*(leaves for leaves, _ in rows)):

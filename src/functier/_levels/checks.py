@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.border import check_leaf, check_objects, name_of_kind
 from .._core.errors import ConversionError
-from .._core.numpy_facts import FLOAT, dtype_of, is_lazy, shape_of
+from .._core.numpy_facts import FLOAT, PyTree, Value, dtype_of, is_lazy, shape_of
 from .._core.pytree import (
     LEAF,
     describe,
@@ -22,12 +22,11 @@ from .._core.pytree import (
 )
 from .._core.subclasses import OVER_TENSORS, inside
 from .._core.tensor import Tensor
-from .._core.types import PyTree, Value
 from .._mutation.array import settle
-from .attributes import taken_out
 from .cotangents import cast, is_inexact
 from .level import Level
 from .memory import show_plain
+from .operands import taken_out
 
 float64 = np.float64
 ndarray = np.ndarray

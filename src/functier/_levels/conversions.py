@@ -1,4 +1,4 @@
-"""Conversions of a tensor of a level to plain values: most are refused.
+"""A tensor as a plain value, some levels out, and as text: most conversions are refused.
 
 NOTE [a hash is an answer]
     ``x in {2.0}``, ``{2.0: y}[x]`` and ``set(v)`` find a number by its hash before they compare it.
@@ -10,6 +10,9 @@ NOTE [equal numbers with other derivatives]
     A cache that finds an equal number returns what was computed for another one: its value is
     right, its derivative is that of the other number, or missing. Nobody can tell a cache from
     another dict. So no number with a derivative has a hash; integers have none to lose.
+
+Looks of a tensor of a level: a line of text, and a table of HTML for notebooks.
+Both begin with the form of an example, which is what a function computes with.
 """
 
 import ast
@@ -17,15 +20,95 @@ import functools
 from operator import index as as_index
 from typing import Any
 
+import numpy as np
+
 from .._core.agreement import examples_of, varying_levels
 from .._core.errors import ConversionError, DataDependentError, MutationError
 from .._core.hints import Use, calls_shuffle, explain
-from .._core.numpy_facts import is_lazy
+from .._core.numpy_facts import Function, Value, dtype_of, is_lazy, shape_of
+from .._core.pytree import SNAPSHOTS, flatten, unflatten
 from .._core.remedies import ADOPTION, BY_EXPRESSION, GENERAL
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
 from .._cpython.frames import Frame, is_foreign, module_at
-from .._mutation.array import is_array
+from .._mutation.array import is_array, settle
+
+
+def depth_of(x: Any) -> int:
+    """Return the number of levels around the value of `x`: 0 for a plain value.
+
+    Parameters
+    ----------
+    x : any
+        A value, usually a tensor or an array.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad, vmap
+    >>> seen = []
+    >>> def f(x):
+    ...     seen.append(depth_of(x))
+    ...     return x * x
+    >>> slopes = vmap(grad(f))(np.ones(3))
+    >>> seen, depth_of(slopes)
+    ([2], 0)
+    """
+    x = settle(x)
+    return x.level.depth if isinstance(x, Tensor) else 0
+
+
+def unwrap(x: Any, levels: int | None = 1) -> Any:
+    """Return the value of `x` some levels out, for inspection.
+
+    The value has lost its derivatives, or has the batch axis in front: print it, but compute with
+    `x`. To make a constant, use `stop_gradient`.
+
+    Parameters
+    ----------
+    x : array or pytree of arrays
+        Tensors of any levels, which may have ended.
+    levels : int, optional
+        How many times to go one level out, as ``x.elem()`` does, at most to the plain value.
+        None goes to the plain value.
+
+    Returns
+    -------
+    array or pytree of arrays
+        The values, in the same memory. A `Tensor` that belongs to no level, or an instance of a
+        subclass, stays as it is; ``x.elem()`` is its array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad, vmap
+    >>> def f(x):
+    ...     print(depth_of(unwrap(x)), unwrap(x * 2.0, levels=None))
+    ...     return x * x
+    >>> _ = vmap(grad(f))(np.arange(3.0))
+    1 [0. 2. 4.]
+    """
+    if levels is None:
+        steps = -1
+    elif isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 0:
+        raise ValueError(
+            f"unwrap: levels={levels!r}; write how many levels to take off, or None for all"
+        )
+    else:
+        steps = int(levels)
+    leaves, structure = flatten(x)
+    return unflatten(structure, [_unwrap_leaf(leaf, steps) for leaf in leaves])
+
+
+def _unwrap_leaf(x: Any, steps: int) -> Any:
+    while steps and isinstance(x, Tensor) and x.level.depth:
+        x = x.elem()
+        steps -= 1
+    return x
+
 
 LOST = "lose the derivative of x"
 SAME = "be the same in each call of the program"
@@ -146,3 +229,83 @@ def check_shuffle(level: Any, frame: Frame) -> None:
             "generators know of no level; write x = rng.permutation(x), with rng of "
             "functier.random",
         )
+
+
+MODES = {"forward": "forward mode", "reverse": "reverse mode"}
+
+STYLE = "text-align: left; vertical-align: top; padding: 1px 8px 1px 0"
+
+
+def _form_of(x: Any) -> tuple[tuple[int, ...], Any]:
+    """Return the shape and the dtype of an example of `x`, also where its level has ended."""
+    if type(x) in SNAPSHOTS:  # of an array that was written to
+        x = SNAPSHOTS[type(x)](x)
+    if not isinstance(x, Tensor) or not x.level.depth:
+        return shape_of(x), dtype_of(x)
+    shape, dtype = _form_of(x._value)
+    level: Any = x.level
+    return (shape[level.k :] if level.kind.batches else shape), dtype
+
+
+def form_of(x: Tensor) -> str:
+    """Return ``float64[3]`` for an example of `x`."""
+    shape, dtype = _form_of(x)
+    return f"{dtype}{[*shape]}"
+
+
+def facts_of(level: Any) -> str:
+    """Return what a level does, in a few words."""
+    kind = level.kind
+    if kind.batches:
+        sizes = ["?" if one.size is None else str(one.size) for one in kind.group(level)]
+        return f"{' x '.join(sizes)} {'example' if sizes == ['1'] else 'examples'}"
+    return "recorded" if kind.records or kind.guards else MODES.get(kind.differentiates, "")
+
+
+def names_of(level: Any) -> str:
+    """Return the name of a level, and of those around it that share its tensors."""
+    levels = level.kind.group(level) if level.kind.batches else [level]
+    return ", ".join([one.cls.__name__ for one in levels])
+
+
+def text_of(level: Any, x: Tensor) -> str:
+    """Return a line such as ``float64[3] of 5 examples in vmap(f): array(...)``."""
+    of = f" of {facts_of(level)}" if level.kind.batches else ""
+    text = f"{form_of(x)}{of} in {names_of(level)}"
+    if not level.live:
+        text += ", which has ended"
+    if level.kind.records:
+        return f"{text}, not known yet"
+    tangent = f", tangent {x._extra!r}" if level.kind.differentiates == "forward" else ""
+    return f"{text}: {x._value!r}{tangent}"
+
+
+def _escape(text: str) -> str:
+    """Return a text for HTML. The module `html` would cost each program half a millisecond."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def table_of(level: Any, x: Tensor) -> str:
+    """Return a table with the form of an example, the levels, the tangent, and all values."""
+    rows = [("example", form_of(x))]
+    value: Any = x
+    while isinstance(value, Tensor) and (type(value) in SNAPSHOTS or value.level.depth):
+        if type(value) in SNAPSHOTS:  # of an array that was written to
+            value = SNAPSHOTS[type(value)](value)
+            continue
+        inner: Any = value.level
+        ended = "" if inner.live else ", ended"
+        rows.append((names_of(inner), facts_of(inner) + ended))
+        if inner.kind.differentiates == "forward" and not inner.kind.records:
+            rows.append((f"tangent in {names_of(inner)}", repr(value._extra)))
+        if inner.kind.records:
+            value = "not known yet"
+            break
+        value = value._value
+    rows.append(("value", value if isinstance(value, str) else repr(value)))
+    cells = [
+        f'<tr><th style="{STYLE}">{_escape(name)}</th>'
+        f'<td style="{STYLE}"><pre style="margin: 0">{_escape(text)}</pre></td></tr>'
+        for name, text in rows
+    ]
+    return f"<table>{''.join(cells)}</table>"

@@ -17,10 +17,21 @@ from typing import Any, Literal
 import numpy as np
 
 from .._core.border import check_leaf, without_derivative
-from .._core.numpy_facts import FLOAT, SCALARS, dtype_of, is_lazy, shape_of, sum_to
+from .._core.numpy_facts import (
+    FLOAT,
+    SCALARS,
+    Function,
+    Index,
+    Scalar,
+    Shape,
+    Value,
+    dtype_of,
+    is_lazy,
+    shape_of,
+    sum_to,
+)
 from .._core.table import PIECES, later
 from .._core.tensor import Tensor
-from .._core.types import Function, Index, Scalar, Shape, Value
 from .tape import Continued
 
 float64 = np.float64

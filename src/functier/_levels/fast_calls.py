@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import EscapedTensorError
-from .._core.hidden_frames import hide_own
+from .._core.errors import EscapedTensorError, hide_own
 from .._core.methods import COMPARISON as COMPARING
 from .._core.numpy_facts import VALUES
 from .._core.tensor import Tensor

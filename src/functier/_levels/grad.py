@@ -7,24 +7,32 @@ from typing import Any
 import numpy as np
 
 from .._core.border import one_array, unexpected
-from .._core.numpy_facts import FAST_PARTS, FLOAT, PLAIN, dtype_of, has_counts, shape_of
+from .._core.numpy_facts import (
+    FAST_PARTS,
+    FLOAT,
+    PLAIN,
+    Function,
+    Index,
+    Value,
+    dtype_of,
+    has_counts,
+    shape_of,
+)
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.subclasses import inside
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
-from .._core.types import Function, Index, Value
 from .._mutation.array import make_result_writable, settle
-from .attributes import has_methods, taken_out
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs, check_result
-from .copies import SHARED
 from .cotangents import complex_derivatives, fill_zeros, fix_for, form_of, is_inexact, one, zeros_of
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
-from .kept import Keeping, alias_of, compare, given_arrays, is_fixed, keep, owned
+from .kept import SHARED, Keeping, alias_of, compare, given_arrays, is_fixed, keep, owned
 from .level import Level
 from .memory import own_memory
+from .operands import has_methods, taken_out
 from .tape import node_numbers, node_of, output_rule
 
 float64 = np.float64

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import FLOAT, dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, Shape, Value, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Shape, Value
 from .._mutation.array import settle
 from .._mutation.layouts import Layout, contiguous
 from .._mutation.stores import PlainStore, deepen
 from .cotangents import fit
-from .moves import MEMORIES
+from .second_look import MEMORIES
 from .stores import LevelStore
 from .tape import node_numbers
 

@@ -14,22 +14,20 @@ from typing import Any
 import numpy as np
 
 from .._core.border import OBJECT, one_array, one_value, unexpected, without_derivative
-from .._core.numpy_facts import FAST_PARTS, FLOAT, dtype_of, is_lazy, shape_of
+from .._core.numpy_facts import FAST_PARTS, FLOAT, Function, Value, dtype_of, is_lazy, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
-from .._core.rule import negated
+from .._core.rule import STEEP, kind_of, negated
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
 from .._core.unsettled import is_trusted
-from .._core.zeros import STEEP, kind_of
 from .._mutation.array import Array, make_result_writable, settle
-from .attributes import has_methods
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .level import Level
-from .moves import (
+from .operands import check_real, has_methods
+from .second_look import (
     SPREADING,
     chosen,
     either,
@@ -47,7 +45,6 @@ from .moves import (
     through,
     with_kinks,
 )
-from .operands import check_real
 from .states import Layer
 from .stores import JvpStore
 

@@ -22,17 +22,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.agreement import settle_masks
+from .._core.blocks import LEVELS
 from .._core.border import one_value
 from .._core.errors import LevelError
 from .._core.methods import PROPERTIES, methods_of
-from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
-from .._core.observers import LEVELS
+from .._core.numpy_facts import PLAIN, UFUNC_OF, Function, Index, Shape, Value, dtype_of
 from .._core.op import Call, Op
 from .._core.root import classes_in, dispatch_lists
 from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
-from .._core.types import Function, Index, Shape, Value
 from .._cpython.frames import Frame, Place, code_at, generator_of, line_behind, place_at
 from .._mutation.array import Array, settle, view_of
 from .._mutation.copies import tie_to
@@ -40,22 +39,21 @@ from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.memory import Notes
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
-from . import attributes, views, writes
-from .armed import arm, call_undispatched
-from .conversions import check_shuffle, convert, has_text, index
+from . import operands, views, writes
+from .conversions import check_shuffle, convert, has_text, index, table_of, text_of
 from .lineage import AMBIENT, chain, enclosing_level, levels_of
-from .looks import table_of, text_of
 from .lying import place
 from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, known, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item, point, window
+from .writes import arm, call_undispatched
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
 Direction = Literal["forward", "reverse", "series"]
 
 ENDED: dict[str, type["Level"]] = {}
-"""The class of a level object whose level has ended, by escape mode; `_levels.ended` fills it."""
+"""The class of a level object whose level has ended, by escape mode; `_levels.states` fills it."""
 
 
 class Level:
@@ -79,7 +77,7 @@ class Level:
     live = True
     off = False  # `no_dispatch` has switched it off in this context
     notes: Notes | None = None  # of the memory of its tensors, where it has any
-    arguments: list[Any] | None = None  # those of the function that runs: see `aliases`
+    arguments: list[Any] | None = None  # those of the function that runs: see `writes`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
@@ -129,7 +127,7 @@ class Level:
     ) -> Any:  # fmt: skip
         """Make a level inside the enclosing one, with a class that nobody refers to.
 
-        It is not ambient yet: see `_levels.life`.
+        It is not ambient yet: see `_levels.runs`.
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
@@ -252,7 +250,7 @@ class Level:
     def missing_attribute(self, x: Tensor, name: str) -> Any:
         """An attribute that the class does not have: that of a user's class inside."""
         if any([level.forwards for level in levels_of(self.cls)]):
-            return attributes.forward_attribute(x, name)
+            return operands.forward_attribute(x, name)
         raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
 
     def property(self, name: str, x: Tensor) -> Any:
@@ -292,7 +290,7 @@ class Level:
                         args, kwargs = stack_lists(func, op, args, kwargs)
                     break
             if op.body is not None:
-                if (found := attributes.meaning(self, func, args, kwargs)) is not None:
+                if (found := operands.meaning(self, func, args, kwargs)) is not None:
                     return found
                 args, kwargs = drop_labels(self, func, args, kwargs)
                 return views.note_made(op, args, kwargs, op.body(*args, **kwargs))
@@ -310,7 +308,7 @@ class Level:
                         if op.foreign:  # it does not dispatch
                             return dispatch_lists(func, args, kwargs)
                         return func(*args, **kwargs)
-                    elif (found := attributes.meaning(self, func, args, kwargs)) is not None:
+                    elif (found := operands.meaning(self, func, args, kwargs)) is not None:
                         return found
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
             return views.note_result(op, args, result, kwargs)
@@ -346,7 +344,7 @@ class Level:
         if kind is self.cls:
             return x._value
         if kind in PLAIN or not isinstance(x, Tensor):
-            return x if kind in PLAIN else attributes.foreign(self, x)
+            return x if kind in PLAIN else operands.foreign(self, x)
         level = kind.level
         if not level.depth or (level.live and issubclass(self.cls, kind)):
             return x if kind is not Array else self.lower(settle(x))
@@ -431,8 +429,8 @@ class Level:
             raise error
 
     check_shuffle, convert, has_text, index = check_shuffle, convert, has_text, index
-    attribute, taken_out = attributes.attribute_inside, attributes.taken_out
-    forward_attributes = attributes.forward_attributes
+    attribute, taken_out = operands.attribute_inside, operands.taken_out
+    forward_attributes = operands.forward_attributes
     place, window, point, tie, repr, card = place, window, point, tie_to, text_of, table_of
 
     def where(self) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .._core.ambient import AMBIENT as AMBIENT
-from .._core.numpy_facts import PLAIN
+from .._core.numpy_facts import PLAIN, Value
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._cpython.frames import Frame, steps_to
 
 

@@ -16,12 +16,11 @@ from weakref import ref
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.numpy_facts import is_lazy, order_of
+from .._core.numpy_facts import Function, Shape, is_lazy, order_of
 from .._core.op import Op
 from .._core.root import tree_map
 from .._core.sharing import ASKED, LAID
 from .._core.tensor import Tensor
-from .._core.types import Function, Shape
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.layouts import laid_as, model_layout
 from .._mutation.memory import notes_of

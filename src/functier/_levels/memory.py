@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import PLAIN, SCALARS, copy_in_rows, known_array
+from .._core.numpy_facts import PLAIN, SCALARS, Value, copy_in_rows, known_array
 from .._core.pytree import flatten, unflatten
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._cpython.collector import COUNTS, count_references
 from .._mutation.array import innermost, was_written
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from .._core.agreement import varying_levels
 from .._core.errors import DataDependentError, LevelError
+from .._core.numpy_facts import Value
 from .._core.tensor import Tensor
-from .._core.types import Value
 
 
 class Outcomes:

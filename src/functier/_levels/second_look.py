@@ -1,6 +1,12 @@
-"""The second look of reverse mode at cotangents that are not finite, with where they move."""
+"""The second look at (co)tangents that are not finite: with each, where it moves.
 
-from collections.abc import Callable
+The second look at (co)tangents that are not finite: with each, where it moves.
+A (co)tangent moves where the element depends on what is differentiated, also where its derivative
+is zero at this point. Where it does not move, zero wins over infinity: see `_core.rule`. All
+functions work on values of any level. `moves` is an array of booleans; None: all of it moves.
+"""
+
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from threading import get_ident
@@ -8,25 +14,239 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, is_lazy
-from .._core.types import Function, Value
+from .._core.numpy_facts import Function, Value, dtype_of, is_lazy, shape_of
+from .._core.rule import kind_of, zeros_of
+from .._core.table import later as later_module
 from .._core.unsettled import are_settled
-from .._core.zeros import kind_of
 from .cotangents import add, fit, pull
 from .kept import compare
-from .moves import (
-    GOLDEN,
-    MEMORIES,
-    Looked,
-    Moves,
-    as_ones,
-    both,
-    either,
-    follow,
-    is_root,
-    probe,
-)
 from .tape import Node
+
+GOLDEN = 0.6180339887498949
+DEPTH = 8
+SPREADING = "linear", "sum", "selection", "choice"
+MEMORIES: set[type] = set()
+"""The types of cotangents of a memory, to which `grad_store` adds its own. Where one moves is told
+by another one, of positive numbers."""
+
+Moves = Value | None
+Looked = tuple[Value, Moves]
+
+
+def follow(rule: Function, g: Value, moves: Moves, saved: tuple, alone: bool) -> Looked:
+    """Return the result of a rule, with zero where it does not move, and where it does.
+
+    `alone`: no other operand is differentiated, so a value of it is constant.
+    """
+    facts = zeros_of(rule)
+    c = rule(g, *saved)
+    if facts is None or c is None or type(c) is tuple or dtype_of(c).kind not in "fc":
+        return c, None
+    kind, masked = facts
+    if kind == "sum" and moves is None and saved[-1] is True and 0 not in shape_of(g):
+        return c, None
+    if kind in SPREADING:
+        moves = np.not_equal(rule(probe(g, moves), *saved), 0)
+    elif kind == "product":
+        c, moves = follow_product(rule, c, g, moves, saved, alone)
+    elif kind == "kink" and moves is not None:
+        moves = np.not_equal(rule(probe(g, moves), *as_ones(saved)), 0)
+    elif kind == "factor" and alone:
+        moves = both(moves, np.not_equal(saved[0], 0))
+    if masked and saved[-2] is not True:
+        moves = both(moves, saved[-2])
+    if moves is None or (kind == "factor" and is_lazy(g)):  # a mask would keep chunks alive
+        return c, moves
+    return np.where(moves, c, 0)[()], moves
+
+
+def follow_product(
+    rule: Function, plain: Value, g: Value, moves: Moves, saved: tuple, alone: bool
+) -> Looked:
+    """Do so for a sum of products, `plain`: infinite ones count where both of their factors do.
+
+    Of those that are computed later, all moves.
+    """
+    factor, *rest = saved
+    if is_lazy(g) or is_lazy(factor):
+        return plain, None
+    factors = (np.not_equal(factor, 0) if alone else np.ones_like(factor)) * 1.0
+    moved = np.not_equal(rule(probe(g, moves), factors, *rest), 0)
+    if are_settled(np.isfinite(plain)):
+        return plain, moved
+    bad, spoilt = [np.logical_not(np.isfinite(v)) for v in (g, factor)]
+    c = rule(np.where(bad, 0, g), np.where(spoilt, 0, factor), *rest)
+    infinite: Any = False
+    for x, y in ((probe(g, both(moves, bad)), factors), (probe(g, moves), spoilt * factors)):
+        infinite = np.logical_or(infinite, np.not_equal(rule(x, y, *rest), 0))
+    return np.where(infinite, np.where(np.isinf(plain), plain, np.nan), c), moved
+
+
+def as_ones(saved: tuple) -> tuple:
+    """Return what a rule has saved, with 1 for each number."""
+    return tuple([np.ones_like(v) if hasattr(v, "dtype") or type(v) is float else v for v in saved])
+
+
+def probe(g: Value, moves: Moves) -> Value:
+    """Return positive numbers where `g` moves, else 0; no two of them cancel by chance."""
+    if is_lazy(g):
+        numbers = 1.0 + (GOLDEN * later_module("_dask").positions(shape_of(g))) % 1.0
+        return numbers if moves is None else np.where(moves, numbers, 0)
+    shape = shape_of(g)
+    numbers = GOLDEN * np.arange(1, 1 + int(np.prod(shape)))
+    numbers += 1.0 - np.floor(numbers)  # a third of the time of a remainder
+    numbers = numbers.reshape(shape).astype(dtype_of(g))
+    return numbers[()] if moves is None else np.where(moves, numbers, 0).astype(numbers.dtype)[()]
+
+
+def both(a: Moves, b: Moves) -> Moves:
+    """Return where both move."""
+    return b if a is None else a if b is None else np.logical_and(a, b)
+
+
+def either(a: Moves, b: Moves) -> Moves:
+    """Return where one of two moves; of tuples, for each of their parts."""
+    if type(a) is tuple and type(b) is tuple:
+        return tuple([either(x, y) for x, y in zip(a, b)])
+    if a is None or b is None:
+        return None
+    return a + b if type(a) in MEMORIES else np.logical_or(a, b)
+
+
+# ---- forward mode ----
+
+
+Kinks = tuple[tuple[Value, Value], ...]
+
+
+class Later:
+    """The question ``find(*args)`` where a tangent moves, asked when one is not finite.
+
+    It keeps few values alive: after a chain of `DEPTH` questions all of a tangent moves. A zero
+    tangent may come from one of the `kinks`, where two values are equal, as that of a norm at 0.
+    """
+
+    __slots__ = ("args", "depth", "find", "kinks")
+
+    find: Callable[..., Moves]
+    args: tuple
+    depth: int
+    kinks: Kinks
+
+
+def question(find: Callable[..., Moves], args: tuple, depth: int = 1, kinks: Kinks = ()) -> Later:
+    """Return the question ``find(*args)``; a constructor of the class costs twice as much."""
+    made = Later()
+    made.find, made.args, made.depth, made.kinks = find, args, depth, kinks
+    return made
+
+
+def now(moves: Any) -> Moves:
+    """Return the answer to a question."""
+    return moves.find(*moves.args) if type(moves) is Later else moves
+
+
+def kinks_of(*moves: Any) -> Kinks:
+    """Return the kinks of all; of many, one that is everywhere."""
+    found: Kinks = ()
+    for m in moves:
+        if type(m) is Later and m.kinks:
+            found += m.kinks
+    return found if len(found) < DEPTH else ((0, 0),)
+
+
+def with_kinks(moves: Any, kinks: Kinks) -> Any:
+    """Return `moves` with these kinks."""
+    return question(now, (moves,), depth_of(moves), kinks) if kinks else moves
+
+
+def rough(*moves: Any) -> Any:
+    """Return the kinks alone, for a result of which all moves."""
+    for m in moves:
+        if type(m) is Later and m.kinks:
+            return with_kinks(None, kinks_of(*moves))
+    return None
+
+
+def kinked(moves: Any, x: Value, y: Value = 0) -> Later:
+    """Return `moves` with one more kink, where two values are equal."""
+    if moves is None:
+        return question(now, (None,), 0, ((x, y),))
+    return question(now, (moves,), depth_of(moves), (*kinks_of(moves), (x, y)))
+
+
+def depth_of(moves: Any) -> int:
+    """Return the number of questions in a chain."""
+    return moves.depth if type(moves) is Later else 0
+
+
+def later(find: Callable[..., Moves], given: Sequence, *args: Any) -> Later | None:
+    """Return the question ``find(given, *args)`` where the answers to questions are `given`."""
+    depth, kinks = 1, kinks_of(*given)
+    for moves in given:
+        if type(moves) is Later and moves.depth >= depth:
+            depth = moves.depth + 1
+    if depth > DEPTH:
+        return with_kinks(None, kinks)
+    return question(find, (given, *args), depth, kinks)
+
+
+def either_later(a: Any, b: Any) -> Any:
+    """Return the question where one of two tangents moves."""
+    if a is b:
+        return a
+    if type(a) is Later is type(b) and not a.kinks and not b.kinks:
+        depth = a.depth if a.depth > b.depth else b.depth  # as `later` does, with less work
+        if depth >= DEPTH:
+            return None
+        made = Later()
+        made.find, made.args, made.depth, made.kinks = _either_now, ((a, b),), depth + 1, ()
+        return made
+    if a is None or b is None:
+        return rough(a, b)
+    return later(_either_now, (a, b))
+
+
+def _either_now(given: Sequence) -> Moves:
+    return either(*map(now, given))
+
+
+def chosen(moves: Any, x: Value, ans: Value) -> Any:
+    """Return where the operand `x` of a choice moves its result."""
+    equal = np.equal(x, ans)
+    if moves is None:
+        return equal
+    return later(_both_now, (moves, equal)) if type(moves) is Later else moves & equal
+
+
+def _both_now(given: Sequence) -> Moves:
+    return both(*map(now, given))
+
+
+def through(rule: Function, t: Value, saved: tuple, moves: Any) -> Later | None:
+    """Return the question for the result of a linear rule; `t` has the form of its operand."""
+    depth, kinks = (moves.depth + 1, moves.kinks) if type(moves) is Later else (1, ())
+    if depth > DEPTH:
+        return with_kinks(None, kinks)
+    if type(t) is np.ndarray:
+        shape, dtype = t.shape, t.dtype
+    else:
+        shape, dtype = (t, None) if is_lazy(t) else (shape_of(t), dtype_of(t))
+    return question(_through_now, (moves, rule, shape, dtype, saved), depth, kinks)
+
+
+def _through_now(
+    moves: Any, rule: Function, shape: Any, dtype: np.dtype | None, saved: tuple
+) -> Value:
+    form = shape if dtype is None else np.broadcast_to(np.zeros((), dtype), shape)
+    return np.not_equal(rule(probe(form, now(moves)), *saved), 0)
+
+
+def is_root(rule: Function, saved: tuple) -> bool:
+    """Return whether a rule is that of a square root; that of a power is, for 0.5."""
+    kind = kind_of(rule)
+    return kind == "root" or (kind == "power" and are_settled(np.equal(saved[1], 0.5)))
+
 
 ndarray = np.ndarray
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import VALUES, dtype_of, shape_of
+from .._core.numpy_facts import VALUES, Value, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._mutation.layouts import Layout, contiguous, positions_of, rank_at
 from .._mutation.stores import PlainStore, deepen, store_of
 

@@ -22,9 +22,9 @@ from weakref import ref
 
 import numpy as np
 
+from .._core.numpy_facts import Index, Shape
 from .._core.op import Op
 from .._core.tensor import Tensor
-from .._core.types import Index, Shape
 from .._cpython.collector import instances_of
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array

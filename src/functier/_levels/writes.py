@@ -1,4 +1,4 @@
-"""Writes to tensors: how a tensor of a level becomes a view of a memory.
+"""Writes to tensors: how one becomes a view of a memory, with its aliases, and what is armed then.
 
 NOTE [a tensor that was written to]
     At the first write to a tensor, it and all its views that are alive become views of one new
@@ -8,34 +8,271 @@ NOTE [a tensor that was written to]
     levels pay nothing.
 """
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError, NumberError
-from .._core.numpy_facts import dtype_of, is_lazy
+from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, call_function, message_on_hidden
+from .._core.methods import METHODS as MEANINGS_OF
+from .._core.numpy_facts import Index, Value, dtype_of, is_lazy
+from .._core.pytree import flatten
+from .._core.sharing import is_fresh, may_be_view
+from .._core.subclasses import OVER_TENSORS, inside_index
 from .._core.table import later
-from .._core.tensor import Tensor
-from .._core.types import Index, Value
+from .._core.tensor import CANONICAL, Tensor
 from .._cpython.collector import holders_of, instances_of
-from .._mutation.array import Array, view_of, was_written
+from .._mutation.array import Array, innermost, view_of, was_written
 from .._mutation.copies import check_partners, inherit
-from .._mutation.items import write_item
-from .._mutation.layouts import model_layout
-from .._mutation.memory import Memory, View, notes_of
+from .._mutation.items import item, keep_sources, keeps_dtype, view_function, wrap_like, write_item
+from .._mutation.layouts import address, layout_of, model_layout, positions_of, window_of
+from .._mutation.memory import Memory, PartView, View, notes_of
 from .._mutation.shifts import shifted_item
 from .._mutation.stores import PlainStore, deepen
-from .aliases import check_arguments, rank, view_in
-from .armed import arm
 from .lineage import levels_of
 from .lying import example
-from .memory import owner_of
+from .memory import meet, owner_of
 from .origin import home_of
-from .views import Row, copy_of_row, find_alive, form_in_numpy, is_array, is_row
+from .views import (
+    Row,
+    copy_of_row,
+    find_alive,
+    form_in_numpy,
+    is_array,
+    is_row,
+    note_view,
+    note_views,
+)
 
 ndarray = np.ndarray
+GETITEM: Callable = vars(Tensor)["__getitem__"]
+
+
+def arm(level: Any) -> None:
+    """Give a level the methods that know of writes."""
+    cls = level.cls
+    if "_writes" in vars(cls):
+        return
+    notes = notes_of(level)
+    if notes.taken is None:
+        notes.taken = {}
+    for name, method in (METHODS if level.quiet is None else level.quiet.methods(METHODS)).items():
+        type.__setattr__(cls, name, method)
+
+
+def missing_slot(x: Any, name: str) -> Any:
+    """`__getattr__`: an empty slot of a tensor that was written to is that of a snapshot."""
+    if name in ("_value", "_extra", "_moves"):
+        return getattr(view_of(x).snapshot(), name)
+    if name in LAYOUT:
+        raise AttributeError(message_on_hidden(x, name))
+    try:
+        return type(x).level.missing_attribute(x, name)
+    except AttributeError:
+        if name not in HIDDEN:
+            raise
+    raise AttributeError(message_on_hidden(x, name))
+
+
+def getitem(x: Any, index: Index) -> Any:
+    level = type(x).level
+    index = inside_index(index) if OVER_TENSORS else index
+    plain = level.kind.methods.get("__getitem__") or GETITEM
+    if not level.live:
+        return plain(x, index)
+    try:
+        view = view_of(x)
+    except AttributeError:
+        return note_view(level, x, plain(x, index))
+    return item(x, view, index, wrap_like(x))
+
+
+def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    """A call of a function on tensors of `level`, some of which were written to."""
+    if not level.live or is_fresh(func):
+        return level.function(func, args, kwargs)
+    if func is np.astype and keeps_dtype(*args, **kwargs):
+        return args[0]
+    if may_be_view(func, args) and any(map(was_written, args)):
+        return view_function(func, args, kwargs, partial(level.function, func, args, kwargs))
+    result = level.function(func, args, kwargs)
+    return note_views(level, args, keep_sources(func, args, result))
+
+
+def call_undispatched(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    """Compute a function that NumPy has not dispatched; an armed level notes its views, too."""
+    compute = function if "_writes" in vars(level.cls) else type(level).function
+    return compute(level, func, args, kwargs)
+
+
+def array_function(x: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    return call_function(partial(function, type(x).level), func, types, args, kwargs)
+
+
+def _method(name: str) -> Callable:
+    plain = getattr(Tensor, name)
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        level = type(x).level
+        if level.forwards_methods and not level.kind.guards:  # which notes views, too
+            return plain(x, *args, **kwargs)
+        meaning = MEANINGS[name]
+        func, args, kwargs = meaning(x, *args, **kwargs)
+        return function(level, func, args, kwargs)
+
+    return call
+
+
+def _property(name: str) -> property:
+    plain = vars(Tensor)[name].fget
+
+    def read(x: Any) -> Any:
+        level = type(x).level
+        if level.forwards_methods and not level.kind.guards:  # which notes views, too
+            return plain(x)
+        return function(level, PROPERTIES[name], (x,), {})
+
+    return property(read, vars(Tensor)[name].fset)
+
+
+METHODS: dict[str, Any] = {
+    "_writes": True,
+    "__getattr__": missing_slot,
+    "__getitem__": getitem,
+    "__array_function__": array_function,
+}
+"""The members that the class of such a level gets."""
+
+MEANINGS: dict[str, Callable] = {
+    name: CANONICAL[getattr(Tensor, name)]
+    for name, meaning in MEANINGS_OF.items()
+    if not is_fresh(meaning) and name[0] != "_"
+}
+"""The calls of methods whose results may share memory."""
+for _name in MEANINGS:
+    METHODS[_name] = _method(_name)
+for _name in PROPERTIES:
+    METHODS[_name] = _property(_name)
+
+
+def rank(window: ndarray) -> tuple:
+    """Order windows: that from which the others were taken comes last."""
+    low, high = np.lib.array_utils.byte_bounds(window)
+    return (
+        window.flags.writeable,
+        high - low,
+        window.itemsize,
+        window.size,
+        window.flags.forc,
+        -_reversed(window),
+    )
+
+
+def _reversed(window: ndarray) -> int:
+    return sum(stride < 0 for stride in window.strides)
+
+
+def check_arguments(level: Any, window: ndarray, owner: Any) -> None:
+    """Raise where the elements of `window` are those of two arguments of the transform.
+
+    `owner` has the memory of the window.
+    """
+    for outer in levels_of(level.cls)[1:] if level.depth > 1 else ():
+        if outer.guards and owners_of(outer)[id(owner)]:
+            outer.asked.add("memory")
+    count = owners_of(level)[id(owner)]
+    if not count:
+        return
+    given, sources, _ = level.arguments
+    leaves = () if count == 1 and sources is None else flatten(given)[0]
+    if len(leaves) < 2:
+        return
+    found = [
+        i for i, x in enumerate(leaves)
+        if isinstance(x, (ndarray, Tensor)) and meet(example(x), window)
+    ]  # fmt: skip
+    if len(found) > 1 or (sources and any(_is_shared(sources, i) for i in found)):
+        raise level.refusal(
+            MutationError,
+            "an array that was given twice, or as a view of another argument, cannot be written "
+            "to, as the other one would not see it; pass a copy, a.copy(), for one of them",
+        )
+
+
+def owners_of(level: Any) -> Counter:
+    """Return how many arguments of a level have the memory of an array, by its number.
+
+    A level has the trees of the arguments of its function, the arrays of which groups of
+    examples are parts, or None, and this count, which is made when it is asked for.
+    """
+    if level.arguments is None:
+        return Counter()
+    given, _, owners = level.arguments
+    if owners is None:
+        owners = level.arguments[2] = Counter([id(owner_of(x)) for x in flatten(given)[0]])
+    return owners
+
+
+def _is_shared(sources: Sequence, i: int) -> bool:
+    """Return whether one of several arrays shares memory with another one."""
+    if i >= len(sources):
+        return False
+    own = innermost(sources[i])
+    return any([j != i and meet(own, innermost(x)) for j, x in enumerate(sources)])
+
+
+def view_in(
+    level: Any, memory: Memory, window: ndarray, whole: ndarray, form: ndarray
+) -> View | None:
+    """Return the view of `memory`, whose elements are those of `whole`, that shows `window`.
+
+    None where the two share no element, as columns of one array do.
+    """
+    size = whole.itemsize
+    bounds = [np.lib.array_utils.byte_bounds(x) for x in (whole, window)]
+    low, high = min([b[0] for b in bounds]), max([b[1] for b in bounds])
+    low = address(whole) - (address(whole) - low + size - 1) // size * size
+    places = np.full((high - low + size - 1) // size, -1)
+    steps = [s // size * 8 for s in whole.strides]
+    inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, steps)
+    inside[...] = positions_of(layout_of(form, memory.start))
+    part = whole.dtype.kind == "c" and window.itemsize * 2 == size
+    try:
+        if not part and window.itemsize != size:
+            raise ValueError
+        start, rest = divmod(address(window) - low, size)
+        if rest not in ((0, size // 2) if part else (0,)):
+            raise ValueError
+        found = ndarray(
+            window.shape, int, places, start * 8, [s // size * 8 for s in window.strides]
+        )
+        if found.size and (found < 0).all():
+            return None
+        if (found < 0).any():
+            raise ValueError
+    except (ValueError, TypeError):
+        raise level.refusal(
+            MutationError,
+            "an array cannot be written to while a view that overlaps part of it is in use; "
+            "write y = x[...].copy() where the view is taken",
+        ) from None
+    if found.size:
+        origin = (0,) * found.ndim
+        steps = [
+            int(found[(*origin[:d], 1, *origin[d + 1 :])] - found[origin]) if n > 1 else 0
+            for d, n in enumerate(found.shape)
+        ]
+        shown = window_of(memory.flat, (int(found[origin]), found.shape, tuple(steps)))
+    else:
+        shown = np.empty(found.shape, memory.flat.dtype)
+    shown.flags.writeable = window.flags.writeable or not whole.flags.writeable
+    return PartView(memory, shown, rest > 0) if part else View(memory, shown)
+
+
 set_view = vars(Tensor)["_cell"].__set__
 EXTRA: Callable[[Any], Any] = vars(Tensor)["_extra"].__get__
 

@@ -14,11 +14,10 @@ import numpy as np
 from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.numpy_facts import PLAIN, is_lazy, is_writable
+from .._core.numpy_facts import PLAIN, Value, is_lazy, is_writable
 from .._core.pytree import SNAPSHOTS
 from .._core.root import tree_map
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .memory import Memory, View
 
 new = object.__new__

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 
 from .._core.ambient import AMBIENT
+from .._core.blocks import CALLS
 from .._core.foreign_operators import operate
-from .._core.keywords import checks_keywords
 from .._core.methods import PROPERTIES
-from .._core.numpy_facts import UFUNC_OF
-from .._core.observers import CALLS
+from .._core.numpy_facts import UFUNC_OF, Index, Value
 from .._core.root import NOBODY, RootLevel, convert_to, dispatch, opts_out, tree_map
 from .._core.sharing import MEMORY, may_be_view
 from .._core.subclasses import OVER_TENSORS, inside_index
 from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
-from .._core.types import Index, Value
+from .._core.tracebacks import checks_keywords
 from .._cpython.frames import Frame
 from .array import Array, array_of, close, made_here, make_writable, on_view, settle, view_of
 from .copies import SHOWN, expose, lend, note, tie_to

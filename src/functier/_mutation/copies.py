@@ -16,11 +16,10 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.numpy_facts import name_of
+from .._core.numpy_facts import Function, Value, name_of
 from .._core.root import convert_to, tree_map
 from .._core.sharing import may_be_view
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
 from .._cpython.frames import asking_frames, asking_line, runs, variables_at
 from .array import innermost, is_array, was_written
 from .layouts import laid_as

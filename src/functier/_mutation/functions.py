@@ -12,11 +12,10 @@ import numpy as np
 from .._core.agreement import settle_masks
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.numpy_facts import dtype_of, name_of
+from .._core.numpy_facts import Function, Index, Value, dtype_of, name_of
 from .._core.sharing import MEMORY, sharing_of
 from .._core.table import AT_BODIES, OPS
 from .._core.tensor import Tensor
-from .._core.types import Function, Index, Value
 from .._cpython.frames import is_called_by_user
 from .._rules.axes import as_array, shift
 from .._rules.indexing import apply_mode, index_along, read_at

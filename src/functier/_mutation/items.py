@@ -10,12 +10,11 @@ from .._core.agreement import settle_masks
 from .._core.ambient import AMBIENT
 from .._core.border import check_reach, code_for_array
 from .._core.errors import MutationError
-from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, is_writable, order_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, Index, Value, dtype_of, is_writable, order_of
 from .._core.root import tree_map
 from .._core.sharing import is_fresh
 from .._core.table import find
 from .._core.tensor import Tensor
-from .._core.types import Index, Value
 from .array import (
     Array,
     array_holding,

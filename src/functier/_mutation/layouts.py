@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._core.numpy_facts import BASIC_PARTS
-from .._core.types import Index, Shape
+from .._core.numpy_facts import BASIC_PARTS, Index, Shape
 
 ndarray = np.ndarray
 Layout: TypeAlias = tuple[int, Shape, tuple[int, ...]]

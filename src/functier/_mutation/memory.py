@@ -11,10 +11,9 @@ import numpy as np
 
 from .._core.agreement import examples_of, settle_masks
 from .._core.errors import MutationError
-from .._core.numpy_facts import FLOAT, dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, Index, Value, dtype_of, shape_of
 from .._core.table import COMPLEX_OF
 from .._core.tensor import Tensor
-from .._core.types import Index, Value
 from .layouts import Layout, address, layout_of, may_meet, parts_of, positions_of, window_of
 from .selection import Choice, Selection, check_written, choice_of, spread
 from .stores import PlainStore, deepen

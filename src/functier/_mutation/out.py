@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.notes import explain_write
-from .._core.numpy_facts import dtype_of, name_of, shape_of
+from .._core.numpy_facts import Value, dtype_of, name_of, shape_of
 from .._core.op import NO_VALUE, Op
 from .._core.tensor import Tensor
-from .._core.types import Value
+from .._core.tracebacks import explain_write
 
 ndarray = np.ndarray
 

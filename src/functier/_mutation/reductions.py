@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._core.agreement import examples_of
-from .._core.types import Axis, Value
+from .._core.numpy_facts import Axis, Value
 
 ELEMENTWISE: set[Callable] = {
     np.clip, np.round, np.nan_to_num, np.real, np.imag, np.angle, np.sinc, np.copy, np.astype,

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._core.errors import DataDependentError
-from .._core.numpy_facts import BASIC_PARTS, shape_of
+from .._core.numpy_facts import BASIC_PARTS, Index, Value, shape_of
 from .._core.numpy_private import NO_VALUE
 from .._core.tensor import Tensor
-from .._core.types import Index, Value
 from .reductions import ELEMENTWISE, reduce_values
 
 ADVICE = (  # see `_rules.indexing`, which raises the same

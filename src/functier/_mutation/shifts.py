@@ -12,9 +12,8 @@ from weakref import ref
 
 import numpy as np
 
-from .._core.numpy_facts import BASIC_PARTS
+from .._core.numpy_facts import BASIC_PARTS, Index, Value
 from .._core.tensor import Tensor
-from .._core.types import Index, Value
 from .array import is_array
 from .layouts import positions_of
 from .memory import REGION, Half, Memory, View, part_dtype

@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import Index, Shape, Value, dtype_of, shape_of
 from .._core.table import IN_MEMORY
 from .._core.tensor import Tensor
-from .._core.types import Index, Shape, Value
 from .layouts import Layout, contiguous, parts_of, window_of
 
 ndarray = np.ndarray

@@ -30,7 +30,7 @@ from .._core.pytree import (
     register_pytree_node,
 )
 from .._cpython.code import Code
-from .._cpython.descriptors import DESCRIPTORS, slots_of, space_of
+from .._cpython.objects import DESCRIPTORS, slots_of, space_of
 
 HERE = __name__.partition(".")[0]
 PLAIN = frozenset({int, bool, str, bytes, type(None), type(...), type(NotImplemented)})

@@ -15,12 +15,11 @@ from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, ov
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.keywords import checks_keywords
+from .._core.blocks import EVENTS
 from .._core.numpy_private import SETTINGS
-from .._core.observers import EVENTS
 from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from ..progress import during
 from .arguments import opened

@@ -15,13 +15,21 @@ import numpy as np
 
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
 from .._core.reached import Generators
+from .._cpython.call_sites import loaded_globals
 from .._cpython.code import Code, file_of_code, title_of_code
 from .._cpython.collector import observers
 from .._cpython.frames import caller_of
-from .._cpython.functions import EMPTY, contents, read_code
-from .._cpython.lookups import loaded_globals
-from .._cpython.profiling import Hearing, hook_of_calls
-from .._cpython.swaps import Swaps, is_in_import, is_told, tells
+from .._cpython.functions import (
+    EMPTY,
+    Hearing,
+    Swaps,
+    contents,
+    hook_of_calls,
+    is_in_import,
+    is_told,
+    read_code,
+    tells,
+)
 from .homes import HOME, home_of_code
 from .objects import reached_from
 from .outside import Unwatched

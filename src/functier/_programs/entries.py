@@ -14,7 +14,7 @@ import optree
 from .._core.key_orders import NAMESPACE
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value
-from .._cpython.descriptors import slots_of, space_of
+from .._cpython.objects import slots_of, space_of
 from .._levels.memory import meet
 from .arguments import Node as Part
 from .arguments import facts_of, is_same, node_of, opened

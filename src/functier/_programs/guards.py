@@ -25,9 +25,8 @@ from weakref import ref
 import numpy as np
 
 from .._cpython.code import Code, takes_keywords, takes_places
-from .._cpython.descriptors import has_plain_dict
-from .._cpython.functions import EMPTY, HAS_CODE, contents, read_code
-from .._cpython.swaps import original, tells
+from .._cpython.functions import EMPTY, HAS_CODE, contents, original, read_code, tells
+from .._cpython.objects import has_plain_dict
 from .graph import QUIET
 
 ndarray = np.ndarray

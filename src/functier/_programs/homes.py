@@ -16,7 +16,7 @@ import numpy
 import optree
 
 from .._cpython.code import Code, file_of_code
-from .._cpython.descriptors import is_fixed
+from .._cpython.objects import is_fixed
 
 LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
 PURE = frozenset(

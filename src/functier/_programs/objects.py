@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._cpython.code import Code
-from .._cpython.descriptors import DESCRIPTORS, Slot
 from .._cpython.functions import contents, defaults_of
+from .._cpython.objects import DESCRIPTORS, Slot
 from .guards import plain, slot_of
 
 ndarray = np.ndarray

@@ -16,8 +16,7 @@ import numpy as np
 from .._core.tensor import Tensor
 from .._cpython.code import file_of_code
 from .._cpython.collector import parts_of as held_by
-from .._cpython.functions import EMPTY, contents, read_code
-from .._cpython.swaps import original
+from .._cpython.functions import EMPTY, contents, original, read_code
 from .._mutation.array import Array
 from .arguments import node_of
 from .captured import root_of

@@ -17,7 +17,7 @@ import numpy as np
 from .._core.numpy_facts import PLAIN
 from .._core.tensor import Tensor
 from .._cpython.frames import current_frame
-from .._cpython.profiling import hook, set_hook
+from .._cpython.functions import hook, set_hook
 from .._mutation.array import Array
 from .watching import ANYWHERE, is_known, is_of_rooms
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import LevelError, MutationError
-from .._core.numpy_facts import UFUNC_OF
+from .._core.numpy_facts import UFUNC_OF, Value
 from .._core.numpy_private import SETTINGS
 from .._core.op import Call, Op
 from .._core.pytree import is_value, like
@@ -31,9 +31,8 @@ from .._core.root import classes_in, dispatch_lists
 from .._core.sharing import sharing_of
 from .._core.table import find
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._cpython.frames import Frame, current_frame
-from .._cpython.places import finder_of_places
+from .._cpython.sources import finder_of_places
 from .._mutation.array import Array, settle
 from .._mutation.out import plain_arguments
 from ..protocol import Level

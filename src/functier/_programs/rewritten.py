@@ -1,4 +1,4 @@
-"""Functions whose code tells what it reads, for as long as a trace lasts: see `swaps`.
+"""Functions whose code tells what it reads, for as long as a trace lasts: see `functions`.
 
 NOTE [what need not be told]
     Loops tell the same again and again. A number tells nothing, nor does a tensor of a trace, in
@@ -17,8 +17,8 @@ import numpy as np
 
 from .._core.tensor import Tensor
 from .._cpython.code import Code
+from .._cpython.functions import LIVE, LOCK, SOURCES, note_pairs
 from .._cpython.observed import Events, observed
-from .._cpython.swaps import LIVE, LOCK, SOURCES, note_pairs
 from .graph import SCALARS
 from .reads import DISPATCHER, STATES
 from .watching import is_known

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._cpython.code import Code, file_of_code, line_of, name_of_code
-from .._cpython.places import Position, position_at
+from .._cpython.sources import Position, position_at
 from .._rules import indexing as _indexing
 from .graph import Graph, Node
 from .loops import Count, Loop, every_node, is_loop

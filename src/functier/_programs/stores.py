@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import Value
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._levels.stores import LevelStore
 from .._mutation.layouts import window_of
 from .graph import Node, form_of

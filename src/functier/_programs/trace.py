@@ -16,7 +16,6 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.border import check_leaf
 from .._core.errors import LevelError, MutationError, RandomnessError
-from .._core.keywords import checks_keywords
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -29,11 +28,11 @@ from .._core.reached import Generators
 from .._core.subclasses import OVER_TENSORS
 from .._core.table import find
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
-from .._cpython.profiling import set_hook
-from .._levels.life import run
+from .._cpython.functions import set_hook
 from .._levels.memory import meet
+from .._levels.runs import run
 from .._mutation.array import settle, was_written
 from ..progress import during
 from .arguments import check_static, closed, facts_of, is_same, opened

@@ -17,8 +17,7 @@ import numpy as np
 from .._core.numpy_facts import PLAIN, name_of
 from .._cpython.code import file_of_code
 from .._cpython.frames import current_frame
-from .._cpython.functions import read_code
-from .._cpython.profiling import hook, set_hook
+from .._cpython.functions import hook, read_code, set_hook
 from .homes import HOME, home_of
 from .objects import reached_from
 from .questions import LIBRARIES

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import NoRuleError
+from .._core.numpy_facts import Axis, Value
 from .._core.op import NO_VALUE
 from .._core.rule import Rule
 from .._core.table import OPS
-from .._core.types import Axis, Value
 from .axes import as_rows, from_rows
 from .indexing import transpose_read
 from .reduction import from_last, recurrence, reverse, to_last

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .._core.numpy_facts import dtype_of, known_type
-from .._core.types import Axis, Value
+from .._core.numpy_facts import Axis, Value, dtype_of, known_type
 
 # ---- operands ----
 

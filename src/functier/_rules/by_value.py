@@ -11,8 +11,7 @@ import numpy as np
 from numpy.lib import scimath
 
 from .._core.errors import DataDependentError
-from .._core.numpy_facts import align
-from .._core.types import Shape, Value
+from .._core.numpy_facts import Shape, Value, align
 from .axes import as_strong
 from .constructors import composite, constant, linear, primitive
 from .linalg.contract import ensure_array

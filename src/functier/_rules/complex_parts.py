@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core.numpy_facts import Value
 from .._core.table import COMPLEX_OF
-from .._core.types import Value
 from .constructors import elementwise, primitive
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .._core.numpy_facts import Axis, Function, Shape, Value
 from .._core.sharing import declare_memory
-from .._core.types import Axis, Function, Shape, Value
 from .constructors import composite, constant, elementwise, one_axis_vmap, primitive
 
 # ---- comparisons, tests, logic, integers: elementwise, derivative zero ----

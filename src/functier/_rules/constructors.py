@@ -17,13 +17,21 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import DataDependentError, MutationError, UnsupportedError
-from .._core.numpy_facts import PLAIN, SIMPLE, SPELLED, align, dtype_of, name_of
+from .._core.numpy_facts import (
+    PLAIN,
+    SIMPLE,
+    SPELLED,
+    Axis,
+    Function,
+    Value,
+    align,
+    dtype_of,
+    name_of,
+)
 from .._core.op import Op
-from .._core.rule import Rule, unchanged
+from .._core.rule import STEEP, ZEROS, Kind, Rule, declare_zeros, unchanged
 from .._core.sharing import declare_memory
 from .._core.table import MAKERS, OPS, PARTIALS, UNSUPPORTED
-from .._core.types import Axis, Function, Value
-from .._core.zeros import STEEP, ZEROS, Kind, declare_zeros
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift, shift_all
 from .primitives import NUMBERS, primitive
 

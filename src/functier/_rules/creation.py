@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_facts import PLAIN
+from .._core.numpy_facts import PLAIN, Shape, Value
 from .._core.numpy_private import ALWAYS
-from .._core.types import Shape, Value
 from .axes import as_array, as_strong
 from .constructors import composite
 

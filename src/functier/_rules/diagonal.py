@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.types import Function, Shape, Value
+from .._core.numpy_facts import Function, Shape, Value
 from .axes import as_number, shift
 from .constructors import composite, linear
 from .indexing import transpose_read

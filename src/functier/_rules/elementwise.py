@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, align, dtype_of, has_form_of
+from .._core.numpy_facts import BIG, Function, Value, align, dtype_of, has_form_of
 from .._core.numpy_private import CLIP
 from .._core.numpy_private import NO_VALUE as _NoValue
-from .._core.rule import negated, times, times_ans, unchanged
-from .._core.types import Function, Value
-from .._core.zeros import declare_zeros
+from .._core.rule import declare_zeros, negated, times, times_ans, unchanged
 from .axes import as_array, as_strong, is_known_false, replace_zeros
 from .constructors import (
     composite,

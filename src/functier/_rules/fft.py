@@ -21,8 +21,7 @@ from numpy import fft
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._core.errors import MutationError
-from .._core.numpy_facts import name_of
-from .._core.types import Axis, Function, Shape, Value
+from .._core.numpy_facts import Axis, Function, Shape, Value, name_of
 from .axes import normalize, shift
 from .constructors import composite, linear
 from .pad import pad_with

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.types import Axis, Function, Value
+from .._core.numpy_facts import Axis, Function, Value
 from .axes import as_array, as_strong, normalize
 from .constructors import composite
 from .own_code import by_own_code

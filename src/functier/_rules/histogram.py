@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .._core.errors import DataDependentError
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from .axes import as_array, as_strong, convert_lists
 from .constructors import check_values, composite, constant, op, primitive
 from .indexing import transpose_read

@@ -17,12 +17,20 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.errors import DataDependentError
-from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, has_counts, lies_in_row
+from .._core.numpy_facts import (
+    INDEX_PARTS,
+    Index,
+    Shape,
+    Value,
+    align,
+    dtype_of,
+    has_counts,
+    lies_in_row,
+)
 from .._core.op import Call
+from .._core.rule import declare_zeros
 from .._core.sharing import declare_memory
 from .._core.table import PARTIALS
-from .._core.types import Index, Shape, Value
-from .._core.zeros import declare_zeros
 from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
 from .constructors import (
     composite,

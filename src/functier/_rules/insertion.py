@@ -6,7 +6,7 @@ from example to example where the shape of the result does not.
 
 import numpy as np
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from .axes import as_array, shift
 from .constructors import composite, constant, data_dependent_vmap, primitive
 from .indexing import read_at

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.types import Index, Shape, Value
+from .._core.numpy_facts import Index, Shape, Value
 from .axes import as_number, batch_shape, flatten_examples, normalize, shift
 from .constructors import NUMBERS, composite, linear
 from .own_code import by_own_code

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import Value
 from .._core.own_code import copy_function, twins_by
 from .._core.table import OPS
-from .._core.types import Value
 from . import creation  # noqa: F401  # which declares the conversions
 from .constructors import composite
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import UnsupportedError
-from .._core.types import Function, Shape, Value
+from .._core.numpy_facts import Function, Shape, Value
 from .axes import as_array, as_strong
 from .constructors import composite, op, primitive
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import Index, Shape, Value
 from .._core.sharing import declare_memory
 from .._core.table import IN_MEMORY, PIECES
-from .._core.types import Index, Shape, Value
 from .axes import batch_shape
 from .constructors import linear, primitive
 from .indexing import FULL, advanced_axes, move_axes, split_index, transpose_read

@@ -8,8 +8,8 @@ of them.
 import numpy as np
 
 from .._core.errors import DataDependentError
+from .._core.numpy_facts import Value
 from .._core.rule import Rule
-from .._core.types import Value
 from .axes import as_strong, convert_lists
 from .by_value import real_unless, strip_zeros
 from .constructors import composite, op, primitive

@@ -7,7 +7,7 @@ declarations take: `find` imports this file for the first function from there.
 import numpy as np
 from numpy.polynomial import polynomial
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from .axes import as_array, as_strong, convert_lists
 from .constructors import composite
 

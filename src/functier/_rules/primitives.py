@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import PLAIN
-from .._core.types import Value
+from .._core.numpy_facts import PLAIN, Value
 
 NUMBERS = frozenset({bool, int, float, complex})
 NO_TENSORS = PLAIN | {tuple, list}

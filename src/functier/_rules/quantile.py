@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from .._core.types import Axis, Function, Index, Shape, Value
+from .._core.numpy_facts import Axis, Function, Index, Shape, Value
 from .axes import (
     as_array,
     as_rows,

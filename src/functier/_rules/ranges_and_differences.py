@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.types import Axis, Function, Index, Value
+from .._core.numpy_facts import Axis, Function, Index, Value
 from .axes import as_array, as_strong, convert_lists, normalize, promotion_operand, replace_zeros
 from .constructors import check_values, composite
 from .own_code import by_own_code

@@ -10,9 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_facts import align, are_known, dtype_of, known_array
+from .._core.numpy_facts import (
+    Axis,
+    Function,
+    Shape,
+    Value,
+    align,
+    are_known,
+    dtype_of,
+    known_array,
+)
 from .._core.rule import Rule
-from .._core.types import Axis, Function, Shape, Value
 from .axes import (
     as_rows,
     broadcast_back,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._core.types import Shape, Value
+from .._core.numpy_facts import Shape, Value
 from .axes import as_number, as_whole, flatten_examples, shift
 from .constructors import composite, data_dependent_vmap, linear, primitive
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of
-from .._core.types import Index, Shape, Value
+from .._core.numpy_facts import Index, Shape, Value, dtype_of
 
 DENSE = 1 << 14
 """Up to this size an array of a piece costs less than to find the positions that come twice."""

@@ -8,8 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike
 
 from .._core.errors import UnsupportedError
-from .._core.numpy_facts import lies_in_row
-from .._core.types import Axis, Function, Shape, Value
+from .._core.numpy_facts import Axis, Function, Shape, Value, lies_in_row
 from .axes import as_whole, flatten_examples, ignore_scalar_axis, shift, shift_all
 from .constructors import composite, linear
 from .own_code import by_own_code

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._core.errors import DataDependentError
-from .._core.numpy_facts import align, dtype_of
-from .._core.types import Function, Shape, Value
+from .._core.numpy_facts import Function, Shape, Value, align, dtype_of
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift
 from .constructors import (
     are_alike,

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_facts import dtype_of
+from .._core.numpy_facts import Axis, Function, Shape, Value, dtype_of
 from .._core.numpy_private import NO_VALUE as _NoValue
-from .._core.types import Axis, Function, Shape, Value
 from .axes import convert_lists, is_known_false, normalize
 from .constructors import check_values, composite
 from .reduction import count_elements, divide_by_count, reduce_with

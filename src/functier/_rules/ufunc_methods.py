@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_facts import dtype_of, home_of, name_of
+from .._core.numpy_facts import Axis, Function, Shape, Value, dtype_of, home_of, name_of
 from .._core.numpy_private import NO_VALUE as _NoValue
 from .._core.op import Op
 from .._core.rule import Rule
 from .._core.table import AT_BODIES, MAKERS, OPS, load
-from .._core.types import Axis, Function, Shape, Value
 from .accumulation import accumulate_rules, is_differentiable, reduce_rules, reduceat_rules
 from .axes import as_array, as_strong, batch_shape, shift
 from .constructors import allow_missing_out, composite, elementwise_vmap, op, reduction_vmap

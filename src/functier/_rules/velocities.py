@@ -13,7 +13,7 @@ All of it is NumPy, so that it can be differentiated again.
 
 import numpy as np
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 
 TINY = np.finfo(float).tiny
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.types import Axis, Shape, Value
+from .._core.numpy_facts import Axis, Shape, Value
 from .axes import normalize
 from .constructors import composite
 

@@ -7,11 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.keywords import second_call
-from .._core.numpy_facts import FLOAT, PLAIN, shape_of
+from .._core.numpy_facts import FLOAT, PLAIN, Function, PyTree, Shape, Structure, Value, shape_of
 from .._core.pytree import LEAF, flatten, is_value, paths, unflatten
 from .._core.tensor import Tensor
-from .._core.types import Function, PyTree, Shape, Structure, Value
+from .._core.tracebacks import second_call
 from .._levels.checks import check_inputs, refuse
 from .._levels.cotangents import is_inexact
 from .._levels.level import Level

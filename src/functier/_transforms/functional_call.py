@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import Structure, Value, dtype_of, shape_of
 from .._core.pytree import describe, dotted_names, flatten, instead_of, is_value, unflatten
 from .._core.tensor import Tensor
-from .._core.types import Structure, Value
+from .._core.tracebacks import checks_keywords
 from .._levels.cotangents import is_inexact
 
 

@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, over
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import BIG, PLAIN
+from .._core.numpy_facts import BIG, PLAIN, Function, PyTree
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
-from .._core.types import Function, PyTree
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match, split_aux
-from .._levels.copies import copy_tape
 from .._levels.cotangents import (
     complex_derivatives,
     fill_zeros,
@@ -24,11 +21,11 @@ from .._levels.cotangents import (
     zeros_of,
 )
 from .._levels.grad import GradLevel
+from .._levels.kept import copy_tape
 from .._levels.level import Escape
-from .._levels.life import LevelContext, run
 from .._levels.memory import TO_PLAIN, own_memory, show_plain
 from .._levels.options import check_escape
-from .._levels.runs import Site, outer_tensors, record
+from .._levels.runs import LevelContext, Site, outer_tensors, record, run
 from .arguments import (
     choose,
     choose_complex,

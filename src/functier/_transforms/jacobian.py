@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, over
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import Function, PyTree, Structure, Value, shape_of
 from .._core.pytree import paths, unflatten
-from .._core.tracebacks import leave
-from .._core.types import Function, PyTree, Structure, Value
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
-from .._levels.attributes import check_units
 from .._levels.backward import backward
 from .._levels.batch import Randomness
 from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import complex_derivatives, fill_zeros
 from .._levels.level import Escape
 from .._levels.memory import own_memory
+from .._levels.operands import check_units
 from .._levels.options import check_randomness
 from .._levels.runs import Site, pull_rows, push_batch, push_forward, record
 from .arguments import (

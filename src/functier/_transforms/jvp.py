@@ -3,19 +3,17 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from .._core.keywords import checks_keywords
+from .._core.numpy_facts import Structure
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
-from .._core.types import Structure
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._levels.checks import check_inputs, match
 from .._levels.jvp import JvpLevel
 from .._levels.level import Escape
-from .._levels.life import LevelContext
 from .._levels.memory import own_memory, show_plain
 from .._levels.options import check_escape
-from .._levels.runs import Site, push_forward
+from .._levels.runs import LevelContext, Site, push_forward
 
 if TYPE_CHECKING:
     from .declared import Context

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import Function
 from .._core.pytree import check_callable, name_of_function
-from .._core.types import Function
 from .._levels.batch import Randomness
 from .._levels.level import Escape
 from .._levels.options import check_escape, check_flag

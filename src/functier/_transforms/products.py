@@ -7,12 +7,10 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from .._core.border import check_leaf
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import PyTree, shape_of
 from .._core.pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
-from .._core.types import PyTree
+from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._levels.backward import backward
 from .._levels.cotangents import fill_zeros

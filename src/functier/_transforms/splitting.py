@@ -17,8 +17,8 @@ import numpy as np
 
 from .._core.agreement import Split
 from .._core.errors import FallbackWarning
+from .._core.numpy_facts import Function, PyTree, Value
 from .._core.pytree import describe, flatten, name_of_function, same_structure, unflatten
-from .._core.types import Function, PyTree, Value
 from .._mutation.layouts import laid_as
 from .chunks.chunk import CHUNK, Chunk, Run
 

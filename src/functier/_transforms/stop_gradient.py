@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from .._core.blocks import block
+from .._core.numpy_facts import PyTree, Value
 from .._core.op import Op
 from .._core.pytree import flatten, unflatten
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
-from .._core.types import PyTree, Value
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import switch_off
 

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .._core.numpy_facts import Function
 from .._core.pytree import name_of_function
-from .._core.types import Function
 from .._core.wrapper import Wrapper
 
 

@@ -4,8 +4,7 @@ from math import prod
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.types import Value
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._levels.cotangents import one
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
-from .._core.keywords import checks_keywords, second_call
+from .._core.numpy_facts import Function, PyTree, Structure, Value
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -17,18 +17,17 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
-from .._core.tracebacks import leave
-from .._core.types import Function, PyTree, Structure, Value
+from .._core.tracebacks import checks_keywords, leave, second_call
 from .._cpython.code import code_in, file_and_line
 from .._cpython.frames import Place, current_frame, place_at
-from .._levels.armed import arm
 from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
-from .._levels.life import LevelContext, run
 from .._levels.memory import fix_unmapped, separate
 from .._levels.options import UNSAID, check_escape, check_flag, check_randomness, wants_own_draws
+from .._levels.runs import LevelContext, run
 from .._levels.views import WRITERS
+from .._levels.writes import arm
 from .chunks.chunk import Chunk
 from .chunks.compute import check_chunking, check_count, in_chunks, in_loop, pieces_of
 from .chunks.join import Join, leaf_dims

@@ -11,9 +11,7 @@ import typing as _typing
 from .._core.peers import answering as _answering
 from ._leaks import check_leaks
 from ._levels import show_levels
-from ._nans import debug_nans, detect_anomaly
-from ._tracebacks import full_tracebacks
-from ._writes import writes
+from ._nans import debug_nans, detect_anomaly, full_tracebacks, writes
 
 __all__ = [
     "check_leaks", "debug_nans", "detect_anomaly", "full_tracebacks", "show_levels", "writes",

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.numpy_facts import name_of
-from .._core.types import Function
+from .._core.numpy_facts import Function, name_of
 from .._cpython.code import Code, describe_line
 from .._cpython.frames import Frame, code_at, file_at, line_at, outward
 

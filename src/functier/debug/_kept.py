@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from .._cpython.frames import Frame, globals_at, variables_at
-from .._levels.copies import SMALL, Copies
+from .._levels.kept import SMALL, Copies
 from .._levels.memory import owner_of
 from ._calls import Given, Location, keeping
 

@@ -17,16 +17,13 @@ from itertools import pairwise
 from typing import Any, Literal
 from weakref import WeakSet
 
-from .._core.blocks import Block, block
+from .._core.blocks import Block, Observer, block
 from .._core.errors import LeakError, LeakWarning
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.observers import Observer
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._cpython import facts
 from .._cpython.code import closed_over, file_of
 from .._cpython.collector import holders_of, instances_of, parts_of
-from .._cpython.descriptors import values_in_slots
 from .._cpython.frames import (
     file_at,
     frames_of_threads,
@@ -36,6 +33,7 @@ from .._cpython.frames import (
     variables_at,
     way_into,
 )
+from .._cpython.objects import values_in_slots
 from .._levels.level import Level
 from .._levels.lineage import chain, inward
 from .._levels.tape import Given

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from .._core.blocks import block
-from .._core.observers import Observer
+from .._core.blocks import Observer, block
 from .._core.pytree import check_callable
 from .._core.root import classes_in
 from .._core.table import find
+from .._levels.conversions import facts_of
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
-from .._levels.looks import facts_of
 from .._levels.states import Layer, next_layer
 from ._calls import title
 from ._pictures import LevelNode, LevelTree

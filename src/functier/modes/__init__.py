@@ -14,10 +14,9 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, name_of, shape_of
+from .._core.numpy_facts import Function, Value, dtype_of, name_of, shape_of
 from .._core.root import tree_map
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
 from ._asking import TensorDispatchMode, TensorFunctionMode
 
 __all__ = [

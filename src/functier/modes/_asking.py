@@ -23,15 +23,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.blocks import Manager
+from .._core.blocks import CALLS, Manager, Observer
 from .._core.foreign_operators import operate
 from .._core.methods import INPLACE, METHODS, OPERATORS
-from .._core.numpy_facts import PLAIN
-from .._core.observers import CALLS, Observer
+from .._core.numpy_facts import PLAIN, Function, Index, PyTree, Value
 from .._core.root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
 from .._core.table import OPS
 from .._core.tensor import CANONICAL, Tensor, canonical
-from .._core.types import Function, Index, PyTree, Value
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.memory import TO_PLAIN

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from . import _operations
 
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.types import Value
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from ..random._sampling import Seed
 from . import functional as F
 from . import init

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from ._module import Module
 from ._structure import MODULE
 

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.types import Value
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from . import _operations
 
 Sizes = int | Sequence[int]

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import DTypeLike
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from ..random._sampling import Seed
 from . import functional as F
 from ._conv import Sizes, expand_option

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.types import Shape
+from .._core.numpy_facts import Shape
 from ..random._sampling import Seed
 from . import init
 from ._module import Module

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from ..random._sampling import Seed
 from . import functional as F
 from . import init

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.types import Value
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._rules.indexing import read_at
 from . import _operations
 

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._core.pytree import is_value, register_pytree_node
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
-from .._core.types import Value
 from ._hooks import RemovableHandle, note_place
 from ._names import Names
 from ._parameter import Parameter, is_parameter, note_change, plain_array

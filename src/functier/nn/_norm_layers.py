@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_facts import shape_of
-from .._core.types import Value
+from .._core.numpy_facts import Value, shape_of
 from . import functional as F
 from ._initial import add_parameter, reset_affine
 from ._module import Module

@@ -8,9 +8,8 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Value
 
 
 def _affine(x: Value, weight: Value, bias: Value, shape: Any = None) -> Value:

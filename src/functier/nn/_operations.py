@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._core.types import Shape, Value
+from .._core.numpy_facts import Shape, Value
 from .._rules.axes import normalize
 from .._rules.elementwise import softmax_share
 from ..protocol import constant, elementwise, linear, op, primitive

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 
 CHANGES = [0]
 """The number of changes to any module, not counting arrays that replace others."""

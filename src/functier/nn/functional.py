@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._core.peers import answering
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._rules.indexing import read_at
 from .._transforms.stop_gradient import stop_gradient
 from ..random._sampling import Seed

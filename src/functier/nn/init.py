@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .._core.types import Value
+from .._core.numpy_facts import Value
 from ..random._sampling import Seed
 from ._random import generator_of
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
-from .._core.observers import EVENTS
+from .._core.blocks import EVENTS
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor

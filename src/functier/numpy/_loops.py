@@ -8,10 +8,9 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import Value, shape_of
 from .._core.root import classes_in
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._rules.constructors import composite
 from ._copies import TwinMeta
 from ._objects import array_of_elements

@@ -21,8 +21,8 @@ from .._core.numpy_facts import UFUNC_OF
 from .._core.root import dispatch_lists, opts_out, tree_map
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor, canonical
-from .._cpython.descriptors import Slot
 from .._cpython.functions import cells_of, copy_of_function
+from .._cpython.objects import Slot
 from ._copies import copy_member
 from ._functions import INSIDE
 from ._probes import KINDS, Probe, example, probe_class

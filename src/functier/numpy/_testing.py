@@ -8,7 +8,7 @@ import numpy as np
 from .._core.root import classes_in, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
-from .._levels.values import unwrap
+from .._levels.conversions import unwrap
 from .._mutation.array import settle
 
 

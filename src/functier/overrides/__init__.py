@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._core.blocks import CALLS
 from .._core.errors import HookRecursionError
 from .._core.numpy_facts import name_of
-from .._core.observers import CALLS
 from .._core.root import NOBODY, classes_in, dispatch
 from .._core.tensor import Tensor, canonical
 from .._cpython.code import reads

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.errors import RandomnessError
+from .._core.numpy_facts import Value
 from .._core.peers import answering
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._transforms.chunks.chunk import CHUNK
 from .._transforms.chunks.streams import enlist, fresh_seed, new_key, stream_in_scope, stream_of
 from ._gamma import MADE_OF_GAMMAS, draw_gammas

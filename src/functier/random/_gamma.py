@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.errors import NoRuleError
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import Value, shape_of
 from .._core.rule import unchanged
-from .._core.types import Value
 from .._rules.constructors import elementwise, primitive
 from .._rules.velocities import gamma_velocity
 from .._transforms.stop_gradient import stop_gradient

@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 
 from .._core.errors import NoRuleError
-from .._core.numpy_facts import shape_of
-from .._core.types import Value
+from .._core.numpy_facts import Value, shape_of
 from ._sampling import (
     Draw,
     Size,

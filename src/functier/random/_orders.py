@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .._core.types import Shape, Value
+from .._core.numpy_facts import Shape, Value
 from ._gamma import MADE_OF_GAMMAS
 from ._sampling import Draw, Size, Source, find_derivative_level, has_tensor, sample
 

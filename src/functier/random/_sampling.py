@@ -23,10 +23,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._core.errors import MutationError, NoRuleError, RandomnessError
-from .._core.numpy_facts import shape_of, stretch
+from .._core.numpy_facts import Function, Shape, Value, shape_of, stretch
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
-from .._core.types import Function, Shape, Value
 from .._cpython.frames import current_frame
 from .._levels.batch import BatchLevel
 from .._levels.level import Level

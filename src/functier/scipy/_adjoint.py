@@ -26,10 +26,9 @@ import scipy.integrate as sci  # type: ignore[import-untyped]
 
 from .._control.masks import Surroundings
 from .._core.errors import LevelError
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Value
-from .._levels.stretch import Stretch
+from .._levels.backward import Stretch
 from .._transforms.stop_gradient import stop_gradient
 from .._transforms.vmap import vmap
 from ..progress import during

@@ -24,11 +24,10 @@ from .._adopt.twins import (
 )
 from .._core.errors import UnsupportedError
 from .._core.root import classes_in
-from .._cpython.call_sites import Names, rewrite
+from .._cpython.call_sites import Names, rewrite, stored_globals
 from .._cpython.code import Code, loads_in, names_of
-from .._cpython.descriptors import Slot
 from .._cpython.functions import TwinOf, cells_of, copy_of_function, read_code
-from .._cpython.lookups import stored_globals
+from .._cpython.objects import Slot
 from ..numpy import _namespaces as _numpy
 from ._private import CLASSES_OF, COPIED, SYSTEMS
 

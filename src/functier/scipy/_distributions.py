@@ -17,9 +17,9 @@ from scipy import stats  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
+from .._core.numpy_facts import Value
 from .._core.root import classes_in
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._transforms.stop_gradient import stop_gradient
 from ..numpy._functions import make_new_writable
 from ._dispatching import dispatching

@@ -24,9 +24,8 @@ import numpy as np
 import scipy.integrate as sci  # type: ignore[import-untyped]
 
 from .._core.errors import UnsupportedError
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import Shape, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Shape
 from .._transforms.jacobian import jacfwd
 from .._transforms.stop_gradient import stop_gradient
 from ..progress import during

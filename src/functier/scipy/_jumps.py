@@ -20,8 +20,7 @@ from .._core.numpy_facts import name_of
 from .._core.tensor import Tensor, canonical
 from .._cpython.code import name_of_code
 from .._cpython.frames import Frame, code_at
-from .._cpython.functions import read_code
-from .._cpython.profiling import Hearing
+from .._cpython.functions import Hearing, read_code
 from .._transforms.stop_gradient import stop_gradient
 from ..modes import TensorFunctionMode
 from ._integrands import SMALL, Integrand, Range

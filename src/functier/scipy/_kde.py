@@ -15,8 +15,8 @@ from scipy import stats
 
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
+from .._core.numpy_facts import Value
 from .._core.root import classes_in
-from .._core.types import Value
 from ..numpy._functions import make_new_writable
 
 

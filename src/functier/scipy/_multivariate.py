@@ -15,9 +15,9 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
+from .._core.numpy_facts import Value
 from .._core.root import classes_in
 from .._core.tensor import Tensor
-from .._core.types import Value
 from .._cpython.functions import copy_function
 from .._mutation.array import settle
 from .._rules.constructors import check_values

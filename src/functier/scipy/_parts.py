@@ -22,12 +22,11 @@ import numpy as np
 from .._control.masks import narrow
 from .._core.ambient import AMBIENT
 from .._core.errors import ConversionError, LevelError
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import Shape, Value, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Shape, Value
+from .._levels.backward import Stretch
 from .._levels.cotangents import cast
 from .._levels.lineage import levels_of
-from .._levels.stretch import Stretch
 from .._mutation.array import Array, settle
 from .._transforms.vmap import vmap
 

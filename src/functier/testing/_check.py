@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.errors import FallbackWarning
-from .._core.keywords import checks_keywords
+from .._core.numpy_facts import PyTree
 from .._core.pytree import name_of_function
-from .._core.types import PyTree
+from .._core.tracebacks import checks_keywords
 from .._cpython.frames import file_at, function_at, is_of_library, is_own
 from .._custom.differences import copy_value
 from .._transforms.grad import vjp

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import GradcheckError
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import shape_of
+from .._core.numpy_facts import PyTree, Value, shape_of
 from .._core.pytree import flatten
-from .._core.types import PyTree, Value
+from .._core.tracebacks import checks_keywords
 from .._custom.differences import real_vector, unit_vector
 from .._transforms.grad import vjp
 from .._transforms.jvp import jvp

@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._core.keywords import checks_keywords
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import PyTree, Value, dtype_of, shape_of
 from .._core.pytree import flatten, unflatten
-from .._core.types import PyTree, Value
+from .._core.tracebacks import checks_keywords
 from .._custom.differences import copy_value, real_vector
 from ._gradcheck import DirectionalProducts, check_problem, derivative_problem, tolerances_of
 from ._numeric import (

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.errors import GradcheckError
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import PyTree, Value, dtype_of, shape_of
 from .._core.pytree import flatten, is_value, name_of_function, paths, unflatten
-from .._core.types import PyTree, Value
 from .._custom.differences import (
     central,
     copy_value,

@@ -14,12 +14,11 @@ from ..replays import Changed, Replay
 from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner
-from .lowering import diagonals, effects, loops, places, products, reductions, systems, views
+from .lowering import effects, loops, places, products, reductions
 from .lowering.exact import is_function_of_numbers
 from .lowering.steps import Buffer, strides_out
-from .parts.arena import laid_out
 from .parts.bounds import doubted
-from .parts.calling import Caller, texts_of
+from .parts.calling import Caller, laid_out, texts_of
 from .parts.division import Division, Stage, input_form
 from .parts.exactness import chooses
 from .parts.flags import flagged, joined
@@ -29,7 +28,7 @@ from .text.emitter import ATTRIBUTES
 
 __all__ = ["MachineProgram", "use_machine"]
 
-REGISTERED = diagonals, effects, loops, products, places, reductions, systems, views
+REGISTERED = effects, loops, places, products, reductions
 """The modules whose import fills the table of rules."""
 
 MANY = 128

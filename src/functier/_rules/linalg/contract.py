@@ -35,8 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.numpy_facts import are_known, known_array
-from ..._core.types import Function, Value
+from ..._core.numpy_facts import Function, Value, are_known, known_array
 from ..constructors import linear, primitive
 
 Labels = tuple[int, ...]

@@ -15,7 +15,7 @@ eigenvalues or pairs of complex ones, and NumPy's result is real or complex acco
 
 import numpy as np
 
-from ..._core.types import Value
+from ..._core.numpy_facts import Value
 from ..constructors import op
 from .contract import conj
 from .factorization import adjoint, as_column, as_row, stacked_vmap

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.numpy_facts import Value
 from ..._core.sharing import LAID
-from ..._core.types import Value
 from .contract import Labels, Shape, contract, ensure_array
 
 Path = tuple[tuple[int, ...], ...]

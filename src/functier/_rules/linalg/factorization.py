@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..._core.types import Value
+from ..._core.numpy_facts import Value
 from ..axes import replace_zeros
 from ..constructors import op
 from .contract import conj

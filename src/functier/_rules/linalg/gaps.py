@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.numpy_facts import dtype_of
-from ..._core.types import Value
+from ..._core.numpy_facts import Value, dtype_of
 from ..constructors import constant, primitive
 
 ULPS = 1024

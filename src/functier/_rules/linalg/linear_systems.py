@@ -14,10 +14,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..._core.numpy_facts import align
+from ..._core.numpy_facts import Shape, Value, align
 from ..._core.rule import FORMS
 from ..._core.table import OPS
-from ..._core.types import Shape, Value
 from ..axes import is_known_false
 from ..constructors import composite, constant, op, primitive
 from ..own_code import by_own_code

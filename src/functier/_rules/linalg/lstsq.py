@@ -10,8 +10,7 @@ batch has to agree in that.
 import numpy as np
 
 from ..._core.errors import DataDependentError
-from ..._core.numpy_facts import align
-from ..._core.types import Value
+from ..._core.numpy_facts import Value, align
 from ..axes import batch_shape
 from ..constructors import composite, op, primitive
 from .contract import conj, ensure_array

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.types import Axis, Value
+from ..._core.numpy_facts import Axis, Value
 from ..axes import as_strong, collapse, expand, is_known_false, normalize, replace_zeros, shift_all
 from ..constructors import composite, op, primitive
 from .contract import conj, ensure_array

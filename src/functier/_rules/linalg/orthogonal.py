@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.errors import NoRuleError
-from ..._core.types import Value
+from ..._core.numpy_facts import Value
 from ..constructors import composite, op
 from .contract import conj
 from .factorization import (

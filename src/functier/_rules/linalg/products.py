@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..._core.numpy_facts import align, are_known, known_array, shape_of
+from ..._core.numpy_facts import Function, Value, align, are_known, known_array, shape_of
 from ..._core.table import PARTIALS
-from ..._core.types import Function, Value
 from ..axes import as_number
 from ..constructors import composite, linear
 from ..own_code import by_own_code

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..._core.errors import LevelError
+from ..._core.numpy_facts import Function, PyTree, Value
 from ..._core.table import later
 from ..._core.tensor import Tensor
-from ..._core.types import Function, PyTree, Value
 from ..._cpython.frames import current_frame
 from ..._levels.lineage import AMBIENT, innermost_class, levels_of
 from .chunk import CHUNK, Chunk, Run

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.numpy_facts import VALUES, dtype_of, shape_of
+from ..._core.numpy_facts import VALUES, PyTree, Value, dtype_of, shape_of
 from ..._core.pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
-from ..._core.types import PyTree, Value
 from .chunk import Chunk
 
 

@@ -31,7 +31,7 @@ from ..._core.blocks import Entry, Exit, claim
 from ..._core.errors import RandomnessError
 from ..._core.pytree import paths
 from ..._core.reached import Draws, generators_of, hears_requests, noted, of_modules, state_of
-from ..._cpython.profiling import Hearing
+from ..._cpython.functions import Hearing
 from ..._levels.batch import BatchLevel
 from ..._levels.lineage import levels_of
 from .chunk import CHUNK, Chunk, Run, process

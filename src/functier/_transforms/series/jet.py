@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.keywords import checks_keywords
+from ..._core.numpy_facts import Structure
 from ..._core.pytree import (
     check_callable,
     differing,
@@ -15,8 +15,7 @@ from ..._core.pytree import (
     paths,
     unflatten,
 )
-from ..._core.tracebacks import leave
-from ..._core.types import Structure
+from ..._core.tracebacks import checks_keywords, leave
 from ..._levels.checks import arrays_of, check_inputs, match
 from ..._levels.memory import own_memory, show_plain
 from ...protocol import run

@@ -5,10 +5,9 @@ from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
-from ..._core.keywords import checks_keywords
 from ..._core.numpy_facts import shape_of
 from ..._core.pytree import flatten, is_value
-from ..._core.tracebacks import leave
+from ..._core.tracebacks import checks_keywords, leave
 from ..._cpython.frames import current_frame
 from ..grad import grad
 from ..points import Settings

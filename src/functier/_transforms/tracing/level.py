@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 
 from ..._core.errors import ConversionError, LevelError
-from ..._core.numpy_facts import FLOAT, SIMPLE, SPELLED
+from ..._core.numpy_facts import FLOAT, SIMPLE, SPELLED, Function, Value
 from ..._core.op import Call, Op
 from ..._core.pytree import is_value, like
 from ..._core.root import DISABLED
 from ..._core.tensor import Tensor
-from ..._core.types import Function, Value
 from ..._core.unsettled import known_values
 from ..._levels.fast_calls import FastCalls
 from ..._levels.kept import owned

@@ -14,21 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.keywords import checks_keywords
 from ..._core.numpy_facts import dtype_of
 from ..._core.pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
 from ..._core.tensor import Tensor
-from ..._core.tracebacks import leave
+from ..._core.tracebacks import checks_keywords, leave
 from ..._cpython.frames import current_frame
 from ..._levels.backward import backward
 from ..._levels.checks import check_inputs, match
-from ..._levels.copies import copy_tape
 from ..._levels.cotangents import form_like, zeros
+from ..._levels.kept import copy_tape
 from ..._levels.level import Escape
-from ..._levels.life import run
 from ..._levels.memory import own_memory
 from ..._levels.options import check_escape
-from ..._levels.runs import Site, outer_tensors, push_forward, record
+from ..._levels.runs import Site, outer_tensors, push_forward, record, run
 from .level import TraceLevel
 from .program import Program
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.root import DISABLED
-from ..._levels.copies import Copies
+from ..._levels.kept import Copies
 from ..stop_gradient import without_derivatives
 
 ndarray = np.ndarray
@@ -55,7 +55,7 @@ class Program:
                 self.steps[at][-1].append(slot)
 
     def copy_constants(self) -> None:
-        """Copy the constants: see NOTE [what outlives a call owns its memory] in `_levels.copies`.
+        """Copy the constants: see NOTE [what outlives a call owns its memory] in `_levels.kept`.
 
         Plain arrays were copied when the steps were recorded. Where a block switches levels off,
         copy their plain values, as they outlive the block.

@@ -23,8 +23,7 @@ import scipy.fft as sf  # type: ignore[import-untyped]
 from numpy.lib.array_utils import normalize_axis_index
 from scipy import special
 
-from ..._core.numpy_facts import PLAIN, dtype_of
-from ..._core.types import Shape, Value
+from ..._core.numpy_facts import PLAIN, Shape, Value, dtype_of
 from ..._rules.axes import as_array
 from ..._rules.constructors import check_values
 from ..._rules.fft import declare_transform

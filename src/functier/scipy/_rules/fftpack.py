@@ -11,7 +11,7 @@ import numpy as np
 import scipy.fft as sf  # type: ignore[import-untyped]
 import scipy.fftpack as fp  # type: ignore[import-untyped]
 
-from ..._core.types import Value
+from ..._core.numpy_facts import Value
 from ..._rules.axes import as_array
 from .declare import declare_composite, dispatching
 from .fft import TRANSPOSED

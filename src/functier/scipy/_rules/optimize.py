@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.optimize as sco  # type: ignore[import-untyped]
 
-from ..._core.types import Value
+from ..._core.numpy_facts import Value
 from ..._rules.axes import as_array
 from ...protocol import constant, primitive
 from .declare import declare_composite

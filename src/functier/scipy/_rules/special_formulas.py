@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..._core.numpy_facts import dtype_of
-from ..._core.types import Value
+from ..._core.numpy_facts import Value, dtype_of
 from ..._rules.axes import as_array
 from ...protocol import Rule
 from .._private import special

@@ -13,8 +13,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from ..._core.errors import UnsupportedError
-from ..._core.numpy_facts import align, dtype_of, sum_to
-from ..._core.types import Shape, Value
+from ..._core.numpy_facts import Shape, Value, align, dtype_of, sum_to
 from ..._rules.axes import as_array, normalize
 from ..._rules.constructors import check_values
 from ..._rules.elementwise import softmax_share

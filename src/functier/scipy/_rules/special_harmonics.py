@@ -14,8 +14,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from ..._core.errors import UnsupportedError
-from ..._core.numpy_facts import align, dtype_of, sum_to
-from ..._core.types import Shape, Value
+from ..._core.numpy_facts import Shape, Value, align, dtype_of, sum_to
 from ..._rules.axes import as_array
 from ...protocol import Rule, unsupported
 from .declare import declare, declare_composite, dispatching

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..._core.numpy_facts import dtype_of
-from ..._core.types import Value
+from ..._core.numpy_facts import Value, dtype_of
 from ..._rules.velocities import beta_velocities, gamma_velocity
 from .._private import special
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..._core.types import Value
+from ..._core.numpy_facts import Value
 from .._private import special
 
 TERMS = 12

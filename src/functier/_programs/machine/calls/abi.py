@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...._core.numpy_private import ARRAY_API
-from ...._cpython.addresses import (
+from ...._cpython.objects import (
     HEAD,
     OBJECT,
     TYPE,

@@ -1,4 +1,9 @@
-"""Loops of machine code in blocks, on several cores.
+"""Loops of machine code in blocks, on several cores, and pauses, in which Python looks at signals.
+
+NOTE [slices]
+    A long loop runs in slices, without Python's lock. After each of them it takes the lock, and
+    lets Python run the handlers of signals: that of Ctrl-C raises. The loop then ends with a
+    status, and the error is raised by the builtin.
 
 NOTE [who may look at a task]
     A task lies on the stack of the call that waits for it. Helpers get the number of a slot, in
@@ -19,9 +24,28 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
-from ...._cpython.addresses import builtin_at
+from ...._cpython.objects import builtin_at
 from ..compiler import engine
 from . import abi
+
+PAUSE = "@functier.pause("
+"""A text that has this calls the function of a pause, which returns 0 where a loop goes on."""
+
+PAUSE_LOCK = """\
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+"""
+
+PAUSE_TEXT = """\
+declare i32 @PyErr_CheckSignals()
+define internal i32 @functier.pause() nounwind noinline {
+  %lock = call i32 @PyGILState_Ensure()
+  %found = call i32 @PyErr_CheckSignals()
+  call void @PyGILState_Release(i32 %lock)
+  ret i32 %found
+}
+"""
+
 
 PARALLEL = "@functier.parallel("
 """A text that has this calls the function that runs a loop on several cores."""

@@ -13,11 +13,6 @@ import numpy as np
 
 from . import arithmetic as arithmetic
 from . import exponentials as exponentials
-from . import inverses as inverses
-from . import logarithms as logarithms
-from . import logic as logic
-from . import powers as powers
-from . import remainders as remainders
 from . import singles as singles
 from . import trigonometry as trigonometry
 from .table import ELEMENTWISE

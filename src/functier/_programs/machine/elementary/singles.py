@@ -19,11 +19,9 @@ from .coefficients import (
     LOG_SINGLE,
     QUARTER_PI,
 )
-from .exponentials import clamp, nearest, power_of_two
-from .inverses import EIGHTH
-from .logarithms import split, with_specials
-from .powers import float_power
+from .exponentials import clamp, float_power, nearest, power_of_two, split, with_specials
 from .table import for_singles
+from .trigonometry import EIGHTH
 
 
 def reduced_exp(e, x):

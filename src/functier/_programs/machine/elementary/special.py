@@ -12,8 +12,7 @@ import numpy as np
 
 from ...._core.numpy_private import SPECIAL
 from .coefficients import ERF, ERFC, INVERSE_SQRT2
-from .exponentials import exp, exp_pair, scaled
-from .logarithms import combined, log, log1p, log_of_pair
+from .exponentials import combined, exp, exp_pair, log, log1p, log_of_pair, scaled
 from .pairs import divide, fast_two_sum, two_product, two_sum
 from .table import ELEMENTWISE, of_doubles
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...graph import Node
-from ..text.operands import Operand
+from ..text.routines import Operand
 
 
 class Labels(NamedTuple):

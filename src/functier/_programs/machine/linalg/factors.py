@@ -22,8 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler import engine
-from ..text.operands import Operand
-from ..text.routines import Kernel, Numbers, Routine, numbers
+from ..text.routines import Kernel, Numbers, Operand, Routine, numbers
 from . import blas
 
 LARGEST = 100

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._cpython.addresses import at, text_at, why_not
+from ...._cpython.objects import at, text_at, why_not
 from ..elementary import ROUNDED
 from ..text.routines import Kernel, Routine
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..compiler import engine
-from ..text.operands import Operand
-from ..text.routines import Kernel, Numbers, Routine, numbers
+from ..text.routines import Kernel, Numbers, Operand, Routine, numbers
 from . import blas
 from .contractions import Axis, Labels, axes_of, joined
 from .tiles import Tiles

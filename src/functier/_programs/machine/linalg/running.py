@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..text.operands import Operand
-from ..text.routines import Kernel, Numbers, Routine, numbers
+from ..text.routines import Kernel, Numbers, Operand, Routine, numbers
 from .factors import close, stack
 
 BYTES = 64

@@ -17,12 +17,10 @@ import numpy as np
 from ...._mutation.layouts import may_meet
 from ... import stores
 from ...graph import Node
-from .moving import Growing, Moving, growing_in, moving
 from .nodes import DTYPES, Lowering, dtype_of, rule
 from .places import Pattern, gather, indices_of, spaced
-from .products import shape_in
-from .steps import Buffer, Literal, Place, Ref, Step, Unknown
-from .views import at, is_basic
+from .products import at, is_basic, shape_in
+from .steps import Buffer, Growing, Literal, Moving, Place, Ref, Step, Unknown, growing_in, moving
 
 MANY = 1 << 16
 """The places of so many elements in so many steps are looked at."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph import Form, Node
 from ..linalg import inner
-from ..loops.sums import NOTHING
+from ..loops.nests import NOTHING
 from .nodes import Lowering, rule
 from .steps import Literal, Ref, Unknown
 

@@ -24,10 +24,20 @@ from ...graph import Form, Node, changed
 from ...loops import Count, Loop, Table
 from ...stores import add, get, memory_of, put
 from .effects import Memory, memory_at
-from .moving import LARGEST, Growing, growing_in
 from .nodes import DTYPES, INT, Lowering, array_of, dtype_of, is_whole, rule
-from .steps import Buffer, Literal, Place, Ref, Unknown, lies_so, strides_out
-from .views import at
+from .products import at
+from .steps import (
+    LARGEST,
+    Buffer,
+    Growing,
+    Literal,
+    Place,
+    Ref,
+    Unknown,
+    growing_in,
+    lies_so,
+    strides_out,
+)
 
 SMALL = 128
 """Values of so many bytes are in variables."""

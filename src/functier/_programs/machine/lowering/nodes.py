@@ -15,8 +15,7 @@ from ...loops import Loop, Series
 from ...passes import uniform
 from ...stores import memory_of
 from ..elementary import knows, rule_of
-from .moving import Growing
-from .steps import Buffer, Literal, Part, Place, Ref, Step, Unknown, strides_out
+from .steps import Buffer, Growing, Literal, Part, Place, Ref, Step, Unknown, strides_out
 
 ndarray = np.ndarray
 RULES: dict[Any, Callable] = {}

@@ -9,11 +9,9 @@ import numpy as np
 from ...._rules import indexing as _indexing
 from ...graph import Node, nodes_in
 from ...loops import Series
-from .moving import growing_in
 from .nodes import Lowering, dtype_of, is_array, rule
-from .products import shape_in
-from .steps import Literal, Ref, Step, Unknown
-from .views import at, is_basic, reshaped
+from .products import at, is_basic, reshaped, shape_in
+from .steps import Literal, Ref, Step, Unknown, growing_in
 
 
 class Pattern:

@@ -24,9 +24,7 @@ from ...stores import READS, memory_of
 from ..lowering.exact import exact
 from ..lowering.nodes import Lowering, array_of
 from ..lowering.steps import Ref, Step, Unknown, strides_out
-from .copies import copy_of
-from .exactness import rounded
-from .lists import listed, stacked
+from .exactness import copy_of, listed, rounded, stacked
 
 BEFORE = -1
 

@@ -1,4 +1,4 @@
-"""The nodes that the machine computes to the last bit, as NumPy does.
+"""The nodes that the machine computes to the last bit, as NumPy does, lists and copies of nodes.
 
 NOTE [answers]
     Python code has chosen by some values, and the program asks for these answers again. Machine
@@ -17,14 +17,43 @@ import numpy as np
 from ...._core.numpy_facts import UFUNC_OF, name_of
 from ...._rules import indexing
 from ... import stores
-from ...graph import Form, Graph, Node, nodes_in
-from ...loops import Loop, every_guard, every_node, is_arm, is_loop, is_result
+from ...graph import Form, Graph, Node, nodes_in, replace
+from ...loops import Loop, Series, every_guard, every_node, is_arm, is_loop, is_result
 from ...sharing import gives_view
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
-from ..lowering.nodes import power
+from ..lowering.nodes import array_of, power
 from ..lowering.reductions import REDUCERS
 from ..lowering.steps import strides_out
+
+
+def copy_of(node: Node, new: dict[Node, Node]) -> Node:
+    """Return a node of another graph that is like this one."""
+    args, kwargs = replace(node.args, new.__getitem__), replace(node.kwargs, new.__getitem__)
+    found = new[node] = node.like(args, kwargs)
+    return found
+
+
+ndarray = np.ndarray
+
+
+def listed(form: Any, values: ndarray) -> Any:
+    """Return the list that an array stands for, whose elements have memory of their own."""
+    if type(form) is Series:
+        return [listed(form.form, part) for part in values]
+    if form.kind is ndarray:
+        return values.copy("K")
+    return values if form.dtype is not None else values.item()
+
+
+def stacked(form: Series, values: list) -> ndarray:
+    """Return a list as an array that lies in memory as that of a part does."""
+    target: Form = array_of(form)
+    found = ndarray(target.shape, target.dtype, strides=target.strides)
+    for i, value in enumerate(values):
+        found[i] = stacked(form.form, value) if type(form.form) is Series else value
+    return found
+
 
 COPIES = frozenset({
     np.where, np.astype, np.copy, np.zeros_like, np.ones_like, np.clip, np.take_along_axis, np.take,

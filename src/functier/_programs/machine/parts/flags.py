@@ -12,8 +12,8 @@ import numpy as np
 
 from ...graph import TRUTH, Form, Graph, Guard, Node
 from ...loops import Loop, every_guard, is_loop, is_result
-from ..lowering.moving import LARGEST
-from .copies import copy_of
+from ..lowering.steps import LARGEST
+from .exactness import copy_of
 
 
 def can_flag(guard: Guard) -> bool:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .instructions import Instructions
-from .writer import BOOL, FLOAT32, FLOAT64, INT64, UINT64, Declarations, Value
+from .writer import BOOL, FLOAT32, FLOAT64, INT64, UINT64, Declarations, Instructions, Value
 
 __all__ = ["ATTRIBUTES", "BOOL", "FLOAT32", "FLOAT64", "INT64", "Declarations", "Emitter", "Value"]
 

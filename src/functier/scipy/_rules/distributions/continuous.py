@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.velocities import gamma_velocity
 from ..._private import special
 from ..special_formulas import normal_ratio

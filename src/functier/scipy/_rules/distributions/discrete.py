@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ..._private import special
 from ..special_formulas import beta_density, safe_ratio
 from ..special_parameters import beta_velocity

@@ -21,8 +21,7 @@ import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
 from ...._core.errors import NoRuleError
-from ...._core.numpy_facts import align
-from ...._core.types import Value
+from ...._core.numpy_facts import Value, align
 from ....protocol import op, primitive
 
 Which = str | int

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ..._private import special
 
 EULER = -float(special.psi(1.0))

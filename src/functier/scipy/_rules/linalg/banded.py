@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj
 from ..declare import declare, declare_composite, dispatching, record_of
 from .batches import declare_of_pair, each_vmap, keeping

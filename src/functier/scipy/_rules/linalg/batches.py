@@ -14,8 +14,7 @@ import scipy  # type: ignore[import-untyped]
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import DataDependentError, UnsupportedError
-from ...._core.numpy_facts import name_of
-from ...._core.types import Shape, Value
+from ...._core.numpy_facts import Shape, Value, name_of
 from ....protocol import op
 from ..declare import dispatching
 

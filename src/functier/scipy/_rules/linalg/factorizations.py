@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj, ensure_array
 from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, op, primitive

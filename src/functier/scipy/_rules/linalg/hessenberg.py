@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj
 from ...._rules.linalg.factorization import adjoint, reciprocal
 from ....protocol import op, primitive

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.numpy_facts import align
-from ...._core.types import Value
+from ...._core.numpy_facts import Value, align
 from ...._rules.linalg.lstsq import least_squares
 from ....protocol import op, primitive
 from ..declare import declare_composite, record_of

@@ -18,8 +18,7 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.numpy_facts import name_of
-from ...._core.types import Value
+from ...._core.numpy_facts import Value, name_of
 from ...._rules.linalg.factorization import adjoint
 from ....protocol import constant, primitive, unsupported
 from ..declare import declare, declare_composite, dispatching

@@ -10,8 +10,7 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import NoRuleError, UnsupportedError
-from ...._core.numpy_facts import align
-from ...._core.types import Value
+from ...._core.numpy_facts import Value, align
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
 from ...._rules.linalg.factorization import adjoint

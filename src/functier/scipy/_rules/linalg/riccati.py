@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.linalg.factorization import adjoint
 from ..declare import declare, dispatching
 from .batches import as_lapack, each_vmap

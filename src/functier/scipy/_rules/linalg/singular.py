@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ....protocol import op, primitive
 from ..declare import declare_composite, record_of
 from .stacks import LAPACK, at_once, for_each, matrices, refuse

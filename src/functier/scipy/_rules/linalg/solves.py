@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.numpy_facts import align
-from ...._core.types import Value
+from ...._core.numpy_facts import Value, align
 from ...._rules.linalg.contract import ensure_array
 from ...._rules.linalg.factorization import adjoint
 from ....protocol import op, primitive

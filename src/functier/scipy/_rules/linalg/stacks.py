@@ -16,8 +16,7 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import DataDependentError
-from ...._core.numpy_facts import name_of
-from ...._core.types import Value
+from ...._core.numpy_facts import Value, name_of
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import ensure_array
 from ...._rules.linalg.factorization import adjoint

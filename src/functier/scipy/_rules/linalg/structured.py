@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.types import Shape, Value
+from ...._core.numpy_facts import Shape, Value
 from ...._rules.axes import as_array
 from ...._rules.constructors import check_values
 from ..declare import declare_composite

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.ndimage as ndimage  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, normalize
 from ...._rules.linalg.contract import conj
 from ..declare import declare_composite

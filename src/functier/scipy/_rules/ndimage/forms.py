@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import normalize
 
 PADDING = {

@@ -17,7 +17,7 @@ import scipy.ndimage as ndimage  # type: ignore[import-untyped]
 import scipy.special as special  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array
 from ...._rules.indexing import read_at
 from ..declare import declare_composite

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.ndimage as ndimage  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, normalize
 from ....protocol import linear, primitive
 from ..declare import declare_composite

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
 
-from ...._core.numpy_facts import align, sum_to
-from ...._core.types import Shape, Value
+from ...._core.numpy_facts import Shape, Value, align, sum_to
 from ...._rules.axes import as_array, normalize
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive

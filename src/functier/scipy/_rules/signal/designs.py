@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array
 from ..declare import declare_composite, dispatching
 from .filters import as_row

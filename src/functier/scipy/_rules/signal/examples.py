@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...._core.errors import FallbackWarning
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 
 
 def loop_examples(k: int, func: Callable, name: str, reason: str, *operands: Value) -> Value:

@@ -16,7 +16,7 @@ NOTE [the derivatives of a filter]
 import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, normalize
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj

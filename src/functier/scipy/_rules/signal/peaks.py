@@ -12,7 +12,7 @@ import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array
 from ...._rules.indexing import read_at
 from ....protocol import constant, primitive

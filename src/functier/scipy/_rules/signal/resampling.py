@@ -13,7 +13,7 @@ import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, normalize
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.ndimage as ndimage  # type: ignore[import-untyped]
 import scipy.signal as signal  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array
 from ..declare import declare_composite, dispatching
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, normalize
 from ....protocol import linear
 from ..declare import declare_composite, dispatching

@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ....protocol import linear, primitive
 from .patterns import Pattern
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 
 COMPRESSED = "csr", "csc"
 

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive
 from .patterns import Pattern

@@ -15,8 +15,7 @@ import numpy as np
 import scipy.sparse as sp  # type: ignore[import-untyped]
 import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 
-from ...._core.numpy_facts import name_of
-from ...._core.types import Shape, Value
+from ...._core.numpy_facts import Shape, Value, name_of
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
 from ...._rules.linalg.factorization import adjoint

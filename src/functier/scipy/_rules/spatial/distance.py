@@ -10,7 +10,7 @@ import scipy.spatial.distance as distance  # type: ignore[import-untyped]
 import scipy.special as special  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array
 from ...._rules.constructors import check_values
 from ..declare import declare_composite

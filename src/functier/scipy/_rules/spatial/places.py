@@ -8,7 +8,7 @@ import scipy.cluster.vq as vq  # type: ignore[import-untyped]
 import scipy.spatial.distance as distance  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array
 from ....protocol import constant, primitive
 from ..declare import declare_composite, dispatching

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.special as special  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, is_known_false
 from ...._rules.constructors import check_values
 from .moments import as_float

@@ -8,7 +8,7 @@ import scipy.special as special  # type: ignore[import-untyped]
 import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, is_known_false
 from ..declare import declare_composite
 from .moments import as_float

@@ -7,7 +7,7 @@ import scipy.special as special  # type: ignore[import-untyped]
 import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import NoRuleError, UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ....protocol import op, primitive
 from ..declare import declare_composite, dispatching
 from ..distributions.methods import call

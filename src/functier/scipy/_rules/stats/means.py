@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.constructors import check_values
 from ....protocol import constant, primitive
 from .samples import statistic

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, normalize
 from ...._rules.constructors import check_values
 from ..declare import declare_composite

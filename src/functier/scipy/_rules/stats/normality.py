@@ -9,7 +9,7 @@ import numpy as np
 import scipy.special as special  # type: ignore[import-untyped]
 import scipy.stats as stats  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import is_known_false
 from .moments import as_float, kurtosis, skewness
 from .ranks import constants, with_value

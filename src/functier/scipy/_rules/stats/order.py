@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import is_known_false
 from ...._rules.constructors import check_values
 from .means import within

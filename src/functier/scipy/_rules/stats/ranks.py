@@ -9,7 +9,7 @@ import numpy as np
 import scipy.stats as stats  # type: ignore[import-untyped]
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ....protocol import composite, constant, primitive
 from ..declare import dispatching
 from .results import SIGNIFICANCE, result_class

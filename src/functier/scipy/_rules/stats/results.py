@@ -11,7 +11,7 @@ import scipy.special as special  # type: ignore[import-untyped]
 from scipy import stats
 
 from ...._core.foreign import register_result
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import is_known_false
 
 ALTERNATIVES = ("less", "greater", "two-sided")

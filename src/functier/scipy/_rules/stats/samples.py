@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.stats as stats  # type: ignore[import-untyped]
 
-from ...._core.numpy_facts import known_type
-from ...._core.types import Value
+from ...._core.numpy_facts import Value, known_type
 from ...._rules.axes import as_array, is_known_false, normalize
 from ...._rules.constructors import check_values
 from ....protocol import composite

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.special as special  # type: ignore[import-untyped]
 
-from ...._core.types import Value
+from ...._core.numpy_facts import Value
 from .ranks import ranks
 from .results import result_class
 from .samples import statistic
