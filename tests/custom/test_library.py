@@ -797,27 +797,6 @@ def test_foreign_functions():
     assert set(opcheck(op, [(np.array([0.5, 2.0]),), (np.float64(3.0),)]).values()) == {"ok"}
 
 
-def test_the_reverse_pass_calls_rules_in_the_reverse_order():
-    """F19: those of custom operations, too; results are the same to the last bit."""
-    log = []
-
-    def step(n):
-        op = ft.custom_op(f"mylib::step{n}", lambda x: x * (1.1 + n))
-        op.register_vjp(lambda ctx, g: log.append(n) or g * (1.1 + n))
-        return op
-
-    ops = [step(n) for n in range(3)]
-
-    def f(x):
-        first = ops[0](x)
-        return np.sum(ops[1](first) + ops[2](first) * first)
-
-    results = [ft.grad(f)(V) for _ in range(3)]
-    assert log == [2, 1, 0] * 3
-    for found in results:
-        equal(found, results[0])
-
-
 def test_an_operation_keeps_nothing():
     """A call leaves neither arguments nor results behind."""
     op = cube("mylib::light")
