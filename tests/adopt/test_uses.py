@@ -464,7 +464,7 @@ def test_a_closure_that_a_caller_keeps_takes_tensors(tmp_path):
 
 def test_another_module_gets_what_it_would(tmp_path):
     files = {
-        "giver.py": "import numpy as np\ndef f(g):\n    return g(float), g(np.float64), g(max)",
+        "giver.py": "import numpy as np\ndef f(g):\n    return g(float), g(np.float64), g(max)"
     }
     write(tmp_path, files)
     with importable(tmp_path), ft.adopt("giver"):

@@ -789,10 +789,7 @@ def test_foreign_functions():
     native = np.vectorize(libm.cbrt, otypes=[float])
     op = ft.custom_op("mylib::cbrt", lambda x: native(np.asarray(x))[()])
     op.register_vmap(lambda info, in_dims, x: (op(x), 0))
-    op.register_vjp(
-        lambda ctx, g: g / (3 * ctx.saved_tensors[0] ** 2),
-        setup_context=save_output,
-    )
+    op.register_vjp(lambda ctx, g: g / (3 * ctx.saved_tensors[0] ** 2), setup_context=save_output)
     close(ft.vmap(ft.grad(ft.grad(op)))(np.array([1.0, 8.0])), np.array([-2 / 9, -2 / 9 / 32]))
     assert set(opcheck(op, [(np.array([0.5, 2.0]),), (np.float64(3.0),)]).values()) == {"ok"}
 

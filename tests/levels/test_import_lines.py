@@ -299,10 +299,7 @@ def slope(program, x):
 
 RUNS = {
     "vmap": (lambda f: ft.vmap(f)(X), lambda f: np.stack([f(x) for x in X])),
-    "grad": (
-        lambda f: ft.grad(lambda x: np.sum(f(x)))(0.7),
-        lambda f: np.sum(slope(f, 0.7)),
-    ),
+    "grad": (lambda f: ft.grad(lambda x: np.sum(f(x)))(0.7), lambda f: np.sum(slope(f, 0.7))),
     "jvp": (lambda f: ft.jvp(f, (0.7,), (1.0,))[1], lambda f: slope(f, 0.7)),
     "vmap grad": (
         lambda f: ft.vmap(ft.grad(lambda x: np.sum(f(x))))(X),

@@ -69,9 +69,7 @@ ACROSS, IDENTITY, AXES, VIEWED = (
     sums.Sum.across, sums.identity, reductions.axes_of, views.viewed,
 )  # fmt: skip
 
-NUMBERS = dict.fromkeys(FAULTS, range(100)) | {
-    "a view taken for what it shows": [310, 501],
-}
+NUMBERS = dict.fromkeys(FAULTS, range(100)) | {"a view taken for what it shows": [310, 501]}
 
 
 @pytest.mark.parametrize("name", FAULTS)
