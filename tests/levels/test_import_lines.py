@@ -17,19 +17,13 @@ import functier as ft
 from functier._core import hints as _hints
 from functier._core import remedies as _remedies
 from rows import each
+from tables import sources
 
 X = np.array([0.7, 1.3])
 COUNTS = np.array([2, 0])
 CHANGE = re.compile(r', or "(?P<new>[^"]*)" for "(?P<old>[^"]*)" in line (?P<line>\d+) of (\S+)$')
 
-
-def programs(table):
-    """The sources in a table, a row each: `` // `` ends a line, and a tab stands for an indent."""
-    rows = [row.split(" :: ") for row in table.strip().replace("\n    ", " ").split("\n")]
-    return {name: "".join([f"{line}\n" for line in source.split(" // ")]) for name, source in rows}
-
-
-PROGRAMS = programs("""
+PROGRAMS = sources("""
 array of a list :: import numpy as np // def program(x): return np.array([x, 1.0, x * x])
 array of lists :: import numpy // def program(x): return numpy.array([[x, 1.0], [0.0, x * x]])
 asarray :: import math, numpy as np, sys // def program(x): return np.asarray(x) * math.pi
@@ -88,7 +82,7 @@ a method of an array with a name :: import numpy as np // def program(x): // \tm
 ix_ :: import numpy as np // def program(x): return np.ix_([x, 1.0], [0, 1])[0]
 where :: import numpy as np // def program(x): return np.where([True, False], [x, 1.0], 0.0)
 """)
-OF_COUNTS = programs("""
+OF_COUNTS = sources("""
 an index :: import numpy as np // def program(n): // \ttable = np.array([10.0, 20.0, 30.0]) //
     \treturn table[n] * 2
 a place :: import numpy as np // def program(n): // \ttable = np.linspace(0.0, 1.0, 5) //
@@ -191,7 +185,7 @@ def test_advice_that_does_not_help_is_found(advised, tmp_path, monkeypatch):
 
 # ---- where a change of the import would not help ----
 
-UNCHANGED = programs("""
+UNCHANGED = sources("""
 the twins are there already :: import functier.numpy as np // import numpy //
     def program(x): return np.sum(numpy_array(x)) // from somewhere import numpy_array
 a global array :: import numpy as np // out = np.zeros(2) // def program(x): // \tout[0] = x //
