@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import textwrap
-import warnings
 
 import numpy as np
 import pytest
@@ -50,12 +49,7 @@ NAMED = object()
 """The outcome of a case that was refused by name."""
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
+pytestmark = pytest.mark.usefixtures("quiet")
 
 # ---- odd values ----
 

@@ -15,19 +15,10 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
+from compiling import called as check
 from functier._programs import compiled as _compiled
 from functier._programs import entries, misses, recorder
 from nets.programs import difference
-
-
-def check(f, *calls):
-    """Each call of the compiled function gives what the function gives; return the function."""
-    compiled = ft.compile(f)
-    for _ in range(2):
-        for args in calls:
-            problem = difference(compiled(*args), f(*args))
-            assert problem is None, (args, problem)
-    return compiled
 
 
 def module(text, name="user_module"):
