@@ -11,13 +11,18 @@ def leaves(tree):
     return optree.tree_leaves(tree, namespace="functier")
 
 
+def called(f, *calls, of=lambda tree: tree, **options):
+    """Each call of the compiled function gives what the function gives, twice; return it."""
+    compiled = ft.compile(f, **options)
+    for args in (*calls, *calls):
+        problem = difference(of(compiled(*args)), of(f(*args)))
+        assert problem is None, (args, problem)
+    return compiled
+
+
 def check(f, *calls, programs=None):
     """Each call of the compiled function, and of a program, gives what the function gives."""
-    compiled = ft.compile(f)
-    for _ in range(2):
-        for args in calls:
-            problem = difference(leaves(compiled(*args)), leaves(f(*args)))
-            assert problem is None, (args, problem)
+    compiled = called(f, *calls, of=leaves)
     program = ft.trace(f)(*calls[0])
     assert difference(leaves(program(*calls[0])), leaves(f(*calls[0]))) is None
     assert program.source

@@ -46,7 +46,7 @@ def check(f, *args, rtol=1e-13, loops=1, reasons=0, exact=True):
 
 
 def misses(f, *args):
-    """Tell if a program is not found to be wrong."""
+    """Return whether a program with loops is not found to be wrong."""
     try:
         check(f, *args, rtol=1e-11)
     except AssertionError:

@@ -90,8 +90,8 @@ def message(error: Any) -> str:
 
 
 def has_all(text: str, *parts: str) -> None:
-    """Every part stands in the text."""
-    missing = [p for p in parts if p not in text]
+    """Every part stands in the text; `` | `` is between parts that are written in one string."""
+    missing = [p for p in " | ".join(parts).split(" | ") if p not in text]
     assert not missing, f"{missing} not in {text!r}"
 
 

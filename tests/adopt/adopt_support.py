@@ -63,3 +63,11 @@ def state(module):
 
 def _attributes(value):
     return list(vars(value).items()) if isinstance(value, type) else []
+
+
+def outcome(f, *args):
+    """A result, or the error."""
+    try:
+        return f(*args)
+    except Exception as error:
+        return type(error), str(error)

@@ -16,16 +16,7 @@ from hypothesis import strategies as st
 import functier as ft
 import functier.numpy as fnp
 from functier._adopt import calls
-from functier._adopt.calls import (
-    complex_,
-    float_,
-    int_,
-    isinstance_,
-    max_,
-    min_,
-    sorted_,
-    type_,
-)
+from functier._adopt.calls import complex_, float_, int_, isinstance_, max_, min_, sorted_, type_
 
 ODD = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.nan, math.inf, -math.inf]
 numbers_ = st.sampled_from(ODD) | st.integers(-3, 3) | st.floats()
@@ -382,11 +373,7 @@ FAULTS = {
         lambda chosen, a, b: np.where(b > a, b, a),
         "test_a_batch_of_choices_is_a_loop",
     ),
-    "no signs": (
-        "_joined",
-        lambda x, y: x + 1j * y,
-        "test_a_batch_of_numbers_is_a_loop",
-    ),
+    "no signs": ("_joined", lambda x, y: x + 1j * y, "test_a_batch_of_numbers_is_a_loop"),
     "the class of the tensor": (
         "class_of",
         lambda x: type(x),

@@ -14,145 +14,73 @@ import functier as ft
 from differences import check
 from functier._adopt import contents, twins
 from functier._adopt.operators import SLOTS
+from tables import sources
 
 HEAD = """
 import collections, functools, math
 import numpy as np
 """
 
-BODIES = {
-    "a dict": """
-        TABLE = {"sin": math.sin, "pair": np.array, "max": max, "pi": math.pi}
-        def f(x):
-            a = [TABLE["sin"](x[0]), TABLE["max"](x[1], 0.5)]
-            return TABLE["pair"](a) * TABLE["pi"]
-        """,
-    "a list": """
-        TABLE = [math.exp, np.cos, math.sqrt]
-        def f(x):
-            return np.array([g(v) for g, v in zip(TABLE, x)])
-        """,
-    "a tuple": """
-        TABLE = (math.exp, (math.cos, 3.0))
-        def f(x):
-            return TABLE[0](x[0]) * TABLE[1][0](x[1]) * TABLE[1][1]
-        """,
-    "nested": """
-        TABLE = {"a": [{"b": (math.sin, "text")}], "c": collections.OrderedDict(d=math.cos)}
-        def f(x):
-            return TABLE["a"][0]["b"][0](x[0]) * TABLE["c"]["d"](x[2])
-        """,
-    "modules": """
-        TABLE = {"numpy": np, "math": math}
-        def f(x):
-            return TABLE["numpy"].array([TABLE["math"].sin(x[0]), x[1]])
-        """,
-    "a partial": """
-        power = functools.partial(math.pow, 2.0)
-        filled = functools.partial(np.full, shape=2)
-        twice = functools.partial(power)
-        def f(x):
-            return filled(fill_value=power(x[0])) * twice(x[1])
-        """,
-    "a partial with a function among its arguments": """
-        def apply(g, x):
-            return g(x)
-        part = functools.partial(apply, math.sin)
-        other = functools.partial(apply, g=math.cos)
-        def f(x):
-            return part(x[0]) * other(x=x[1])
-        """,
-    "a closure": """
-        def wrap(g):
-            def wrapped(*args):
-                return g(*args)
-            return wrapped
-        sine, arrays = wrap(math.sin), wrap(np.array)
-        def f(x):
-            return arrays([sine(x[0]), x[1]])
-        """,
-    "closures of closures": """
-        def wrap(g, table):
-            def wrapped(*args):
-                return g(*args) * table["f"](args[0])
-            return wrapped
-        product = wrap(wrap(math.hypot, {"f": math.sin}), {"f": math.exp})
-        def f(x):
-            return product(x[0], x[1])
-        """,
-    "functions from text": """
-        space = {"math": math}
-        for name in ("sin", "exp"):
-            exec(f"def {name}_(x):\\n    return math.{name}(float(x))", globals())
-        product = eval("lambda x, y: math.sin(x) * y")
-        def f(x):
-            return sin_(x[0]) * exp_(x[1]) + product(x[0], x[2])
-        """,
-    "operators by a table": """
-        class Number:
-            def __init__(self, x):
-                self.x = x
-        def wrap(g):
-            def wrapped(a, *others):
-                others = [b.x if isinstance(b, Number) else b for b in others]
-                result = g(a.x, *others)
-                return result if result is NotImplemented else Number(result)
-            return wrapped
-        for name in ("add", "radd", "mul", "rmul", "truediv", "rsub", "pow", "neg", "abs", "rpow"):
-            setattr(Number, f"__{name}__", wrap(getattr(float, f"__{name}__")))
-        def f(x):
-            a, b = Number(float(x[0])), Number(float(x[2]))
-            return (2.0 - (a + b * 3 + abs(-a)) / b + a ** 2 + 2.0 ** b).x
-        """,
-    "defaults": """
-        def f(x, gs=(math.sin, [np.array]), *, part=functools.partial(math.pow, 2.0)):
-            return gs[1][0]([gs[0](x[0]), part(x[1])])
-        """,
-    "attributes of classes": """
-        class A:
-            table = {"sin": math.sin}
-            pair = (math.cos, np.array)
-            part = functools.partial(math.pow, 2.0)
-        def f(x):
-            a = A()
-            return a.pair[1]([a.table["sin"](x[0]), a.pair[0](x[1])]) * A.part(x[2])
-        """,
-    "attributes of functions": """
-        def g(x):
-            return g.inner(x) * g.table[0](x)
-        g.inner, g.table = math.sin, [math.exp]
-        def f(x):
-            return g(x[0])
-        """,
-    "instances in a table": """
-        class Model:
-            def __init__(self, g):
-                self.g, self.others = g, [math.exp]
-            def __call__(self, x):
-                return self.g(x) * self.others[0](x)
-        MODELS = {"a": Model(math.sin), "b": [Model(math.cos)]}
-        def f(x):
-            return MODELS["a"](x[0]) * MODELS["b"][0](x[1])
-        """,
-    "a queue": """
-        QUEUE = collections.deque([math.sin, math.cos])
-        COUNTS = collections.defaultdict(list, a=[math.exp])
-        def f(x):
-            return QUEUE[0](x[0]) * QUEUE[1](x[1]) * COUNTS["a"][0](x[2])
-        """,
-    "an object that holds itself": """
-        TABLE = [math.sin]
-        TABLE.append(TABLE)
-        def f(x):
-            return TABLE[1][1][0](x[0])
-        """,
-}
+BODIES = sources("""
+a dict :: TABLE = {"sin": math.sin, "pair": np.array, "max": max, "pi": math.pi} // def f(x): //
+    \ta = [TABLE["sin"](x[0]), TABLE["max"](x[1], 0.5)] // \treturn TABLE["pair"](a) * TABLE["pi"]
+a list :: TABLE = [math.exp, np.cos, math.sqrt] //
+    def f(x): return np.array([g(v) for g, v in zip(TABLE, x)])
+a tuple :: TABLE = (math.exp, (math.cos, 3.0)) //
+    def f(x): return TABLE[0](x[0]) * TABLE[1][0](x[1]) * TABLE[1][1]
+nested :: TABLE = {"a": [{"b": (math.sin, "text")}], "c": collections.OrderedDict(d=math.cos)} //
+    def f(x): return TABLE["a"][0]["b"][0](x[0]) * TABLE["c"]["d"](x[2])
+modules :: TABLE = {"numpy": np, "math": math} //
+    def f(x): return TABLE["numpy"].array([TABLE["math"].sin(x[0]), x[1]])
+a partial :: power = functools.partial(math.pow, 2.0) //
+    filled = functools.partial(np.full, shape=2) // twice = functools.partial(power) //
+    def f(x): return filled(fill_value=power(x[0])) * twice(x[1])
+a partial with a function among its arguments :: def apply(g, x): return g(x) //
+    part = functools.partial(apply, math.sin) // other = functools.partial(apply, g=math.cos) //
+    def f(x): return part(x[0]) * other(x=x[1])
+a closure :: def wrap(g): // \tdef wrapped(*args): return g(*args) // \treturn wrapped //
+    sine, arrays = wrap(math.sin), wrap(np.array) // def f(x): return arrays([sine(x[0]), x[1]])
+closures of closures :: def wrap(g, table): //
+    \tdef wrapped(*args): return g(*args) * table["f"](args[0]) // \treturn wrapped //
+    product = wrap(wrap(math.hypot, {"f": math.sin}), {"f": math.exp}) //
+    def f(x): return product(x[0], x[1])
+functions from text :: space = {"math": math} //
+    for name in ("sin", "exp"): exec(f"def {name}_(x):\\n    return math.{name}(float(x))",
+    globals()) // product = eval("lambda x, y: math.sin(x) * y") //
+    def f(x): return sin_(x[0]) * exp_(x[1]) + product(x[0], x[2])
+operators by a table :: class Number: // \tdef __init__(self, x): self.x = x // def wrap(g): //
+    \tdef wrapped(a, *others): //
+    \t\tothers = [b.x if isinstance(b, Number) else b for b in others] //
+    \t\tresult = g(a.x, *others) //
+    \t\treturn result if result is NotImplemented else Number(result) // \treturn wrapped //
+    for name in ("add", "radd", "mul", "rmul", "truediv", "rsub", "pow", "neg", "abs", "rpow"):
+    setattr(Number, f"__{name}__", wrap(getattr(float, f"__{name}__"))) // def f(x): //
+    \ta, b = Number(float(x[0])), Number(float(x[2])) //
+    \treturn (2.0 - (a + b * 3 + abs(-a)) / b + a ** 2 + 2.0 ** b).x
+defaults :: def f(x, gs=(math.sin, [np.array]), *, part=functools.partial(math.pow, 2.0)): return
+    gs[1][0]([gs[0](x[0]), part(x[1])])
+attributes of classes :: class A: // \ttable = {"sin": math.sin} //
+    \tpair = (math.cos, np.array) // \tpart = functools.partial(math.pow, 2.0) // def f(x): //
+    \ta = A() // \treturn a.pair[1]([a.table["sin"](x[0]), a.pair[0](x[1])]) * A.part(x[2])
+attributes of functions :: def g(x): return g.inner(x) * g.table[0](x) //
+    g.inner, g.table = math.sin, [math.exp] // def f(x): return g(x[0])
+instances in a table :: class Model: //
+    \tdef __init__(self, g): self.g, self.others = g, [math.exp] //
+    \tdef __call__(self, x): return self.g(x) * self.others[0](x) //
+    MODELS = {"a": Model(math.sin), "b": [Model(math.cos)]} //
+    def f(x): return MODELS["a"](x[0]) * MODELS["b"][0](x[1])
+a queue :: QUEUE = collections.deque([math.sin, math.cos]) //
+    COUNTS = collections.defaultdict(list, a=[math.exp]) //
+    def f(x): return QUEUE[0](x[0]) * QUEUE[1](x[1]) * COUNTS["a"][0](x[2])
+an object that holds itself :: TABLE = [math.sin] // TABLE.append(TABLE) //
+    def f(x): return TABLE[1][1][0](x[0])
+""")
 
 X = np.array([0.7, -1.3, 2.1])
 
 
 def text_of(name):
-    return HEAD + importlib.import_module("textwrap").dedent(BODIES[name])
+    return HEAD + BODIES[name]
 
 
 def contents_of(value, depth=0, seen=()):

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from adopt_support import outcome
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,14 +18,6 @@ ONE = sorted({*FORMULAS, *SPECIAL, *WHOLE, *TRUTHS, "frexp", "modf"} - TWO - {"h
 TWO_ARGUMENTS = sorted({*TWO, "hypot", "log"})
 POINTS = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, 2.5, 7.3, -7.3, 20.5, 180.0, 1e300, -1e300, 5e-324,
           math.inf, -math.inf, math.nan]  # fmt: skip
-
-
-def outcome(f, *args):
-    """A result, or the error."""
-    try:
-        return f(*args)
-    except Exception as error:
-        return type(error), str(error)
 
 
 def failed(result):

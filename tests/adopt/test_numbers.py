@@ -7,55 +7,39 @@ import warnings
 
 import numpy as np
 import pytest
-from adopt_support import module_of
-from test_uses import NESTINGS, body, compare, rows_of
+from adopt_support import module_of, outcome
+from test_uses import NESTINGS, body, compare
 
 import functier as ft
 from functier._adopt import complex_mathematics, twins
 from functier._adopt.calls import round_
 from functier._adopt.complex_mathematics import CMATH, FORMULAS
 from functier._core import adopted
+from tables import sources
 
-USES = rows_of("""
-# ufunc of a list
-return np.sqrt([x[0], 2.0]) * np.hypot([x[1]], (x[2], 1.0))
-# ufunc of nested lists
-return np.multiply([[x[0], 1.0], [2.0, x[1]]], x[2])
-# ufunc of a list with options
-return np.add([x[0], x[1]], 1.0, dtype=float) * np.abs((x[1], x[2]))
-# a method of a ufunc
-return np.maximum.reduce([x, x * 2, x + 1]) * np.add.reduce([x[0], x[1]])
-# other methods of a ufunc
-return np.multiply.outer([1.0, x[0]], x).sum(1) * np.add.accumulate([x[1], x[2]])
-# a truth value of a list
-return x * np.logical_and.reduce([x > 0, x < 5])
-# a ufunc by its own name
-from numpy import exp
-return exp(x) * absolute([x[0], x[1], 1.0])
-# item
-return x[0].item() * x.item(1) + x[2:].item() * x.reshape(3, 1).item(2, 0)
-# item of a place
-return x.reshape(3, 1).item((1, 0)) ** 2 + x.item(-1)
-# item of an integer
-return x[(x > 1).sum().item()] * x.argmax().item()
-# tolist
-return sum(v * v for v in x.tolist()) * np.array(x.reshape(1, 3).tolist())[0, 1]
-# a list of integers
-return x[np.argsort(x).tolist()] * x[0].tolist()
-# a complex item
-return (x * 1j + x).item(0).imag * np.array((x * 1j).tolist()).imag
-# round
-n = round(x[2] + 0.7)
-return np.arange(10.0)[:n].sum() * x + round(x[0] * 4) * x[:n]
-# round to digits
-return round(x[2], 1) * x + round(number=x[1], ndigits=None) * x[0] + round(2.675, 2)
-# cmath
-z = complex(x[0], x[1])
-return abs(cmath.sqrt(z)) * cmath.phase(z) + cmath.log(z, 2.0).real * cmath.polar(z)[0]
-# cmath of a real number
-return cmath.sqrt(x[1]).imag * cmath.exp(1j * x[0]).real + cmath.rect(x[2], x[0]).imag
-# cmath truth
-return x * 2 if cmath.isfinite(x[0]) and not cmath.isnan(x[1]) else x
+USES = sources("""
+ufunc of a list :: return np.sqrt([x[0], 2.0]) * np.hypot([x[1]], (x[2], 1.0))
+ufunc of nested lists :: return np.multiply([[x[0], 1.0], [2.0, x[1]]], x[2])
+ufunc of a list with options :: return np.add([x[0], x[1]], 1.0, dtype=float) * np.abs((x[1], x[2]))
+a method of a ufunc :: return np.maximum.reduce([x, x * 2, x + 1]) * np.add.reduce([x[0], x[1]])
+other methods of a ufunc :: return np.multiply.outer([1.0, x[0]], x).sum(1) *
+    np.add.accumulate([x[1], x[2]])
+a truth value of a list :: return x * np.logical_and.reduce([x > 0, x < 5])
+a ufunc by its own name :: from numpy import exp // return exp(x) * absolute([x[0], x[1], 1.0])
+item :: return x[0].item() * x.item(1) + x[2:].item() * x.reshape(3, 1).item(2, 0)
+item of a place :: return x.reshape(3, 1).item((1, 0)) ** 2 + x.item(-1)
+item of an integer :: return x[(x > 1).sum().item()] * x.argmax().item()
+tolist :: return sum(v * v for v in x.tolist()) * np.array(x.reshape(1, 3).tolist())[0, 1]
+a list of integers :: return x[np.argsort(x).tolist()] * x[0].tolist()
+a complex item :: return (x * 1j + x).item(0).imag * np.array((x * 1j).tolist()).imag
+round :: n = round(x[2] + 0.7) // return np.arange(10.0)[:n].sum() * x + round(x[0] * 4) * x[:n]
+round to digits :: return round(x[2], 1) * x + round(number=x[1], ndigits=None) * x[0] +
+    round(2.675, 2)
+cmath :: z = complex(x[0], x[1]) //
+    return abs(cmath.sqrt(z)) * cmath.phase(z) + cmath.log(z, 2.0).real * cmath.polar(z)[0]
+cmath of a real number :: return cmath.sqrt(x[1]).imag * cmath.exp(1j * x[0]).real +
+    cmath.rect(x[2], x[0]).imag
+cmath truth :: return x * 2 if cmath.isfinite(x[0]) and not cmath.isnan(x[1]) else x
 """)
 
 
@@ -177,14 +161,6 @@ POINTS = [
     complex(2.0, -0.0), 1e3 - 2j, 750.0, complex(math.inf, 0.0), complex(math.nan, 1.0),
 ]  # fmt: skip
 ONE = [*FORMULAS, "phase", "polar", "isfinite", "isinf", "isnan"]
-
-
-def outcome(f, *args):
-    """A result, or the error."""
-    try:
-        return f(*args)
-    except Exception as error:
-        return type(error), str(error)
 
 
 def check_point(name, z):

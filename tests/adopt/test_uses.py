@@ -1,7 +1,6 @@
 """Each use of a name in an adopted module: what it means plainly, and under transforms."""
 
 import importlib
-import re
 import sys
 
 import numpy as np
@@ -12,6 +11,7 @@ import functier as ft
 from differences import check
 from functier._adopt import bindings
 from functier._cpython import call_sites
+from tables import sources
 
 HEAD = """
 import collections, functools, math, numbers
@@ -22,293 +22,130 @@ from numpy import array as make, float64, ndarray, zeros as nulls
 M = np.arange(9.0).reshape(3, 3)
 """
 
-
-def rows_of(text):
-    """Return texts by their names, which stand above them as comments."""
-    parts = re.split(r"^# (.*)\n", text, flags=re.MULTILINE)[1:]
-    return {name: body.strip() for name, body in zip(parts[::2], parts[1::2])}
-
-
 X = np.array([0.7, -1.3, 2.1])
 
-CALLS = rows_of("""
-# call
-return float(x[0]) * x[1]
-# keyword call
-return max(x, key=lambda v: v * v) * x[1]
-# keywords alone
-return max([], default=2.0) * x[1] + complex(real=x[0], imag=x[1]).real
-# star call
-return max(*x) * x[0] + min(*x, 3.0)
-# star keywords
-return sorted(x, **{'reverse': True})[0] * x[1]
-# iterable
-return max(x) * min(list(x)) + max(v * v for v in x)
-# attributes that a number does not have
-return x[0] ** 2 if not hasattr(x[0], '__len__') and hasattr(x[0], 'dtype') else x[1] * x[2]
-# attributes that an array has
-return x ** 2 if hasattr(x, '__iter__') and hasattr(x, 'tobytes') and not hasattr(x, 'iloc') else x
-# flags
-y = np.outer(x, x).T
-return (y * x if y.flags.f_contiguous and not y.flags['C_CONTIGUOUS'] else y) * x.flags.writeable
-# mapped
-return np.stack(list(map(float, x))) * sum(map(round, x)) * max(map(float, x), key=float)
-# mapped by several
-return sum(map(max, x, [0.5, 0.5, 0.5])) * next(map(float64, x))
-# a key that converts
-return max(x, key=float) * min(list(x), key=float) * sorted(x, key=float)[1]
-# sorted by key
-return np.stack(sorted(x, key=lambda v: -abs(v))) * x
-# comprehension
-return np.stack([float(v) ** 2 for v in x])
-# generator
-return sum(float(v) ** 2 for v in x if isinstance(v, float))
-# dict comprehension
-return {k: max(v, 0.5) for k, v in enumerate(x)}[1] * x[0]
-# lambda
-return (lambda v: max(v, 0.0) * float(v))(x[0])
-# nested
-def g(v):
-    return float(v) * v
-return g(x[0]) + g(x[1])
-# generator function
-def g():
-    yield float(x[0])
-    yield max(x[1], 0.1)
-return sum(g())
-# branch in argument
-return float(x[0] if len(x) == 3 else x[1]) * max(len(x) and x[0], 0 or x[2])
-# chain in argument
-return max(1.0 if 0 < len(x) < 9 else 0.0, x[2]) * float(not x is None)
-# walrus
-return max((y := x[0] * 2), 0.3) * y
-# nested calls
-return max(float(x[0]), min(float(x[2]), max(x[1], 5.0)))
-# format
-f'{float(2.5):{max(3, 4)}.1f}'
-return float(x[0]) ** 2
-# try
-try:
-    return float(x[0]) ** 2
-finally:
-    min(1, 2)
-# with
-import contextlib
-with contextlib.suppress(KeyError):
-    return max(x[0], x[1]) ** 2
-# loop
-t = 0.0
-for v in sorted(x):
-    t = float(t) * 0.5 + v * v
-return t
-# class body
-class A:
-    y = float(x[0])
-    z = max(x[1], y)
-return A.y * A.z
-# class body with its own
-class A:
-    def float(v): return v * 3
-    y = float(x[0])
-return A.y
-# method
-class A:
-    def g(self, v): return max(v, float(v) * 2)
-return A().g(x[0])
-# property
-class A:
-    @property
-    def g(self): return float(x[0]) ** 2
-return A().g
-# int
-return int(x[2] * 3) * x[0] + int('7', 8) + int(b'3', base=4)
-# complex
-return (complex(x[0], x[1]) * complex(x[2])).real + complex('1j').imag
-# case
-match x[0]:
-    case int(): return x[1]
-    case float(y) if y > -9: return y * float(y)
-    case _: return x[2]
-# case of an array
-match x:
-    case float() | int(): return x * 3
-    case np.ndarray(ndim=1): y = x * x[0]
-    case _: y = x
-match y:
-    case ndarray(): return y * x
-# math
-return math.sin(x[0]) * cosine(x[1]) * math.pi + math.pow(x[2], 3)
-# math of a list
-return math.fsum(x) * math.prod(x) + math.hypot(*x) + math.dist(x, [0, 0, 1])
-# math rounding
-return math.floor(x[0]) + math.ceil(x[1]) * x[2] ** 2 + math.trunc(x[2])
-# math truth
-return np.where(math.isclose(x[0], 0.7, rel_tol=0.3), x[1], x[2]) * x[0]
-# numpy type
-return np.float64(x[0]) * np.float64(2) * np.int64(3.7) + float64(x[1])
-# numpy type of an array
-return np.float64(x) * x * np.asarray(x, dtype=np.float64)
-# array of a list
-return np.array([x[0], 2.0, x[1]]) * make([x[2], x[0], 1.0])
-# ndarray of a tensor
-t = 1.0 if isinstance(x, np.ndarray) and isinstance(x, (int, ndarray)) else 2.0
-y = np.ndarray((3,))
-y[:] = x
-return np.ndarray.sum(x) * y * t
-# write
-y = np.zeros(3)
-y[0] = x[1]
-z = nulls(3)
-z[1:] = x[:2] ** 2
-return y + z
-# full
-return np.full(3, x[0]) * x
-# global in linalg
-return la.norm(x) * np.linalg.norm(x[:2])
-# import in a function
-import numpy
-return numpy.array([x[0], x[1]]) ** 2
-# import as
-import numpy as n, math as m
-return n.array([x[0], m.sin(x[1])]) ** 2
-# import of a submodule
-import numpy.linalg
-return numpy.array([x[0], x[1]]) * numpy.linalg.norm(x)
-# import of a submodule as
-import numpy.linalg as l
-return l.norm(np.array([x[0], x[1]]))
-# import from
-from numpy import array as a, pi
-from math import exp, e
-return a([exp(x[0]), pi, e]) * x
-# import from a submodule
-from numpy.linalg import norm
-return norm(np.array([x[0], x[1]]))
-# types out of a table
-return {'f': np.float64}['f'](x[0]) * [float, int][0](x[1]) + [max, min][len(x) > 2](x) * {0: x}[0]
-# a table of one that calls
-return {'f': lambda v, w=1.0: float(v) * w}['f'](x[0], w=x[1]) + [np.sin][0](*x[:1])
-# dot of a plain array
-return np.eye(3).dot(x) * M.dot(x).dot(x) + M.T.dot(b=x)
-# copies of a plain array
-a, b, c = M.copy(), M.astype(float), (M if len(x) else x).flatten()
-a[0], b[:, 1], c[2:5] = x, x * 2, x[0]
-return a.sum(axis=0) * b[1] + c[:3]
-# a plain masked array on the left
-a = np.ma.masked_array([2.0, 3.0, 1.0])
-return (a[::-1] - x * 2) / (a ** x) + (a * 2 > x) * (a @ x) + np.ma.filled(a)
-# copies that are asked for
-return M.copy().tolist()[0][1] * x + M.astype(int).dtype.itemsize + len(M.flatten(order='F'))
+CALLS = sources("""
+call :: return float(x[0]) * x[1]
+keyword call :: return max(x, key=lambda v: v * v) * x[1]
+keywords alone :: return max([], default=2.0) * x[1] + complex(real=x[0], imag=x[1]).real
+star call :: return max(*x) * x[0] + min(*x, 3.0)
+star keywords :: return sorted(x, **{'reverse': True})[0] * x[1]
+iterable :: return max(x) * min(list(x)) + max(v * v for v in x)
+attributes that a number does not have :: return x[0] ** 2 if not hasattr(x[0], '__len__') and
+    hasattr(x[0], 'dtype') else x[1] * x[2]
+attributes that an array has :: return x ** 2 if hasattr(x, '__iter__') and hasattr(x, 'tobytes')
+    and not hasattr(x, 'iloc') else x
+flags :: y = np.outer(x, x).T //
+    return (y * x if y.flags.f_contiguous and not y.flags['C_CONTIGUOUS'] else y) *
+    x.flags.writeable
+mapped :: return np.stack(list(map(float, x))) * sum(map(round, x)) * max(map(float, x), key=float)
+mapped by several :: return sum(map(max, x, [0.5, 0.5, 0.5])) * next(map(float64, x))
+a key that converts :: return max(x, key=float) * min(list(x), key=float) * sorted(x, key=float)[1]
+sorted by key :: return np.stack(sorted(x, key=lambda v: -abs(v))) * x
+comprehension :: return np.stack([float(v) ** 2 for v in x])
+generator :: return sum(float(v) ** 2 for v in x if isinstance(v, float))
+dict comprehension :: return {k: max(v, 0.5) for k, v in enumerate(x)}[1] * x[0]
+lambda :: return (lambda v: max(v, 0.0) * float(v))(x[0])
+nested :: def g(v): return float(v) * v // return g(x[0]) + g(x[1])
+generator function :: def g(): // \tyield float(x[0]) // \tyield max(x[1], 0.1) // return sum(g())
+branch in argument :: return float(x[0] if len(x) == 3 else x[1]) * max(len(x) and x[0], 0 or x[2])
+chain in argument :: return max(1.0 if 0 < len(x) < 9 else 0.0, x[2]) * float(not x is None)
+walrus :: return max((y := x[0] * 2), 0.3) * y
+nested calls :: return max(float(x[0]), min(float(x[2]), max(x[1], 5.0)))
+format :: f'{float(2.5):{max(3, 4)}.1f}' // return float(x[0]) ** 2
+try :: try: return float(x[0]) ** 2 // finally: min(1, 2)
+with :: import contextlib // with contextlib.suppress(KeyError): return max(x[0], x[1]) ** 2
+loop :: t = 0.0 // for v in sorted(x): t = float(t) * 0.5 + v * v // return t
+class body :: class A: // \ty = float(x[0]) // \tz = max(x[1], y) // return A.y * A.z
+class body with its own :: class A: // \tdef float(v): return v * 3 // \ty = float(x[0]) //
+    return A.y
+method :: class A: // \tdef g(self, v): return max(v, float(v) * 2) // return A().g(x[0])
+property :: class A: // \t@property // \tdef g(self): return float(x[0]) ** 2 // return A().g
+int :: return int(x[2] * 3) * x[0] + int('7', 8) + int(b'3', base=4)
+complex :: return (complex(x[0], x[1]) * complex(x[2])).real + complex('1j').imag
+case :: match x[0]: // \tcase int(): return x[1] //
+    \tcase float(y) if y > -9: return y * float(y) // \tcase _: return x[2]
+case of an array :: match x: // \tcase float() | int(): return x * 3 //
+    \tcase np.ndarray(ndim=1): y = x * x[0] // \tcase _: y = x // match y: //
+    \tcase ndarray(): return y * x
+math :: return math.sin(x[0]) * cosine(x[1]) * math.pi + math.pow(x[2], 3)
+math of a list :: return math.fsum(x) * math.prod(x) + math.hypot(*x) + math.dist(x, [0, 0, 1])
+math rounding :: return math.floor(x[0]) + math.ceil(x[1]) * x[2] ** 2 + math.trunc(x[2])
+math truth :: return np.where(math.isclose(x[0], 0.7, rel_tol=0.3), x[1], x[2]) * x[0]
+numpy type :: return np.float64(x[0]) * np.float64(2) * np.int64(3.7) + float64(x[1])
+numpy type of an array :: return np.float64(x) * x * np.asarray(x, dtype=np.float64)
+array of a list :: return np.array([x[0], 2.0, x[1]]) * make([x[2], x[0], 1.0])
+ndarray of a tensor :: t = 1.0 if isinstance(x, np.ndarray) and isinstance(x, (int, ndarray)) else
+    2.0 // y = np.ndarray((3,)) // y[:] = x // return np.ndarray.sum(x) * y * t
+write :: y = np.zeros(3) // y[0] = x[1] // z = nulls(3) // z[1:] = x[:2] ** 2 // return y + z
+full :: return np.full(3, x[0]) * x
+global in linalg :: return la.norm(x) * np.linalg.norm(x[:2])
+import in a function :: import numpy // return numpy.array([x[0], x[1]]) ** 2
+import as :: import numpy as n, math as m // return n.array([x[0], m.sin(x[1])]) ** 2
+import of a submodule :: import numpy.linalg //
+    return numpy.array([x[0], x[1]]) * numpy.linalg.norm(x)
+import of a submodule as :: import numpy.linalg as l // return l.norm(np.array([x[0], x[1]]))
+import from :: from numpy import array as a, pi // from math import exp, e //
+    return a([exp(x[0]), pi, e]) * x
+import from a submodule :: from numpy.linalg import norm // return norm(np.array([x[0], x[1]]))
+types out of a table :: return {'f': np.float64}['f'](x[0]) * [float, int][0](x[1]) + [max,
+    min][len(x) > 2](x) * {0: x}[0]
+a table of one that calls :: return {'f': lambda v, w=1.0: float(v) * w}['f'](x[0], w=x[1]) +
+    [np.sin][0](*x[:1])
+dot of a plain array :: return np.eye(3).dot(x) * M.dot(x).dot(x) + M.T.dot(b=x)
+copies of a plain array :: a, b, c = M.copy(), M.astype(float), (M if len(x) else x).flatten() //
+    a[0], b[:, 1], c[2:5] = x, x * 2, x[0] // return a.sum(axis=0) * b[1] + c[:3]
+a plain masked array on the left :: a = np.ma.masked_array([2.0, 3.0, 1.0]) //
+    return (a[::-1] - x * 2) / (a ** x) + (a * 2 > x) * (a @ x) + np.ma.filled(a)
+copies that are asked for :: return M.copy().tolist()[0][1] * x + M.astype(int).dtype.itemsize +
+    len(M.flatten(order='F'))
 """)
 """Bodies of ``f(x)`` with calls: value, derivative and batch are those of NumPy."""
 
-VALUES = rows_of("""
-# dtype=
-return np.zeros(2, dtype=float) + np.arange(2, dtype=int)
-# astype
-return x.astype(float).dtype == float and x.dtype == np.float64
-# type is
-return type(2.0) is float, type(2) is int, type([]) in (float, int, complex)
-# key
-return {float: 1, int: 2, max: 3}[float], {max: 1}.get(max), float in {float}
-# called from a table
-return {float: abs, int: str}[type(-2.0)](-2.0), (float, int)[1](2.5)
-# called from a list
-return [max, min][1](3, 2), (max if x is None else min)(3, 2)
-# ndarray
-a = type(x) is np.ndarray, x.__class__ == ndarray, type(nulls(2)) is ndarray
-return a, {np.ndarray: 1}[type(x)], {ndarray} & {np.ndarray}
-# methods of ndarray
-a = np.ndarray.sum(x), ndarray.sum(x), np.ndarray.__name__
-return a, np.ndarray((2,)).shape, ndarray((1,)).dtype
-# returned
-return (lambda: float)() is float, (lambda: max)()(1, 2)
-# attribute
-return float.fromhex('0x1p1'), int.from_bytes(*[b'1', 'big']), max.__name__
-# equal
-return float == float and max is max and (float or int) is float
-# map
-return list(map(float, [1, 2])), list(map(int, '12'))
-# key=
-return sorted(['2', '10'], key=float), max('2', '10', key=int)
-# given on
-return functools.reduce(max, [1, 3, 2]), functools.partial(float, 3)()
-# default factory
-return collections.defaultdict(float)['a'], collections.defaultdict(int)[1]
-# subclass
-class F(float):
-    pass
-return F(2), isinstance(F(2), float), F.__mro__[1] is float
-# annotation
-def g(v: float = 2.0) -> int:
-    y: float = v
-    return y
-return g.__annotations__
-# except
-try:
-    float('x')
-except (ValueError, np.linalg.LinAlgError) as e:
-    return str(e)
-# raised
-try:
-    max()
-except TypeError as e:
-    return str(e)
-# except of linalg
-try:
-    la.inv(nulls((2, 2)))
-except la.LinAlgError:
-    return 'singular'
-# local
-max = lambda a, b: 'mine'
-return max(1, 2), [max(1, 2) for _ in 'a']
-# parameter
-def g(float):
-    return float(2)
-return g(str)
-# enclosing
-def float(v):
-    return 'mine'
-def g():
-    return float(2)
-return g()
-# match
-match 2.5:
-    case float() as y:
-        return y
-return None
-# issubclass
-return issubclass(float, numbers.Number), issubclass(np.float64, float)
-# isinstance
-return isinstance(2, (int, float)), isinstance(2, int | str), isinstance(x, np.ndarray)
-# keywords of functions
-return int('12', base=8), float(), int(), complex(), sorted('ba')
-# decorator
-@list
-@sorted
-@lambda g: g()
-def h():
-    yield from (3, 2)
-return h
-# delete
-global gone
-gone = 3
-del gone
-return 'gone' in globals()
-# exec
-return eval('float(2)'), eval('float is type(2.0)')
-# ufunc
-return np.add.reduce([1, 2]), np.maximum(1, 2), np.float64 is float64
-# constants
-return math.pi, math.e, math.inf, math.tau, np.pi, np.newaxis, math.nan is math.nan
-# names
-return math.sin.__name__, math.__name__, np.zeros.__name__
+VALUES = sources("""
+dtype= :: return np.zeros(2, dtype=float) + np.arange(2, dtype=int)
+astype :: return x.astype(float).dtype == float and x.dtype == np.float64
+type is :: return type(2.0) is float, type(2) is int, type([]) in (float, int, complex)
+key :: return {float: 1, int: 2, max: 3}[float], {max: 1}.get(max), float in {float}
+called from a table :: return {float: abs, int: str}[type(-2.0)](-2.0), (float, int)[1](2.5)
+called from a list :: return [max, min][1](3, 2), (max if x is None else min)(3, 2)
+ndarray :: a = type(x) is np.ndarray, x.__class__ == ndarray, type(nulls(2)) is ndarray //
+    return a, {np.ndarray: 1}[type(x)], {ndarray} & {np.ndarray}
+methods of ndarray :: a = np.ndarray.sum(x), ndarray.sum(x), np.ndarray.__name__ //
+    return a, np.ndarray((2,)).shape, ndarray((1,)).dtype
+returned :: return (lambda: float)() is float, (lambda: max)()(1, 2)
+attribute :: return float.fromhex('0x1p1'), int.from_bytes(*[b'1', 'big']), max.__name__
+equal :: return float == float and max is max and (float or int) is float
+map :: return list(map(float, [1, 2])), list(map(int, '12'))
+key= :: return sorted(['2', '10'], key=float), max('2', '10', key=int)
+given on :: return functools.reduce(max, [1, 3, 2]), functools.partial(float, 3)()
+default factory :: return collections.defaultdict(float)['a'], collections.defaultdict(int)[1]
+subclass :: class F(float): pass // return F(2), isinstance(F(2), float), F.__mro__[1] is float
+annotation :: def g(v: float = 2.0) -> int: // \ty: float = v // \treturn y //
+    return g.__annotations__
+except :: try: float('x') // except (ValueError, np.linalg.LinAlgError) as e: return str(e)
+raised :: try: max() // except TypeError as e: return str(e)
+except of linalg :: try: la.inv(nulls((2, 2))) // except la.LinAlgError: return 'singular'
+local :: max = lambda a, b: 'mine' // return max(1, 2), [max(1, 2) for _ in 'a']
+parameter :: def g(float): return float(2) // return g(str)
+enclosing :: def float(v): return 'mine' // def g(): return float(2) // return g()
+match :: match 2.5: // \tcase float() as y: return y // return None
+issubclass :: return issubclass(float, numbers.Number), issubclass(np.float64, float)
+isinstance :: return isinstance(2, (int, float)), isinstance(2, int | str), isinstance(x,
+    np.ndarray)
+keywords of functions :: return int('12', base=8), float(), int(), complex(), sorted('ba')
+decorator :: @list // @sorted // @lambda g: g() // def h(): yield from (3, 2) // return h
+delete :: global gone // gone = 3 // del gone // return 'gone' in globals()
+exec :: return eval('float(2)'), eval('float is type(2.0)')
+ufunc :: return np.add.reduce([1, 2]), np.maximum(1, 2), np.float64 is float64
+constants :: return math.pi, math.e, math.inf, math.tau, np.pi, np.newaxis, math.nan is math.nan
+names :: return math.sin.__name__, math.__name__, np.zeros.__name__
 """)
 """Bodies whose results are those of the module that is not adopted."""
 
 
 def body(text):
-    lines = text.replace("\n", "\n    ")
+    lines = text.strip().replace("\n", "\n    ")
     return f"{HEAD}\n\ndef f(x):\n    {lines}\n"
 
 
@@ -464,7 +301,7 @@ def test_a_closure_that_a_caller_keeps_takes_tensors(tmp_path):
 
 def test_another_module_gets_what_it_would(tmp_path):
     files = {
-        "giver.py": "import numpy as np\ndef f(g):\n    return g(float), g(np.float64), g(max)",
+        "giver.py": "import numpy as np\ndef f(g):\n    return g(float), g(np.float64), g(max)"
     }
     write(tmp_path, files)
     with importable(tmp_path), ft.adopt("giver"):

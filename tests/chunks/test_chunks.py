@@ -610,10 +610,7 @@ def test_a_pool_that_is_given_inside_its_own_tasks_does_not_wait_for_itself():
         def inner(x):
             return ft.vmap(lambda y: x * y, chunk_size=1, executor=pool)(x)
 
-        equal(
-            ft.vmap(inner, chunk_size=2, executor=pool)(XS),
-            XS[:, :, None] * XS[:, None, :],
-        )
+        equal(ft.vmap(inner, chunk_size=2, executor=pool)(XS), XS[:, :, None] * XS[:, None, :])
 
 
 def test_chunks_of_several_threads_do_not_mix():

@@ -564,8 +564,7 @@ def counted(f):
 
 
 @pytest.mark.parametrize(
-    ("xs", "runs"),
-    [([1.0, 2.0], (1, 0)), ([-1.0], (0, 1)), ([1.0, -1.0], (1, 1)), ([], (1, 0))],
+    ("xs", "runs"), [([1.0, 2.0], (1, 0)), ([-1.0], (0, 1)), ([1.0, -1.0], (1, 1)), ([], (1, 0))]
 )
 def test_only_what_is_chosen_runs(xs, runs):
     yes, no = counted(np.sqrt), counted(np.negative)

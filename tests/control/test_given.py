@@ -1,31 +1,22 @@
 """Loops that a compiled function has as loops of its program, however many steps they have."""
 
-import gc
-import itertools
-from array import array
-from contextvars import ContextVar
-from io import StringIO
+from functools import partial
 
 import numpy as np
 import pytest
 
 import functier as ft
-import functier.numpy as fnp
-from compiling import leaves
+from compiling import called, leaves
 from functier._programs.loops import every_node, is_loop
 from functier.scipy.linalg import cho_factor, cho_solve
-from nets.programs import difference
+from nets.given import net
+from nets.giving.draw import Program
+from nets.giving.texts import EFFECTS
 
 X = np.array([0.1, 0.4, 0.7])
 
 
-def check(f, *calls):
-    """The compiled function gives what the function gives, also when it is called again."""
-    compiled = ft.compile(f, backend="numpy")
-    for args in (*calls, *calls):
-        problem = difference(leaves(compiled(*args)), leaves(f(*args)))
-        assert problem is None, problem
-    return compiled
+check = partial(called, of=leaves, backend="numpy")
 
 
 def nodes_of(compiled):
@@ -146,185 +137,40 @@ def test_a_later_step_of_a_loop_of_any_length_that_raises():
 # ---- steps that leave something behind ----
 
 
-class Box:
-    n, last = 0, 0.0
-
-
-class Slots:
-    __slots__ = ("n",)
-
-
-def variable():
-    count = 0
-
-    def note():
-        nonlocal count
-        count += 1
-        return count
-
-    return note
-
-
-def attribute():
-    box = Box()
-
-    def note():
-        box.n += 1
-        return box.n
-
-    return note
-
-
-def slot():
-    box = Slots()
-    box.n = 0
-
-    def note():
-        box.n += 1
-        return box.n
-
-    return note
-
-
-def attribute_of_a_function():
-    def note():
-        note.n = getattr(note, "n", 0) + 1
-        return note.n
-
-    return note
-
-
-def entry():
-    table = {"n": 0}
-
-    def note():
-        table["n"] += 1
-        return table["n"]
-
-    return note
-
-
-def default():
-    def note(table={"n": 0}):  # noqa: B006
-        table["n"] += 1
-        return table["n"]
-
-    return note
-
-
-def element():
-    table = np.zeros(3)
-
-    def note():
-        table[1] += 1
-        return table[1]
-
-    return note
-
-
-def element_in_a_tuple():
-    pair = np.zeros(3), 1
-    gc.collect()  # from then on the collector does not know the tuple
-
-    def note():
-        np.add.at(pair[0], 1, 1)
-        return pair[0][1]
-
-    return note
-
-
-def filled():
-    table = np.zeros(3)
-
-    def note():
-        table[1:].fill(table[1] + 1)
-        return table[2]
-
-    return note
-
-
-def bytes_of_an_array():
-    table = bytearray(3)
-
-    def note():
-        table[1] += 1
-        return table[1]
-
-    return note
-
-
-def array_of_python():
-    table = array("d", [0.0])
-
-    def note():
-        table[0] += 1.0
-        return table[0]
-
-    return note
-
-
-def text():
-    written = StringIO()
-
-    def note():
-        written.write("x")
-        return len(written.getvalue())
-
-    return note
-
-
-def members():
-    found = {0}
-
-    def note():
-        found.add(len(found))
-        return len(found)
-
-    return note
-
-
-def flat():
-    elements = np.arange(99.0).flat
-    return lambda: next(elements)
-
-
-def context():
-    variable = ContextVar("variable", default=0)
-
-    def note():
-        variable.set(variable.get() + 1)
-        return variable.get()
-
-    return note
-
-
-def writable():
-    table = fnp.zeros(3)
-
-    def note():
-        table[1] = table[1] + 1
-        return table[1]
-
-    return note
-
-
-EFFECTS = [
-    variable, attribute, slot, attribute_of_a_function, entry, default, element,
-    element_in_a_tuple, filled, bytes_of_an_array, array_of_python, text, members, flat, context,
-    writable,
-    lambda: itertools.count().__next__, lambda: iter(range(99)).__next__,
-    lambda: (k for k in range(99)).__next__, lambda: ft.random.default_rng(3).normal,
+OTHERS = [
+    ("class S: __slots__ = 'n'\ns = S()\ns.n = 0", "s.n += 1; {e} = {e} * 0.5 + s.n", "s.n"),
+    ("import gc\npair = np.zeros(3), 1\ngc.collect()",  # which does not know the tuple from then on
+     "pair[0][1] += 1; {e} = {e} * 0.5 + pair[0][1]", "pair[0][1]"),
+    ("table = bytearray(3)", "table[1] += 1; {e} = {e} * 0.5 + table[1]", "table[1]"),
+    ("import array\ntable = array.array('d', [0.0])", "table[0] += 1; {e} = {e} * 0.5 + table[0]",
+     "table[0]"),
+    ("import io\ntext = io.StringIO()", "text.write('x'); {e} = {e} * 0.5 + len(text.getvalue())",
+     "len(text.getvalue())"),
+    ("found = {{0}}", "found.add(len(found)); {e} = {e} * 0.5 + len(found)", "len(found)"),
+    ("import contextvars\nvariable = contextvars.ContextVar('v', default=0)",
+     "variable.set(variable.get() + 1); {e} = {e} * 0.5 + variable.get()", "variable.get()"),
 ]  # fmt: skip
+"""Effects that the net of given loops does not draw: before a loop, in a step, and after it."""
 
 
-@pytest.mark.parametrize("make", EFFECTS)
-def test_an_effect_happens_in_each_step(make):
-    def f(x):
-        note = make()
-        y = ft.fori_loop(0, 20, lambda i, c: np.sin(c) + note(), x)
-        return y * note()
+def program_of(first, step, last):
+    """A program of the net whose loop has an effect."""
+    names = {"v": "v", "w": "y", "e": "e", "m": 3}
+    step = ["v, e = c", *step.format(**names).split("; "), "return np.sin(v) + y, e"]
+    step.sort(key=lambda line: not line.startswith("nonlocal"))
+    lines = [*first.format(**names).split("\n"), "def body(i, c):", *["    " + x for x in step],
+             "v, e = lo.fori_loop(0, 20, body, (x, s))", f"return v, e, {last or 0}"]  # fmt: skip
+    text = "\n    ".join(["def f(x, y, s, xs, A):", *lines]) + "\n"
+    args = X, X * 0.5, np.float64(0.3), np.ones((41, 3)), np.eye(3)
+    return Program(text, args, set(), {"effects"}, {"TABLE": args[3], "LIST": [0.1, 0.2]})
 
-    check(f, (X,), (X + 1,))
+
+@pytest.mark.parametrize("effect", [*EFFECTS, *OTHERS], ids=lambda effect: effect[1])
+def test_an_effect_happens_in_each_step(effect):
+    for number in range(2):  # steps are rolled into loops, too, or not
+        found = net(0)
+        found.check(number, program_of(*effect), ["grad"])
+        assert found.counts.right == 2, found.summary()
 
 
 def test_a_list_has_the_values_of_all_steps():

@@ -189,17 +189,6 @@ def test_assignment_and_indexing_go_through_the_hook():
     equal(x.elem(), A[[1, 1]])
 
 
-def test_one_hook_sees_functions_methods_operators_indexing_and_properties():
-    """A07, A09: each once, as the object that was called."""
-    Recorder = recorder()
-    x = Recorder(A)
-    np.sum(x), x.sum(), x + 1, x[0], x.T, x.real
-    assert Recorder.functions == [
-        np.sum, ft.Tensor.sum, ft.Tensor.__add__, ft.Tensor.__getitem__, ft.Tensor.T.__get__,
-        ft.Tensor.real.__get__,
-    ]  # fmt: skip
-
-
 EXEMPT = {
     "__new__", "__tensor_function__", "__tensor_dispatch__", "__array_ufunc__",
     "__array_function__", "__array_namespace__", "unwrap", "gradient",  # the protocol, and levels
@@ -299,43 +288,12 @@ def test_the_order_of_a_call_with_four_classes():
     assert log == ["C", "B", "A", "D"]
 
 
-def test_each_class_is_asked_once_and_the_first_answer_wins():
-    """A28, E25: who returns NotImplemented is passed over, who comes later is not asked."""
-    log: list = []
-    P, Q = hooked("P", log, answer=NotImplemented), hooked("Q", log, answer="yes")
-    R = hooked("R", log, answer="no")
-    assert np.concatenate([P(A), P(A), Q(A), R(A), Q(A)]) == "yes"
-    assert log == ["P", "Q"]
-
-
-def test_an_exception_reaches_the_caller():
-    """A28: what a hook raises is raised as it is."""
-
-    class Raises(ft.Tensor):
-        @classmethod
-        def __tensor_function__(cls, func, types, args=(), kwargs=None):
-            raise error
-
-    error = ValueError("no")
-    with pytest.raises(ValueError) as caught:
-        np.add(S(A), Raises(A))
-    assert caught.value is error
-
-
 def test_the_lowest_class_wins():
     """A37, E19, E20: the result has the most derived class of the operands, in any order."""
     S2 = type("S2", (S,), {})
     for out in (S(A) + S2(A), S2(A) + S(A), np.add(S2(A), A), ft.tensor(A) + S2(A), A + S2(A)):
         assert type(out) is S2
     assert type(np.add(S([0]), S([1]))) is S is type(np.add(S([0]), np.array([1])))
-
-
-@pytest.mark.parametrize("use", [np.add, operator.add, lambda a, b: np.stack([a, b])])
-def test_no_lowest_class(use):
-    """E21: the classes in the order of the arguments"""
-    SubTensor, OtherSubTensor = (type(n, (ft.Tensor,), {}) for n in ("SubTensor", "OtherSubTensor"))
-    with pytest.raises(TypeError, match=r"__tensor_function__: \[SubTensor, OtherSubTensor\]"):
-        use(SubTensor([0]), OtherSubTensor([1]))
 
 
 def test_two_classes_that_share_a_hook_are_both_asked():
@@ -349,22 +307,6 @@ def test_two_classes_that_share_a_hook_are_both_asked():
 
 
 # ---- super, and what goes round it ----
-
-
-def test_super_runs_once_and_gives_the_class():
-    """A41: a hook around super sees one call, and its result has the class."""
-    trace = []
-
-    class Sub(ft.Tensor):
-        @classmethod
-        def __tensor_function__(cls, func, types, args=(), kwargs=None):
-            trace.append("before")
-            result = super().__tensor_function__(func, types, args, kwargs)
-            trace.append(type(result))
-            return result
-
-    np.var(Sub(A))
-    assert trace == ["before", Sub]
 
 
 def test_the_control_flow_of_an_overridden_operator(monkeypatch):
@@ -410,7 +352,7 @@ def test_super_declines_for_a_class_it_does_not_know_and_the_next_is_asked():
 
 
 def test_a_method_overridden_and_the_same_by_its_function():
-    """E23: an overridden operator does what a hook does that looks for its function."""
+    """A54, E23: a hook that looks for a function, and leaves the others to super."""
 
     class Direct(ft.Tensor):
         def __add__(self, other):
@@ -489,20 +431,6 @@ def test_the_spellings_of_an_operation_have_to_be_covered_each():
         assert out == "dot"
 
 
-def test_a_subclass_that_handles_some_falls_back_to_super():
-    """A54: the other functions return the class."""
-
-    class Some(ft.Tensor):
-        @classmethod
-        def __tensor_function__(cls, func, types, args=(), kwargs=None):
-            if func is np.sum:
-                return "handled"
-            return super().__tensor_function__(func, types, args, kwargs)
-
-    assert np.sum(Some(A)) == "handled"
-    assert type(np.mean(Some(A))) is Some
-
-
 def test_what_a_class_lacks_can_be_listed():
     """E13: by the testing overrides, of functions and of methods."""
     missing = set(overrides.get_testing_overrides()) - set(MyTensor.HANDLED)
@@ -542,7 +470,7 @@ def test_numpys_protocols_are_the_front_door():
 
 
 def test_the_order_is_that_of_numpys_array_function():
-    """E34: NEP 18's rules, on random forests of classes, by both protocols"""
+    """B07, E34: NEP 18's rules, on random forests of classes, by both protocols"""
     rng = np.random.default_rng(0)
     for _ in range(40):
         ours: list = []
@@ -573,31 +501,6 @@ def numpys(name, base, log):
         return NotImplemented
 
     return type(name, (base,), {"__array_function__": hook})
-
-
-def test_the_example_of_nep_18():
-    """E34: `HANDLED_FUNCTIONS`, written for both protocols, answers alike"""
-    table = {np.concatenate: lambda arrays, axis=0, out=None: f"joined {len(arrays)}",
-             np.broadcast_to: lambda array, shape: f"broadcast to {shape}"}  # fmt: skip
-
-    class Theirs:
-        def __array_function__(self, func, types, args, kwargs):
-            if func not in table or not all(issubclass(t, Theirs) for t in types):
-                return NotImplemented
-            return table[func](*args, **kwargs)
-
-    class Ours(overrides.TensorLike):
-        @classmethod
-        def __tensor_function__(cls, func, types, args=(), kwargs=None):
-            if func not in table or not all(issubclass(t, Ours) for t in types):
-                return NotImplemented
-            return table[func](*args, **kwargs)
-
-    for cls in (Theirs, Ours):
-        assert np.concatenate([cls(), cls()]) == "joined 2"
-        assert np.broadcast_to(cls(), (2, 3)) == "broadcast to (2, 3)"
-        with pytest.raises(TypeError, match="no implementation found"):
-            np.sum(cls())
 
 
 # ---- the lower hook ----
@@ -706,22 +609,6 @@ def test_the_backend_is_chosen_by_the_arrays():
         out = np.sin(x)
         assert type(out) is S and type(out.elem()) is type(x.elem())
     assert kinds == [np.sin]
-
-
-def test_composite_functions_do_not_reach_the_lower_hook_as_themselves(low):
-    """F06: it gets the operations that they are made of."""
-    np.linalg.cond(low(A)), np.var(low(A))
-    functions = {f for f, _ in low.operations}
-    assert functions and not functions & {np.linalg.cond, np.var}
-
-
-def test_the_spellings_of_an_operation_are_one_operation_below(low):
-    """F09: function, operator and method reach the lower hook as one function."""
-    x = low(A)
-    for use in (lambda: np.add(x, 2), lambda: x + 2, lambda: x.__add__(2)):
-        low.operations.clear()
-        use()
-        assert low.operations == [(np.add, ((2, 2),))]
 
 
 def test_the_zoo():

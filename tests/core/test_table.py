@@ -71,8 +71,7 @@ def test_unsupported_has_a_reason(func):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["amax", "amin", "around", *sorted(set(np.linalg.__all__) & set(np.__all__))],
+    "name", ["amax", "amin", "around", *sorted(set(np.linalg.__all__) & set(np.__all__))]
 )
 def test_aliases_that_are_other_objects_are_both_declared(name):
     pairs = {"amax": np.max, "amin": np.min, "around": np.round}

@@ -16,10 +16,7 @@ def test_there_and_back():
     equal(vector, np.array([2.5, 7.0, *range(6)]))
     back = unravel(vector)
     assert list(back) == ["b", "a", "empty"] and back["b"][1] is None
-    alike(
-        back,
-        {"b": (X, None), "a": [np.array(2.5), np.array(7.0)], "empty": np.zeros((0, 2))},
-    )
+    alike(back, {"b": (X, None), "a": [np.array(2.5), np.array(7.0)], "empty": np.zeros((0, 2))})
     again, _ = ft.ravel_pytree(back)
     equal(again, vector)
 

@@ -176,8 +176,7 @@ def test_classes_that_take_arrays_only():
         a, b = (Strict(X), Strict(W)) if nondiff else (Strict(W), Strict(X))
         f = ft.custom_vjp(lambda a, b: a.x * b.x, nondiff_argnums=nondiff)
         f.defvjp(
-            lambda a, b: (f(a, b), (a, b)),
-            lambda option, r, g, n=nondiff: (Strict(g * r[n].x),),
+            lambda a, b: (f(a, b), (a, b)), lambda option, r, g, n=nondiff: (Strict(g * r[n].x),)
         )
         slope = ft.grad(lambda a, b, f=f: np.sum(f(a, b)), 1 - nondiff)
         equal(slope(a, b).x, W)
@@ -259,10 +258,7 @@ def test_a_method():
         def call(self, x):
             return self.scale * x
 
-        call.defvjp(
-            lambda self, x: (self.call(x), None),
-            lambda self, _, g: (g * self.scale,),
-        )
+        call.defvjp(lambda self, x: (self.call(x), None), lambda self, _, g: (g * self.scale,))
 
     equal(ft.grad(lambda x: np.sum(Model().call(x)))(X), np.full(3, 4.0))
     equal(ft.vmap(ft.grad(Model().call))(X), np.full(3, 4.0))
@@ -298,8 +294,7 @@ def test_complex_cotangents_are_in_pytorchs_convention(name):
 def test_a_real_argument_takes_the_real_part():
     f = ft.custom_vjp(lambda x, z: x * z)
     f.defvjp(
-        lambda x, z: (x * z, (x, z)),
-        lambda r, g: (np.real(g * np.conj(r[1])), g * np.conj(r[0])),
+        lambda x, z: (x * z, (x, z)), lambda r, g: (np.real(g * np.conj(r[1])), g * np.conj(r[0]))
     )
     z = 1.0 + 2.0j
     loss = lambda call: lambda x: np.abs(call(x, z) - 1.0) ** 2  # noqa: E731

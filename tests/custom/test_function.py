@@ -478,9 +478,7 @@ def test_none_stands_for_no_gradient():
     equal(first, np.zeros(3))
     equal(second, V)
     wrong = function(
-        lambda x, name: x,
-        lambda ctx, g: (g, g),
-        setup_context=lambda ctx, inputs, output: None,
+        lambda x, name: x, lambda ctx, g: (g, g), setup_context=lambda ctx, inputs, output: None
     )
     with pytest.raises(TypeError) as error:
         ft.grad(lambda x: np.sum(wrong.apply(x, "name")))(V)

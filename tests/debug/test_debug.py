@@ -45,8 +45,7 @@ def test_message_names_operation_transform_place_value_and_line():
         text,
         "grad(entropy) (Tensor <- grad(entropy), made at ",
         "numpy.log made 1 infinity out of finite operands, at index (1,) of shape (3,)",
-        "where x = 0.0",
-        f"{line_of(__file__, 'logs = np.log(q)')}, in entropy: logs = np.log(q)",
+        f"where x = 0.0 | {line_of(__file__, 'logs = np.log(q)')}, in entropy: logs = np.log(q)",
     )
 
 
@@ -232,8 +231,7 @@ def test_backward_names_the_rule_its_forward_line_and_the_cotangent():
     has_all(
         text,
         "grad(root): the derivative of numpy.sqrt for its operand 'x' made 1 infinity out of",
-        "at index (1,) of shape (3,)",
-        "where cotangent = 3.0, ans = 0.0",
+        "at index (1,) of shape (3,) | where cotangent = 3.0, ans = 0.0",
         f"{line_of(__file__, 'y = np.sqrt(x)')}, in root: y = np.sqrt(x)",
     )
 

@@ -69,10 +69,7 @@ def statements(module: str, tree: ast.Module) -> Iterator[tuple[Statement, ast.s
         number = seen.get((function, text), 0)
         seen[function, text] = number + 1
         last = max(getattr(n, "end_lineno", None) or 0 for n in ast.walk(head_of(node)))
-        yield (
-            Statement(module, function, text, number, max(last - node.lineno + 1, 1)),
-            node,
-        )
+        yield (Statement(module, function, text, number, max(last - node.lineno + 1, 1)), node)
 
 
 PLAIN = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass, ast.ClassDef, ast.Try)

@@ -35,11 +35,7 @@ NESTINGS = {
     "grad of grad": lambda T, f: T["grad"](lambda w: np.sum(T["grad"](f)(w) * X[0]))(W),
     "three": lambda T, f: T["vmap"](lambda t: T["jvp"](T["grad"](f), W, t)[1])(np.eye(3)),
 }
-LARGE = {
-    "vmap": ft.vmap,
-    "grad": ft.grad,
-    "jvp": lambda f, x, t: ft.jvp(f, (x,), (t,)),
-}
+LARGE = {"vmap": ft.vmap, "grad": ft.grad, "jvp": lambda f, x, t: ft.jvp(f, (x,), (t,))}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -21,11 +21,7 @@ def test_integer_inputs(name):
     raises(
         TypeError,
         lambda: getattr(ft, name)(loss)(I),
-        f"{name}(loss)",
-        "args[0]",
-        "int64",
-        "x.astype(float)",
-        "argnums",
+        f"{name}(loss) | args[0] | int64 | x.astype(float) | argnums",
     )
 
 
@@ -40,9 +36,7 @@ def test_the_path_of_an_integer_in_a_tree():
     raises(
         TypeError,
         lambda: ft.grad(loss)({"layers": [1.0, {"w": I}]}),
-        "grad(loss)",
-        "args[0]['layers'][1]['w']",
-        "int64",
+        "grad(loss) | args[0]['layers'][1]['w'] | int64",
     )
 
 
@@ -50,10 +44,7 @@ def test_inputs_that_are_no_arrays():
     raises(
         TypeError,
         lambda: ft.grad(loss)({"a": [X, "text"]}),
-        "grad(loss)",
-        "args[0]['a'][1]",
-        "str",
-        "the str by an argument other than args[0]",
+        "grad(loss) | args[0]['a'][1] | str | the str by an argument other than args[0]",
     )
 
 
@@ -62,9 +53,7 @@ def test_integer_primals():
     raises(
         TypeError,
         lambda: ft.jvp(model, ({"w": I},), ({"w": I},)),
-        "jvp(model)",
-        "primals[0]['w']",
-        "int64",
+        "jvp(model) | primals[0]['w'] | int64",
     )
 
 
@@ -90,9 +79,7 @@ def test_argnums_out_of_range(argnums):
     raises(
         ValueError,
         lambda: ft.grad(loss, argnums)(X, X),
-        "grad(loss)",
-        f"argnums={argnums!r}",
-        "out of range for 2 positional arguments",
+        f"grad(loss) | argnums={argnums!r} | out of range for 2 positional arguments",
     )
 
 
@@ -101,9 +88,7 @@ def test_argnums_twice_or_empty(argnums):
     raises(
         ValueError,
         lambda: ft.grad(loss, argnums)(X, X),
-        "grad(loss)",
-        f"argnums={argnums!r}",
-        "at least one, and each once",
+        f"grad(loss) | argnums={argnums!r} | at least one, and each once",
     )
 
 
@@ -112,9 +97,7 @@ def test_argnums_of_another_type(argnums):
     raises(
         TypeError,
         lambda: ft.grad(loss, argnums)(X, X),
-        "grad(loss)",
-        f"argnums={argnums!r}",
-        "an int or a tuple of ints",
+        f"grad(loss) | argnums={argnums!r} | an int or a tuple of ints",
     )
 
 
@@ -130,11 +113,7 @@ def test_outputs_that_are_no_scalar(name):
     raises(
         ValueError,
         lambda: getattr(ft, name)(model)(X),
-        f"{name}(model)",
-        "shape (3, 2)",
-        "numpy.sum(y)",
-        "numpy.mean(y)",
-        "functier.jacrev(f)",
+        f"{name}(model) | shape (3, 2) | numpy.sum(y) | numpy.mean(y) | functier.jacrev(f)",
     )
 
 
@@ -160,23 +139,16 @@ def test_outputs_that_are_no_arrays(out, form):
         lambda: ft.grad(lambda x: out)(X),
         "grad(<lambda>)",
         form,
-        "return one scalar",
-        "has_aux=True",
+        "return one scalar | has_aux=True",
     )
     if form in ("str",):
         raises(
-            TypeError,
-            lambda: ft.vjp(lambda x: {"k": out}, X),
-            "vjp(<lambda>)",
-            "result['k']",
-            "str",
+            TypeError, lambda: ft.vjp(lambda x: {"k": out}, X), "vjp(<lambda>) | result['k'] | str"
         )
         raises(
             TypeError,
             lambda: ft.jvp(lambda x: {"k": out}, (X,), (X,)),
-            "jvp(<lambda>)",
-            "result['k']",
-            "str",
+            "jvp(<lambda>) | result['k'] | str",
         )
 
 
@@ -215,10 +187,7 @@ def test_tangents_of_another_shape():
     raises(
         ValueError,
         lambda: ft.jvp(model, ({"w": [X]},), ({"w": [X.T]},)),
-        "jvp(model)",
-        "tangent of primals[0]['w'][0]",
-        "(2, 3)",
-        "(3, 2)",
+        "jvp(model) | tangent of primals[0]['w'][0] | (2, 3) | (3, 2)",
     )
 
 
@@ -226,10 +195,7 @@ def test_tangents_of_another_structure():
     raises(
         ValueError,
         lambda: ft.jvp(model, ({"w": X},), (X,)),
-        "jvp(model)",
-        "(float64[3, 2],)",
-        "({'w': float64[3, 2]},)",
-        "was expected",
+        "jvp(model) | (float64[3, 2],) | ({'w': float64[3, 2]},) | was expected",
     )
     raises(
         ValueError, lambda: ft.jvp(model, (X, X), (X,)), "jvp(model)", "one tangent for each value"
@@ -240,11 +206,7 @@ def test_complex_tangents_of_real_primals():
     raises(
         ValueError,
         lambda: ft.jvp(model, (X,), (1j * X,)),
-        "jvp(model)",
-        "primals[0]",
-        "complex128",
-        "float64",
-        "real part",
+        "jvp(model) | primals[0] | complex128 | float64 | real part",
     )
 
 
@@ -263,10 +225,7 @@ def test_cotangents_that_do_not_fit():
     raises(
         ValueError,
         lambda: pullback({"a": [X.T]}),
-        "vjp(<lambda>)",
-        "cotangent of output['a'][0]",
-        "(2, 3)",
-        "(3, 2)",
+        "vjp(<lambda>) | cotangent of output['a'][0] | (2, 3) | (3, 2)",
     )
     raises(ValueError, lambda: pullback(X), "vjp(<lambda>)", "cotangents", "{'a': [float64[3, 2]]}")
     raises(ValueError, lambda: pullback({"a": [1j * X]}), "complex128", "real part")
@@ -287,9 +246,7 @@ def test_a_branch_under_vmap():
     raises(
         ft.DataDependentError,
         lambda: ft.vmap(lambda x: x if x.sum() > 3 else -x)(X),
-        "vmap(<lambda>)",
-        "bool(x)",
-        "numpy.where(condition, a, b)",
+        "vmap(<lambda>) | bool(x) | numpy.where(condition, a, b)",
     )
 
 
@@ -297,16 +254,13 @@ def test_an_index_under_vmap():
     raises(
         ft.DataDependentError,
         lambda: ft.vmap(lambda i: [1, 2, 3][i])(I),
-        "vmap(<lambda>)",
-        "__index__(x)",
-        "functier.tensor(numpy.stack([1, 2, 3]))[x]",
+        "vmap(<lambda>) | __index__(x) | functier.tensor(numpy.stack([1, 2, 3]))[x]",
     )
     raises(ft.DataDependentError, lambda: ft.vmap(lambda i: range(i))(I), "vmap(<lambda>)")
     raises(
         ft.ConversionError,
         lambda: ft.vmap(lambda i: X[i])(I),
-        "vmap(<lambda>)",
-        "functier.tensor(X)[x]",
+        "vmap(<lambda>) | functier.tensor(X)[x]",
     )
 
 
@@ -420,10 +374,7 @@ def test_an_operation_without_a_derivative_rule():
     raises(
         ft.NoRuleError,
         lambda: ft.grad(lambda x: np.sum(unruled(x)))(X),
-        "grad(<lambda>)",
-        "unruled",
-        "no derivative rule",
-        "other NumPy functions",
+        "grad(<lambda>) | unruled | no derivative rule | other NumPy functions",
     )
     raises(ft.NoRuleError, lambda: ft.jvp(unruled, (X,), (X,)), "jvp(unruled)", "unruled")
 

@@ -16,92 +16,32 @@ from scipy import optimize
 
 import functier as ft
 from levels.test_import_lines import RUNS, X, message
+from tables import sources
 from turns import few
 
 ADOPTION = re.compile(r'write functier\.adopt\("([\w.]+)"\) before the transform')
 
-LIBRARY = {
-    "array of a list": """
-        import numpy as np
-        def f(x):
-            return np.array([x, 1.0, x * x])
-        """,
-    "float": """
-        def f(x):
-            return float(x) ** 2
-        """,
-    "math": """
-        import math
-        def f(x):
-            return math.sin(x) * math.pi
-        """,
-    "the error function": """
-        import math
-        def f(x):
-            return math.erf(x) * math.dist([x], [2.0])
-        """,
-    "int": """
-        def f(x):
-            return x * int(x * 3)
-        """,
-    "a cached function": """
-        import functools
-        @functools.lru_cache
-        def square(x):
-            return x * x
-        def f(x):
-            return x + square(x)
-        """,
-    "from math": """
-        from math import exp
-        def f(x):
-            return exp(x) * x
-        """,
-    "max": """
-        def f(x):
-            return max(x, 1.0) * x
-        """,
-    "a write": """
-        import numpy as np
-        def f(x):
-            out = np.zeros(3)
-            out[1] = x * x
-            return out
-        """,
-    "a sum in place": """
-        import numpy as np
-        def f(x):
-            total = np.zeros(2)
-            total += x * x
-            return total
-        """,
-    "vectorize": """
-        import numpy as np
-        square = np.vectorize(lambda v: v * v)
-        def f(x):
-            return square(x)
-        """,
-    "full": """
-        from numpy import full as filled
-        def f(x):
-            return filled(2, x)
-        """,
-    "Python's own": """
-        from statistics import NormalDist
-        def f(x):
-            return NormalDist().cdf(x) * x
-        """,
-    "a helper": """
-        import numpy as np
-        def _pair(x):
-            return np.asarray([x, 2 * x])
-        class Model:
-            def predict(self, x):
-                return np.mean(_pair(x))
-        def f(x):
-            return Model().predict(x)
-        """,
-}
+LIBRARY = sources("""
+array of a list :: import numpy as np // def f(x): return np.array([x, 1.0, x * x])
+float :: def f(x): return float(x) ** 2
+math :: import math // def f(x): return math.sin(x) * math.pi
+the error function :: import math // def f(x): return math.erf(x) * math.dist([x], [2.0])
+int :: def f(x): return x * int(x * 3)
+a cached function :: import functools // @functools.lru_cache // def square(x): return x * x //
+    def f(x): return x + square(x)
+from math :: from math import exp // def f(x): return exp(x) * x
+max :: def f(x): return max(x, 1.0) * x
+a write :: import numpy as np // def f(x): // \tout = np.zeros(3) // \tout[1] = x * x //
+    \treturn out
+a sum in place :: import numpy as np // def f(x): // \ttotal = np.zeros(2) // \ttotal += x * x //
+    \treturn total
+vectorize :: import numpy as np // square = np.vectorize(lambda v: v * v) //
+    def f(x): return square(x)
+full :: from numpy import full as filled // def f(x): return filled(2, x)
+Python's own :: from statistics import NormalDist // def f(x): return NormalDist().cdf(x) * x
+a helper :: import numpy as np // def _pair(x): return np.asarray([x, 2 * x]) // class Model: //
+    \tdef predict(self, x): return np.mean(_pair(x)) // def f(x): return Model().predict(x)
+""")
 LIBRARY_CASES = [
     (name, mode)
     for name in LIBRARY
@@ -109,23 +49,12 @@ LIBRARY_CASES = [
     if name not in ("max", "int") or "vmap" in mode
 ]  # without a batch, these run as they are
 """A quick run adopts every library, each under one mode or two, and uses every mode."""
-COMPILED = {
-    "compiled": """
-        import numpy as np
-        from scipy.spatial._ckdtree import cKDTree
-        def f(x):
-            return np.array([x, 1.0])
-        """,
-    "an if": """
-        def f(x):
-            return x if x > 1.0 else 1.0
-        """,
-    "a class": """
-        import numpy as np
-        def f(x):
-            return np.float64(x)
-        """,
-}
+COMPILED = sources("""
+compiled :: import numpy as np // from scipy.spatial._ckdtree import cKDTree //
+    def f(x): return np.array([x, 1.0])
+an if :: def f(x): return x if x > 1.0 else 1.0
+a class :: import numpy as np // def f(x): return np.float64(x)
+""")
 """Modules of a library that an adoption would not make right."""
 
 

@@ -1,6 +1,5 @@
 """A level's class is used again only where nobody could tell it from a fresh one."""
 
-import contextvars
 import threading
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 
 import functier as ft
 from functier._levels.lineage import AMBIENT
+from nets.test_escape import holders
 from rows import each
 
 XS = np.arange(3.0)
@@ -43,42 +43,17 @@ def test_one_class_serves_calls_that_leave_nothing_behind(transform):
     assert len(set(identities(transform, lambda x: None))) == 1
 
 
-def hold_nothing_else(kept):
-    def generator(x):
-        yield x
-
-    def suspended(x):
-        g = generator(x)
-        next(g)
-        kept.append(g)
-
-    return {
-        "the tensor": kept.append,
-        "the class": lambda x: kept.append(type(x)),
-        "its order": lambda x: kept.append(type(x).__mro__),
-        "its names": lambda x: kept.append(type(x).__dict__),
-        "its level": lambda x: kept.append(type(x).level),
-        "another tensor": lambda x: kept.append(x + 1.0),
-        "a view": lambda x: kept.append(x[..., None]),
-        "a closure": lambda x: kept.append(lambda: x),
-        "a generator": suspended,
-        "a copied context": lambda x: kept.append(contextvars.copy_context()),
-        "a bound method": lambda x: kept.append(x.sum),
-        "a subclass of the user": lambda x: kept.append(type("Own", (type(x),), {"__slots__": ()})),
-        "an inner level's tensor": lambda x: ft.vmap(kept.append, out_dims=None)(XS),
-    }
-
-
-@each("what", hold_nothing_else([]))
+@each("what", [*holders(), "an inner level's tensor"])
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
 def test_what_escapes_keeps_its_class(transform, what, number):
     kept = []
-    hold = hold_nothing_else(kept)[what]
+    inner = {"an inner level's tensor": lambda x: ft.vmap(kept.append, out_dims=None)(XS)}
+    hold = (holders() | inner)[what]
 
     def keep(x):
         for _ in range(number):
-            hold(x)
+            kept.append(hold(x))
 
     identities(transform, lambda x: None)  # there is a spare class to begin with
     seen = identities(transform, keep)
@@ -159,17 +134,6 @@ def test_concurrent_calls_have_their_own_classes():
             thread.join()
         first, second = seen[-2:]
         assert first != second
-
-
-def test_siblings_in_one_call_have_their_own_classes():
-    escaped = []
-
-    def outer(x):
-        ft.vmap(lambda y: escaped.append(y))(np.ones(3))
-        return ft.vmap(lambda y: y + escaped[0])(np.ones(3))
-
-    with pytest.raises(ft.LevelError, match="had ended"):
-        ft.vmap(outer)(np.ones(3))
 
 
 def test_a_used_class_has_the_name_of_its_transform():

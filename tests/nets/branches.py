@@ -17,9 +17,7 @@ import functier as ft
 from .commands import make_parser, run_numbers
 from .verdicts import Verdicts
 
-REASONS = {
-    r"^ValueError: zero-size array": "NumPy has no largest element of an empty array either",
-}
+REASONS = {r"^ValueError: zero-size array": "NumPy has no largest element of an empty array either"}
 """Refusals that a user has to accept."""
 
 XS = np.array([[0.7, -0.4, 1.2, 0.3], [0.7, 0.9, -1.1, 0.2], [-0.6, 0.8, 0.5, -0.9],

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import textwrap
-import warnings
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ REASONS = {
     r"numpy\.asarray\(x\)(, which [\w.]+ calls,)? would (turn|lose|be the same)": (
         "the odd value stands on the left, and its own class converts the tensor before anybody is "
         "asked"
-    ),
+    )
 }
 EXCUSED = {
     ("0-d object array", "hessian, result"): "its sum is the array in it, which has a Hessian",
@@ -50,12 +49,7 @@ NAMED = object()
 """The outcome of a case that was refused by name."""
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
+pytestmark = pytest.mark.usefixtures("quiet")
 
 # ---- odd values ----
 

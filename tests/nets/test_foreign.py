@@ -1,7 +1,6 @@
 """The net on foreign arrays: each is converted as NumPy does it, or refused by name."""
 
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -40,13 +39,7 @@ HALF = AttributeError, KeyError, SystemError, RecursionError, AssertionError
 """Errors that nobody chose."""
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
+pytestmark = pytest.mark.usefixtures("quiet")
 AS_NUMPY = object()
 
 

@@ -70,9 +70,7 @@ ACROSS, IDENTITY, AXES, VIEWED = (
     nests.Sum.across, nests.identity, reductions.axes_of, products.viewed,
 )  # fmt: skip
 
-NUMBERS = dict.fromkeys(FAULTS, range(100)) | {
-    "a view taken for what it shows": [310, 501],
-}
+NUMBERS = dict.fromkeys(FAULTS, range(100)) | {"a view taken for what it shows": [310, 501]}
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -166,6 +166,10 @@ def both(*plants):
 NEVER = property(lambda self: False, lambda self, value: None)
 NO_TYPES = replaced(reads.Reads, "made", lambda self, kind, given: None)
 PLANTED = {
+    "names that are read": (
+        replaced(reads.Reads, "entry", lambda self, space, name, words: space.get(name)),
+        "number", "global",
+    ),
     "missing names": (
         without(lambda fact: fact.value is guards.EMPTY), "over a builtin", "global",
     ),

@@ -28,10 +28,7 @@ CALLS = {
     "shape": lambda np, nest: (*np.shape(nest), np.ndim(nest), np.size(nest)),
 }
 
-leaf = st.one_of(
-    st.sampled_from(NUMBERS),
-    st.tuples(st.sampled_from("xc"), st.integers(0, 1)),
-)
+leaf = st.one_of(st.sampled_from(NUMBERS), st.tuples(st.sampled_from("xc"), st.integers(0, 1)))
 
 
 @st.composite

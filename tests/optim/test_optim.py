@@ -195,8 +195,7 @@ IDS = ["adam", "momentum", "nesterov"]
 def test_an_ensemble_is_a_loop(run):
     ws, rates, numbers = RNG.normal(size=(4, 3)), RNG.uniform(0, 0.2, 4), RNG.uniform(0, 0.9, 4)
     close(
-        ft.vmap(run)(ws, rates, numbers),
-        np.stack([run(*one) for one in zip(ws, rates, numbers)]),
+        ft.vmap(run)(ws, rates, numbers), np.stack([run(*one) for one in zip(ws, rates, numbers)])
     )
     close(ft.vmap(run, (0, None, None))(ws, 0.1, 0.5), np.stack([run(w, 0.1, 0.5) for w in ws]))
 

@@ -101,57 +101,6 @@ def close(actual, expected):
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-7, atol=1e-9)
 
 
-# ---- control flow ----
-
-XS = np.array([[0.5, -1.2, 2.0], [1.5, 0.3, -0.7]])
-
-CONTROL = {
-    "cond": lambda f, lax, xp: f.vmap(
-        f.vmap(f.grad(lambda x: lax.cond(x > 0, xp.sqrt, lambda x: x * x, x)))
-    )(XS),
-    "gradient of a batch": lambda f, lax, xp: f.grad(
-        lambda x: xp.sum(f.vmap(lambda x: lax.cond(x > 0, xp.sqrt, lambda x: 0.0 * x, x))(x))
-    )(xp.array([4.0, 0.0, -1.0])),
-    "switch": lambda f, lax, xp: f.vmap(
-        lambda i, x: lax.switch(i, [xp.sin, xp.cos, lambda x: x], x)
-    )(xp.array([2, 0, 1]), XS.T),
-    "grad of scan": lambda f, lax, xp: f.grad(
-        lambda x: xp.sum(lax.scan(lambda c, x: (xp.sin(c) + x, c * x), 0.1, x, reverse=True)[1])
-    )(XS[0]),
-    "hessian of scan": lambda f, lax, xp: f.hessian(
-        lambda x: lax.scan(lambda c, x: (xp.sin(c) * x, None), x[0], x)[0]
-    )(XS[0]),
-    "grad of scan of cond": lambda f, lax, xp: f.vmap(
-        f.grad(
-            lambda x: lax.scan(
-                lambda c, x: (lax.cond(c > x, xp.exp, lambda c: c - x, c), None), 0.3, x
-            )[0]
-        )
-    )(XS),
-    "vmap of while_loop": lambda f, lax, xp: f.vmap(
-        lambda x: lax.while_loop(lambda c: xp.sum(c) < 20, lambda c: c * 1.7 + 0.4, x)
-    )(XS),
-    "jacfwd of while_loop": lambda f, lax, xp: f.vmap(
-        f.jacfwd(lambda x: lax.while_loop(lambda c: xp.sum(c) < 20, lambda c: c * c + 0.4, x))
-    )(XS),
-    "vmap of fori_loop": lambda f, lax, xp: f.vmap(
-        lambda n, x: lax.fori_loop(n - 1, n * 2, lambda i, c: c * x + i, x)
-    )(xp.array([0, 3]), XS),
-    "map": lambda f, lax, xp: f.jacrev(lambda x: lax.map(lambda r: xp.sum(r) * r, x, batch_size=2))(
-        xp.asarray(XS.T)
-    ),
-    "associative_scan": lambda f, lax, xp: f.jacrev(
-        lambda x: lax.associative_scan(lambda a, b: a * b + b, x, reverse=True, axis=1)
-    )(xp.asarray(XS)),
-}
-"""Programs of the transforms `f`, the control flow `lax` and the arrays `xp`."""
-
-
-@pytest.mark.parametrize("name", CONTROL)
-def test_control_flow(name):
-    close(CONTROL[name](ft, ft, np), CONTROL[name](jax, jax.lax, jnp))
-
-
 # ---- collectives ----
 
 ZS = np.sin(np.arange(24.0)).reshape(2, 3, 4)

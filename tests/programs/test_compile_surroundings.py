@@ -17,6 +17,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
+from compiling import called as check
 from functier import random as ftr
 from functier._core.ambient import AMBIENT
 from functier._cpython.functions import Swaps, original
@@ -26,15 +27,6 @@ from nets.programs import difference
 from support import HANG
 
 X = np.array([0.5, -1.0, 2.0])
-
-
-def check(f, *calls):
-    compiled = ft.compile(f)
-    for _ in range(2):
-        for args in calls:
-            problem = difference(compiled(*args), f(*args))
-            assert problem is None, (args, problem)
-    return compiled
 
 
 def loss(x):

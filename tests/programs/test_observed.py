@@ -183,10 +183,7 @@ def methods(x):
     return x.name.upper()
 
 
-@case(
-    Thing(),
-    tells=["attribute a Thing 'method'", "called a Thing.method (1, 2) {key: 3}"],
-)
+@case(Thing(), tells=["attribute a Thing 'method'", "called a Thing.method (1, 2) {key: 3}"])
 def keywords(x):
     return x.method(1, 2, key=3)
 
@@ -273,10 +270,7 @@ def global_names():
     del written
 
 
-@case(
-    {},
-    tells=["stores_item {} 'a' 1", "deletes_item {a: 1} 'a'"],
-)
+@case({}, tells=["stores_item {} 'a' 1", "deletes_item {a: 1} 'a'"])
 def stored_items(x):
     x["a"] = 1
     del x["a"]
@@ -338,10 +332,7 @@ def swallowing(x):
 @case(Thing())
 def passing_through_with(x):
     with x, x:
-        raise ValueError(
-            [1][0],
-            twice(1),
-        )
+        raise ValueError([1][0], twice(1))
 
 
 @case(2)

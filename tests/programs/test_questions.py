@@ -116,10 +116,7 @@ def test_flags_of_arguments():
         x.flags.writeable = writeable
         assert np.array_equal(compiled(x)[0], f(x)[0])
     assert compiled._traced == 2
-    for sets in (
-        lambda x: x.setflags(write=False),
-        lambda x: setattr(x.flags, "writeable", False),
-    ):
+    for sets in (lambda x: x.setflags(write=False), lambda x: setattr(x.flags, "writeable", False)):
         with pytest.raises(ft.UnsupportedError):
             ft.compile(sets)(X)
         ft.grad(lambda x, sets=sets: sets(x) or np.sum(x))(X)

@@ -302,9 +302,7 @@ def test_bytes_and_what_writes_refuse():
             run = ft.vmap(lambda x, call=call: model(x, call), randomness=mode)
             raises(ft.MutationError, lambda run=run: run(out), "vmap(", text)
     raises(
-        ft.RandomnessError,
-        lambda: different(lambda x: rng.bytes(2))(out),
-        "rng.integers(0, 256",
+        ft.RandomnessError, lambda: different(lambda x: rng.bytes(2))(out), "rng.integers(0, 256"
     )
     raises(ft.RandomnessError, lambda: ft.vmap(lambda x: rng.bytes(2))(out), "'same'")
     found = []

@@ -97,10 +97,7 @@ def test_the_shared_weight_gradient_of_a_batch_is_one_product():
     w, xs = Counted(np.ones((C, J))), Counted(np.ones((N, M, C)))
     calls.clear()
     ft.grad(lambda w: np.sum(ft.vmap(lambda x: x @ w)(xs)))(w)
-    assert products(calls) == [
-        ("dot", (N * M, C), (C, J)),
-        ("dot", (C, N * M), (N * M, J)),
-    ]
+    assert products(calls) == [("dot", (N * M, C), (C, J)), ("dot", (C, N * M), (N * M, J))]
 
 
 def test_broadcast_gradients_are_summed_in_the_product():

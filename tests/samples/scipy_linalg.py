@@ -74,11 +74,6 @@ ROWS = [
     row(sl.lstsq, normal(4, 2), normal(4)),
     row(sl.lstsq, normal(2, 3, dtype=C), normal(2, 2)),
     row(sl.lstsq, normal(4, 2), normal(4, 2), lapack_driver="gelsy"),
-    of(
-        "sl.lstsq",
-        lambda a, b: sl.lstsq(a, b)[:3],
-        normal(3, 2, dtype=F),
-        normal(3, dtype=F),
-    ),
+    of("sl.lstsq", lambda a, b: sl.lstsq(a, b)[:3], normal(3, 2, dtype=F), normal(3, dtype=F)),
     row(sl.lstsq, RANK_ONE, normal(3), _diff=(1,), _shared=(0,)),
 ]

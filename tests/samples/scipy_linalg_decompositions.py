@@ -130,11 +130,7 @@ ROWS = [
     of("sl.cholesky", of_definite(called(sl.cholesky, lower=True)), normal(2, 2, dtype=C)),
     of("sl.cholesky", of_definite(sl.cholesky), normal(2, 2, dtype=F)),
     of("sl.cho_factor", of_definite(lambda x: sl.cho_factor(x)[0]), normal(3, 3)),
-    of(
-        "sl.cho_factor",
-        of_definite(lambda x: sl.cho_factor(x, True)[0]),
-        normal(2, 2, dtype=C),
-    ),
+    of("sl.cho_factor", of_definite(lambda x: sl.cho_factor(x, True)[0]), normal(2, 2, dtype=C)),
     of("sl.cho_solve", lambda c, b: sl.cho_solve((c, False), b), regular(3, 3), normal(3)),
     of(
         "sl.cho_solve",

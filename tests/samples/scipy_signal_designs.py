@@ -59,7 +59,7 @@ def system(function, **options):
 
 LATER = (
     [  # code in C before SciPy 1.15
-        of("lombscargle", lambda y: signal.lombscargle(TIMES, y, np.array([1.0, 2.0])), normal(12)),
+        of("lombscargle", lambda y: signal.lombscargle(TIMES, y, np.array([1.0, 2.0])), normal(12))
     ]
     if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15)
     else []

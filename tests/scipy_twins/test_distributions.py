@@ -343,11 +343,7 @@ def test_adopted_code():
 @each(
     "f, error, text",
     [
-        (
-            lambda a: st.gamma.fit(a * X)[0],
-            ft.UnsupportedError,
-            r"gamma\.fit .* write -numpy",
-        ),
+        (lambda a: st.gamma.fit(a * X)[0], ft.UnsupportedError, r"gamma\.fit .* write -numpy"),
         (lambda a: st.gamma.rvs(a), ft.UnsupportedError, r"gamma\.rvs .* functier\.random"),
         (lambda a: st.norm(a).rvs(), ft.UnsupportedError, r"stats\.norm\.rvs "),
         (lambda a: st.binom.pmf(1, a, 0.5), ft.NoRuleError, r"stats\.binom\.pmf .* 'n'"),

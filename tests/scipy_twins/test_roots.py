@@ -100,10 +100,7 @@ def test_errors_of_scipy():
 
 
 def test_a_result_that_is_no_smooth_root_is_refused():
-    for f in (
-        lambda x, p: np.sign(x - p) + 0.1 * x,
-        lambda x, p: np.sign(x - p),
-    ):
+    for f in (lambda x, p: np.sign(x - p) + 0.1 * x, lambda x, p: np.sign(x - p)):
         raises(
             ft.UnsupportedError,
             lambda f=f: ft.grad(lambda p: fo.brentq(f, -1, 1, args=(p,)))(0.3),

@@ -7,16 +7,7 @@ import pytest
 import scipy.optimize
 import scipy.sparse as sp
 from programs_of_functions import calls, verdict
-from programs_of_matrices import (
-    DENSE,
-    FIXED,
-    SYSTEMS,
-    X,
-    direct,
-    matrix,
-    of_spectra,
-    operators,
-)
+from programs_of_matrices import DENSE, FIXED, SYSTEMS, X, direct, matrix, of_spectra, operators
 
 import functier as ft
 import functier.scipy as fs

@@ -226,14 +226,12 @@ def test_complex_numbers_that_would_lose_half():
     raises(
         TypeError,
         lambda: ft.sparse_jacobian(lambda x: x * 1j, pattern=np.eye(4), mode="rev")(X),
-        "the result has dtype complex128",
-        "mode='fwd'",
+        "the result has dtype complex128 | mode='fwd'",
     )
     raises(
         TypeError,
         lambda: ft.sparse_jacobian(np.abs, holomorphic=True)(z),
-        "sparse_jacobian(absolute)",
-        "complex result",
+        "sparse_jacobian(absolute) | complex result",
     )
     raises(TypeError, lambda: ft.sparse_jacobian(model, holomorphic=True)(X), "complex input")
 
@@ -423,9 +421,7 @@ def test_a_large_pattern_of_nans_is_refused():
     raises(
         ValueError,
         lambda: ft.sparse_jacobian(np.exp)(np.full(9000, np.nan)),
-        "sparse_jacobian(exp)",
-        "not finite in 9000 of 9000 rows",
-        "pass a pattern",
+        "sparse_jacobian(exp) | not finite in 9000 of 9000 rows | pass a pattern",
     )
     out = ft.sparse_jacobian(np.log, pattern=sp.eye_array(9000))(np.zeros(9000))
     assert out.nnz == 9000 and np.all(np.isinf(out.data))
@@ -489,6 +485,5 @@ def test_options_of_hessians():
     raises(
         ValueError,
         lambda: ft.sparse_hessian(loss, pattern=np.triu(np.ones((4, 4)))),
-        "sparse_hessian(loss)",
-        "pattern + pattern.T",
+        "sparse_hessian(loss) | pattern + pattern.T",
     )

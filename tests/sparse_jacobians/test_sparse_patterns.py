@@ -255,10 +255,7 @@ def test_tensors_of_no_level_have_a_class_to_keep():
     sub = type("Sub", (ft.Tensor,), {})(X)
     for pattern in (None, np.eye(4)):
         raises(
-            TypeError,
-            lambda p=pattern: ft.sparse_jacobian(model, pattern=p)(sub),
-            "Sub",
-            "x.elem()",
+            TypeError, lambda p=pattern: ft.sparse_jacobian(model, pattern=p)(sub), "Sub | x.elem()"
         )
     out = ft.sparse_jacobian(lambda x: x * x, pattern=np.eye(4), form="data")(sub)
     assert type(out) is type(sub)

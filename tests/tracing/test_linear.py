@@ -361,12 +361,7 @@ def test_errors_of_linearize():
     _, jvp_fn = ft.linearize(model, X)
     raises(ValueError, lambda: jvp_fn(X, X), "linearize(model)", "tangents", "structure")
     raises(
-        ValueError,
-        lambda: jvp_fn(X[:2]),
-        "linearize(model)",
-        "tangent of primals[0]",
-        "(2,)",
-        "(3,)",
+        ValueError, lambda: jvp_fn(X[:2]), "linearize(model) | tangent of primals[0] | (2,) | (3,)"
     )
     raises(ValueError, lambda: jvp_fn(X * 1j), "tangent of primals[0]", "complex128")
 

@@ -11,18 +11,7 @@ import functier as ft
 import functier.numpy as fnp
 
 from .calls import GROUPS
-from .cases import (
-    FEW,
-    LAYOUTS,
-    WRITES,
-    Plain,
-    Program,
-    X,
-    function_of,
-    lay,
-    module_of,
-    parts_of,
-)
+from .cases import FEW, LAYOUTS, WRITES, Plain, Program, X, function_of, lay, module_of, parts_of
 from .modes import MODES, NESTED, TURNS
 
 numbers = itertools.count()
