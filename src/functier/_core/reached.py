@@ -134,7 +134,7 @@ def noted(leaves: Sequence) -> list[tuple[int, Any, Any]]:
 
 def generators_of(*roots: Any) -> list[tuple[Any, Any]]:
     """Return the generators that objects reach, with their states."""
-    import random  # noqa: F401, as the function may import it and draw; it takes 1 ms
+    import random  # noqa: F401, the function may import it and draw; it takes 1 ms
 
     among = kinds()
     found = {id(x): x for x in reached(roots) if is_generator(x, among)}

@@ -72,7 +72,7 @@ class Outside:
         self.prepare, self.keep = prepare, keep
         self.outer: dict[int, Any] = {}
         self.found: dict[tuple, Fact] = {}
-        self.known: set = set()  # what need not be told again: see `rewritten`
+        self.known: set = set()  # what has been noted already: see `rewritten`
         self.classes: set[type] = set()
         self.open: dict[int, Any] = {}
         self.written: dict[tuple[int, str], tuple[dict, str, Any, str]] = {}

@@ -320,7 +320,7 @@ class Reads(Outside):
         if kind in (type, super):
             for x in given:
                 if type(x) is self.level.cls and kind is type:
-                    self.unwatched("it asks for type(x), which is that of the trace")
+                    self.unwatched("it asks for type(x), which may differ in later calls")
                 if id(x) in self.outer and is_of_user(type(x)):
                     self.fact("type", x, "", type(x), f"the class of a {type(x).__name__}")
             return
@@ -398,7 +398,7 @@ class Reads(Outside):
         if level:
             package = globals_of_teller().get("__package__")
             if type(package) is not str:
-                return self.unwatched("it imports from a package that is not known")
+                return self.unwatched("it imports from an unknown package")
             parts = package.split(".")
             name = ".".join([*parts[: len(parts) + 1 - level], *([name] if name else [])])
         elif sys.modules.get(name) is not None and not fromlist:

@@ -183,8 +183,8 @@ def record(
             if not x.level.live:
                 x.level.release(x, Tensor.level)  # which raises
             raise LevelError(
-                f"{label}: an argument is a tensor of {x.level}, and a trace is outermost; call "
-                f"functier.trace(functier.vmap(f)), the trace of the transform",
+                f"{label}: an argument is a tensor of {x.level}, and a trace must be outermost; "
+                f"call functier.trace(functier.vmap(f)), the trace of the transform",
                 named=True,
             )
         if type(x) is not np.ndarray and isinstance(x, np.ndarray):
@@ -192,7 +192,7 @@ def record(
     outer = AMBIENT.get()
     if outer is not Tensor and outer.level.live:
         raise LevelError(
-            f"{label}: the call is inside {outer.level}, and a trace is outermost; make the "
+            f"{label}: the call is inside {outer.level}, and a trace must be outermost; make the "
             f"program outside, or call functier.compile(f), which is f itself inside a transform",
             named=True,
         )
@@ -221,7 +221,7 @@ def record(
             )
     captured = [x for x, _ in level.captured.values()]
     for x in captured if written else ():
-        level.reads.identity(x)  # as it is known which memory the writes do not meet
+        level.reads.identity(x)  # now that it is known which memory the writes do not touch
     with during(f"{label}: simplifying {len(graph.nodes):,} calls"):
         graph = optimized(graph)
     program = Program(
