@@ -84,6 +84,7 @@ class Outside:
         self.level: Any = None  # that of the trace
         self.roots: set[int] = set()  # functions that get the arguments of the compiled one
         self.generators: Any = None  # of NumPy's, which are looked at in the end
+        self.seeded = False  # the last call makes one with a seed, and asks the system all the same
 
     def forget(self) -> None:
         """Let go of the objects: guards hold what they need."""

@@ -79,6 +79,12 @@ ASK_FORM = frozenset({len, isinstance, callable, np.shape, np.ndim, np.size, np.
 DISPATCHER = type(np.sum)
 
 
+def is_seeded(callee: Any, given: tuple) -> bool:
+    """Return whether a call makes a `RandomState` from something."""
+    kind = getattr(sys.modules.get("numpy.random"), "RandomState", None)
+    return callee is kind and any([x is not None for x in given])
+
+
 class Reads(Outside):
     """The events of code that tells what it reads: see `observed`."""
 
@@ -266,6 +272,7 @@ class Reads(Outside):
         """Look at a call."""
         kind = type(callee)
         given = (*args, *kwargs.values()) if kwargs else args
+        self.seeded = is_seeded(callee, given)
         if id(callee) in WARNINGS and given and given[0] not in ("ignore", False):
             self.unwatched("it asks for warnings, as errors or in a list")
         for x in given:
@@ -306,6 +313,11 @@ class Reads(Outside):
             else:
                 self.state(callee)
                 self.opaque(callee, given, shallow=False)
+
+    def takes_seed(self) -> bool:
+        """Return whether a request to the system is the one of a generator that has a seed."""
+        seeded, self.seeded = self.seeded, False
+        return seeded
 
     def made(self, kind: Any, given: tuple) -> None:
         """Look at the call of a class."""

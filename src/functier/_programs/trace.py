@@ -256,8 +256,8 @@ def check_draws(label: str, watch: Watch, moved: bool) -> None:
         what = f"draws from NumPy's {type(found[0]).__name__}"
         remedy = "write functier.random.default_rng(seed) where it is made"
     elif watch.entropy:
-        what = "makes a generator without a seed"
-        remedy = "make it outside of the function, or give it a seed"
+        what = "asks the system for a seed, as a generator without one does"
+        remedy = "write functier.random.default_rng(seed)"
     else:
         return
     raise RandomnessError(
