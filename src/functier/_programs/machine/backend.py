@@ -15,9 +15,7 @@ from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner
 from .lowering import effects, loops, places, products, reductions
-from .lowering.exact import is_function_of_numbers
 from .lowering.steps import Buffer, strides_out
-from .parts.bounds import doubted
 from .parts.calling import Caller, laid_out, texts_of
 from .parts.division import Division, Stage, input_form
 from .parts.exactness import chooses
@@ -45,9 +43,6 @@ CALLS = 10_000
 
 LENGTH = 3_000_000
 """So would it with the text of a part that is as long."""
-
-ROW = 3
-"""After so many doubts in a row answers are NumPy's."""
 
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
@@ -259,8 +254,6 @@ class MachineProgram:
         Whether the program is one builtin.
     checked : bool
         Whether that ends the run where an answer has changed.
-    bounded : bool
-        Whether it ends where an answer is in doubt.
     reasons : list of str
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback
@@ -269,27 +262,21 @@ class MachineProgram:
 
     def __init__(
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1,
-        trusts: bool = True, bounded: bool = False,
+        bounded: bool = False,
     ):  # fmt: skip
         calls = sum([node.func is not None for each in every_graph(graph) for node in each.nodes])
         if bounded and calls > CALLS:
             raise TooLong(f"there are {calls:,} calls")
         graph, division = divided(graph, contract)
-        inexact = division.rounded or any(map(is_function_of_numbers, division.by_loops))
-        doubts = doubted(graph, contract) if inexact and trusts else None
-        self.bounded = doubts is not None
-        graph = doubts or graph
-        by_loops = set() if self.bounded else division.by_loops
         whole = None
-        if self.bounded or not division.rounded:
+        if not division.rounded:
             arrays = [x for x in graph.inputs if x.form.kind is np.ndarray]
             whole = None if arrays or len(graph.nodes) >= FEW else joined(graph)
-        found = None if whole is None else Division(whole, contract, True, by_loops)
+        found = None if whole is None else Division(whole, contract, division.by_loops)
         self.checked = False
-        if found is not None and found.direct() is not None and by_loops <= found.known.keys():
-            division, self.checked = found, True
-        elif self.bounded:
-            division = Division(graph, contract, True)
+        if found is not None and found.direct() is not None:
+            if found.by_loops <= found.known.keys():
+                division, self.checked = found, True
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes
@@ -353,23 +340,15 @@ def use_machine(
         return [f"no machine code: {error}, which takes long to make; backend='llvm' makes it"]
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
-    doubts = Doubts()
     if machine.run is not None:
-        run: Any = machine.run
-        if machine.bounded:
-            run = doubts.answering(
-                run, program._run,
-                lambda: MachineProgram(graph, program.name, contract, threads, False).run,
-            )  # fmt: skip
         again = machine.checked or any(map(chooses, graph.nodes))
-        program._run = asked_again(run, program._run) if again and not machine.bounded else run
+        program._run = asked_again(machine.run, program._run) if again else machine.run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
         f"compiled parts: {machine.parts}{whole}",
         *[f"NumPy's: {text}" for text in machine.reasons],
         *machine.fallbacks,
-        doubts,
     ]
 
 
@@ -386,38 +365,3 @@ def asked_again(run: Callable, other: Callable) -> Callable:
             return other(*args)
 
     return both
-
-
-class Doubts:
-    """The calls of a program whose answers were in doubt, which NumPy's program has served.
-
-    After `ROW` of them in a row it is compiled again: NumPy computes then what answers depend on.
-    """
-
-    def __init__(self) -> None:
-        self.calls = self.row = 0
-
-    def answering(self, run: Callable, other: Callable, remake: Callable) -> Callable:
-        """Return a function that runs `other` where `run` ends, and later what `remake` gives."""
-
-        def both(*args: Any) -> Any:
-            nonlocal run
-            try:
-                found = run(*args)
-            except Changed:
-                found = other(*args)
-                if self.row == ROW:
-                    return found
-                self.calls, self.row = self.calls + 1, self.row + 1
-                if self.row == ROW:
-                    run = remake() or other
-                return found
-            if self.row != ROW:
-                self.row = 0
-            return found
-
-        return both
-
-    def __str__(self) -> str:
-        """Return what `explain` says, if there is something."""
-        return f"answers were in doubt by rounding in {self.calls} calls" if self.calls else ""

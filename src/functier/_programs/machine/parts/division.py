@@ -163,9 +163,8 @@ class Division:
     """
 
     def __init__(
-        self, graph: Graph, contract: bool = False, bounded: bool = False,
-        by_loops: Collection[Node] = (),
-    ):  # fmt: skip
+        self, graph: Graph, contract: bool = False, by_loops: Collection[Node] | None = None
+    ):
         self.graph = graph
         self.before: dict[Node, list[Node]] = {}
         latest: dict[Node, Node] = {}
@@ -177,9 +176,9 @@ class Division:
                 latest.update(dict.fromkeys(memories, node))
         self.staying = staying(graph)
         self.rounded: set[Node] = set()
-        self.by_loops: set[Node] = set(by_loops)
+        self.by_loops: set[Node] = set(by_loops or ())
         lost: set[Node] = set()
-        if not bounded:
+        if by_loops is None:
             self.rounded, self.by_loops = rounded(graph, self.before, contract)
         # The memories that are NumPy's.
         self.numpys: set[Node] = set()
@@ -193,7 +192,7 @@ class Division:
             lost |= (
                 self.by_loops - self.known.keys() - self.inside_loops
             )  # operands lie in another order
-            if bounded or self.by_loops.isdisjoint(lost):
+            if by_loops is not None or self.by_loops.isdisjoint(lost):
                 break
             self.rounded, self.by_loops = rounded(graph, self.before, contract, lost)
         self.part_views()
@@ -328,10 +327,6 @@ class Division:
             self.stages[self.known[node]].output(node)
         for part in self.stages.values():
             part.finish()
-
-    def lost_loops(self) -> list[Node]:
-        """Return the loops that the machine does not compute."""
-        return [node for node in self.graph.nodes if is_loop(node) and node not in self.known]
 
     def needed_by(self, result: Node) -> list[Node]:
         """Return the nodes from outside of its part that a result needs."""
