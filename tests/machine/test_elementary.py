@@ -167,7 +167,7 @@ def test_functions_of_the_module_are_written_once():
 
 # ---- coefficients -----------------------------------------------------------------------------
 
-LONG = {"ERFC": [pytest.mark.slow], "ERFC_SINGLE": [pytest.mark.slow]}
+LONG = {"ERFC": [pytest.mark.slow]}
 NAMES = [pytest.param(name, marks=LONG.get(name, [])) for name in polynomials.SPECS]
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from . import arithmetic as arithmetic
 from . import exponentials as exponentials
-from . import singles as singles
 from . import trigonometry as trigonometry
 from .table import ELEMENTWISE
 
