@@ -11,7 +11,7 @@ NOTE [what has no steps]
 """
 
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -162,9 +162,7 @@ class Division:
         Why NumPy computes the others.
     """
 
-    def __init__(
-        self, graph: Graph, contract: bool = False, by_loops: Collection[Node] | None = None
-    ):
+    def __init__(self, graph: Graph, contract: bool = False):
         self.graph = graph
         self.before: dict[Node, list[Node]] = {}
         latest: dict[Node, Node] = {}
@@ -175,11 +173,8 @@ class Division:
             if is_loop(node) or node.func not in READS:
                 latest.update(dict.fromkeys(memories, node))
         self.staying = staying(graph)
-        self.rounded: set[Node] = set()
-        self.by_loops: set[Node] = set(by_loops or ())
         lost: set[Node] = set()
-        if by_loops is None:
-            self.rounded, self.by_loops = rounded(graph, self.before, contract)
+        self.rounded, self.by_loops = rounded(graph, self.before, contract)
         # The memories that are NumPy's.
         self.numpys: set[Node] = set()
         while True:
@@ -192,7 +187,7 @@ class Division:
             lost |= (
                 self.by_loops - self.known.keys() - self.inside_loops
             )  # operands lie in another order
-            if by_loops is not None or self.by_loops.isdisjoint(lost):
+            if self.by_loops.isdisjoint(lost):
                 break
             self.rounded, self.by_loops = rounded(graph, self.before, contract, lost)
         self.part_views()

@@ -53,20 +53,6 @@ def changed(guard: Guard) -> list[Node]:
     return [whole, call(np.not_equal, whole, answer)]
 
 
-def joined(graph: Graph) -> Graph | None:
-    """Return a program without guards, whose last result tells if an answer has changed."""
-    if not graph.guards or not all(map(can_flag, graph.guards)):
-        return None
-    nodes, total = [*graph.nodes], None
-    for guard in graph.guards:
-        found = changed(guard)
-        nodes += [x for x in found if x is not guard.node]
-        if total is not None:
-            nodes.append(call(np.logical_or, total, found[-1]))
-        total = nodes[-1] if total is not None else found[-1]
-    return Graph(nodes, graph.inputs, [*graph.outputs, total])
-
-
 def call(func: Any, *args: Any) -> Node:
     """Return a node whose result is true or false."""
     return Node(func, args, {}, TRUTH)
