@@ -9,7 +9,7 @@ import functier as ft
 from functier._programs.machine.elementary import ROUNDED
 from functier._programs.machine.linalg import inner
 from functier._programs.machine.lowering.nodes import Lowering
-from functier._programs.machine.parts import division, exactness
+from functier._programs.machine.parts import answers, division
 
 SHAPE = 6, 8
 
@@ -187,7 +187,7 @@ def test_where_loops_are_unknown_answers_are_numpys(monkeypatch):
 
 
 def test_memory_of_another_order_is_found(monkeypatch):
-    monkeypatch.setattr(exactness, "lies_alike", lambda form: True)
+    monkeypatch.setattr(answers, "lies_alike", lambda form: True)
 
     assert wrong(VALUES["product of views"])[0]
 

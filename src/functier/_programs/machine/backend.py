@@ -16,10 +16,9 @@ from .compiler import engine
 from .linalg import blas, inner
 from .lowering import effects, loops, places, products, reductions
 from .lowering.steps import Buffer, strides_out
+from .parts.answers import chooses, flagged
 from .parts.calling import Caller, laid_out, texts_of
 from .parts.division import Division, Stage, input_form
-from .parts.exactness import chooses
-from .parts.flags import flagged
 from .parts.fusion import Call
 from .parts.loops import routines_of
 from .text.emitter import ATTRIBUTES

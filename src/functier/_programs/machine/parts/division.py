@@ -24,7 +24,7 @@ from ...stores import READS, memory_of
 from ..lowering.exact import exact
 from ..lowering.nodes import Lowering, array_of
 from ..lowering.steps import Ref, Step, Unknown, strides_out
-from .exactness import copy_of, listed, rounded, stacked
+from .answers import copy_of, listed, rounded, stacked
 
 BEFORE = -1
 
