@@ -27,7 +27,7 @@ from functier._programs import (
     recorder,
     trace,
 )
-from functier._programs.machine import backend
+from functier._programs.machine.parts import division
 from nets.stale.known import KNOWN, REASONS, fault_of
 from nets.stale.net import MODES, Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS
@@ -235,7 +235,8 @@ PLANTED = {
     ),
     "types of values": (NO_TYPES, "type is float", "argument"),
     "rounding of machine code": (
-        replaced(backend, "doubted", lambda graph, contract: graph), "rounding", "argument machine",
+        replaced(division, "rounded", lambda *given: (set(), set())), "rounding",
+        "argument machine",
     ),
     "writes that a trace takes back": (
         replaced(outside.Outside, "take_back", lambda self: None), "global beside a list", "global",
