@@ -351,5 +351,5 @@ def test_widths_by_axis():
 
 @pytest.mark.parametrize("options", [{"mode": "mean"}, {"mode": "reflect", "reflect_type": "odd"}])
 def test_pad_refuses_what_is_computed_around_an_array(options):
-    with pytest.raises(ft.UnsupportedError, match="numpy.concatenate"):
+    with pytest.raises(ft.UnsupportedError, match=r"write numpy\.concatenate"):
         ft.jvp(lambda x: np.pad(x, 1, **options), (np.ones(3),), (np.ones(3),))
