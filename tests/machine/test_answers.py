@@ -107,7 +107,7 @@ def test_fused_products_are_not_exact():
     found, fast = wrong(EXACT["arithmetic"], fastmath=True)
 
     assert not found
-    assert "in doubt by rounding in 3 calls" in fast.explain()
+    assert "left answers in doubt in 3 calls" in fast.explain()
 
 
 def test_whole_numbers_and_keys_of_rounded_values():

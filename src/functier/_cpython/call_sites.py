@@ -386,7 +386,7 @@ def _set_index(raw: bytearray, instructions: list[Instruction], i: int, old: int
 def _check(before: list[Instruction], after: list[Instruction], changes: dict[int, str]) -> None:
     """Raise where instructions differ in more than the names that should be others."""
     if len(before) != len(after):
-        raise NotImplementedError("another number of instructions")
+        raise NotImplementedError("a different number of instructions")
     for i, (a, b) in enumerate(zip(before, after)):
         if (a.opcode, a.offset) != (b.opcode, b.offset):
             raise NotImplementedError(a.opname)

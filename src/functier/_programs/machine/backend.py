@@ -180,7 +180,7 @@ def function_of(
     """
     text = Text(part, inputs, contract, threads, checked)
     if bounded and len(text.text) > LENGTH:
-        raise TooLong(f"of {len(part.inside):,} calls, few are alike")
+        raise TooLong(f"few of its {len(part.inside):,} calls are alike")
     forms = [form_in(part, node) for node in inputs]
     results = [output.form for output in part.outputs]
     signature = builtin.Signature(
@@ -420,4 +420,4 @@ class Doubts:
 
     def __str__(self) -> str:
         """Return what `explain` says, if there is something."""
-        return f"answers were in doubt by rounding in {self.calls} calls" if self.calls else ""
+        return f"rounding left answers in doubt in {self.calls} calls" if self.calls else ""

@@ -26,7 +26,7 @@ def _extreme(a: Value, limits: tuple, inclusive: bool, sign: int) -> Value:
     if is_known_false(none):
         return found
     if a.dtype.kind != "f":
-        message = "a sample has no whole number within the limit; pass a.astype(float)"
+        message = "no integer of a sample is within the limit; pass a.astype(float)"
         check_values(none, lambda none: not np.any(none), message)
         return found
     return np.where(none, np.asarray(np.nan, a.dtype), found)[()]

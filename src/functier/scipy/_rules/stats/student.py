@@ -118,7 +118,7 @@ def _ttest_ind(
             "leave method=None, or call it for plain arrays"
         )
     (v1, m1, n1), (v2, m2, n2) = (_parts(as_float(x), trim) for x in (a, b))
-    if equal_var:  # one observation alone tells no variance
+    if equal_var:  # one observation has no variance
         v1, v2 = (np.zeros_like(v) if n == 1 else v for v, n in ((v1, n1), (v2, n2)))
         df, error = _pooled(v1, n1, v2, n2)
         df = error.dtype.type(df)
