@@ -11,7 +11,7 @@ import samples
 from checks import check_vmap
 from functier._core.op import Op
 from functier._core.table import OPS, find
-from functier._rules import elementwise, pad, polynomial, quantile, repeat, shape
+from functier._rules import elementwise, polynomial, quantile, repeat, shape
 from functier._rules import ufunc_methods as methods
 from functier._rules.linalg import linear_systems as linalg
 from functier._transforms import grad as _grad
@@ -67,11 +67,6 @@ def log_of_sum(a: Any, axis: Any, keepdims: Any, initial: Any = -np.inf, **dtype
     return np.log(total) + np.reshape(shift, np.shape(total))
 
 
-def through(point: Any, mirrored: Any) -> Any:
-    """In the dtype of twice a truth value."""
-    return 2 * point - mirrored
-
-
 def bessel(x: Any) -> Any:
     nodes = elementwise.I0_NODES.astype(x.dtype)
     return np.mean(nodes * np.exp(np.reshape(x, (*np.shape(x), 1)) * nodes), axis=-1)
@@ -103,8 +98,6 @@ FAULTS = {
     "outer of a Python number": (
         r"ufunc_methods\.add\.outer.*: 1 as a float by float32",
         [(find(np.add.outer), "body", outer)]),
-    "pad of bool by odd reflection": (
-        r"join\.pad.*odd.* as bool", [(pad, "_reflect_through", through)]),
     "logaddexp.reduce of integers": (
         r"ufunc_methods\.logaddexp\.reduce.* as int",
         [composed(np.logaddexp.reduce, methods._reduce_body(log_of_sum, -np.inf))]),

@@ -477,10 +477,11 @@ def test_lists_of_modules():
 
 def test_dicts_of_modules():
     m = nn.ModuleDict([("a", nn.ReLU()), ("b", nn.Tanh())])
-    assert list(m) == ["a", "b"] == m.keys() and len(m) == 2 and "a" in m and "c" not in m
-    assert m.items() == list(zip(m.keys(), m.values()))
+    assert list(m) == ["a", "b"] == [*m.keys()] and len(m) == 2 and "a" in m and "c" not in m
+    assert [*m.items()] == list(zip(m.keys(), m.values()))
     gone = m.pop("a")
-    assert isinstance(gone, nn.ReLU) and m.keys() == ["b"]
+    assert isinstance(gone, nn.ReLU) and [*m.keys()] == ["b"] and m.get("a") is None
+    assert m == m != nn.ModuleDict(m) and len({m, nn.ModuleDict(m)}) == 2
     m.update({"c": gone})
     assert m["c"] is gone
     with pytest.raises(KeyError):

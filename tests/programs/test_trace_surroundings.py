@@ -170,7 +170,7 @@ class Twice(modes.TensorFunctionMode):
 
 
 OBSERVERS = [
-    Twice, modes.LoggingMode, modes.FlopCounterMode, modes.MemoryMode, ft.debug.debug_nans,
+    Twice, modes.LoggingMode, modes.FlopCounterMode, ft.debug.debug_nans,
     ft.debug.detect_anomaly,
 ]  # fmt: skip
 

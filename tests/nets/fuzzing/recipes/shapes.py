@@ -186,13 +186,13 @@ def triangle(d: Draw, name: str) -> Step:
     return Step(name, (x,), {"k": d.int(-2, 3)} if d.chance(0.6) else {})
 
 
-MODES = "constant edge reflect symmetric wrap linear_ramp maximum minimum mean median empty".split()
+MODES = "constant edge reflect symmetric wrap empty".split()
 
 
 @recipe("np.pad")
 def pad(d: Draw, name: str) -> Step:
     mode = d.pick(*MODES[:-1])
-    x = d.x(nd=(1, 3), kinds="fci" if mode not in ("maximum", "minimum", "median") else "fi")
+    x = d.x(nd=(1, 3), kinds="fci")
     nd = d.nd(x)
     width: Any = d.pick(1, 2, (1, 2), (0, 1), ((1, 2),))
     if d.chance(0.5):
@@ -200,12 +200,6 @@ def pad(d: Draw, name: str) -> Step:
     kwargs: dict[str, Any] = {"mode": mode}
     if mode == "constant" and d.chance(0.5):
         kwargs["constant_values"] = d.pick(1.5, (1, 2), 3)
-    if mode == "linear_ramp" and d.chance(0.5):
-        kwargs["end_values"] = d.pick(2, (1, -1))
-    if mode in ("maximum", "minimum", "mean", "median") and d.chance(0.4):
-        kwargs["stat_length"] = d.pick(1, 2)
-    if mode in ("reflect", "symmetric") and d.chance(0.3):
-        kwargs["reflect_type"] = "odd"
     return Step(name, (x, width), kwargs)
 
 
