@@ -11,6 +11,7 @@ import checks
 import functier as ft
 import samples
 from functier._mutation.array import is_array
+from nets.test_sizes import CRASHING
 from nets.verdicts import Verdicts, is_excused
 from samples._batch import free
 
@@ -27,7 +28,6 @@ OTHER = {
     "scipy_linalg": "sl.lstsq",
     "scipy_linalg_structured": "cholesky_banded",
     "scipy_ndimage": "gaussians linear places ranks",
-    "scipy_signal_rates": "neighbours",
     "scipy_splines": "operations",
     "scipy_special_functions": "diric polygamma sph_harm_y",
     "scipy_stats": "scores transformed",
@@ -37,9 +37,6 @@ OTHER = {
 }
 """The functions that return a number where the library returns an array without axes, or the other
 way round, in some mode or for some option."""
-
-CRASHING = "scipy_splines.ends-d[7],d[7]"
-"""SciPy's `make_interp_spline` of one point with ``bc_type="clamped"`` writes past its memory."""
 
 
 def is_other(name):
