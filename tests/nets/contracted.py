@@ -7,7 +7,6 @@ it is, under `vmap`, or under `grad`; with NaNs, infinities, and matrices withou
 """
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 import functier as ft
 
-from .commands import make_parser, run_numbers
+from .commands import main
 from .verdicts import Verdicts
 
 SIZES = [1, 2, 3, 5, 8, 9, 17]
@@ -144,7 +143,6 @@ class Contracted:
 
     def __init__(self, counts: Verdicts, seed: int):
         self.counts, self.seed = counts, seed
-        self.left: Counter[str] = Counter()
         self.parts = 0
 
     def run(self, number: int) -> None:
@@ -162,9 +160,6 @@ class Contracted:
             )
         lines = compiled.explain().splitlines()
         self.parts += any(["compiled parts: " in x and not x.endswith(" 0") for x in lines])
-        notes = [x.strip() for x in lines if ": " in x and "parts" not in x]
-        skipped = "<", "depends on", "constant"
-        self.left.update([x for x in notes if not x.startswith(skipped)])
 
     def summary(self) -> str:
         return f"{self.counts.summary()}; {self.parts} of them with machine code"
@@ -197,14 +192,5 @@ def net(seed: int) -> Contracted:
     return Contracted(Verdicts("contracted"), seed)
 
 
-def main(args: Sequence[str]) -> int:
-    given = make_parser("contracted", __doc__, 200).parse_args(args)
-    found = net(given.seed)
-    run_numbers(found, given)
-    for text, count in found.left.most_common(20):
-        print(f"  {count:6} {text}")
-    return bool(found.counts.wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, net))
