@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import close, equal
+from support import close, equal, raises
 
 X = np.array([0.5, -1.0, 2.0])
 T = np.array([1.0, 0.5, -2.0])
@@ -235,8 +235,7 @@ def test_imperative_levels_nest():
 
 
 def test_jvp_without_a_function_is_no_decorator():
-    with pytest.raises(TypeError, match="context manager"):
-        ft.jvp()(np.sin)
+    raises(TypeError, lambda: ft.jvp()(np.sin), "context manager")
 
 
 def test_a_zero_tangent_leaves_the_level():
@@ -285,8 +284,7 @@ FORWARD = {
 def test_powers_of_negative_floats_of_python_are_refused(transform):
     """A complex power of a real number has a complex derivative, which a real tangent has not."""
     for f in (lambda x: x**0.5, lambda x: np.sqrt(x + 2.0) * 0 + x**0.5, lambda x: x ** (x + 1.5)):
-        with pytest.raises(ft.ConversionError, match=r": .* write \(x \+ 0j\) \*\* y"):
-            FORWARD[transform](f)(-2.0)
+        raises(ft.ConversionError, lambda: FORWARD[transform](f)(-2.0), ":  |  write (x + 0j) ** y")
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero")
