@@ -3,7 +3,6 @@
 import gc
 import math
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,15 +197,6 @@ def test_a_named_tuple_is_a_tuple_of_outputs():
     close(ft.vmap(lambda x: op.apply(x).double)(X), 2 * X)
     close(ft.vmap(ft.grad(lambda x: np.sum(op.apply(x).double)))(X), np.full(X.shape, 2.0))
     assert set(seen) == {Pair}
-
-
-def test_threads():
-    """The same operation in several threads, each with levels of its own."""
-    rows = [X + i for i in range(20)]
-    f = ft.vmap(ft.grad(lambda x: np.sum(my_cube(x))))
-    with ThreadPoolExecutor(4) as pool:
-        for found, x in zip(pool.map(f, rows), rows):
-            close(found, 3 * x**2)
 
 
 @pytest.mark.parametrize("bad", [[1.0], {"y": 1.0}, None])
@@ -1063,13 +1053,6 @@ def test_generated_batching_rules(generate):
     close(ft.grad(lambda x: np.sum(ft.vmap(op.apply)(x)))(X), 3 * X**2)
     close(ft.jvp(ft.vmap(op.apply), (X,), (X,))[1], 3 * X**3)
     close(ft.vmap(lambda x: ft.jvp(op.apply, (x,), (x,))[1])(X), 3 * X**3)
-
-
-def test_rules_that_are_no_numpy_in_a_batch():
-    """C54: with the static method forward gets plain arrays in every nesting."""
-    close(ft.vmap(ft.vmap(CompiledCube.apply))(X), X**3)
-    close(ft.vmap(ft.grad(ft.grad(CompiledCube.apply)))(V), 6 * V)
-    close(ft.grad(lambda x: np.sum(ft.vmap(ft.grad(CompiledCube.apply))(x)))(V), 6 * V)
 
 
 # ---- the documents' examples ----
