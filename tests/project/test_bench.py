@@ -15,13 +15,11 @@ import numpy as np
 import pytest
 
 import functier as ft
-import functier.numpy as fnp
 from bench import (
     budget,
     first_calls,
     libraries,
     memory,
-    namespace,
     report,
     scaling,
     session,
@@ -363,10 +361,3 @@ def test_the_budgets_name_what_the_library_does(monkeypatch):
     with ft.vmap() as B:
         *_, whole = budget.operation_steps().values()
         np.testing.assert_array_equal(whole(B(x), B(y)).elem(), [2.0, 2.0])
-
-
-def test_the_namespaces_compute_the_same():
-    x = namespace.X
-    assert namespace.program(fnp)(x) == namespace.program(np)(x)
-    assert isinstance(namespace.extra("zeros", 2), float)
-    assert all(namespace.ratio(name, 1, 1) > 0 for name in namespace.TRANSFORMS)
