@@ -309,7 +309,19 @@ def steady_states(sos: Value) -> Value:
     return np.stack(states) if states else np.zeros((0, 2), sos.dtype)
 
 
-# ---- digital filters from analog ones ----
+# ---- polynomials from zeros and poles, digital filters from analog ones ----
+
+
+@declare_composite(signal, "zpk2tf")
+def _zpk2tf(z: Value, p: Value, k: Value) -> tuple:
+    z, p, k = as_row(z), as_row(p), as_array(k)
+    if np.ndim(z) > 1:
+        gains = [k[0] if np.size(k) == 1 and np.ndim(k) else k[i] if np.ndim(k) else k
+                 for i in range(np.shape(z)[0])]  # fmt: skip
+        b = np.stack([gains[i] * np.poly(z[i]) for i in range(np.shape(z)[0])])
+    else:
+        b = k * np.poly(z)
+    return (b if np.ndim(b) else np.reshape(b, (1,))), as_row(np.poly(p))
 
 
 def _bilinear_matrix(degree: int) -> np.ndarray:
