@@ -117,7 +117,7 @@ def transform_yeojohnson(x: Value, lmbda: Value) -> Value:
 @statistic("boxcox_llf", "data")
 def _boxcox_llf(data: Value, lmb: Value) -> Value:
     n, logarithm = np.shape(data)[-1], np.log(as_float(data))
-    # The variance is that of the data over the largest one, times a factor: nothing overflows.
+    # The variance of the data over the largest one, times a factor, does not overflow.
     largest = np.max(logarithm, axis=-1, keepdims=True)
     variance = np.var(special.boxcox(np.exp(logarithm - largest), lmb), axis=-1)
     variance = np.log(variance) + 2 * lmb * largest[..., 0]

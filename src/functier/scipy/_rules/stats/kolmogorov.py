@@ -162,7 +162,7 @@ def _kstest(rvs: Any, cdf: Any, args: tuple = (), N: int = 20, *more: Any, **opt
     if isinstance(rvs, str) or callable(rvs):
         raise UnsupportedError(
             "scipy.stats.kstest: a function that draws samples is not supported for tensors; draw "
-            "the samples, and give them as rvs"
+            "the samples, and pass them as rvs"
         )
     options.update(zip(("alternative", "method"), more))
     if isinstance(cdf, str) or callable(cdf):

@@ -207,7 +207,7 @@ def with_nan(value: Value, bad: Value) -> Value:
 
 
 NAN_OF_INTEGERS = (
-    "a sample of the batch has NaN, so that a whole number of its result is NaN in SciPy; leave "
+    "a sample of the batch has NaN, so that an integer of its result is NaN in SciPy; leave "
     "these samples out of the batch"
 )
 
