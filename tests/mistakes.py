@@ -102,6 +102,18 @@ def assigned_part_inside(x):
     return out
 
 
+def structured(x):
+    table = np.zeros(3, [("a", float), ("b", float)])
+    table["a"] = x
+    return table["a"] * 2.0
+
+
+def structured_inside(x):
+    table = {"a": fnp.zeros(3), "b": fnp.zeros(3)}
+    table["a"][...] = x
+    return table["a"] * 2.0
+
+
 def assigned_view(x):
     out = np.ones((2, 3))
     row = out[1]
@@ -272,6 +284,7 @@ ROWS = mistakes(
     ("a[i] = x", assigned_argument, assigned_argument_inside),
     ("view[i] = x", assigned_view, assigned_view_inside),
     ("a.fill", filled, filled_inside),
+    ("fields", structured, structured_inside),
     ("a += x", summed, summed_anew),
     ("out=", multiplied, multiplied_inside),
     ("labels", lambda x: np.asarray(SERIES * x), lambda x: SERIES.to_numpy() * x),

@@ -74,6 +74,8 @@ BY_EXPRESSION: dict[str, str] = {
     "view[i] = x": "functier.numpy.array(a) for the array `a` that {name} shows a part of, right "
     "after `a` is made, inside the function, or make `a` by functier.numpy.zeros, .empty or "
     ".zeros_like: " + WRITING,
+    "fields": "a dict of arrays for the structured array {name}, one for each field, made by "
+    "functier.numpy.zeros: " + WRITING,
     "out=": "a = {name}(...) without out=, or make a inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
     "a += x": "{name} = {args}, or make {name} inside the function, with "
@@ -197,7 +199,7 @@ WITH_TWIN = frozenset({
     )],
     *OF_LISTS,
     *[CALLS[f"numpy.{name}"] for name in (
-        "array", "full", "fromiter", "vectorize", "nditer", "ndenumerate", "broadcast",
+        "array", "full", "fromiter", "vectorize", "ndenumerate", "broadcast",
     )],
 })  # fmt: skip
 """Remedies of calls whose twin in `functier.numpy` takes the tensor as it is."""
@@ -252,6 +254,8 @@ SHOWING = frozenset({
 
 def of_items(x: object) -> str:
     """Return the key of `BY_EXPRESSION` for a write to items of a plain array."""
+    if getattr(getattr(x, "dtype", None), "names", None):
+        return "fields"
     return "a[i] = x" if getattr(x, "base", None) is None else "view[i] = x"
 
 
