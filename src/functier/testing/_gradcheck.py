@@ -338,34 +338,26 @@ def check_problem(
     else:
         rows, columns = problem.rows(), problem.columns()
         numerical = Differences(problem, problem.jacobian, eps)
-        for mode, on, made in (
-            (forward, check_forward, jacobian_forward),
-            (reverse, check_reverse, jacobian_reverse),
-        ):
+        for mode, on in modes.items():
             if on:
-                analytical = made(problem)
+                analytical = jacobian_of(problem, mode == forward)
                 how = Comparison(problem.label, mode, rows, columns, atol, rtol)
                 numerical.against(lambda n: compare(n, analytical, how))
     if undefined and check_reverse and len(problem.value) > 1:
         _check_alone(problem, reverse, seeds[1], rtol)
 
 
-def jacobian_forward(problem: Problem) -> np.ndarray:
-    push, point = make_push(problem), problem.point
-    units = [
-        unit_vector(point, i, k) for i, x in enumerate(point) for k in range(real_vector([x]).size)
-    ]
-    rows = real_vector(problem.value).size
-    return np.stack([real_vector(push(u)) for u in units], 1) if units else np.zeros((rows, 0))
-
-
-def jacobian_reverse(problem: Problem) -> np.ndarray:
-    pull, value = make_pull(problem), problem.value
-    units = [
-        unit_vector(value, i, k) for i, y in enumerate(value) for k in range(real_vector([y]).size)
-    ]
-    columns = real_vector(problem.point).size
-    return np.stack([real_vector(pull(u)) for u in units]) if units else np.zeros((0, columns))
+def jacobian_of(problem: Problem, forward: bool) -> np.ndarray:
+    """Return the whole Jacobian, by a product with each unit vector."""
+    product = make_push(problem) if forward else make_pull(problem)
+    given, found = problem.point, problem.value
+    if not forward:
+        given, found = found, given
+    sizes = [real_vector([x]).size for x in given]
+    units = [unit_vector(given, i, k) for i, size in enumerate(sizes) for k in range(size)]
+    rows = [real_vector(product(u)) for u in units]
+    made = np.stack(rows) if rows else np.zeros((0, real_vector(found).size))
+    return made.T if forward else made
 
 
 def _check_products(
