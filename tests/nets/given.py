@@ -45,7 +45,7 @@ REASONS: dict[str, str] = {
     r"^MutationError: a function that runs again in the backward pass": (
         "checkpoint does not know yet if there will be a backward pass"
     ),
-    r"^RandomnessError: compile.*makes a generator without a seed": (
+    r"^RandomnessError: compile.*asks the system for a seed": (
         "checkpoint draws again from a copy of the generator"
     ),
     r"^TypeError: .* returned complex(64|128)\[\] for .*, which was float(32|64)\[\]": (

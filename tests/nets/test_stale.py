@@ -27,7 +27,7 @@ from functier._programs import (
     recorder,
     trace,
 )
-from functier._programs.machine import backend
+from functier._programs.machine.parts import division
 from nets.stale.net import MODES, REASONS, Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS
 from nets.verdicts import Verdicts
@@ -196,7 +196,8 @@ PLANTED = {
     ),
     "types of values": (NO_TYPES, "type is float", "argument"),
     "rounding of machine code": (
-        replaced(backend, "doubted", lambda graph, contract: graph), "rounding", "argument machine",
+        replaced(division, "rounded", lambda *given: (set(), set())), "rounding",
+        "argument machine",
     ),
     "writes that a trace takes back": (
         replaced(outside.Outside, "take_back", lambda self: None), "global beside a list", "global",

@@ -505,10 +505,9 @@ SAYS_MORE = {
     "_core.sharing": "the table",
     "_core.methods": "the functions of methods and properties",
     "numpy._functions": "how each is computed for tensors in lists",
-    "numpy._records": "those that keep a class of records",
     "_levels.operands": "those that take lists in lists",
     "_programs.passes": "calls that give their argument",
-    "_programs.uncommon": "those whose operands tell how many elements there are",
+    "_programs.quick": "those whose operands tell how many elements there are",
     "_programs.machine.lowering.products": "the views that machine code writes itself",
     "_mutation.out": "those whose views cannot be written to",
 }

@@ -56,7 +56,7 @@ class Structure:
                 continue
             key = id(value)
             if key not in found:
-                found[key] = len(names), value  # the value too, so that no other gets its id
+                found[key] = len(names), value  # the value too, so that no other object gets its id
                 names.append(prefix + name)
             trained = kind == PARAMETER
             if trained and not (

@@ -143,7 +143,7 @@ def _sum_vjp(of_b: bool) -> Rule:
 
 def _sum_vmap(k: int, a: Value, axis: Any = None, b: Value | None = None, **options: Any) -> Value:
     a, *rest = align(k, (a,) if b is None else (a, b))
-    if np.ndim(a) == k:  # for SciPy, a number has one axis
+    if np.ndim(a) == k:  # in SciPy, a number has one axis here
         a = np.expand_dims(a, k)
         rest = [np.expand_dims(b, k) for b in rest if np.ndim(b)]
     axis = tuple(k + i for i in normalize(axis, np.ndim(a) - k))

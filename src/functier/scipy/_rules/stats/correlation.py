@@ -79,7 +79,7 @@ def _pearsonr(
         r = np.clip(np.sum(_normalized(x) * _normalized(y), axis=-1), -1.0, 1.0)
     if n == 2:
         r = np.round(r)
-        dtype = special.betainc(*np.ones(3, dtype)).dtype  # that of a p-value, or SciPy's error
+        dtype = special.betainc(*np.ones(3, dtype)).dtype  # dtype of a p-value, or SciPy's error
         return PearsonRResult(r, np.where(np.isnan(r), r, np.ones((), dtype))[()])
     half = np.asarray(n / 2 - 1, dtype)[()]
     p = p_value(
