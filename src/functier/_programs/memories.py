@@ -7,17 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Form, Graph, Node, nodes_in
+from .graph import Graph, Node
 from .loops import Count, at, is_loop, memories_of, parts_of_count
-from .sharing import gives_view, is_fresh
-from .stores import READS, add, get, memory_of, put
+from .stores import memory_of, put
 
 ndarray = np.ndarray
-ROUNDED = {
-    np.add, np.subtract, np.multiply, np.divide, np.negative, np.sqrt, np.abs, np.maximum,
-    np.minimum, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
-}  # fmt: skip
-"""Functions whose bits do not depend on the strides of an operand."""
 
 
 def inside(node: Node, memory: Node) -> list[Node]:
@@ -46,15 +40,12 @@ class Memories:
         For each memory the write that fills it at first, which makes the array.
     skipped : set
         Nodes that need no line: makings of such memories, and writes that are overwritten.
-    views : set
-        Reads that need no copy, as the memory is not written to before their last use.
     """
 
     def __init__(self, graph: Graph, inputs: dict[Node, tuple[int, ...]]):
         self.shapes: dict[Node, tuple[int, ...]] = {**inputs}
         self.starts: dict[Node, Node] = {}
         self.skipped: set[Node] = set()
-        self.views: set[Node] = set()
         effects: dict[Node, list[Node]] = {node: [] for node in inputs}
         for node in graph.nodes:
             if node.memory and node.func is memory_of:
@@ -64,16 +55,7 @@ class Memories:
             elif is_loop(node):
                 for memory in memories_of(node) & effects.keys():
                     effects[memory].append(node)
-        if not effects:
-            return
-        users: dict[Node, list[Node]] = {}
-        for node in graph.nodes:
-            for parent in node.parents():
-                users.setdefault(parent, []).append(node)
-        self.users = users
-        self.kept = {*nodes_in(graph.outputs), *[guard.node for guard in graph.guards]}
         for memory, own in effects.items():
-            self.find_views(own)
             if memory in inputs:
                 continue
             self.shapes[memory] = shape_of(memory, [x for y in own for x in inside(y, memory)])
@@ -83,35 +65,6 @@ class Memories:
             if whole:
                 self.starts[memory] = own[whole - 1]
                 self.skipped |= {memory, *own[: whole - 1]}
-
-    def find_views(self, effects: list[Node]) -> None:
-        """Note the reads of a memory that may be views of it."""
-        write = 1 << 62
-        for node in reversed(effects):
-            if node.func not in READS:
-                write = node.number
-            elif node.func is get and node.form.kind is ndarray:
-                safe = ROUNDED | {put, add}
-                if is_row_major(node.args[1], node.args[2]):
-                    safe = None  # type: ignore[assignment]
-                if self.is_used_before(node, write, safe):
-                    self.views.add(node)
-
-    def is_used_before(self, node: Node, write: int, safe: Any) -> bool:
-        """Tell whether a value is used before a write alone, and by functions that copy from it."""
-        if node in self.kept:
-            return False
-        for user in self.users.get(node, ()):
-            if user.number > write or (user.number == write and user.func not in (put, add)):
-                return False
-            if safe is not None and user.func not in safe:
-                return False
-            if gives_view(user.func):
-                if not self.is_used_before(user, write, safe):
-                    return False
-            elif not (isinstance(user.func, np.ufunc) or user.func in (put, add) or is_fresh(user)):
-                return False
-        return True
 
 
 def is_whole(node: Node) -> bool:
@@ -129,13 +82,6 @@ def is_contiguous(layout: Any) -> bool:
             return False
         step *= n
     return True
-
-
-def is_row_major(layout: Any, parts: Any) -> bool:
-    """Return whether a read is of the whole of a contiguous part, or of rows of it."""
-    if not is_contiguous(layout):
-        return False
-    return parts is None or (len(parts) == 1 and type(parts[0]) is int)
 
 
 def shape_of(memory: Node, effects: list[Node]) -> tuple[int, ...]:
@@ -242,7 +188,3 @@ def shows(shape: tuple[int, ...], index: tuple, layout: Any) -> bool:
     return found.shape == window and start == offset and all(
         [n == 1 or a == b for n, a, b in zip(window, found.strides, strides)]
     )  # fmt: skip
-
-
-def is_array(form: Any) -> bool:
-    return type(form) is Form and form.kind is ndarray

@@ -162,10 +162,6 @@ class Shown(Source):
 
     def inline(self, node: Node) -> str:
         """Return the expression of a value that has no line, or ""."""
-        if node in self.memories.views:
-            text = self.part(*node.args)
-            plain = text == self.names[node.args[0]]
-            return text if text and (plain or self.uses.get(node) == 1) else ""
         if node.func is np.transpose and node not in self.named:
             x = node.args[0]
             axes = node.kwargs.get("axes", node.args[1] if len(node.args) > 1 else None)
@@ -369,9 +365,7 @@ def _get(source: Shown, node: Node) -> list[str]:
         return [f"{own} = {text if number else f'{text}[()]'}"]
     if not node.form.shape:
         return [f"{own} = np.array({text})"]
-    if node not in source.memories.views:
-        text += ".copy()" if source.part(*node.args) else ".copy('K')"
-    return [f"{own} = {text}"]
+    return [f"{own} = {text}.copy({'' if source.part(*node.args) else repr('K')})"]
 
 
 def _put(source: Shown, node: Node) -> list[str] | None:
