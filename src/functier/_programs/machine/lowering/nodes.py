@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...._core.numpy_facts import UFUNC_OF
+from ...._core.numpy_private import CLIP
 from ...graph import Form, Node
 from ...loops import Loop, Series
 from ...passes import uniform
@@ -377,12 +378,4 @@ def _like(low: Lowering, node: Node) -> Any:
 def _clip(low: Lowering, node: Node) -> Any:
     if len(node.args) != 3 or node.kwargs or any([x is None for x in node.args[1:]]):
         raise Unknown("np.clip has options")
-    dtype = dtype_of(node.form)
-    values = [low.value(x) for x in node.args]
-    shape = node.form.shape
-    if not knows(np.maximum, (dtype, dtype)):
-        raise Unknown("np.clip of this dtype")
-    low_end = low.element(np.maximum, values[:2], shape, dtype, (dtype, dtype))
-    return low.element(
-        np.minimum, [low_end, values[2]], shape, dtype, (dtype, dtype), node.form.strides
-    )
+    return apply(low, CLIP, node.args, node.form)
