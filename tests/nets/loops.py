@@ -19,7 +19,7 @@ import pickle
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,7 +35,7 @@ from functier._programs.entries import Mismatch
 from functier._programs.graph import Graph, Node
 from functier._programs.loops import every_node, is_loop
 
-from .commands import run_on_backends
+from .commands import main
 from .looping.draw import Program, Span, draw, values
 from .programs import difference, is_rounding
 from .verdicts import Verdicts
@@ -391,9 +391,5 @@ def net(seed: int, **given: Any) -> Loops:
     return Loops(Verdicts("loops", REASONS), seed, **given)
 
 
-def main(args: Sequence[str]) -> int:
-    return run_on_backends(args, "loops", __doc__, net)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, net))

@@ -1,6 +1,6 @@
 """The source that people read: it gives the numbers of the program, and reads as they would write.
 
-Here it is run as text alone. `test_trace_rows` has the program that replays.
+Here it is run as text alone. `test_trace_ways` has the program that replays.
 """
 
 import runpy

@@ -21,7 +21,7 @@ def decaying(x):
 
 @pytest.mark.parametrize(
     ("f", "words"),
-    [(growing, r"these are no loop: line \d+ of growing, 6 times: .*results of other forms"),
+    [(growing, r"these are not a loop: line \d+ of growing, 6 times: .*results of other forms"),
      (decaying, r"for 90\d calls; each step of a Python loop is recorded")],
 )  # fmt: skip
 def test_what_takes_long_is_said_once(f, words, monkeypatch):

@@ -42,8 +42,8 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import resume, switch_off
 from .._transforms.grad import vjp
+from .._transforms.linearize import linearize
 from .._transforms.stop_gradient import without_derivatives
-from .._transforms.tracing.linearize import linearize
 from .._transforms.vmap import vmap
 
 Func = Callable[[PyTree], PyTree]
@@ -79,8 +79,7 @@ def custom_root(
         ``lambda g, y: y / g(1.0)``; for a vector, ``lambda g, y:
         np.linalg.solve(jacfwd(g)(y), y)``. Jacobians batch their directions, so ``y`` is a
         tensor there, as under `vmap`. Wrap a solver for plain arrays in `sequential_vmap`:
-        ``lambda g, y: sequential_vmap(lambda y: cg(g, y))(y)``. `linearize` records the calls
-        of this function.
+        ``lambda g, y: sequential_vmap(lambda y: cg(g, y))(y)``.
     has_aux : bool
         Whether `solve` returns a second value, which is returned without derivatives.
 
@@ -333,7 +332,7 @@ def _attach(
         return unflatten(structure, [batches.rise(y) for y in pairs])
 
     forms = [(shape_of(v), dtype_of(v)) for v in values]
-    # Now, as arrays that `f` closes over may be written to before the backward pass.
+    # Now, because arrays that `f` closes over may be written to before the backward pass.
     transposed = make(transpose_f) if solvers.solve_transposed is not None else None
 
     def solve_transposed(*right_sides: Value) -> list:
@@ -436,7 +435,7 @@ class _Batches:
     def sink(self, x: Value) -> Value:
         """Return a value without these levels, with their batch axes in front."""
         for cls, sizes in self.groups:
-            level = cls.level  # live again in a backward pass
+            level = cls.level  # runs again in a backward pass
             value = level.lift(x)
             x = np.broadcast_to(value, (*sizes, *shape_of(value)[len(sizes) :]))
         return x

@@ -73,7 +73,7 @@ _warned: set[str] = set()
 class BatchLevel(Level):
     """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
 
-    batches, differentiates, records, guards = True, None, False, False
+    batches, differentiates, guards = True, None, False
     quiet = True
     store = BatchStore
     settle_product = staticmethod(product_in_order)
@@ -174,7 +174,7 @@ class BatchLevel(Level):
         if type(x) is Array:
             return self.lift(settle(x))
         value = self.lower(x)
-        if type(innermost(value)) in (bool, int, float, complex):  # also that of a program
+        if type(innermost(value)) in (bool, int, float, complex):  # also the level of a program
             return value
         if type(value) is not ndarray and not (
             hasattr(value, "shape") and hasattr(value, "reshape")

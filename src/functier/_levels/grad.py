@@ -43,7 +43,7 @@ ndarray = np.ndarray
 class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
 
-    batches, differentiates, records, guards = False, "reverse", False, False
+    batches, differentiates, guards = False, "reverse", False
     quiet = True
     store = GradStore
 

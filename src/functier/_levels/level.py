@@ -67,7 +67,6 @@ class Level:
     # them: `level.kind.batches`.
     batches: ClassVar[bool]  # a tensor holds all examples, along the first axes of `_value`
     differentiates: ClassVar[Direction | None]  # `_extra` is the tangent, or the node on the tape
-    records: ClassVar[bool]  # calls are noted and made later; `_value` has the form alone
     guards: ClassVar[bool]  # answers that Python code gets are noted, `guard`, and draws, `draw`
 
     instead = (
@@ -81,7 +80,7 @@ class Level:
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
-    quiet: Any = None  # of a kind: whether it calls no code of users; then that of the trace around
+    quiet: Any = None  # of a kind: whether it calls no code of users; then the trace's answer
     generator: tuple[int, int] | None = None
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means

@@ -163,7 +163,7 @@ class Program:
         leaves, structure = flatten(given, label, "the arguments")
         if tuple(kwargs) != self._keywords:
             raise TypeError(
-                f"{label}: the arguments by name are {list(kwargs)}, and were "
+                f"{label}: the keyword arguments are {list(kwargs)}, and were "
                 f"{list(self._keywords)}, in this order, when it was traced"
             )
         if structure != self._structure or facts_of(structure) != self._facts:

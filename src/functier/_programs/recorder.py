@@ -74,7 +74,7 @@ PYTHONS = {bool, int, float, complex}
 class RecordLevel(Level):
     """A level of `trace`: `_value` is the value, `_extra` the node that computes it."""
 
-    batches, differentiates, records, guards = False, None, False, True
+    batches, differentiates, guards = False, None, True
     store = ProgramStore
     serves = False
     instead = "return it from the function"
@@ -346,7 +346,7 @@ class RecordLevel(Level):
             x = call.operands[i]
             if type(x) is self.cls:
                 name = "x[...]" if op.func is operator.getitem else f"{op.name}(...)"
-                self.guard(x, f"by which {name} has its shape")
+                self.guard(x, f"which sets the shape of {name}")
 
     def guard(self, x: Tensor, how: str) -> np.ndarray:
         """Note that the program holds for this value of `x` alone; return it."""
@@ -375,18 +375,18 @@ class RecordLevel(Level):
                     f"array; write y = x.copy() first"
                 )
             for part in self.movable.get(node, ()):
-                self.guard(part, "by which x[...] is a view that is written to")
+                self.guard(part, "which selects a view that is written to")
             waiting += node.parents()
 
     def guard_inside(self, x: Tensor) -> None:
         """Note the value of a tensor, or those of all examples of one of an inner level."""
         if type(x) is self.cls:
-            self.guard(x, "by which a set or a dict knows it")
+            self.guard(x, "which a set or a dict uses as a key")
             return
         value: Any = x
         while type(value) is not self.cls:
             value = settle(value) if type(value) is Array else value.parts()[0]
-        self.guard(value, "of which all examples count")
+        self.guard(value, "with all of its examples")
 
     def convert(self, x: Tensor, how: str | Callable, *args: Any) -> Any:
         value, node = x.parts()
@@ -402,7 +402,7 @@ class RecordLevel(Level):
         if how == "format":
             return self.text(x, "format", *args)
         if how == "numpy.asarray" and x.dtype.kind in "biu" and takes_items():
-            return self.guard(x, "by which items of an array are taken")
+            return self.guard(x, "which selects items of an array")
         if type(value) is int and (how is float or how is complex):
             return how(number(self, x))
         if self.samples.have_plain(x):
@@ -410,7 +410,7 @@ class RecordLevel(Level):
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
-            if self.unanswered is None:  # so that a function cannot catch it, and go another way
+            if self.unanswered is None:  # so that a function cannot catch it and take another path
                 self.unanswered = error
             raise
 

@@ -194,7 +194,7 @@ class Body:
     def output(self, value: Any) -> Node:
         """Return the node of a value that a step returns, which may be a constant."""
         if type(value) is Count:
-            raise Differs("a step returns a value that is not its own")
+            raise Differs("a step returns a value that it has not computed")
         if type(value) is Node:
             return value
         key = id(value) if type(value) is ndarray else (type(value), repr(value))

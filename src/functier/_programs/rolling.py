@@ -433,8 +433,8 @@ def tell_if_slow(begin: float, label: str, what: str, graph: Any, stacklevel: in
         return
     _, longest = max(written_out(graph), key=itemgetter(0), default=(0, ""))
     remedy = (
-        f"these are no loop: {longest}; make them alike, with numbers of the same type and arrays "
-        f"of the same shape, or write the loop with functier.scan, which records one step"
+        f"these are not a loop: {longest}; make them alike, with numbers of the same type and "
+        f"arrays of the same shape, or write the loop with functier.scan, which records one step"
         if longest
         else "each step of a Python loop is recorded; functier.scan and functier.fori_loop record "
         "one step for all"

@@ -317,7 +317,7 @@ def progression(column: Sequence) -> tuple[Any, int]:
         return Always(column[0]), len(column)
     starts, steps = zip(*map(parts_of_count, column))
     if steps[1] != steps[0]:
-        return "a whole number does not grow alike", 1
+        return "an integer does not grow by the same amount in each step", 1
     step, length = starts[1] - starts[0], 2
     while length < len(column) and steps[length] == steps[0]:
         if starts[length] - starts[length - 1] != step:

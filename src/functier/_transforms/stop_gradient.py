@@ -5,7 +5,6 @@ from typing import Any
 
 from .._core.blocks import block
 from .._core.numpy_facts import PyTree, Value
-from .._core.op import Op
 from .._core.pytree import flatten, unflatten
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
@@ -59,9 +58,6 @@ def _stop(x: Value, classes: Collection[type] | None) -> Value:
     level: Any = x.level
     if not level.live:
         return _stop(level.release(x, level), classes)
-    if level.records:  # its value is known later, and so is the constant
-        mine = classes is None or type(x) in classes
-        return level.apply_single(STOP, x, {}) if mine else x
     if level.differentiates:
         return _stop(x.elem(), classes) if classes is None or type(x) in classes else x
     inner, *extra = x.parts()
@@ -69,15 +65,11 @@ def _stop(x: Value, classes: Collection[type] | None) -> Value:
     return x if value is inner else type(x).join(value, *extra)
 
 
-STOP = Op(stop_gradient, "x", family="constant")
-"""The operation that a level records while the value is not known."""
-
-
 def _is_differentiating(cls: type) -> bool:
-    """Return True where a level differentiates, or records calls to be differentiated later."""
+    """Return True where a level differentiates."""
     level = vars(cls).get("level")
     kind = getattr(level, "kind", None)
-    return kind is not None and (kind.differentiates is not None or kind.records)
+    return kind is not None and kind.differentiates is not None
 
 
 @block

@@ -57,7 +57,7 @@ class Layout:
         self.nodes: dict[int, tuple[Any, np.dtype]] = {}
         self.used: set[type] = set()
         # The classes of levels, innermost first; one for contiguous batch levels. Its level is
-        # another one where it is live again.
+        # a different one where it runs again.
         self.classes: list[Any] = []
         self.grouped: dict[type, list[Any]] = {}
         grouped: set[Any] = set()
@@ -93,10 +93,6 @@ class Layout:
         mine = type(x) is level.cls
         if level.batches:
             self._take(i + 1, self._sink(level, x), path, found)
-        elif level.records:
-            if mine:
-                level.unknown_value("a function of SciPy that calls a function")
-            self._take(i + 1, x, path, found)
         elif level.guards:
             if mine:
                 raise level.refusal(
@@ -191,7 +187,7 @@ class Layout:
         if i == len(self.classes):
             return parts[path][()]
         level = self.classes[i].level
-        if level.records or level.guards:
+        if level.guards:
             return self._put(i + 1, path, parts)
         if level.batches:
             value = self._put(i + 1, path, parts)

@@ -146,7 +146,7 @@ def function_of(
     """Return the builtin of a part, and what runs instead; a `bounded` part is not long."""
     text = Text(part, inputs, contract, threads)
     if bounded and len(text.text) > LENGTH:
-        raise TooLong(f"of {len(part.inside):,} calls, few are alike")
+        raise TooLong(f"few of its {len(part.inside):,} calls are alike")
     forms = [form_in(part, node) for node in inputs]
     results = [output.form for output in part.outputs]
     signature = builtin.Signature(tuple(forms), tuple(results), text.arena, text.is_long())

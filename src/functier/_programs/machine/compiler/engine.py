@@ -140,7 +140,7 @@ def optimised(text: str, opt: int) -> tuple[Any, Any]:
         module.data_layout = str(target.target_data)
         module.verify()
     except RuntimeError as error:
-        raise RuntimeError(f"LLVM refuses a text: {error}") from None
+        raise RuntimeError(f"LLVM refuses a module: {error}") from None
     if opt:
         tuning = llvm.create_pipeline_tuning_options(speed_level=opt)
         builder = llvm.create_pass_builder(target, tuning)
@@ -190,7 +190,7 @@ def link(
     try:
         tracker, owner = LINKER(builder)
     except RuntimeError as error:
-        raise RuntimeError(f"LLVM does not link a text: {error}") from None
+        raise RuntimeError(f"LLVM does not link a module: {error}") from None
     return Library(tracker, owner, cached)
 
 
@@ -252,7 +252,7 @@ def load(
             try:
                 return link(code, names, found, cached=True)
             except RuntimeError:
-                pass  # a file that is not what it was: it is written again
+                pass  # the file has changed: it is written again
     code = compile_object(text, opt)
     try:
         library = link(code, names, found)

@@ -132,7 +132,7 @@ def moved(value: Ref, parts: tuple) -> Ref:
 
     line = line_of(parts, found)
     if line is None:
-        raise Unknown("an index grows in another way than along a line")
+        raise Unknown("an index does not grow linearly")
     (start, seen), by = line
     offset = value.place.offset + moving(start, by)
     return seen._replace(place=seen.place._replace(offset=offset))
@@ -195,7 +195,7 @@ def _contraction(low: Lowering, node: Node) -> Any:
     if node.func in BY_NUMBERS:
         ones = sum([max(shape_in(x), default=1) == 1 for x in (a, b)])
         if ones == 1 and dtype.kind == "f":
-            raise Unknown("a factor of zero is left out by some libraries, beside NaN as well")
+            raise Unknown("some libraries leave out a factor of zero, even beside NaN")
     if is_product(labels, shape_in(a), shape_in(b)):
         spread = [aligned(low, v, shape_in(x), own, labels) for v, x, own in
                   zip(values, (a, b), labels[:2])]  # fmt: skip

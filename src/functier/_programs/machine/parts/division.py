@@ -243,7 +243,9 @@ class Division:
         """Let the machine compute a node, if it knows how."""
         memories = affected(node)
         if node in self.rounded:
-            self.reasons[node] = "Python code has chosen by it, and it is rounded in another way"
+            self.reasons[node] = (
+                "Python code has made a choice with it, and it is rounded differently"
+            )
             return False
         if node.func is memory_of and node not in self.numpys:
             self.homes[node] = BEFORE
