@@ -7,7 +7,6 @@ import os
 import pickle
 import sys
 import threading
-import tracemalloc
 import weakref
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -23,7 +22,18 @@ from functier._transforms.chunks import compute as _compute
 from functier._transforms.chunks import join as _join
 from functier._transforms.chunks.chunk import CHUNK, Chunk, Run
 from functier._transforms.chunks.compute import Task
-from support import HANG, calls_of, close, equal, has_all, message, model, raises, wait_until
+from support import (
+    HANG,
+    calls_of,
+    close,
+    equal,
+    has_all,
+    held,
+    message,
+    model,
+    raises,
+    wait_until,
+)
 
 XS = np.arange(30.0).reshape(10, 3)
 
@@ -491,13 +501,8 @@ def test_the_gradient_costs_about_the_same_for_each_of_many_chunks():
 
 def peak(f):
     f()  # what a first call loads stays
-    gc.collect()
-    tracemalloc.start()
-    try:
-        result = f()
-        return tracemalloc.get_traced_memory()[1], result
-    finally:
-        tracemalloc.stop()
+    result, _, most = held(f)
+    return most, result
 
 
 def test_memory_is_that_of_a_chunk():

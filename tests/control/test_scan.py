@@ -1,7 +1,6 @@
 """scan, map and associative_scan beside Python's loops; what loops keep in memory."""
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from test_control import DERIVATIVES, looped, under
 
 import functier as ft
 from functier import associative_scan, cond, fori_loop, scan, while_loop
-from support import close, equal, model, raises
+from support import close, equal, held, model, raises
 
 RNG = np.random.default_rng(7)
 
@@ -416,14 +415,7 @@ def body(c):
 def peak(f, *args):
     """The bytes that a call needs at most, in arrays of `SIZE`."""
     f(*args)  # what is made once
-    tracemalloc.start()
-    try:
-        tracemalloc.reset_peak()
-        before = tracemalloc.get_traced_memory()[0]
-        f(*args)
-        return (tracemalloc.get_traced_memory()[1] - before) / ONE
-    finally:
-        tracemalloc.stop()
+    return held(lambda: f(*args))[2] / ONE
 
 
 def loops(body, n):

@@ -1,14 +1,12 @@
 """Pullbacks keep copies, and results are nobody else's memory."""
 
-import tracemalloc
-
 import numpy as np
 import optree
 import pytest
 
 import functier as ft
 from functier._levels import kept as _copies
-from support import message
+from support import held, message
 
 
 def one(*shape):
@@ -64,24 +62,15 @@ def test_views_of_one_array_share_a_copy():
             x = np.tanh(w.T @ x)
         return x
 
-    tracemalloc.start()
-    try:
-        _, pullback = ft.vjp(f, one(200))
-        in_use, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    (_, pullback), in_use, _ = held(lambda: ft.vjp(f, one(200)))
     assert in_use < 2 * w.nbytes
     pullback(one(200))
 
 
 def test_a_broadcast_array_is_not_spread():
     row = np.ones(1000)
-    tracemalloc.start()
-    try:
-        _, pullback = ft.vjp(lambda x: x * np.broadcast_to(row, (500, 1000)), one(1, 1))
-        in_use, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    spread = lambda x: x * np.broadcast_to(row, (500, 1000))  # noqa: E731
+    (_, pullback), in_use, _ = held(lambda: ft.vjp(spread, one(1, 1)))
     row[:] = 0.0
     assert in_use < 5 * 500 * 1000 * 8 / 4
     assert pullback(one(500, 1000))[0][0, 0] == 500 * 1000

@@ -4,7 +4,6 @@ import copy
 import gc
 import math
 import operator
-import threading
 import weakref
 
 import numpy as np
@@ -14,7 +13,7 @@ import functier as ft
 from functier._levels import level as _level
 from functier._rules.constructors import primitive
 from rows import each
-from support import equal, has_all, message, raises
+from support import equal, has_all, in_threads, message, raises
 
 XS = np.arange(6.0).reshape(3, 2)
 
@@ -458,16 +457,8 @@ def test_values_do_not_hang_on_classes():
 
 
 def test_many_threads_at_once():
-    results: list = []
-
     def work(n):
         g = ft.vmap(ft.grad(lambda x: np.sum(x * x * n)))
-        for _ in range(20):
-            results.append(bool(np.all(g(XS) == 2 * n * XS)))
+        return [bool(np.all(g(XS) == 2 * n * XS)) for _ in range(20)]
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [True] * 80
+    assert in_threads(work, range(1, 5)) == [[True] * 20] * 4

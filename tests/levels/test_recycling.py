@@ -9,6 +9,7 @@ import functier as ft
 from functier._levels.lineage import AMBIENT
 from nets.test_escape import holders
 from rows import each
+from support import in_threads
 
 XS = np.arange(3.0)
 
@@ -127,11 +128,7 @@ def test_concurrent_calls_have_their_own_classes():
 
     ft.grad(lambda x: x * x)(1.0)
     for _ in range(20):
-        threads = [threading.Thread(target=ft.grad(f), args=(1.0,)) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(ft.grad(f), [1.0, 1.0])
         first, second = seen[-2:]
         assert first != second
 

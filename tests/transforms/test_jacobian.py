@@ -1,7 +1,6 @@
 """jacrev, jacfwd and hessian: values, pytrees, options and errors; in chunks, with randomness."""
 
 import gc
-import tracemalloc
 import weakref
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier import random
-from support import alike, close, equal, raises
+from support import alike, close, equal, held, raises
 
 X = np.array([0.5, -1.5, 2.0])
 W = np.array([[1.0, 2.0, -1.0], [0.5, -0.5, 3.0]])
@@ -270,13 +269,8 @@ def test_chunks_bound_the_memory(name):
     def peak(chunk_size):
         jacobian = getattr(ft, name)(f, chunk_size=chunk_size)
         jacobian(x)
-        gc.collect()
-        tracemalloc.start()
-        try:
-            result = jacobian(x)
-            return tracemalloc.get_traced_memory()[1] - result.nbytes
-        finally:
-            tracemalloc.stop()
+        result, _, most = held(lambda: jacobian(x))
+        return most - result.nbytes
 
     whole = peak(None)
     assert whole > 400 * 400 * 8

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import close, equal, raises
+from support import close, equal, in_threads, raises
 
 X = np.array([1.0, -2.0])
 
@@ -225,21 +225,14 @@ def test_derivatives_by_the_state(make):
 
 
 def test_threads_call_one_module_at_once():
-    model = Chain()
-    found: list = [None] * 6
-    weights = [np.eye(2) * i for i in range(6)]
+    model, weights = Chain(), [np.eye(2) * i for i in range(6)]
 
-    def work(i):
-        for _ in range(50):
-            found[i] = ft.functional_call(model, {WEIGHT: weights[i]}, X)
+    def call(w):
+        return ft.functional_call(model, {WEIGHT: w}, X)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    for i in range(6):
-        equal(found[i], ft.functional_call(model, {WEIGHT: weights[i]}, X))
+    found = in_threads(lambda w: [call(w) for _ in range(50)][-1], weights)
+    for result, w in zip(found, weights):
+        equal(result, call(w))
 
 
 def test_containers_and_slots():
