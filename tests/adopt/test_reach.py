@@ -374,8 +374,7 @@ def test_the_message_names_what_was_left_alone(tmp_path, monkeypatch):
 
 
 def test_a_dependency_that_cannot_be_changed_gives_no_warning(left):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         found, works = left({"dependency.py": f"TABLE = {{1}}\n{SINE}KINDS = {{math.sin}}\n"})
     assert (
         works and list(found) == ["dependency: KINDS"] and "math.sin" in found["dependency: KINDS"]

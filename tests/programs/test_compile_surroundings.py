@@ -90,8 +90,7 @@ def test_fork():
 
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         process = context.Process(target=child, args=(queue,))
         process.start()
     one, two = queue.get(timeout=HANG)
@@ -454,8 +453,7 @@ def test_settings_inside_the_function():
         return y * 2
 
     compiled = ft.compile(f)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         for x in (X, X * 0, X * 0):
             assert difference(compiled(x), f(x)) is None
 
@@ -510,8 +508,7 @@ def test_warnings_that_a_function_asks_for(record):
 def test_warnings_that_a_function_ignores():
     @ft.compile
     def f(x):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
             return np.log(x)
 
     assert np.isnan(f(X)[1]) and np.isnan(f(2 * X)[1])

@@ -126,8 +126,7 @@ def deprecated(func: Callable) -> Callable:
     def call(*args: Any) -> Any:
         if any(type(x) is not np.ndarray for x in args):
             return func(*args)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             return func(*args)
 
     call.__name__ = func.__name__

@@ -31,8 +31,7 @@ def quietly(function):
     """Return a function that does not warn of samples without observations."""
 
     def call(*args):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scipy.stats.ConstantInputWarning)
+        with warnings.catch_warnings(action="ignore", category=scipy.stats.ConstantInputWarning):
             return tuple(function(*args))
 
     return call

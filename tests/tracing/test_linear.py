@@ -54,8 +54,10 @@ def check_linearize(row):
 
 @pytest.mark.parametrize("family", families())
 def test_every_operation(family, rows_of):
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", ft.FallbackWarning)
+    with (
+        warnings.catch_warnings(action="ignore", category=ft.FallbackWarning),
+        np.errstate(all="ignore"),
+    ):
         for name, row in rows_of(family).items():
             if row.order and row.differentiated():
                 try:

@@ -79,8 +79,7 @@ def check_recorded(row):
 @pytest.mark.parametrize("family", families())
 def test_every_operation_is_right_or_refused(family, rows_of):
     right = 0
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         for name, row in rows_of(family).items():
             try:
                 right += check_recorded(row)
@@ -408,15 +407,13 @@ def rule_of(ask):
 
 @pytest.mark.parametrize("name", WAYS)
 def test_every_way_to_ask_is_right_or_refused(name):
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         check_way(rule_of(WAYS[name]), name)
 
 
 def test_the_ways_are_of_both_sorts():
     """Some are right and some are refused; a way that does neither asks nothing."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         right = {name for name, ask in WAYS.items() if check_way(rule_of(ask), name)}
     assert {"where", "copy", "iteration", "vmap", "scan", "a mode", "checkpoint"} <= right
     assert not {"elem", "unwrap", "float", "a condition", "a mask", "pickle", "gamma"} & right
