@@ -15,8 +15,10 @@ XS = np.arange(3.0)
 
 
 def run(transform, f):
-    if transform is ft.jvp:
-        return ft.jvp(f, (XS,), (XS,))
+    if transform in (ft.jvp, ft.hvp):
+        return transform(f, (XS,), (XS,))
+    if transform is ft.linearize:
+        return ft.linearize(f, XS)[1](XS)
     if transform is ft.vjp:
         return ft.vjp(f, XS)
     return transform(f)(XS)
@@ -39,7 +41,9 @@ def identities(transform, keep, calls=4):
     return seen
 
 
-@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize(
+    "transform", [*TRANSFORMS, ft.jacrev, ft.jacfwd, ft.hessian, ft.hvp, ft.linearize]
+)
 def test_one_class_serves_calls_that_leave_nothing_behind(transform):
     assert len(set(identities(transform, lambda x: None))) == 1
 
