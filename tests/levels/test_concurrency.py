@@ -165,31 +165,17 @@ def test_two_threads_enter_one_context_manager():
     shared = ft.vmap()
     barrier = threading.Barrier(2, timeout=HANG)
 
-    def first():
+    def work(_):
         with shared as B:
             x = B(XS)
             barrier.wait()
-            barrier.wait()
             equal(B.unwrap(x + 1), XS + 1)
+            barrier.wait()
         with pytest.raises(ft.EscapedTensorError):
             x + 1
-        barrier.wait()
+        return B
 
-    def second():
-        barrier.wait()
-        with shared as B:
-            x = B(XS)
-            barrier.wait()
-            barrier.wait()
-            equal(B.unwrap(x + 1), XS + 1)
-        with pytest.raises(ft.EscapedTensorError):
-            x + 1
-
-    thread = threading.Thread(target=first)
-    thread.start()
-    in_thread(second)
-    thread.join(HANG)
-    assert _level.AMBIENT.get() is ft.Tensor
+    assert len({*in_threads(work, range(2))}) == 2
 
 
 def test_a_tensor_handed_to_another_thread_nests_under_its_class():

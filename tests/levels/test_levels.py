@@ -306,15 +306,6 @@ def test_a_function_without_a_record_meets_an_ended_inner_level():
     equal(out, XS[:, None] + XS)
 
 
-def test_the_escape_option_is_checked_where_it_is_written():
-    for make in (
-        lambda: ft.vmap(lambda x: x, escape="ghost"),
-        lambda: ft.grad(lambda x: x, escape="ghost"),
-        lambda: ft.vmap(escape="ghost").__enter__(),
-    ):
-        raises(ValueError, lambda: make()(XS[0, 0]), "escape='ghost'", "'dead'", "'passthrough'")
-
-
 # ---- the ambient state ----
 
 
@@ -368,48 +359,6 @@ def test_the_tensors_of_a_call_that_raised_are_dead():
         ft.vmap(f)(XS)
     with pytest.raises(ft.EscapedTensorError):
         box[0] + 1
-
-
-def test_levels_that_generators_leave_out_of_order_do_not_pile_up():
-    def generator_in_level():
-        with ft.vmap():
-            yield
-
-    for _ in range(20):
-        one, two = generator_in_level(), generator_in_level()
-        next(one)
-        next(two)
-        one.close()
-        two.close()
-    assert _level.AMBIENT.get() is ft.Tensor
-
-
-def test_the_inner_of_two_running_generators_encloses():
-    inner_classes = []
-
-    def source():
-        with ft.vmap() as A:
-            yield A
-            with ft.vmap() as B:
-                inner_classes.append(B)
-                yield B
-
-    first, second = source(), source()
-    A1, A2 = next(first), next(second)
-
-    def relay(gen):
-        with ft.vmap() as R:
-            yield R
-            yield next(gen)
-
-    outer = relay(first)
-    R = next(outer)
-    B = next(outer)
-    assert B.__bases__ == (A1,) and not issubclass(B, R)
-    B2 = next(second)
-    assert B2.__bases__ == (A2,)
-    for gen in (outer, first, second):
-        gen.close()
 
 
 # ---- what stays in memory ----
