@@ -11,7 +11,6 @@ import operator
 import pickle
 import statistics
 import sys
-import threading
 import warnings
 from collections.abc import Callable
 
@@ -27,7 +26,7 @@ from functier._transforms.tracing.level import TraceLevel
 from functier._transforms.tracing.program import Program
 from nearness import outputs
 from nearness import same as agree
-from support import close, equal, raises
+from support import close, equal, in_thread, raises
 from turns import families
 
 X = np.array([0.5, -1.5, 2.0])
@@ -136,24 +135,6 @@ def by_function(rule):
             return rule(ctx.saved_tensors[0], t)
 
     return Ruled.apply
-
-
-def in_thread(call):
-    """The result of a call in a new thread."""
-    found: list = []
-
-    def body():
-        try:
-            found.append(call())
-        except Exception as error:
-            found.append(error)
-
-    thread = threading.Thread(target=body)
-    thread.start()
-    thread.join()
-    if isinstance(found[0], Exception):
-        raise found[0]
-    return found[0]
 
 
 class Looking(ft.modes.TensorDispatchMode):
