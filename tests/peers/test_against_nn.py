@@ -32,42 +32,30 @@ def close(actual, expected, tolerance=1e-10):
 def agree(ours, theirs, *args, **kwargs):
     """Values, and the gradient and second derivative of a weighted sum, by each float array."""
     places = [i for i, x in enumerate(args) if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
-    tensors = [to_torch(x) for x in args]
-    keywords = {k: to_torch(x) for k, x in kwargs.items()}
-    out = ours(*args, **kwargs)
-    close(out, theirs(*tensors, **keywords))
-    weights = RNG.normal(size=np.shape(out))
+    weights = RNG.normal(size=np.shape(ours(*args, **kwargs)))
     directions = [draw(*args[i].shape) for i in places]
-
-    def put(values, base):
-        base = list(base)
-        for i, x in zip(places, values):
-            base[i] = x
-        return base
-
-    def loss(*values):
-        return np.sum(weights * ours(*put(values, args), **kwargs))
-
-    def torch_loss(*values):
-        return torch.sum(torch.tensor(weights) * theirs(*put(values, tensors), **keywords))
-
     numbers = tuple(range(len(places)))
-    given = [args[i] for i in places]
-    gradient = ft.grad(loss, numbers)
-    torch_gradient = torch.func.grad(torch_loss, numbers)
-    same = [torch.tensor(x) for x in given]
-    for a, e in zip(gradient(*given), torch_gradient(*same)):
-        close(a, e.numpy())
-    second = ft.grad(
-        lambda *v: sum(np.sum(g * d) for g, d in zip(gradient(*v), directions)), numbers
+
+    def results(f, xp, grad, own):
+        given, named = [own(x) for x in args], {k: own(x) for k, x in kwargs.items()}
+
+        def loss(*values):
+            whole = list(given)
+            for i, x in zip(places, values):
+                whole[i] = x
+            return xp.sum(own(weights) * f(*whole, **named))
+
+        def moved(*values):
+            return sum(xp.sum(g * own(d)) for g, d in zip(first(*values), directions))
+
+        first, at = grad(loss, numbers), [given[i] for i in places]
+        return f(*given, **named), *first(*at), *grad(moved, numbers)(*at)
+
+    found, expected = (
+        results(ours, np, ft.grad, lambda x: x),
+        results(theirs, torch, torch.func.grad, to_torch),
     )
-    torch_second = torch.func.grad(
-        lambda *v: sum(
-            torch.sum(g * torch.tensor(d)) for g, d in zip(torch_gradient(*v), directions)
-        ),
-        numbers,
-    )
-    for a, e in zip(second(*given), torch_second(*same)):
+    for a, e in zip(found, expected, strict=True):
         close(a, e.numpy(force=True))  # a zero that torch has not made
 
 
