@@ -323,6 +323,9 @@ RAISING = {
     "vjp": lambda: ft.vjp(boom, XS),
     "vjp_out": lambda: ft.vjp(lambda x: "text", XS),
     "jvp": lambda: ft.jvp(boom, (XS,), (XS,)),
+    "jacrev": lambda: ft.jacrev(boom)(XS),
+    "jacfwd": lambda: ft.jacfwd(lambda x: {"a": "text"})(XS),
+    "linearize": lambda: ft.linearize(boom, XS),
     "jvp_aux": lambda: ft.jvp(lambda x: x, (XS,), (XS,), has_aux=True),
     "nested": lambda: ft.vmap(lambda x: ft.grad(lambda y: ft.vmap(boom)(XS))(1.0))(XS),
 }

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._levels.lineage import AMBIENT
 from nets.test_escape import holders
 from rows import each
 from support import in_threads
@@ -193,10 +192,3 @@ def test_deep_levels_are_used_again():
     for _ in range(3):
         ft.vmap(nest(29))(np.ones((1,) * 30))
     assert len(seen) == 90 and seen[:30] == seen[30:60] == seen[60:]
-
-
-@pytest.mark.parametrize("transform", TRANSFORMS)
-def test_the_ambient_level_is_restored(transform):
-    for _ in range(3):
-        identities(transform, lambda x: None)
-        assert AMBIENT.get() is ft.Tensor
