@@ -30,9 +30,9 @@ print("\n".join(log.lines[:8]), f"\n... {len(log.lines)} lines\n")
 
 # ---- what it costs ----
 
-with modes.FlopCounterMode() as flops, modes.MemoryMode() as memory:
+with modes.FlopCounterMode() as flops:
     ft.grad(loss, argnums=(0, 1))(w1, w2, x)
-print(f"A gradient of the whole model\n\n{flops}\n\n{memory}\n")
+print(f"A gradient of the whole model\n\n{flops}\n")
 
 
 # ---- one of our own ----

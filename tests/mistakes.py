@@ -169,6 +169,32 @@ def assigned_without_labels(x):
     return s
 
 
+def assigned_field(x):
+    a = np.zeros(3, dtype=[("u", float), ("v", float)])
+    a["u"] = x
+    return a["u"]
+
+
+def assigned_field_inside(x):
+    a = {"u": fnp.zeros(3), "v": fnp.zeros(3)}
+    a["u"][...] = x
+    return a["u"]
+
+
+def assigned_to_field(x):
+    a = np.zeros(3, dtype=[("u", float), ("v", float)])
+    u = a["u"]
+    u[1] = x
+    return u
+
+
+def assigned_to_field_inside(x):
+    a = {"u": fnp.zeros(3), "v": fnp.zeros(3)}
+    u = a["u"]
+    u[1] = x
+    return u
+
+
 def filled(x):
     out = np.zeros(3)
     out.fill(x)
@@ -271,6 +297,8 @@ ROWS = mistakes(
     ("a[i] = x", assigned_part, assigned_part_inside),
     ("a[i] = x", assigned_argument, assigned_argument_inside),
     ("view[i] = x", assigned_view, assigned_view_inside),
+    ("fields", assigned_field, assigned_field_inside),
+    ("fields", assigned_to_field, assigned_to_field_inside),
     ("a.fill", filled, filled_inside),
     ("a += x", summed, summed_anew),
     ("out=", multiplied, multiplied_inside),
@@ -394,6 +422,10 @@ ROWS += mistakes(
     ("numpy.arange", lambda x: np.arange(x, x + 3.0), lambda x: x + 1.0 * np.arange(3)),
     ("numpy.fromiter", lambda x: np.fromiter((x * i for i in range(3)), float),
      lambda x: np.stack(list(x * i for i in range(3)))),
+    ("numpy.rec.fromarrays", lambda x: np.rec.fromarrays([x, x * x], names="u,v").v,
+     lambda x: {"u": x, "v": x * x}["v"], VECTORS),
+    ("numpy.rec.fromrecords", lambda x: np.rec.fromrecords([(x,), (x * x,)], names="u").u,
+     lambda x: {"u": np.stack([x, x * x])}["u"]),
     ("numpy.vectorize", lambda x: np.vectorize(squares)(x), lambda x: ft.vmap(squares)(x), VECTORS),
     ("numpy.vectorize", lambda x: dispatched(x), squares),
     ("numpy.nditer", lambda x: sum(v * v for v in np.nditer(x)),

@@ -1,7 +1,5 @@
 """show_levels: the tree of levels, what each handled, and its picture."""
 
-from xml.etree import ElementTree
-
 import numpy as np
 import pytest
 
@@ -61,10 +59,6 @@ def test_the_tree(name):
     tree = call()
 
     assert lines(tree) == ["Tensor  plain arrays", *expected]
-    boxes = ElementTree.fromstring(tree.svg())
-    texts = [t.text for t in boxes.iter("{http://www.w3.org/2000/svg}text")]
-    assert len(list(boxes.iter("{http://www.w3.org/2000/svg}rect"))) == len(expected) + 2
-    assert texts == [part for line in lines(tree) for part in line.split(": ")]
 
 
 def test_every_line_hangs_where_it_belongs():
@@ -114,7 +108,7 @@ def test_other_threads_are_not_in_the_tree():
     assert "cos" not in str(show_levels(ft.vmap(call), XS))
 
 
-def test_it_works_beside_other_debuggers_and_with_programs(tmp_path):
+def test_it_works_beside_other_debuggers_and_with_programs():
     with ft.debug.debug_nans():
         assert "sin" in str(show_levels(ft.grad(f), XS[0]))
     with ft.modes.FlopCounterMode():
@@ -123,18 +117,3 @@ def test_it_works_beside_other_debuggers_and_with_programs(tmp_path):
     assert lines(show_levels(compiled, XS[0]))[1:] == ["grad(f)  reverse mode: sin, sum"]
     with pytest.raises(ft.LevelError, match="a mode or a debugger is on"):
         ft.trace(lambda x: show_levels(np.sin, x).result)(1.0)
-    tree = show_levels(ft.vmap(f), XS)
-    tree.save(tmp_path / "levels.svg")
-    assert (tmp_path / "levels.svg").read_text("utf-8") == tree.svg() == tree._repr_svg_()
-
-
-def test_long_lists_are_wrapped():
-    def g(x):
-        for func in (np.sin, np.cos, np.tan, np.exp, np.tanh, np.sinh, np.cosh, np.arctan, np.sqrt,
-                     np.square, np.negative, np.absolute, np.log1p):  # fmt: skip
-            x = func(x)
-        return x
-
-    tree = show_levels(ft.vmap(g), XS)
-    texts = [t.text for t in ElementTree.fromstring(tree.svg()).iter() if t.tag.endswith("text")]
-    assert len(texts) == 4 and max(map(len, texts)) < 70

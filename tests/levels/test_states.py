@@ -336,7 +336,6 @@ def test_a_level_changes_its_class_in_one_place():
         ("_masked", "x.__class__ = MaskedArray"),  # nor is this one, nor the next
         ("_multivariate", "found.__class__ = made"),
         ("_objects", "__class__ = property(lambda self: ndarray)"),  # what is shown
-        ("_records", "__class__ = property(lambda self: self.functier_kind)"),  # what is shown
         ("compiled", "x.__class__ = _CLASSES[type(x)]"),  # a dispatcher of Numba
         ("compiled", "x.__class__ = type(x).__mro__[1]"),
         ("level", "level.__class__ = kind"),

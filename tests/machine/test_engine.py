@@ -48,7 +48,7 @@ def run(library, name, x, kind=ctypes.c_int64):
     return ctypes.CFUNCTYPE(kind, kind)(library[name])(x)
 
 
-@pytest.mark.parametrize("opt", range(4))
+@pytest.mark.parametrize("opt", range(2))
 def test_code_runs_with_addresses_from_outside(opt):
     library = load(5, opt)
     assert run(library, "add", 2) == 7
@@ -184,7 +184,3 @@ def test_a_forked_process_runs_code_and_compiles():
 def test_several_threads_load():
     found = in_threads(lambda number: run(load(number, 0), "add", 0), range(12))
     assert found == [*range(12)]
-
-
-def test_assembly_can_be_read():
-    assert "add:" in engine.assembly(ADD.replace("NUMBER", "1"))

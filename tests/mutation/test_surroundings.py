@@ -332,7 +332,7 @@ def test_a_mode_changes_nothing():
         y.sort()
         return y * 1.0
 
-    for mode in (Watch, Operations, modes.FlopCounterMode, modes.MemoryMode):
+    for mode in (Watch, Operations, modes.FlopCounterMode):
         with mode():
             found = ft.vmap(f)(XS), ft.jacrev(f)(X), ft.jacfwd(f)(X)
         for a, b in zip(found, (ft.vmap(f)(XS), ft.jacrev(f)(X), ft.jacfwd(f)(X))):

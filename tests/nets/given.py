@@ -30,7 +30,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier._control import given
 
-from .commands import run_on_backends
+from .commands import main
 from .giving import plain
 from .giving.draw import Program, draw
 from .loops import Way, failing, narrow, others, problem_of, rolling, short, total, ways_of
@@ -45,7 +45,7 @@ REASONS: dict[str, str] = {
     r"^MutationError: a function that runs again in the backward pass": (
         "checkpoint does not know yet if there will be a backward pass"
     ),
-    r"^RandomnessError: compile.*makes a generator without a seed": (
+    r"^RandomnessError: compile.*asks the system for a seed": (
         "checkpoint draws again from a copy of the generator"
     ),
     r"^TypeError: .* returned complex(64|128)\[\] for .*, which was float(32|64)\[\]": (
@@ -283,9 +283,5 @@ def net(seed: int, **options: Any) -> Given:
     return Given(Verdicts("given", REASONS), seed, **options)
 
 
-def main(args: Sequence[str]) -> int:
-    return run_on_backends(args, "given", __doc__, net)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, net))

@@ -170,7 +170,7 @@ class Twice(modes.TensorFunctionMode):
 
 
 OBSERVERS = [
-    Twice, modes.LoggingMode, modes.FlopCounterMode, modes.MemoryMode, ft.debug.debug_nans,
+    Twice, modes.LoggingMode, modes.FlopCounterMode, ft.debug.debug_nans,
     ft.debug.detect_anomaly,
 ]  # fmt: skip
 
@@ -322,8 +322,8 @@ def repeated(x):
     ("f", "first", "later", "text"),
     [
         (relu, 2.0, -1.0, "bool(t1), in line"),
-        (taken, X, -X, "keep, by which x[...] has its shape, in line"),
-        (repeated, X + 1, X + 2, "t2, by which numpy.repeat(...) has its shape, in line"),
+        (taken, X, -X, "keep, which sets the shape of x[...], in line"),
+        (repeated, X + 1, X + 2, "t2, which sets the shape of numpy.repeat(...), in line"),
         (lambda x: x * int(x), 2.5, 3.5, "int(x), in line"),
         (lambda x: ft.cond(x > 1, np.sin, np.cos, x), 2.0, 0.0, "a choice or a loop has asked"),
     ],

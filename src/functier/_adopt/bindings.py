@@ -11,7 +11,7 @@ import numpy as np
 from .._core.adopted import ADOPTED
 from .._core.subclasses import OVER_TENSORS
 from .._cpython.assembly import with_converted
-from .._cpython.call_sites import CodeTable, Names, changes_of, stored_globals, with_changes
+from .._cpython.call_sites import CodeTable, Names, rewrite, stored_globals
 from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
 from . import caches
@@ -19,7 +19,6 @@ from .caches import original_of_cached
 from .calls import Owner
 from .compiled import LEFT, names_left
 from .contents import Contents, Others, for_numpy, forwarding
-from .kept import Kept
 from .search import RECORDS, is_of_python
 from .twins import (
     ALIASES,
@@ -144,12 +143,11 @@ class Bindings:
         for func in fresh:
             names.stored |= stored_globals(read_code(func))
         few.stored = names.stored
-        kept = Kept(names, map(read_code, fresh))
         for func in fresh:
             code = read_code(func)
             if id(code) not in self.made:
                 try:
-                    new = _rewritten(code, names, few, kept)
+                    new = _rewritten(code, names, few)
                 except NotImplementedError as error:
                     self.left[f"the function {func.__qualname__}"] = (
                         f"has code that cannot be changed ({error}), so its calls of float, int, "
@@ -163,7 +161,6 @@ class Bindings:
             if new is not code:
                 give_code(func, new)
                 self.functions[id(func)] = weakref.ref(func)
-        kept.save()
 
     def _note_code(self, code: Code, new: Code) -> None:
         """Note the pairs of code objects, those inside included, and the aliases they need."""
@@ -256,7 +253,7 @@ class Bindings:
         return names, len([f for f in self.functions.values() if f() is not None])
 
 
-def _rewritten(code: Code, names: Names, few: Names, kept: Kept) -> Code:
+def _rewritten(code: Code, names: Names, few: Names) -> Code:
     """Return code that looks up other names; only those of `few` where not all have room.
 
     It is kept as long as the code is: most of the time of an adoption goes into it.
@@ -265,14 +262,11 @@ def _rewritten(code: Code, names: Names, few: Names, kept: Kept) -> Code:
     known = _REWRITTEN.get(code)
     if known is not None and known[0] == facts:
         return known[1] or code
-    changes = kept.get(code)
-    if changes is None:
-        try:
-            changes = changes_of(code, names)
-        except NotImplementedError:
-            changes = changes_of(code, few)
-        kept.put(code, changes)
-    new = with_converted(with_changes(code, iter(changes)), CALLEE, OWNER, Owner.methods)
+    try:
+        new = rewrite(code, names)
+    except NotImplementedError:
+        new = rewrite(code, few)
+    new = with_converted(new, CALLEE, OWNER, Owner.methods)
     _REWRITTEN.put(code, (facts, None if new is code else new))
     return new
 

@@ -333,7 +333,7 @@ def _attach(
         return unflatten(structure, [batches.rise(y) for y in pairs])
 
     forms = [(shape_of(v), dtype_of(v)) for v in values]
-    # Now, as arrays that `f` closes over may be written to before the backward pass.
+    # Now, because arrays that `f` closes over may be written to before the backward pass.
     transposed = make(transpose_f) if solvers.solve_transposed is not None else None
 
     def solve_transposed(*right_sides: Value) -> list:
@@ -436,7 +436,7 @@ class _Batches:
     def sink(self, x: Value) -> Value:
         """Return a value without these levels, with their batch axes in front."""
         for cls, sizes in self.groups:
-            level = cls.level  # live again in a backward pass
+            level = cls.level  # runs again in a backward pass
             value = level.lift(x)
             x = np.broadcast_to(value, (*sizes, *shape_of(value)[len(sizes) :]))
         return x

@@ -106,7 +106,7 @@ class Use:
     code of that function asked.
     """
 
-    text = ""  # the remedy, as the tables have it
+    text = ""  # the remedy in the tables
     array = label = ""  # of an object with labels: its array in the source, and its class
 
     frame: Frame | None
@@ -387,12 +387,12 @@ class Use:
             return BY_EXPRESSION["a[x]"]
         named = [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]
         arrays = [part.id for part in named if isinstance(self.value(part), np.ndarray)]
-        self.name = arrays[0] if arrays else self.name  # that of a view
+        self.name = arrays[0] if arrays else self.name  # the call of a view
         return BY_EXPRESSION[of_items(self.value(ast.Name(self.name)))]
 
     def of_call(self) -> str | None:
         """Return the remedy for a function that is known by its name, or by its library."""
-        if self.how in ("item", "tolist"):  # the call is that of the tensor's own method
+        if self.how in ("item", "tolist"):  # the tensor's own method was called
             return None
         name = SAME.get(self.name, self.name)
         (module, _, last), node = name.rpartition("."), self.node

@@ -13,7 +13,6 @@ NOTE [what a function reaches]
     this is too much, all objects that exist are looked at. No code of the user's runs.
 """
 
-import ast
 import os
 import sys
 import threading
@@ -26,7 +25,6 @@ from .._cpython.code import all_names_of, code_of, names_of
 from .._cpython.collector import all_containers, containers_among, parts_of
 from .._cpython.frames import Frame, code_at, outside, package_at, qualified_name_at, variables_at
 from .._cpython.functions import contents, defaults_of
-from .hints import UNKNOWN, Use
 from .tensor import Tensor
 
 HERE = __name__.partition(".")[0]
@@ -101,17 +99,6 @@ class Generators:
         found.states = {id(x): (x, state_of(x)) for x in of_modules()}
         return found
 
-    @staticmethod
-    def has_seed(frame: Any) -> bool:
-        """Tell if a frame gives a seed to a `RandomState`, which asks the system all the same."""
-        theirs: Any = sys.modules.get("numpy.random")
-        use = Use("RandomState", False, (frame, []))
-        if use.callee is not theirs.RandomState or not isinstance(use.node, ast.Call):
-            return False
-        seeds = [*use.node.args, *[word.value for word in use.node.keywords]]
-        values = [x.value if isinstance(x, ast.Constant) else use.value(x) for x in seeds]
-        return any([x is not None and x is not UNKNOWN for x in values])
-
     def note(self, x: Any) -> None:
         """Note a generator, or those in the attributes of an object."""
         among = kinds()
@@ -134,7 +121,7 @@ def noted(leaves: Sequence) -> list[tuple[int, Any, Any]]:
 
 def generators_of(*roots: Any) -> list[tuple[Any, Any]]:
     """Return the generators that objects reach, with their states."""
-    import random  # noqa: F401, as the function may import it and draw; it takes 1 ms
+    import random  # noqa: F401, the function may import it and draw; it takes 1 ms
 
     among = kinds()
     found = {id(x): x for x in reached(roots) if is_generator(x, among)}

@@ -74,6 +74,8 @@ BY_EXPRESSION: dict[str, str] = {
     "view[i] = x": "functier.numpy.array(a) for the array `a` that {name} shows a part of, right "
     "after `a` is made, inside the function, or make `a` by functier.numpy.zeros, .empty or "
     ".zeros_like: " + WRITING,
+    "fields": "a dict of arrays, {{'u': functier.numpy.zeros(n), 'v': functier.numpy.zeros(n)}}, "
+    "for the structured array {name}, or that {name} shows a field of: " + WRITING,
     "out=": "a = {name}(...) without out=, or make a inside the function, with "
     "functier.numpy.zeros or numpy.zeros_like(x)",
     "a += x": "{name} = {args}, or make {name} inside the function, with "
@@ -140,6 +142,9 @@ CALLS: dict[str, str] = {
     "any": "numpy.any(numpy.stack([x, y])) for any([x, y])",
     "all": "numpy.all(numpy.stack([x, y])) for all([x, y])",
     "numpy.array": "functier.{name}(x) for {name}(x), and numpy.stack([x, y]) for {name}([x, y])",
+    "numpy.rec.fromarrays": "a dict of arrays, {{'u': x, 'v': y}}, for {name}([x, y], names='u,v')",
+    "numpy.rec.fromrecords": "a dict of arrays, {{'u': numpy.stack([x, y])}}, for "
+    "{name}([(x,), (y,)], names='u')",
     "numpy.full": "numpy.zeros(shape) + x for numpy.full(shape, x)",
     "numpy.arange": "start + step * numpy.arange(n) for numpy.arange(start, stop, step), with an "
     "int n that is not a tensor",
@@ -240,6 +245,8 @@ SAME: dict[str, str] = {
     "numpy.asfortranarray": "numpy.array",
     "numpy.matrix": "numpy.array",
     "statistics.fmean": "statistics.mean",
+    "numpy.fromarrays": "numpy.rec.fromarrays",
+    "numpy.fromrecords": "numpy.rec.fromrecords",
 }
 """Functions whose remedy is another one's."""
 
@@ -252,7 +259,10 @@ SHOWING = frozenset({
 
 def of_items(x: object) -> str:
     """Return the key of `BY_EXPRESSION` for a write to items of a plain array."""
-    return "a[i] = x" if getattr(x, "base", None) is None else "view[i] = x"
+    base = getattr(x, "base", None)
+    if any([getattr(getattr(a, "dtype", None), "names", None) for a in (x, base)]):
+        return "fields"
+    return "a[i] = x" if base is None else "view[i] = x"
 
 
 def lists_in(*nodes: ast.AST | None) -> str:

@@ -106,7 +106,7 @@ class Rule:
             elif source == "item":
                 saved.append(call.given[name][position - call.names.index(call.names[position])])
             elif source == "shapes":
-                if call.shapes is None:  # one tuple for all operands, as there may be many
+                if call.shapes is None:  # one tuple for all operands: there may be many
                     same = zip(call.names, values)
                     call.shapes = tuple([shape_of(v) for n, v in same if n == call.op.variadic])
                 saved.append(call.shapes)

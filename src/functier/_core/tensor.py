@@ -243,7 +243,7 @@ class Tensor(Operators):
     # ---- leaving: the level decides whether that may be ----
 
     def __hash__(self) -> int:
-        return self.level.convert(self, hash)  # that of the value, as NumPy's numbers have it
+        return self.level.convert(self, hash)  # the value's own, as NumPy's numbers have
 
     def __bool__(self) -> bool:
         try:

@@ -144,7 +144,7 @@ def put_together(code: CodeType, listing: Listing, **changes: Any) -> CodeType:
         **changes,
     )
     if take_apart(made) != listing:
-        raise unreadable(code, "it is not what it should be when it is put together")
+        raise unreadable(code, "its instructions differ when it is put together again")
     return made
 
 
@@ -261,7 +261,7 @@ def stacks_of(code: CodeType, listing: Listing) -> list[str | None]:
             row_here = handlers[at]
             if row_here is not None and row_here is not last:
                 if len(stack) < row_here.depth:
-                    raise unreadable(code, "a handler keeps more than there is on the stack")
+                    raise unreadable(code, "a handler keeps more values than the stack has")
                 kept = stack[: row_here.depth] + OBJECT * (1 + row_here.lasti)
                 waiting.append((row_here.target, kept))
             last = row_here
@@ -301,7 +301,7 @@ def _after(instruction: Instruction, stack: str, jump: bool) -> str:
     if opcode in WITH_PLACE and (argument & 1 or opcode == METHOD):
         return stack[: len(stack) - WITH_PLACE[opcode]] + PAIR
     if opcode == PRECALL:
-        return stack  # its effect is that of CALL, which dis divides in two
+        return stack  # it does what CALL does, which dis divides in two
     if opcode == CALL and PRECALL != -1:
         effect = -1 - argument
     else:

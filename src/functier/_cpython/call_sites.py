@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from dis import Instruction, stack_effect
 from functools import lru_cache
 from types import CodeType, ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import ref
 
 from . import facts
@@ -151,16 +151,13 @@ class Names:
             return True
         return self.module(name) is not None
 
-    def facts(self, code: CodeType, mark: Callable[[Any], Any] = id) -> tuple:
-        """Return what the names of code mean, on which alone its aliases depend.
-
-        ``mark(module)`` stands for a module.
-        """
+    def facts(self, code: CodeType) -> tuple:
+        """Return what the names of code mean, on which alone its aliases depend."""
         found = []
         for inner in loads_in(code):
             for name in inner.co_names:
                 value = self.value(name)
-                owner = mark(value) if issubclass(type(value), ModuleType) else None
+                owner = id(value) if issubclass(type(value), ModuleType) else None
                 found.append((None if value is None else self.call(value), owner))
         return tuple(found)
 
@@ -171,45 +168,20 @@ class Names:
         return self.namespace.get(name, getattr(builtins, name, None))
 
 
-Changes: TypeAlias = list[tuple[tuple[str, ...], bytes] | None]
-"""For each code object, from the inside out, its new names and instructions, or None."""
-
-
 def rewrite(code: CodeType, names: Names) -> CodeType:
     """Return `code` with calls and imports that look up aliases; `code` where there are none.
 
     Raise NotImplementedError where the code cannot be changed.
     """
-    return with_changes(code, iter(changes_of(code, names)))
-
-
-def changes_of(code: CodeType, names: Names) -> Changes:
-    """Return what `rewrite` changes in code, as data."""
-    found: Changes = []
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            found += changes_of(const, names)
-    return [*found, _change(code, names)]
-
-
-def with_changes(code: CodeType, changes: Iterator) -> CodeType:
-    """Return code with its changes; `code` where there are none."""
     consts = tuple(
-        with_changes(const, changes) if isinstance(const, CodeType) else const
-        for const in code.co_consts
+        rewrite(const, names) if isinstance(const, CodeType) else const for const in code.co_consts
     )
-    change = next(changes)
-    if change is None and all(a is b for a, b in zip(consts, code.co_consts)):
-        return code
-    table, raw = change or (code.co_names, code.co_code)
-    return code.replace(co_names=table, co_code=raw, co_consts=consts)
-
-
-def _change(code: CodeType, names: Names) -> tuple[tuple[str, ...], bytes] | None:
+    if any(a is not b for a, b in zip(consts, code.co_consts)):
+        code = code.replace(co_consts=consts)
     instructions: list[Instruction] = []
     changes = _changes(code, names, instructions)
     if not changes:
-        return None
+        return code
     table, raw = list(code.co_names), bytearray(code.co_code)
     for name, alias in {(instructions[i].argval, alias) for i, alias in changes.items()}:
         at = table.index(name)
@@ -223,7 +195,7 @@ def _change(code: CodeType, names: Names) -> tuple[tuple[str, ...], bytes] | Non
                 _set_index(raw, instructions, i, at, len(table) - 1)
     made = code.replace(co_names=tuple(table), co_code=bytes(raw))
     _check(instructions, list(dis.get_instructions(made)), changes)
-    return tuple(table), bytes(raw)
+    return made
 
 
 def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> dict[int, str]:
@@ -414,7 +386,7 @@ def _set_index(raw: bytearray, instructions: list[Instruction], i: int, old: int
 def _check(before: list[Instruction], after: list[Instruction], changes: dict[int, str]) -> None:
     """Raise where instructions differ in more than the names that should be others."""
     if len(before) != len(after):
-        raise NotImplementedError("another number of instructions")
+        raise NotImplementedError("a different number of instructions")
     for i, (a, b) in enumerate(zip(before, after)):
         if (a.opcode, a.offset) != (b.opcode, b.offset):
             raise NotImplementedError(a.opname)

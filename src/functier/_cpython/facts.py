@@ -98,7 +98,7 @@ def callers() -> bool:
 @fact(
     "2.2",
     says="f_locals of a frame has the values of its variables",
-    without="messages name no variable; an array that a function may have is refused for writes",
+    without="messages name no variable; writes to an array that a function may hold are refused",
 )
 def variables() -> bool:
     value = object()
@@ -185,7 +185,7 @@ def names() -> bool:
 
 @fact(
     "3.6",
-    says="co_flags of a code object tells that it is one of a generator",
+    says="co_flags of a code object says whether it belongs to a generator",
     without="levels in `with` blocks are refused",
 )
 def generators() -> bool:
@@ -211,7 +211,7 @@ def bytecode() -> bool:
 
 @fact(
     "3.11",
-    says="dis tells which globals code looks up, and puts NULL beside those that it calls",
+    says="dis shows which globals code looks up, and puts NULL beside those that it calls",
     without="no module is adopted, and a program depends on all names that its function mentions",
 )
 def lookups() -> bool:
@@ -240,7 +240,7 @@ def replacement() -> bool:
 @fact(
     "2.2",
     says="slots, and the dictionary of an object, have descriptors in C, and the flags of a class "
-    "tell if it can change",
+    "say whether it can change",
     without="compile refuses functions",
 )
 def descriptors() -> bool:
@@ -251,7 +251,7 @@ def descriptors() -> bool:
 
 @fact(
     "3.0",
-    says="id(x) is the address of an object, which has 8 bytes for each number in its head",
+    says="id(x) is the address of an object, whose header has 8 bytes for each number",
     without="there is no machine code",
 )
 def addresses() -> bool:
@@ -286,7 +286,7 @@ def referents() -> bool:
 
 @fact(
     "3.1",
-    says="gc.get_objects has all containers, of which gc.is_tracked knows",
+    says="gc.get_objects returns all containers, and gc.is_tracked says which they are",
     without="no module is adopted",
 )
 def objects() -> bool:
@@ -315,7 +315,7 @@ def counts() -> bool:
 
 @fact(
     "2.0",
-    says="the function that sys.setprofile sets hears of each call, also of those in C",
+    says="the function that sys.setprofile sets is called for each call, also of C functions",
     without="separate draws, trace and compile are refused",
 )
 def profile() -> bool:

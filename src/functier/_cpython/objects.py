@@ -99,8 +99,8 @@ def why_not() -> str:
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "this Python has no global lock"
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
-        return "the processor has no addresses of 64 bits, or is big-endian"
-    return "" if facts.addresses.holds else "the heads of objects have another form than is known"
+        return "the processor has no 64-bit addresses, or is big-endian"
+    return "" if facts.addresses.holds else "the headers of objects have an unknown form"
 
 
 def at(kind: Any, address: int) -> Any:
@@ -160,7 +160,7 @@ class Method(ctypes.Structure):
 def builtin_at(address: int, name: str, owners: tuple) -> Any:
     """Return the builtin of a function in memory, which keeps the owners of its address."""
     label = name.encode()
-    # Bytes, as the garbage collector empties structures of ctypes, and a builtin reads its own
+    # Bytes: the garbage collector empties structures of ctypes, and a builtin reads its own
     # until it has ended.
     method = bytes(Method(label, address, METH_FASTCALL, None))
     new = function_of_python("PyCFunction_NewEx", OBJECT, ctypes.c_void_p, OBJECT, ctypes.c_void_p)

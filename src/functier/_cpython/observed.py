@@ -352,7 +352,7 @@ class _Copy:
         made = Listing(instructions, places, handlers)
         found = stacks_of(code, made)
         if [found[start] for start in starts[:-1]] != stacks:
-            raise unreadable(code, "its stack is another one")
+            raise unreadable(code, "its stack differs")
         size = code.co_stacksize + self.extra
         return put_together(code, made, co_consts=tuple(self.consts), co_stacksize=size)
 
@@ -473,7 +473,7 @@ class _Copy:
     def copies(self, stack: str, places: Iterable[int], pushed: int) -> list[Instruction]:
         """Return copies of objects, when so many things lie on the stack above them."""
         if any(stack[-place:][:1] != OBJECT for place in places):
-            raise unreadable(self.code, "what it reads is no object")
+            raise unreadable(self.code, "it reads something that is not an object")
         return [(COPY, place + above, None) for above, place in enumerate(places, pushed)]
 
     def number_of(self, value: Any) -> int:

@@ -232,7 +232,7 @@ def node_at(frame: Frame) -> ast.AST | None:
     """Return the expression, or the statement, that a frame is at."""
     found = nodes_at(frame)
     if not found and instruction_at(frame).startswith("STORE_SUBSCR"):
-        return ast.parse("y[i]", mode="eval").body  # no source is found, or that of other code
+        return ast.parse("y[i]", mode="eval").body  # no source is found, or another one
     return found[-1] if found else None
 
 

@@ -185,7 +185,7 @@ def _pull_by_bwd(
         for place, g in zip(places, given):
             cotangents[place] = g
         grads = followed(rules.bwd, saved, info, cotangents)
-        here = level.cls.level  # live again where a checkpoint runs
+        here = level.cls.level  # runs again inside a checkpoint
         if here.made is made and here.live:
             _check_results(here, rules, "the backward rule", grads)
         results = [grads[i] for i in own]

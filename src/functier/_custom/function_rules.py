@@ -93,16 +93,8 @@ class FunctionRules(Rules):
 
     def needs(self) -> tuple[bool, ...]:
         """Return, for each argument, True where the level differentiates with respect to it."""
-        flags = [False] * (self.n if self.parts is None else sum(n for n, _ in self.parts))
-        for i in self.own:
-            flags[i] = True
-        if self.parts is None:
-            return tuple(flags)
-        found, start = [], 0
-        for n, _ in self.parts:
-            found.append(any(flags[start : start + n]))
-            start += n
-        return tuple(found)
+        own = {self.argument(i) for i in self.own}
+        return tuple([k in own for k in range(self.n)])
 
     # ---- the function ----
 

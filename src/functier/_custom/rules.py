@@ -130,7 +130,7 @@ class BatchedRules(Rules):
     def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
         def body(level: BatchLevel) -> tuple:
             outs, form, saved, info = self.rules.fwd(self.enter(level, leaves, self.dims))
-            # A result with a derivative is always batched, as it has a cotangent per example.
+            # A result with a derivative is always batched: it has a cotangent per example.
             return *_leave(level, outs, inexact(outs)), form, *_leave(level, saved), info
 
         outs, dims, form, saved, saved_dims, info = self.inside(body, leaves)

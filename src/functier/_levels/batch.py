@@ -174,7 +174,7 @@ class BatchLevel(Level):
         if type(x) is Array:
             return self.lift(settle(x))
         value = self.lower(x)
-        if type(innermost(value)) in (bool, int, float, complex):  # also that of a program
+        if type(innermost(value)) in (bool, int, float, complex):  # also the level of a program
             return value
         if type(value) is not ndarray and not (
             hasattr(value, "shape") and hasattr(value, "reshape")

@@ -126,7 +126,7 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
     if how is hash:
         return hash_of(level, x)
     if how == "format" and args[0] and level.kind.differentiates and not level.kind.records:
-        return f"{x._value:{args[0]}}"  # as a call would be that of adopted code
+        return f"{x._value:{args[0]}}"  # a call would seem to come from adopted code
     if how == "__index__":
         return level.index(x._value)
     asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)

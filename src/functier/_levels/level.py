@@ -81,7 +81,7 @@ class Level:
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
-    quiet: Any = None  # of a kind: whether it calls no code of users; then that of the trace around
+    quiet: Any = None  # of a kind: whether it calls no code of users; then the trace's answer
     generator: tuple[int, int] | None = None
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means

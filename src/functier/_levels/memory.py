@@ -115,7 +115,7 @@ def owner_of(x: object) -> ndarray | None:
     while base is not None:
         if isinstance(base, ndarray):
             owner = base
-        base = getattr(base, "base", None)  # that of as_strided owns no memory
+        base = getattr(base, "base", None)  # the base that as_strided makes owns no memory
     return owner
 
 

@@ -53,7 +53,7 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
         reveal(error, level.unanswered)
         raise
     finally:
-        # Not `level.end()`, as a signal can interrupt a call before its first line.
+        # Not `level.end()`: a signal can interrupt a call before its first line.
         level.__class__ = ENDED[level.escape]  # type: ignore[assignment]
         inner = AMBIENT.set(outer).old_value
         if inner is not cls or not outer.level.live:
@@ -275,7 +275,7 @@ def push_batch(
         directions = level.insert(basis, [0] * len(basis), label)
         pairs, structure, aux = push_forward(site, call, leaves, directions, has_aux)
         rows = [level.unwrap(t) for _, t in pairs]
-        if randomness != "error":  # so that aux may vary along the batch: that of the first example
+        if randomness != "error":  # aux may vary along the batch: the result of the first example
             values, tree = flatten(aux)
             first = [level.unwrap(x)[0] if type(x) is level.cls else x for x in values]
             aux = unflatten(tree, first)

@@ -419,7 +419,7 @@ def _fit(c: Value, moves: Moves, fix: Any) -> Looked:
     """Give a cotangent, and where it moves, the form of the operand."""
     if not fix or c is None:
         return c, moves
-    if is_lazy(c):  # to tell where each of its terms moves would take a pass over all chunks
+    if is_lazy(c):  # finding where each of its terms moves would take a pass over all chunks
         moves = None
     elif moves is not None:
         moves = np.not_equal(fit(moves * 1.0, fix[0], np.dtype(float)), 0)

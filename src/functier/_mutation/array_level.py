@@ -52,7 +52,7 @@ def compute(func: Callable, args: tuple, kwargs: dict) -> Any:
 class ArrayLevel(RootLevel):
     """The behaviour of an `Array`: that of a plain tensor, and writes."""
 
-    notes: Any = Notes({})  # its `_value` is a snapshot, which nobody should ask for in vain
+    notes: Any = Notes({})  # its `_value` is a snapshot, which costs a copy
 
     def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         return array_of(np.array(data, *args, **kwargs))

@@ -143,7 +143,7 @@ def _at_body(ufunc: np.ufunc) -> Callable[..., None]:
         places = read_at(np.arange(a.size).reshape(a.shape), indices)
         values = None if b is None else np.ravel(np.broadcast_to(b, np.shape(places)))
         places = np.ravel(places)
-        for i in range(places.size):  # one after the other, as a place may come twice
+        for i in range(places.size):  # one after the other: a place may come twice
             index = np.unravel_index(places[i], a.shape)
             old = read_at(a, index)
             a[index] = ufunc(old) if values is None else ufunc(old, values[i])

@@ -32,8 +32,8 @@ from .misses import LIMIT, Misses
 from .objects import reached_from
 from .outside import Unwatched
 from .program import Program
+from .rolling import tell_if_slow
 from .shown import Text
-from .slow import tell_if_slow
 from .trace import record
 
 P = ParamSpec("P")
@@ -87,7 +87,7 @@ class Compiled(Generic[P, R]):
         self._traced = 0
         self._objects: dict[int, tuple[Callable, Compiled]] = {}
         self._misses, self._numbers = Misses(), WholeNumbers()
-        self._odd = self._state  # or it has a debt; one test then tells that a call is a common one
+        self._odd = self._state  # or it has a debt; one test then shows that a call is a common one
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
@@ -166,7 +166,7 @@ class Compiled(Generic[P, R]):
         if resting:
             warnings.warn(
                 f"{label} was traced in most calls: {self._reason()}; the plain function runs, "
-                f"and programs are tried again now and then",
+                f"and programs are tried again from time to time",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -220,7 +220,7 @@ class Compiled(Generic[P, R]):
                     return found
                 reads: Any = found.watch.reads
                 reads.take_back()  # the next trace runs the function again
-            except Exception:  # such as that of a function which takes Python's own numbers alone
+            except Exception:  # as by a function that takes only Python's own numbers
                 pass
         return record(func, args, kwargs, frame, "compile", self._keeps)
 

@@ -60,7 +60,7 @@ class Watch:
     Attributes
     ----------
     entropy : bool
-        True where a generator was made without a seed.
+        True where the system was asked for a seed that a generator uses.
     noting : callable
         The function that Python calls, so that others can switch it off for a while.
     """
@@ -83,7 +83,7 @@ class Watch:
 
     def enter(self, code: Code, names: dict, frame: Any = None) -> None:
         if code is FRESH_ENTROPY:
-            self.entropy = self.entropy or not Generators.has_seed(frame and caller_of(frame))
+            self.entropy = self.entropy or self.reads is None or not self.reads.takes_seed()
             return
         home = home_of_code(code, names)
         told = tells(code)

@@ -295,7 +295,7 @@ class Writer:
             return known
         found = self.dicts[id(x)] = f"_d{name}"
         if isinstance(x, type):
-            self.space[found] = x.__dict__  # which is that of the class, whatever happens to it
+            self.space[found] = x.__dict__  # the function of the class, whatever happens to it
         else:
             own = type(x).__getattribute__ is object.__getattribute__ and has_plain_dict(type(x))
             get = f"{name}.__dict__" if own else f"_plain({name}, '__dict__')"

@@ -72,7 +72,7 @@ class Outside:
         self.prepare, self.keep = prepare, keep
         self.outer: dict[int, Any] = {}
         self.found: dict[tuple, Fact] = {}
-        self.known: set = set()  # what need not be told again: see `rewritten`
+        self.known: set = set()  # what has been noted already: see `rewritten`
         self.classes: set[type] = set()
         self.open: dict[int, Any] = {}
         self.written: dict[tuple[int, str], tuple[dict, str, Any, str]] = {}
@@ -84,6 +84,7 @@ class Outside:
         self.level: Any = None  # that of the trace
         self.roots: set[int] = set()  # functions that get the arguments of the compiled one
         self.generators: Any = None  # of NumPy's, which are looked at in the end
+        self.seeded = False  # the last call makes one with a seed, and asks the system all the same
 
     def forget(self) -> None:
         """Let go of the objects: guards hold what they need."""

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .graph import SCALARS, TRUTH, Form, Graph, Guard, Node, changed, form_of, replace
-from .kinds import flatten, kind_of_loop
 from .loops import Count, Loop
 from .replays import is_same
+from .steps import flatten, kind_of_loop
 
 ndarray = np.ndarray
 
@@ -159,7 +159,7 @@ def default_of(form: Form) -> Any:
     if form.kind is ndarray:
         return np.zeros(form.shape, form.dtype)
     if form.kind not in SCALARS:
-        raise Differs("a value that differs from path to path is no number")
+        raise Differs("a value that differs from path to path is not a number")
     return form.kind()
 
 
@@ -176,7 +176,9 @@ def test_of(guard: Guard, answer: Any) -> Node:
     elif kind is bool:
         func, args = np.not_equal if answer else np.equal, (node, 0)
     elif kind is not int or not (form.kind is int or form.dtype.kind in "iu"):
-        raise Differs("an answer that differs from path to path is neither true or false nor whole")
+        raise Differs(
+            "an answer that differs from path to path is neither a truth value nor an integer"
+        )
     return Node(func, args, {}, TRUTH, guard.place)
 
 

@@ -79,6 +79,12 @@ ASK_FORM = frozenset({len, isinstance, callable, np.shape, np.ndim, np.size, np.
 DISPATCHER = type(np.sum)
 
 
+def is_seeded(callee: Any, given: tuple) -> bool:
+    """Return whether a call makes a `RandomState` from something."""
+    kind = getattr(sys.modules.get("numpy.random"), "RandomState", None)
+    return callee is kind and any([x is not None for x in given])
+
+
 class Reads(Outside):
     """The events of code that tells what it reads: see `observed`."""
 
@@ -266,6 +272,7 @@ class Reads(Outside):
         """Look at a call."""
         kind = type(callee)
         given = (*args, *kwargs.values()) if kwargs else args
+        self.seeded = is_seeded(callee, given)
         if id(callee) in WARNINGS and given and given[0] not in ("ignore", False):
             self.unwatched("it asks for warnings, as errors or in a list")
         for x in given:
@@ -307,6 +314,11 @@ class Reads(Outside):
                 self.state(callee)
                 self.opaque(callee, given, shallow=False)
 
+    def takes_seed(self) -> bool:
+        """Return whether a request to the system is the one of a generator that has a seed."""
+        seeded, self.seeded = self.seeded, False
+        return seeded
+
     def made(self, kind: Any, given: tuple) -> None:
         """Look at the call of a class."""
         if is_of_user(kind):
@@ -320,7 +332,7 @@ class Reads(Outside):
         if kind in (type, super):
             for x in given:
                 if type(x) is self.level.cls and kind is type:
-                    self.unwatched("it asks for type(x), which is that of the trace")
+                    self.unwatched("it asks for type(x), which may differ in later calls")
                 if id(x) in self.outer and is_of_user(type(x)):
                     self.fact("type", x, "", type(x), f"the class of a {type(x).__name__}")
             return
@@ -398,7 +410,7 @@ class Reads(Outside):
         if level:
             package = globals_of_teller().get("__package__")
             if type(package) is not str:
-                return self.unwatched("it imports from a package that is not known")
+                return self.unwatched("it imports from an unknown package")
             parts = package.split(".")
             name = ".".join([*parts[: len(parts) + 1 - level], *([name] if name else [])])
         elif sys.modules.get(name) is not None and not fromlist:

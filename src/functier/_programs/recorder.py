@@ -38,19 +38,27 @@ from .._mutation.out import plain_arguments
 from ..protocol import Level
 from .captured import way_to
 from .draws import draw, has_made, note_made
-from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
+from .graph import CONTAINERS, SCALARS, Form, Graph, Guard, Node, form_of, mapped, mark_first
 from .guards import digest
 from .integers import asked, number, settled
 from .literals import COPIED, copy_of, owned
 from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, takes_items, text
-from .quick import fast_calls, public_call
-from .quiet import Quiet, is_quiet
+from .quick import FACTS, LENGTHS, SPELLED, fast_calls, public_call
 from .repeated import repeat
 from .sampled import Sampled, Samples
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .uncommon import FACTS, LENGTHS, SPELLED
-from .watching import ANYWHERE, is_followed, is_of_rooms, is_public, runs_alone, unwatched, watched
+from .watching import (
+    ANYWHERE,
+    Quiet,
+    is_followed,
+    is_of_rooms,
+    is_public,
+    is_quiet,
+    runs_alone,
+    unwatched,
+    watched,
+)
 from .wholes import follow, whole
 
 ndarray = np.ndarray
@@ -147,12 +155,8 @@ class RecordLevel(Level):
             return self.samples.seen(x)
         if kind is Array:
             return self.symbol(settle(x))
-        if kind is tuple or kind is list:
-            return kind([self.symbol(part) for part in x])
-        if kind is dict:
-            return {name: self.symbol(part) for name, part in x.items()}
-        if kind is slice:
-            return slice(*[self.symbol(part) for part in (x.start, x.stop, x.step)])
+        if kind in CONTAINERS:
+            return mapped(x, self.symbol)
         if isinstance(x, Tensor):
             return self.symbol(self.lower(x))
         return self.constant(x) if kind is ndarray else x
@@ -221,14 +225,7 @@ class RecordLevel(Level):
 
     def concrete(self, x: Any) -> Any:
         """Return an argument with its value for each tensor of this level."""
-        kind = type(x)
-        if kind is tuple or kind is list:
-            return kind([self.concrete(part) for part in x])
-        if kind is dict:
-            return {name: self.concrete(part) for name, part in x.items()}
-        if kind is slice:
-            return slice(*[self.concrete(part) for part in (x.start, x.stop, x.step)])
-        return self.lower(x) if isinstance(x, Tensor) else x
+        return mapped(x, lambda y: self.lower(y) if isinstance(y, Tensor) else y)
 
     def record(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Call a function on the values, and note the call."""
@@ -349,7 +346,7 @@ class RecordLevel(Level):
             x = call.operands[i]
             if type(x) is self.cls:
                 name = "x[...]" if op.func is operator.getitem else f"{op.name}(...)"
-                self.guard(x, f"by which {name} has its shape")
+                self.guard(x, f"which sets the shape of {name}")
 
     def guard(self, x: Tensor, how: str) -> np.ndarray:
         """Note that the program holds for this value of `x` alone; return it."""
@@ -378,18 +375,18 @@ class RecordLevel(Level):
                     f"array; write y = x.copy() first"
                 )
             for part in self.movable.get(node, ()):
-                self.guard(part, "by which x[...] is a view that is written to")
+                self.guard(part, "which selects a view that is written to")
             waiting += node.parents()
 
     def guard_inside(self, x: Tensor) -> None:
         """Note the value of a tensor, or those of all examples of one of an inner level."""
         if type(x) is self.cls:
-            self.guard(x, "by which a set or a dict knows it")
+            self.guard(x, "which a set or a dict uses as a key")
             return
         value: Any = x
         while type(value) is not self.cls:
             value = settle(value) if type(value) is Array else value.parts()[0]
-        self.guard(value, "of which all examples count")
+        self.guard(value, "with all of its examples")
 
     def convert(self, x: Tensor, how: str | Callable, *args: Any) -> Any:
         value, node = x.parts()
@@ -405,7 +402,7 @@ class RecordLevel(Level):
         if how == "format":
             return self.text(x, "format", *args)
         if how == "numpy.asarray" and x.dtype.kind in "biu" and takes_items():
-            return self.guard(x, "by which items of an array are taken")
+            return self.guard(x, "which selects items of an array")
         if type(value) is int and (how is float or how is complex):
             return how(number(self, x))
         if self.samples.have_plain(x):
@@ -413,7 +410,7 @@ class RecordLevel(Level):
         try:
             return super().convert(x, how, *args)
         except LevelError as error:
-            if self.unanswered is None:  # so that a function cannot catch it, and go another way
+            if self.unanswered is None:  # so that a function cannot catch it and take another path
                 self.unanswered = error
             raise
 

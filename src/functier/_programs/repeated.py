@@ -16,8 +16,7 @@ from .graph import TRUTH, Graph, Guard, Node, form_of, mark_first, replace
 from .integers import grows
 from .loops import Count, Loop, is_arm, is_result, stacked
 from .paths import Differs, Path, joined
-from .sampled import Sampled
-from .sampled_run import FEWEST, known_values, run, same_in
+from .sampled import FEWEST, Sampled, known_values, run, same_in
 
 ndarray = np.ndarray
 
@@ -195,7 +194,7 @@ class Body:
     def output(self, value: Any) -> Node:
         """Return the node of a value that a step returns, which may be a constant."""
         if type(value) is Count:
-            raise Differs("a step returns a value that is not its own")
+            raise Differs("a step returns a value that it has not computed")
         if type(value) is Node:
             return value
         key = id(value) if type(value) is ndarray else (type(value), repr(value))

@@ -183,8 +183,8 @@ def record(
             if not x.level.live:
                 x.level.release(x, Tensor.level)  # which raises
             raise LevelError(
-                f"{label}: an argument is a tensor of {x.level}, and a trace is outermost; call "
-                f"functier.trace(functier.vmap(f)), the trace of the transform",
+                f"{label}: an argument is a tensor of {x.level}, and a trace must be outermost; "
+                f"call functier.trace(functier.vmap(f)), the trace of the transform",
                 named=True,
             )
         if type(x) is not np.ndarray and isinstance(x, np.ndarray):
@@ -192,7 +192,7 @@ def record(
     outer = AMBIENT.get()
     if outer is not Tensor and outer.level.live:
         raise LevelError(
-            f"{label}: the call is inside {outer.level}, and a trace is outermost; make the "
+            f"{label}: the call is inside {outer.level}, and a trace must be outermost; make the "
             f"program outside, or call functier.compile(f), which is f itself inside a transform",
             named=True,
         )
@@ -221,7 +221,7 @@ def record(
             )
     captured = [x for x, _ in level.captured.values()]
     for x in captured if written else ():
-        level.reads.identity(x)  # as it is known which memory the writes do not meet
+        level.reads.identity(x)  # now that it is known which memory the writes do not touch
     with during(f"{label}: simplifying {len(graph.nodes):,} calls"):
         graph = optimized(graph)
     program = Program(
@@ -256,8 +256,8 @@ def check_draws(label: str, watch: Watch, moved: bool) -> None:
         what = f"draws from NumPy's {type(found[0]).__name__}"
         remedy = "write functier.random.default_rng(seed) where it is made"
     elif watch.entropy:
-        what = "makes a generator without a seed"
-        remedy = "make it outside of the function, or give it a seed"
+        what = "asks the system for a seed, as a generator without one does"
+        remedy = "write functier.random.default_rng(seed)"
     else:
         return
     raise RandomnessError(

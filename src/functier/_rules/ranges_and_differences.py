@@ -340,7 +340,7 @@ def _interp(
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = np.concatenate([fp[-1:], fp, fp[:1]])
         n += 2
-    if n == 1:  # its value is that of all points, except for NaN
+    if n == 1:  # all points have its value, except for NaN
         x = np.where(np.isnan(x), xp[0], x)
         xp, fp, n = np.concatenate([xp, xp]), np.concatenate([fp, fp]), 2
     i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)

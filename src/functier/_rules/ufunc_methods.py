@@ -320,7 +320,7 @@ def _record(func: Any, owner: np.ufunc) -> Op:
             kernel=allow_missing_out(func),
             vmap=vmap,
         )
-    # The rank tells if an optional core axis (``n?``) is there, and a batch changes the rank.
+    # The rank decides whether an optional core axis (``n?``) is there, and a batch changes it.
     batchable = "?" not in func.signature
     return Op(func, operands, operands, vmap=_gufunc_vmap(func) if batchable else None)
 

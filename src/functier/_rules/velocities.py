@@ -50,7 +50,7 @@ def gamma_velocity(z: Value, a: Value) -> Value:
     level = digamma(a)
 
     lower: Value = np.where(is_below, z, a)  # a number for which the lower integral is well-behaved
-    t = -add_node_axis(width) * NODES  # log of the place, from that of z
+    t = -add_node_axis(width) * NODES  # log of the place, from log of z
     w = np.exp(add_node_axis(a) * t - add_node_axis(lower) * np.expm1(t)) * WEIGHTS
     under = -lower * width * np.sum(w * (t - add_node_axis(level - np.log(lower))), axis=-1)
 

@@ -7,6 +7,7 @@ counts.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
@@ -20,9 +21,50 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import Layer, next_layer
 from ._calls import title
-from ._pictures import LevelNode, LevelTree
 
 SEEN: ContextVar["Recording | None"] = ContextVar("seen", default=None)
+
+
+class LevelNode:
+    """A level in the tree: how often it began, and how often it handled each function."""
+
+    def __init__(self, name: str, facts: str = ""):
+        self.name, self.facts, self.times = name, facts, 0
+        self.calls: Counter[str] = Counter()
+        self.inner: dict[str, LevelNode] = {}
+
+    @property
+    def title(self) -> str:
+        """The name, what the level does, and how often it began if that is more than once."""
+        times = f"  {self.times} times" if self.times > 1 else ""
+        return f"{self.name}{'  ' + self.facts if self.facts else ''}{times}"
+
+    @property
+    def handled(self) -> str:
+        """The functions that the level handled, the commonest first."""
+        found = sorted(self.calls.items(), key=lambda item: (-item[1], item[0]))
+        names = [(name.removeprefix("numpy."), n) for name, n in found]
+        return ", ".join([name if n == 1 else f"{name} {n}" for name, n in names])
+
+    def lines(self, first: str = "", rest: str = "") -> Iterator[str]:
+        """Yield the lines of the tree as text."""
+        yield f"{first}{self.title}{': ' + self.handled if self.calls else ''}"
+        nodes = list(self.inner.values())
+        for node in nodes:
+            last = node is nodes[-1]
+            yield from node.lines(
+                rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")
+            )
+
+
+class LevelTree:
+    """The levels of a call: see `show_levels`."""
+
+    def __init__(self, root: LevelNode, result: Any):
+        self.root, self.result = root, result
+
+    def __repr__(self) -> str:
+        return "\n".join(self.root.lines())
 
 
 class Recording:
@@ -106,8 +148,7 @@ def show_levels(func: Callable, /, *args: Any, **kwargs: Any) -> LevelTree:
     -------
     LevelTree
         Printed, it is a tree as text: a line for each level with its batch size or its mode, how
-        often it began, and how often it handled each NumPy function. ``svg()`` returns a picture,
-        which notebooks show, and ``save(path)`` writes it to a file. ``result`` is what `func`
+        often it began, and how often it handled each NumPy function. ``result`` is what `func`
         returned. ``root`` is the node for the code outside all levels; each node has a ``name``,
         ``facts``, ``times``, ``calls``, and ``inner``, the nodes of the levels inside it.
 

@@ -83,7 +83,7 @@ class Edge:
         if outermost is None:
             known = c
             if self.elementwise and not isinstance(c, tuple) and shape_of(c) == shape_of(g):
-                known = np.where(np.equal(g, 0), 0, c)  # zero may win: a second look tells
+                known = np.where(np.equal(g, 0), 0, c)  # zero may win: a second look decides
             self.look(g, known, saved)
         return result
 

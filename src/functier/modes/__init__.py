@@ -1,13 +1,12 @@
 """Modes: context managers that see every call while they are on.
 
-Inherit from `TensorFunctionMode` or `TensorDispatchMode` to write one. `LoggingMode`,
-`FlopCounterMode` and `MemoryMode` are ready to use. All names here are public and stable.
+Inherit from `TensorFunctionMode` or `TensorDispatchMode` to write one. `LoggingMode`
+and `FlopCounterMode` are ready to use. All names here are public and stable.
 """
 
 # Imports `_core`, `_levels` and `_mutation`.
 
 import math
-import weakref
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any, TextIO
@@ -15,14 +14,12 @@ from typing import Any, TextIO
 import numpy as np
 
 from .._core.numpy_facts import Function, Value, dtype_of, name_of, shape_of
-from .._core.root import tree_map
 from .._core.tensor import Tensor
 from ._asking import TensorDispatchMode, TensorFunctionMode
 
 __all__ = [
     "FlopCounterMode",
     "LoggingMode",
-    "MemoryMode",
     "TensorDispatchMode",
     "TensorFunctionMode",
 ]
@@ -260,80 +257,3 @@ REDUCTIONS = {
     "sum", "prod", "mean", "max", "min", "amax", "amin", "cumsum", "cumprod", "argmax", "argmin",
     "count_nonzero",
 }  # fmt: skip
-
-
-# ---- memory ----
-
-
-class MemoryMode(TensorDispatchMode):
-    """Measure the memory of the arrays that operations make.
-
-    Views are not counted, and neither are arrays from before or NumPy's scratch memory inside
-    a function.
-
-    Attributes
-    ----------
-    current, peak : int
-        The bytes in use now, and the largest number so far.
-    total : int
-        All bytes that operations have made.
-    at_peak : dict of str to int
-        The bytes in use at the peak, by the function that made them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import functier as ft
-    >>> def loss(x):
-    ...     return np.sum(np.sin(np.sin(np.sin(x))))
-    >>> with MemoryMode() as memory:
-    ...     slope = ft.grad(loss)(np.ones(10_000))
-    >>> memory.peak // 80_000, memory.current // 80_000
-    (5, 1)
-    """
-
-    def __init__(self) -> None:
-        self.current = self.peak = self.total = 0
-        self.at_peak: dict[str, int] = {}
-        self._alive: dict[int, tuple[Any, str, int]] = {}
-
-    def __tensor_dispatch__(
-        self, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        before: set[int] = set()
-        tree_map(lambda x: before.add(id(owner(x))), (args, kwargs or {}))
-        tree_map(lambda x: self.note(name_of(func), owner(x), before), result)
-        return result
-
-    def note(self, name: str, made: np.ndarray | None, before: set[int]) -> None:
-        """Count an array that a function has made, until it is freed."""
-        key = id(made)
-        if made is None or key in before or key in self._alive:
-            return
-        self._alive[key] = weakref.ref(made, lambda _: self.free(key)), name, made.nbytes
-        self.current += made.nbytes
-        self.total += made.nbytes
-        if self.current > self.peak:
-            self.peak, self.at_peak = self.current, {}
-            for _, by, n in self._alive.values():
-                self.at_peak[by] = self.at_peak.get(by, 0) + n
-
-    def free(self, key: int) -> None:
-        self.current -= self._alive.pop(key)[2]
-
-    def __str__(self) -> str:
-        rows = sorted(self.at_peak.items(), key=lambda row: -row[1])
-        lines = [f"peak {self.peak:,} bytes, current {self.current:,}, made {self.total:,}"]
-        return "\n".join([*lines, *[f"  {n:>14,}  {name}" for name, n in rows]])
-
-
-def owner(x: Value) -> np.ndarray | None:
-    """Return the array that owns the memory of a value, or None."""
-    while isinstance(x, Tensor):
-        x = x.elem()
-    if not isinstance(x, np.ndarray):
-        return None
-    while isinstance(x.base, np.ndarray):
-        x = x.base
-    return x

@@ -1,7 +1,7 @@
 """Modules made of modules: Sequential, ModuleList, ModuleDict."""
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, Self
 
 from .._core.numpy_facts import Value
@@ -125,7 +125,7 @@ class ModuleList(_Listed):
         self.extend(modules)
 
 
-class ModuleDict(Module):
+class ModuleDict(Module, MutableMapping[str, Module]):
     """A dict of modules, which are registered by their keys.
 
     Parameters
@@ -157,30 +157,6 @@ class ModuleDict(Module):
         return len(self._named_own(MODULE))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
+        return iter([name for name, _ in self._named_own(MODULE)])
 
-    def __contains__(self, key: object) -> bool:
-        return key in self.keys()
-
-    def keys(self) -> list[str]:
-        """Return the keys."""
-        return [name for name, _ in self._named_own(MODULE)]
-
-    def values(self) -> list[Module]:
-        """Return the modules."""
-        return [module for _, module in self._named_own(MODULE)]
-
-    def items(self) -> list[tuple[str, Module]]:
-        """Return pairs of a key and a module."""
-        return self._named_own(MODULE)
-
-    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Add modules from a dict or from pairs."""
-        for key, module in modules.items() if hasattr(modules, "items") else modules:
-            self[key] = module
-
-    def pop(self, key: str) -> Module:
-        """Remove a module and return it."""
-        module = self[key]
-        del self[key]
-        return module
+    __eq__, __hash__ = Module.__eq__, Module.__hash__  # as other modules, not as dicts

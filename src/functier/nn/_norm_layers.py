@@ -142,7 +142,7 @@ class BatchNorm(Module):
         kind, tracked = np.float64 if dtype is None else dtype, track_running_stats
         self.register_buffer("running_mean", np.zeros(num_features, kind) if tracked else None)
         self.register_buffer("running_var", np.ones(num_features, kind) if tracked else None)
-        # Of a float, as gradients by a module with integers would need allow_int=True.
+        # A float: gradients of a module with integers would need allow_int=True.
         self.register_buffer("num_batches_tracked", np.zeros(()) if tracked else None)
         self.reset_parameters()
 

@@ -22,6 +22,7 @@ import numpy as np
 from .._core.adopted import ADOPTED
 from .._core.ambient import AMBIENT
 from .._core.blocks import EVENTS
+from .._core.errors import UnsupportedError
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
@@ -164,6 +165,11 @@ def _convert(
     a = by_method(a)
     if is_object_array(a, dtype):
         return object_array(a)
+    if dtype is not None and np.dtype(dtype).names is not None and classes_in(a):
+        raise UnsupportedError(
+            f"numpy.{func.__name__}: a structured array holds plain numbers, and no tensors; write "
+            f"a dict of arrays, one for each field, {{'u': numpy.stack([x, y])}}"
+        )
     if dtype is not None and np.dtype(dtype) != object:
         a = elements_of(a)
     if isinstance(a, Tensor) and hasattr(a.level, "window"):

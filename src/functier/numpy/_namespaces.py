@@ -12,7 +12,6 @@ from . import _loops
 from ._copies import copy_class
 from ._functions import make_twin, takes_polynomials
 from ._ndarray import ndarray
-from ._records import RECORD_TWINS
 
 TWINS: dict[int, Any] = {
     id(np.ndarray): ndarray,
@@ -20,7 +19,6 @@ TWINS: dict[int, Any] = {
     id(np.ndenumerate): _loops.ndenumerate,
     id(np.broadcast): _loops.broadcast,
     id(np.nditer): _loops.nditer,
-    **{id(original): twin for original, twin in RECORD_TWINS},
 }
 """The twins that have been made, by the number of the original, which lives as long."""
 

@@ -74,7 +74,7 @@ def located(name: str) -> Callable:
         path = f"scipy.stats.{self.name}.{name}"
         shapes, place = parse(self, args, kwargs, path)
         discrete, x = isinstance(self, stats.rv_discrete), as_numbers(x, path)
-        if discrete and name in STEPS:  # by which the place has the derivative 0
+        if discrete and name in STEPS:  # so the place has the derivative 0
             x, place = np.floor(x - place[0]), [0.0]
         return dispatching(CALLS[discrete, name])(self, x, *shapes, *place)
 

@@ -57,7 +57,7 @@ class Layout:
         self.nodes: dict[int, tuple[Any, np.dtype]] = {}
         self.used: set[type] = set()
         # The classes of levels, innermost first; one for contiguous batch levels. Its level is
-        # another one where it is live again.
+        # a different one where it runs again.
         self.classes: list[Any] = []
         self.grouped: dict[type, list[Any]] = {}
         grouped: set[Any] = set()

@@ -53,7 +53,7 @@ def _eig_vjp(g: tuple, ans: Value) -> Value:
         here = np.equal(as_column(np.arange(v.shape[-1])), place)
         on_mixed = on_mixed + 1j * (here * turn)
     inner = np.matmul(adjoint(v), on_mixed)
-    # A function of a matrix has a zero for the vectors of equal values, as nothing does.
+    # A function of a matrix has a zero for the vectors of equal values, where nothing jumps.
     counts = counting(inner, None, on_mixed) if g[0] is None else np.ones_like(np.absolute(inner))
     inner = over_gaps(inner, conj(w), "eig", counts)
     if g[0] is not None:

@@ -74,7 +74,7 @@ def _vector_norm(
         total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
         return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
-    exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as NumPy
+    exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as in NumPy
     zero = np.equal(total, 0)
     if is_known_false(zero):
         return np.power(total, exponent)

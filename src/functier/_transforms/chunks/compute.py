@@ -158,7 +158,7 @@ def _concurrently(
     task: Any = None
     result: Any = None
     width = left = _width(executor)
-    # A thread cannot tell which levels of suspended generators are around this call.
+    # A thread cannot know which levels of suspended generators are around this call.
     enclosing = innermost_class((), current_frame())
     try:
         while True:

@@ -115,7 +115,7 @@ class SeriesLevel(Level):
             return None if k else self.lower(x)
         value, series = x.parts()
         known, term = series.known, series.term
-        while len(known) < k:  # without further calls, as rules inside rules are deep enough
+        while len(known) < k:  # without further calls: rules inside rules are deep enough
             assert term is not None, "a coefficient beyond the order of the series"
             known.append(fit(term(len(known) + 1), value))
         return known[k - 1] if k else value

@@ -102,7 +102,7 @@ def linearize(
         def call(inner: list) -> Any:
             return func(*unflatten(structure, inner))
 
-        # "dead", as a tangent has no value to pass through.
+        # "dead": a tangent has no value to pass through.
         level = TraceLevel.prepare(f"trace({name})", "dead", frame, outer)
         at = (Site(label, escape, frame, outer), call, leaves, has_aux)
         results, out_structure, aux, program, known = run(level, _record_tangents, at)

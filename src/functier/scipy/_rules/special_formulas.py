@@ -139,7 +139,7 @@ def spence_slope(x: Value) -> Value:
 def neighbours(name: str, sign: int) -> Callable:
     """Return half the sum or difference of a Bessel function at the orders v - 1 and v + 1."""
     func = getattr(special, name)
-    order = np.trunc if name in ("kn", "yn") else lambda v: v  # SciPy cuts that of these
+    order = np.trunc if name in ("kn", "yn") else lambda v: v  # SciPy truncates these
     return lambda v, z: 0.5 * (func(order(v) - 1, z) + sign * func(order(v) + 1, z))
 
 

@@ -75,11 +75,11 @@ def reason() -> str:
         if found := why_not():
             return found
         if not functions_hold():
-            return "the C functions of this NumPy are not those that are known"
+            return "the C functions of this NumPy are unknown"
         if not arrays_hold():
-            return "the arrays of this NumPy have another layout than is known"
+            return "the arrays of this NumPy have an unknown layout"
         if not numbers_hold():
-            return "numbers of this Python or NumPy have another layout than is known"
+            return "numbers of this Python or NumPy have an unknown layout"
     except (AttributeError, ctypes.ArgumentError, ValueError) as error:
         return f"this Python or NumPy lacks a function: {error}"
     return ""

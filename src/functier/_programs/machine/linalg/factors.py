@@ -364,7 +364,7 @@ def decompose(rows: Rows, target: str, limits: tuple[str, str]) -> None:
     code, factors, name = rows.code, rows.factors, rows.kind.name
     n, width = factors.size, rows.width
     sign = code.address(target, [], factors.order + 8 * n)
-    # the pivot of the first column; that of each other is found while the rows are updated
+    # the pivot of the first column; each other pivot is found while the rows are updated
     start = (name, rows.magnitude(rows.number(target))), ("i64", "0")
     pivot = start
     if n > 1:

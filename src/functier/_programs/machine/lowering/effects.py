@@ -100,7 +100,7 @@ class Memory:
         """Return a window that is written to."""
         ref, elements = self.window(layout, parts)
         if may_meet(ref.shape, ref.place.strides, self.dtype.itemsize):
-            raise Unknown("elements that are written to share a place")
+            raise Unknown("several elements are written to one place")
         return ref, elements
 
     def elements(self, ref: Ref) -> Elements:
@@ -267,7 +267,7 @@ def _add(low: Lowering, node: Node) -> Any:
     if type(value) is Ref and len(value.shape) > len(ref.shape):
         raise Unknown("the value has more axes")
     if memory.dtype.kind == "b":
-        raise Unknown("it adds to truths")
+        raise Unknown("it adds to truth values")
     if ref.size:
         wants = (memory.dtype, memory.dtype)
         before = memory.read(ref, elements)

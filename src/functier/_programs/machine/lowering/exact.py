@@ -65,7 +65,7 @@ def taken(low: Lowering, x: Any) -> Ref:
     found = low.ref(x)
     pairs = zip(found.shape, found.place.strides, x.form.strides)
     if any([n > 1 and a != b for n, a, b in pairs]):
-        raise Unknown("it lies in memory in another order")
+        raise Unknown("it has another order in memory")
     return found
 
 

@@ -142,7 +142,7 @@ class Body(Lowering):
     def counter(self, x: Growing, want: np.dtype) -> Ref:
         exact = 1 << 24 if want == np.float32 else LARGEST
         if max(map(abs, x.ends)) > exact:
-            raise Unknown("a whole number may not fit")
+            raise Unknown("an integer may not fit")
         place = self.slots.get(x)
         if place is None:
             place = self.slots[x] = Place(Buffer(8, "counter", len(self.slots)), 0, ())
@@ -154,7 +154,7 @@ class Body(Lowering):
         carried, elements, rest = loop.parts()
         for i, (x, arg) in enumerate(zip(carried, args)):
             if is_whole(x):
-                raise Unknown("it carries a whole number of Python's")
+                raise Unknown("it carries a Python integer")
             form, value = array_of(x.form), outer.value(arg)
             shape, strides = form.shape, strides_out(form)
             if type(value) is Literal or not lies_so(value, strides):
@@ -209,7 +209,7 @@ class Body(Lowering):
             super().lower(node)
             return
         if not takes_growing(node.func):
-            raise Unknown("the function takes a whole number that grows")
+            raise Unknown("the function takes an integer that grows")
         own = node.like(args, kwargs)
         super().lower(own)
         self.values[node] = self.values.pop(own)

@@ -148,7 +148,7 @@ class Lowering(Part):
         """Return the value of an argument: a `Ref`, or a `Literal` for a number."""
         if type(x) is Node:
             if is_whole(x):
-                raise Unknown("it takes a whole number of Python's")
+                raise Unknown("it takes a Python integer")
             found = self.values.get(x)
             if found is None:
                 if x.func is memory_of:
@@ -179,7 +179,7 @@ class Lowering(Part):
         if not is_whole(x):
             return self.value(x)
         if want.kind != "f" and want != INT:
-            raise Unknown("it takes a whole number, which may not fit")
+            raise Unknown("it takes an integer, which may not fit")
         if type(x) is Growing:
             return self.counter(x, want)
         if x not in self.values:
@@ -286,7 +286,7 @@ def of_operator(func: Any) -> Callable:
         if python and any(map(is_whole, args)) and not is_rounded(func, args):
             raise Unknown("Python computes it exactly")
         if func is np.power and any([type(x) is Growing for x in args]):
-            raise Unknown("NumPy takes powers of 2 in another way than others")
+            raise Unknown("NumPy computes powers of 2 in a different way")
         if func is np.power and not python:
             own, args = power(args)
         return apply(low, own, args, node.form, python and func in CHECKED)

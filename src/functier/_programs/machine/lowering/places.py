@@ -158,7 +158,7 @@ def _take_along(low: Lowering, node: Node) -> Any:
         raise Unknown("np.take_along_axis has options")
     index = low.value(given["indices"])
     if index.dtype.kind not in "iu":
-        raise Unknown("the indices are not whole numbers")
+        raise Unknown("the indices are not integers")
     pattern = Along(value, axis % len(value.shape), node.form.shape)
     return gather(low, value, pattern, [index], node)
 

@@ -2,7 +2,7 @@
 
 import operator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...loops import Series
 from ..elementary import ELEMENTWISE
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
 from ..linalg.products import contract
-from ..text.routines import Kernel, Operand
+from ..text.routines import Operand
 from .nodes import Lowering, apply, dtype_of, is_array, rule
 from .steps import Growing, Literal, Place, Ref, Unknown, growing_in, line_of, moving, squeezed
 
@@ -132,7 +132,7 @@ def moved(value: Ref, parts: tuple) -> Ref:
 
     line = line_of(parts, found)
     if line is None:
-        raise Unknown("an index grows in another way than along a line")
+        raise Unknown("an index does not grow linearly")
     (start, seen), by = line
     offset = value.place.offset + moving(start, by)
     return seen._replace(place=seen.place._replace(offset=offset))
@@ -195,7 +195,7 @@ def _contraction(low: Lowering, node: Node) -> Any:
     if node.func in BY_NUMBERS:
         ones = sum([max(shape_in(x), default=1) == 1 for x in (a, b)])
         if ones == 1 and dtype.kind == "f":
-            raise Unknown("a factor of zero is left out by some libraries, beside NaN as well")
+            raise Unknown("some libraries leave out a factor of zero, even beside NaN")
     if is_product(labels, shape_in(a), shape_in(b)):
         spread = [aligned(low, v, shape_in(x), own, labels) for v, x, own in
                   zip(values, (a, b), labels[:2])]  # fmt: skip
@@ -209,32 +209,15 @@ def _contraction(low: Lowering, node: Node) -> Any:
     place = low.new(shape, dtype)
     right = packed_once(low, right, labels)
     same = left.place.buffer is right.place.buffer and left.place.offset == right.place.offset
-    known = Product(
-        labels, operand(left), operand(right), Operand("", dtype, shape, place[2]), same
-    )
-    kernel = contracted(known)
+    out = Operand("", dtype, shape, place[2])
+    kernel = contracted(labels, operand(left), operand(right), out, same)
     if kernel is None:
         raise Unknown("the machine does not know the contraction of these forms")
-    step = low.routine(kernel, [left, right], [place])
-    step.wants = known
-    return Ref(shape, dtype, place, (step,))
+    return Ref(shape, dtype, place, (low.routine(kernel, [left, right], [place]),))
 
 
-class Product(NamedTuple):
-    """A contraction: its axes, operands and result."""
-
-    labels: Labels
-    a: Operand
-    b: Operand
-    out: Operand
-    same: bool
-
-
-@lru_cache(1024)
-def contracted(product: Product, accumulate: bool = False) -> Kernel | None:
-    """Return the routine of a contraction, which may add to its result."""
-    labels, a, b, out, same = product
-    return contract(labels, a, b, out, accumulate, same=same)
+contracted = lru_cache(1024)(contract)
+"""Return the routine of a contraction."""
 
 
 def packed_once(low: Lowering, right: Ref, labels: Labels) -> Ref:

@@ -74,7 +74,7 @@ def reduced(
     kept = tuple([n for k, n in enumerate(shape) if k not in axes])
     size = np.prod(kept, dtype=int)
     if func in (np.maximum, np.minimum) and 0 in shape and size:
-        raise Unknown("a reduction of nothing")
+        raise Unknown("a reduction of no elements")
     place = low.new(kept, dtype)
     steps = iter(place.strides)
     spread = tuple([0 if k in axes else next(steps) for k in range(len(shape))])
@@ -99,7 +99,7 @@ def _cumsum(low: Lowering, node: Node) -> Any:
         out = Operand("", dtype, shape, place.strides)
         kernel = running_sums(operand(value), out, axis % len(shape))
     if kernel is None:
-        raise Unknown("the machine does not know the sums of nothing, or of this dtype")
+        raise Unknown("the machine does not know sums of no elements, or of this dtype")
     return Ref(shape, dtype, place, (low.routine(kernel, [value], [place]),))
 
 
@@ -139,7 +139,7 @@ def _mean(low: Lowering, node: Node) -> Any:
     for k in axes_of(given.get("axis"), len(shape)):
         count *= shape[k]
     if dtype.kind != "f" or not count:
-        raise Unknown("a mean of nothing, or of this dtype")
+        raise Unknown("a mean of no elements, or of this dtype")
     total = reduced(low, np.add, value, shape, given.get("axis"), dtype, node.form)
     return low.element(
         np.divide, [total, Literal(float(count), dtype)], node.form.shape, dtype, (dtype, dtype)
@@ -155,7 +155,7 @@ def given_to(node: Node, *names: str) -> dict[str, Any]:
     if len(node.args) > len(names) or not found.keys() <= {*names}:
         raise Unknown("it has options")
     if any([type(found[name]) is Node for name in names[1:] if name in found]):
-        raise Unknown("the diagonal is one that is computed")
+        raise Unknown("the number of the diagonal is computed")
     return found
 
 
@@ -203,7 +203,7 @@ def matrix(low: Lowering, x: Any, dtype: np.dtype) -> Ref:
     """Return a stack of square matrices of a dtype."""
     shape = shape_in(x)
     if len(shape) < 2 or shape[-1] != shape[-2] or 0 in shape:
-        raise Unknown("it takes other matrices than square ones")
+        raise Unknown("it takes matrices that are not square")
     if dtype.kind != "f":
         raise Unknown(f"it is computed in {dtype}")
     if shape[-1] > LARGEST and not blas.library():
@@ -265,7 +265,7 @@ def _solve(low: Lowering, node: Node) -> Any:
     dtype, shape = dtype_of(node.form), node.form.shape
     a, own = matrix(low, node.args[0], dtype), shape_in(node.args[1])
     if 0 in shape or 0 in own:
-        raise Unknown("it solves for nothing")
+        raise Unknown("it solves for no unknowns")
     b = as_dtype(low, low.ref(node.args[1]), own, dtype)
     known, factors, turned = factors_of(low, a)
     given, out = operand(b), packed(low, shape, dtype)

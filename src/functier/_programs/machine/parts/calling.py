@@ -181,5 +181,5 @@ def texts_of(calls: Iterable[Call]) -> dict[str, str]:
     for call in calls:
         for name, text in call.kernel.texts.items():
             if texts.setdefault(name.lstrip("@"), text) != text:  # LLVM crashes at some
-                raise ValueError(f"there are two texts for {name}")
+                raise ValueError(f"there are two bodies for {name}")
     return texts

@@ -398,7 +398,7 @@ class Routine:
             "  %runs = icmp ne i8 %test, 0", "  br i1 %runs, label %step, label %left", "left:",
         ]  # fmt: skip
         for made in self.body.carried.values():
-            if not made.small:  # its result is what it has taken
+            if not made.small:  # it returns its argument
                 (number,) = made.source.ring[:1]
                 lines.append(
                     f"  call void @llvm.memcpy.p0.p0.i64(ptr {self.result(number)}, "

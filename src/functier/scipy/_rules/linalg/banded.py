@@ -95,8 +95,8 @@ def _require_diagonals(name: str, ab: Value) -> None:
     """Raise for one diagonal without its axis, of which SciPy reads the first number only."""
     if ab.ndim < 2:
         raise ValueError(
-            f"scipy.linalg.{name}: the diagonals need two axes, and came in the shape {ab.shape}; "
-            f"write ab[None] for a matrix of one diagonal"
+            f"scipy.linalg.{name}: expected diagonals with two axes, got the shape {ab.shape}; "
+            f"write ab[None] for a matrix with one diagonal"
         )
 
 

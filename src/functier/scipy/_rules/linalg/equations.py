@@ -42,7 +42,7 @@ def _sylvester(a: Value, b: Value, q: Value) -> Value:
     y, scale, info = solve(r, s, f, tranb="C")
     if info:
         raise np.linalg.LinAlgError(
-            "a derivative is the solution of an equation of Sylvester that has no unique one; "
+            "a derivative solves a Sylvester equation that has no unique solution here; "
             "there is no derivative here, as for a square root at 0"
         )
     return u @ (scale * y) @ adjoint(v)
@@ -134,8 +134,8 @@ def _solve_discrete(a: Value, q: Value, **params: Any) -> Value:
     """Call SciPy's function, which takes a number for any matrix `a` and has another meaning."""
     if a.shape[-2:] == (1, 1) != q.shape[-2:]:
         raise ValueError(
-            f"scipy.linalg.solve_discrete_lyapunov: `a` and `q` need one shape, and came in the "
-            f"shapes {a.shape} and {q.shape}; write a * numpy.eye(len(q)) for `a`"
+            f"scipy.linalg.solve_discrete_lyapunov: `a` and `q` must have the same shape, got "
+            f"{a.shape} and {q.shape}; write a * numpy.eye(len(q)) for `a`"
         )
     return of_one_kind(sl.solve_discrete_lyapunov)(a, q, **params)
 

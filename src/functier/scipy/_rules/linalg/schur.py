@@ -110,8 +110,8 @@ def _refuse_rotations(blocks: Value, b: Value, c: Value) -> None:
     size = np.absolute(b) + np.absolute(c)
     if np.any(blocks * (np.absolute(b + c) <= 8 * np.finfo(b.dtype).eps * size)):
         raise np.linalg.LinAlgError(
-            "scipy.linalg.schur has no derivative here, as a block of two rows is a rotation (of "
-            "a skew-symmetric matrix each is), and its vectors jump; write output='complex'"
+            "scipy.linalg.schur has no derivative here, because a block of two rows is a rotation "
+            "(in a skew-symmetric matrix each is one), and its vectors jump; write output='complex'"
         )
 
 

@@ -139,7 +139,7 @@ def _result(
     if mode == "nearest" and order > 1 and not prefilter:
         raise UnsupportedError(
             f"scipy.ndimage.{func.__name__}: prefilter=False is not supported for tensors in the "
-            f"mode 'nearest'; write mode='reflect', or give the image and leave prefilter out"
+            f"mode 'nearest'; write mode='reflect', or pass the image and leave prefilter out"
         )
     dtype = x.dtype if output is None else np.dtype(output)
     if x.dtype.kind == "c" and dtype.kind != "c":

@@ -171,7 +171,7 @@ def _bounds_of(value: Any) -> list:
     if (np.ndim(value) == 1 and np.size(value) != 2) or np.ndim(value) > 1:
         raise UnsupportedError(
             "scipy.signal.find_peaks: a condition with one number for each sample is not supported "
-            "for tensors; give one number, or select peaks by their properties"
+            "for tensors; pass one number, or select peaks by their properties"
         )
     if isinstance(value, tuple | list) and len(value) == 2:
         low, high = value

@@ -11,10 +11,9 @@ from ...._core.numpy_facts import Value
 from ....protocol import op, primitive
 from ..declare import declare_composite, dispatching
 from ..distributions.methods import call
-from .moments import as_float
 from .ranks import constants, ranks
 from .results import result_class
-from .samples import statistic
+from .samples import as_float, statistic
 
 KstestResult = result_class("_stats_py", "KstestResult", more="statistic_location statistic_sign")
 SIDES = {"t": "two-sided", "g": "greater", "l": "less"}
@@ -163,7 +162,7 @@ def _kstest(rvs: Any, cdf: Any, args: tuple = (), N: int = 20, *more: Any, **opt
     if isinstance(rvs, str) or callable(rvs):
         raise UnsupportedError(
             "scipy.stats.kstest: a function that draws samples is not supported for tensors; draw "
-            "the samples, and give them as rvs"
+            "the samples, and pass them as rvs"
         )
     options.update(zip(("alternative", "method"), more))
     if isinstance(cdf, str) or callable(cdf):
