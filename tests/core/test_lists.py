@@ -70,8 +70,7 @@ def check_lists(row, i, as_list=np.ndarray.tolist):
     def f(value):
         return row.call(*[value if j == i else as_list(v) for j, v in enumerate(row.leaves)])
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         try:
             expected = f(x)
         except (TypeError, ValueError, AttributeError, IndexError):

@@ -67,8 +67,7 @@ def check(row, i):
         )
         return func(*args, **kwargs)
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         try:
             expected = f(x, row.func)
         except (TypeError, ValueError, AttributeError, IndexError):

@@ -86,8 +86,7 @@ def theirs(row):
 
 
 def rows():
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         return {
             name: row
             for name, row in samples.named().items()
@@ -108,8 +107,7 @@ def test_value_and_vjp(name):
     own = theirs(row)
     wanted = row.differentiated()
     f, points = function_of(row)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         value, pullback = ft.vjp(f, *points)
         cotangents = list(directions(value, 100))
         operands = [torch.tensor(x, requires_grad=i in wanted) for i, x in enumerate(row.leaves)]
@@ -366,8 +364,7 @@ def test_anomalies_are_where_torchs_are(name):
     }[name]
     x = np.array([0.0, 1.0])
     theirs = ours = False
-    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(action="ignore"):
         try:
             f(torch, torch.tensor(x, requires_grad=True)).backward()
         except RuntimeError as error:

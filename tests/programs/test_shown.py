@@ -27,8 +27,7 @@ def run(rows):
     """The names of the cases whose source is wrong, and how many were right."""
     found, right = {}, 0
     for name, row in rows.items():
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
             for kind, f, args in cases(row):
                 try:
                     program = ft.trace(f)(*args)

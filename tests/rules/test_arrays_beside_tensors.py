@@ -40,8 +40,7 @@ def check(row, i):
         return row.func(*args, **kwargs)
 
     x = row.leaves[j]
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         wanted = ft.jvp(lambda x: call(x, np.array), (x,), (x,))
         found = ft.jvp(lambda x: call(x, fnp.array), (x,), (x,))
     for a, b in zip(optree.tree_leaves(found), optree.tree_leaves(wanted), strict=True):

@@ -14,8 +14,7 @@ F32 = np.float32
 @pytest.fixture(autouse=True)
 def quiet():
     """NumPy warns of some of these, of divisions by zero for one."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         yield
 
 

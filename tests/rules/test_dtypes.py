@@ -198,8 +198,7 @@ def check_or_refuse(name, row, kind):
 
 def check_row(name, row, kind, precision=None):
     row = of_precision(row, kind)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         try:
             expected = [np.asarray(y) for y in leaves_of(row)(*row.leaves)]
         except TypeError:

@@ -27,8 +27,7 @@ def test_row(expression, at, derivative):
     def f(x):
         return np.sum(eval(expression, {"np": np, "x": x}))
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         backward = ft.grad(f)(x)
         forward, recorded, series = [np.zeros_like(np.asarray(x)) for _ in range(3)]
         push = ft.linearize(f, x)[1]

@@ -31,8 +31,7 @@ SAMPLES = {
 
 def outcome(call, *args, **kwargs):
     """The result of a call, or the class of its error."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         try:
             return np.asarray(call(*args, **kwargs))
         except (ValueError, TypeError) as error:
