@@ -44,7 +44,7 @@ CASES = {
     ),
     "linearize": (
         lambda: show_levels(ft.linearize, np.sin, 1.0),
-        ["linearize(sin)  reverse mode: sin", "transpose(sin)  reverse mode: multiply"],
+        ["trace(sin)  recorded: multiply", "linearize(sin)  forward mode: sin"],
     ),
     "indexing": (
         lambda: show_levels(ft.grad(lambda x: x[0] * x[1]), XS[0]),

@@ -33,7 +33,7 @@ RULES.append(NETWORKS)
 
 ORDER = [
     "_cpython", "_core", "errors", "progress", "_rules", "_mutation", "_levels", "protocol",
-    "_transforms.chunks", "_transforms", "_transforms.sparse",
+    "_transforms.chunks", "_transforms", "_transforms.tracing", "_transforms.sparse",
     "_transforms.series", "_dask",
     "_programs",
     "_programs.machine.compiler", "_programs.machine.text", "_programs.machine.elementary",
@@ -381,8 +381,8 @@ def test_minted_classes_hold_their_level_and_what_all_of_their_kind_share():
 
 # ---- kinds of level state what they do ----
 
-KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "RecordLevel"}
-FACTS = ["batches", "differentiates", "guards"]
+KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "TraceLevel", "RecordLevel"}
+FACTS = ["batches", "differentiates", "records", "guards"]
 LADDERS = {"_levels.states"}
 """The modules that may compare the class of a level: ``type(level) is not ContextualLevel``."""
 
@@ -391,6 +391,7 @@ def classes_of_levels():
     """The names of all classes of level objects, those of mixins included."""
     for name in (
         "debug._watching",
+        "_transforms.tracing.level",
         "_programs.recorder",
         "modes._asking",
     ):
@@ -469,12 +470,13 @@ def test_each_kind_states_all_facts():
     assert kinds.keys() - stated.keys() == others | ({"Level"} & kinds.keys())  # of the protocol
     assert [f for f in FACTS if f in Level.__annotations__] == FACTS
     assert stated == {
-        "RootLevel": [False, None, False],
-        "EndedLevel": [False, None, False],
-        "BatchLevel": [True, None, False],
-        "GradLevel": [False, "reverse", False],
-        "JvpLevel": [False, "forward", False],
-        "RecordLevel": [False, None, True],
+        "RootLevel": [False, None, False, False],
+        "EndedLevel": [False, None, False, False],
+        "BatchLevel": [True, None, False, False],
+        "GradLevel": [False, "reverse", False, False],
+        "JvpLevel": [False, "forward", False, False],
+        "TraceLevel": [False, None, True, False],
+        "RecordLevel": [False, None, False, True],
     }
 
 
@@ -485,15 +487,15 @@ def facts_of(level):
 def test_facts_of_live_ended_and_contextual_levels():
     """See `Level`: an ended level does nothing; its kind says what it did."""
     for make, facts in (
-        (ft.vmap, [True, None, False]),
-        (ft.grad, [False, "reverse", False]),
+        (ft.vmap, [True, None, False, False]),
+        (ft.grad, [False, "reverse", False, False]),
     ):
         for escape in ("dead", "passthrough"):
             with make(escape=escape) as cls:
                 assert facts_of(cls.level) == facts
                 with ft.no_dispatch(cls):
                     assert facts_of(cls.level) == facts
-            assert facts_of(cls.level) == [False, None, False]
+            assert facts_of(cls.level) == [False, None, False, False]
             assert facts_of(cls.level.kind) == facts
             with resume(cls):
                 assert facts_of(cls.level) == facts
@@ -503,6 +505,7 @@ SAYS_MORE = {
     "_core.sharing": "the table",
     "_core.methods": "the functions of methods and properties",
     "numpy._functions": "how each is computed for tensors in lists",
+    "numpy._records": "those that keep a class of records",
     "_levels.operands": "those that take lists in lists",
     "_programs.passes": "calls that give their argument",
     "_programs.quick": "those whose operands tell how many elements there are",

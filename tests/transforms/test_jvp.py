@@ -128,6 +128,7 @@ def slope_of(f):
 
 FORWARD = {
     "jvp": slope_of,
+    "linearize": lambda f: lambda x: ft.linearize(f, x)[1](1.0),
     "jacfwd": ft.jacfwd,
     "hessian": lambda f: ft.hessian(lambda x: np.real(f(x))),
     "jvp of grad": lambda f: slope_of(ft.grad(lambda x: np.real(f(x)))),
