@@ -11,9 +11,13 @@ import functier.numpy as fnp
 import functier.scipy.cluster.vq as vq
 import functier.scipy.integrate as si
 import functier.scipy.interpolate as sip
+import functier.scipy.linalg as sl
 import functier.scipy.ndimage as nd
+import functier.scipy.optimize as so
 import functier.scipy.signal as sg
 import functier.scipy.spatial as spa
+import functier.scipy.spatial.distance as ds
+import functier.scipy.special as sp
 import functier.scipy.stats as st
 from functier.scipy.spatial.transform import Rotation, Slerp
 
@@ -127,6 +131,12 @@ def _designs() -> dict[str, Callable]:
         "argrelmax": lambda a: (a * TIMES)[sg.argrelmax(a * np.sin(5 * TIMES))],
         "coherence": lambda a: sg.coherence(a * TIMES**2, TIMES, nperseg=4)[1],
         "csd": lambda a: sg.csd(a * TIMES**2, TIMES, nperseg=4)[1],
+        "deconvolve": lambda a: sg.deconvolve(a * TIMES**2, TAPS),
+        "freqz": lambda a: sg.freqz(a * TAPS, POLES, TIMES)[1],
+        "sosfreqz": lambda a: sg.sosfreqz(
+            np.array([[0.2, 0.3, 0.1, 1.0, -0.4, 0.2]]) + a * np.eye(1, 6), 9
+        )[1],
+        "zpk2tf": lambda a: sg.zpk2tf(a * TAPS, a * POLES[1:], a),
         "decimate": lambda a: sg.decimate(a * TIMES**2, 2, n=2, ftype="fir"),
         "filtfilt": lambda a: sg.filtfilt(TAPS, POLES, a * TIMES, padlen=5),
         "hilbert2": lambda a: sg.hilbert2(a * IMAGE),
@@ -195,9 +205,34 @@ def _places() -> dict[str, Callable]:
     return {name: lambda a, f=f: whole(f(a)) for name, f in found.items()}
 
 
+def _formulas() -> dict[str, Callable]:
+    """Matrices of vectors, distances of two vectors, Bessel functions, Rosenbrock's function."""
+    found: dict[str, Callable] = {
+        "linalg.block_diag": lambda a: sl.block_diag(a * A, B),
+        "linalg.convolution_matrix": lambda a: sl.convolution_matrix(a * TAPS, 4),
+        "linalg.leslie": lambda a: sl.leslie(a * TAPS, a * TAPS[1:]),
+        "optimize.rosen_hess_prod": lambda a: so.rosen_hess_prod(a * TIMES, TIMES),
+        "special.polygamma": lambda a: sp.polygamma(2, a * TIMES),
+        "spatial.distance.mahalanobis": lambda a: ds.mahalanobis(a * VECTOR, TAPS, np.eye(3)),
+        "spatial.distance.seuclidean": lambda a: ds.seuclidean(a * VECTOR, TAPS, TAPS),
+    }
+    for name in "companion fiedler fiedler_companion hankel".split():
+        found[f"linalg.{name}"] = lambda a, name=name: getattr(sl, name)(a * TIMES)
+    for name in "rosen rosen_der rosen_hess".split():
+        found[f"optimize.{name}"] = lambda a, name=name: getattr(so, name)(a * TIMES)
+    for name in "jvp yvp ivp kvp h1vp h2vp".split():
+        found[f"special.{name}"] = lambda a, name=name: getattr(sp, name)(1, a * TIMES, 2)
+    metrics = "braycurtis chebyshev cityblock correlation cosine euclidean jensenshannon"
+    for name in f"{metrics} minkowski sqeuclidean".split():
+        found[f"spatial.distance.{name}"] = lambda a, name=name: getattr(ds, name)(
+            TIMES + a, TIMES**2
+        )
+    return {name: lambda a, f=f: whole(f(a)) for name, f in found.items()}
+
+
 TRIALS: dict[str, tuple[Callable, tuple]] = {
     **{f"interpolate.{name}": (call, (0.8, 1.3)) for name, call in _interpolants().items()},
     **{f"signal.{name}": (call, (0.4,)) for name, call in _designs().items()},
-    **{name: (call, (1.1,)) for name, call in _places().items()},
+    **{name: (call, (1.1,)) for name, call in (_places() | _formulas()).items()},
 }
 """The calls by the names on the page, and the numbers."""

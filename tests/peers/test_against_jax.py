@@ -171,10 +171,9 @@ def test_collectives(name):
 
 
 def test_checkers_have_the_arguments_of_jaxs():
-    for name in ("check_grads", "check_jvp", "check_vjp"):
-        theirs = list(inspect.signature(getattr(jax.test_util, name)).parameters)
-        ours = list(inspect.signature(getattr(ft.testing, name)).parameters)
-        assert [n for n in theirs if n != "err_msg"] == ours
+    theirs = list(inspect.signature(jax.test_util.check_grads).parameters)
+    ours = list(inspect.signature(ft.testing.check_grads).parameters)
+    assert [n for n in theirs if n != "err_msg"] == ours
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.01])

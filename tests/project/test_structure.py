@@ -505,6 +505,7 @@ SAYS_MORE = {
     "_core.sharing": "the table",
     "_core.methods": "the functions of methods and properties",
     "numpy._functions": "how each is computed for tensors in lists",
+    "numpy._records": "those that keep a class of records",
     "_levels.operands": "those that take lists in lists",
     "_programs.passes": "calls that give their argument",
     "_programs.quick": "those whose operands tell how many elements there are",

@@ -64,8 +64,8 @@ def is_copied(func: Any) -> bool:
 
 
 def _is_of(value: Any, modules: tuple[str, ...]) -> bool:
-    """Return whether an object was defined in modules whose names begin so."""
-    return f"{value.__module__}.".startswith(modules)
+    """Return whether the name of an object, its module included, begins so."""
+    return f"{value.__module__}.{value.__name__}".startswith(modules)
 
 
 def is_copied_class(value: type) -> bool:
@@ -150,7 +150,7 @@ def copy_globals(names: dict[str, Any], twin_of: TwinOf, xp: Any = fnp) -> dict[
         made = GLOBALS[id(names), twin_of] = dict(names)
         meant: dict[str, Any] = {
             "array_namespace": lambda *arrays: xp, "is_numpy": lambda given: True, "np_compat": xp,
-            "_namespace": lambda given: xp, "np": xp, "is_lazy_array": lambda x: False,
+            "_namespace": lambda given: xp, "np": xp,
         }  # fmt: skip
 
         def twin(value: Any, name: str) -> Any:

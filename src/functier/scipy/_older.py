@@ -1,4 +1,4 @@
-"""Twins for `scipy.optimize`: the older functions, one for each method, and fixed points."""
+"""Twins for `scipy.optimize`: `leastsq`, and fixed points."""
 
 import functools
 import inspect
@@ -9,7 +9,6 @@ import numpy as np
 import scipy.optimize as sco  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
-from .._core.errors import UnsupportedError
 from .._transforms.grad import grad
 from .._transforms.jacobian import jacfwd
 from ._problems import Problem, has_tensor, is_plain
@@ -56,50 +55,6 @@ def leastsq(func: Callable, x0: Any, *more: Any, **options: Any) -> Any:
     return x, covariance, report, problem.joined([r[3] for r in results]), flag
 
 
-def _minimum(original: Callable) -> Callable:
-    """Return the twin of a function that returns the place of a minimum."""
-    parameters, label = inspect.signature(original), f"scipy.optimize.{original.__name__}"
-    name = next(iter(parameters.parameters))
-
-    @functools.wraps(original)
-    def minimum(*args: Any, **options: Any) -> Any:
-        given = dict(parameters.bind(*args, **options).arguments)
-        func = given[name]
-        if is_plain(func):
-            return original(*args, **options)
-        problem, start = Problem(label, given.pop("args", ())), given["x0"]
-        functions = {k: v for k, v in given.items() if callable(v) and k != "callback"}
-
-        def solve(e: tuple) -> Any:
-            given.update({k: problem.function(f, e) for k, f in functions.items()})
-            given["x0"] = problem.value(start, e)
-            return original(**given)
-
-        results = problem.solve(solve, (start,))
-        if not problem.met and not has_tensor(start):
-            return results[0]
-        if given.get("full_output") or given.get("retall"):
-            raise UnsupportedError(
-                f"{label}: full_output and retall are not supported inside a transform; write "
-                f"scipy.optimize.minimize, whose result has x, fun and the numbers of calls"
-            )
-        if given.get("bounds") is not None or given.get("approx_grad"):
-            raise UnsupportedError(
-                f"{label}: bounds and approx_grad are not supported inside a transform; write "
-                f"scipy.optimize.minimize with method='L-BFGS-B'"
-            )
-
-        def value(x: Any) -> Any:
-            y = fnp.asarray(func(x, *problem.args))
-            return np.reshape(y, ()) if y.ndim else y
-
-        batch = problem.layout.batch_shape()
-        xs = np.array([np.atleast_1d(r) for r in results], float).reshape(*batch, -1)
-        return problem.root(grad(value), xs, elementwise=False)
-
-    return minimum
-
-
 @functools.wraps(sco.fixed_point)
 def fixed_point(
     func: Callable, x0: Any, args: Any = (), xtol: float = 1e-8, maxiter: int = 500,
@@ -132,9 +87,5 @@ def fixed_point(
 TWINS: list[tuple[Any, Any]] = [
     (sco.leastsq, leastsq),
     (sco.fixed_point, fixed_point),
-    *[
-        (original, _minimum(original))
-        for original in (sco.fmin, sco.fmin_powell, sco.fmin_cg, sco.fmin_bfgs, sco.fmin_ncg)
-    ],
 ]
 """Pairs of an object of SciPy and its twin."""

@@ -12,20 +12,23 @@ from .._core.errors import UnsupportedError
 from .._core.numpy_private import SPECIAL, look_up
 
 COPIED = (
-    "scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra",
-    "scipy.cluster.vq", "scipy.integrate._quadrature", "scipy.interpolate._polyint",
-    "scipy.interpolate._rbf.", "scipy.ndimage._measurements", "scipy.ndimage._morphology",
-    "scipy.signal._arraytools", "scipy.signal._czt", "scipy.signal._filter_design",
-    "scipy.signal._fir_filter_design", "scipy.signal._lti_conversion", "scipy.signal._ltisys",
-    "scipy.signal._peak_finding", "scipy.signal._polyutils", "scipy.signal._savitzky",
-    "scipy.signal._short_time_fft", "scipy.signal._signaltools", "scipy.signal._spectral",
-    "scipy.signal._spline_filters", "scipy.signal._waveforms",
-    "scipy.signal.windows", "scipy.spatial._geometric_slerp", "scipy.spatial._kdtree",
-    "scipy.spatial._procrustes", "scipy.stats._axis_nan_policy", "scipy.stats._entropy",
-    "scipy.stats._morestats", "scipy.stats._quantile",
+    "scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra", "scipy.cluster.vq",
+    "scipy.integrate._quadrature", "scipy.interpolate._polyint", "scipy.interpolate._rbf.",
+    "scipy.linalg._special_matrices", "scipy.ndimage._measurements", "scipy.ndimage._morphology",
+    "scipy.optimize._optimize.rosen", "scipy.signal._arraytools", "scipy.signal._czt",
+    "scipy.signal._filter_design", "scipy.signal._fir_filter_design",
+    "scipy.signal._lti_conversion", "scipy.signal._ltisys", "scipy.signal._peak_finding",
+    "scipy.signal._polyutils", "scipy.signal._savitzky", "scipy.signal._short_time_fft",
+    "scipy.signal._signaltools", "scipy.signal._spectral", "scipy.signal._spline_filters",
+    "scipy.signal._waveforms", "scipy.signal.windows", "scipy.spatial._geometric_slerp",
+    "scipy.spatial._kdtree", "scipy.spatial._procrustes", "scipy.spatial.distance",
+    "scipy.special._basic._bessel", "scipy.special._basic.h1vp", "scipy.special._basic.h2vp",
+    "scipy.special._basic.ivp", "scipy.special._basic.jvp", "scipy.special._basic.kvp",
+    "scipy.special._basic.polygamma", "scipy.special._basic.yvp", "scipy.stats._axis_nan_policy",
+    "scipy.stats._entropy", "scipy.stats._morestats", "scipy.stats._quantile",
     "scipy.stats._stats_py", "scipy.stats._variation", "scipy.stats.contingency",
 )  # fmt: skip
-"""The beginnings of the names of modules whose functions are copied; others refuse tensors."""
+"""The beginnings of the names of functions that are copied; others refuse tensors."""
 
 CLASSES_OF = (
     "scipy.interpolate._polyint", "scipy.interpolate._rbf.", "scipy.signal._czt",

@@ -1,4 +1,4 @@
-"""Twins for `scipy.optimize`: searches for the least of all minima, and solvers of large systems.
+"""Twins for `scipy.optimize`: searches for minima but `minimize`, and solvers of large systems.
 
 The derivative of what they find is that of a minimum or a root: see `_minima` and `_optimize`.
 """
@@ -23,52 +23,47 @@ def _scalar(y: Any) -> Any:
     return np.reshape(y, ()) if y.ndim else y
 
 
-def _minimum(problem: Problem, func: Callable, limits: Limits | None, xs: Any) -> tuple[Any, Any]:
-    """Return the place of a minimum and its value, with their derivatives."""
-
-    def value(x: Any) -> Any:
-        return _scalar(func(x, *problem.args))
-
-    slope = grad(value)
-    equation = limits.equation(slope, problem.layout.constant(xs)) if limits else slope
-    x = problem.root(equation, xs, elementwise=False)
-    return x, value(x)
-
-
-def _rows(problem: Problem, xs: list) -> np.ndarray:
-    return np.array(xs, float).reshape(*problem.layout.batch_shape(), -1)
+SLOPES = "fprime", "fhess", "fhess_p"
+"""The parameters that are functions, as the first one is."""
+OF_SEARCHES = "scipy.optimize.minimize from the result of a search outside"
+OF_ALL = "scipy.optimize.minimize, whose result has x, fun and the numbers of calls"
+REFUSED = {
+    **dict.fromkeys(("constraints", "vectorized", "integrality"), OF_SEARCHES),
+    **dict.fromkeys(("full_output", "retall"), OF_ALL),
+}
+"""Options with which the minimum is another problem's, or that return more, and what to write."""
 
 
-REFUSED = "constraints", "vectorized", "integrality"
-"""Options of searches with which the minimum is another problem's."""
+def _minimum(original: Callable, place: Callable, form: Callable) -> Callable:
+    """Return the twin of a function that looks for a minimum.
 
-
-def _search(original: Callable) -> Callable:
-    """Return the twin of a search for the least of all minima."""
+    ``place(result)`` is the minimum of a result of SciPy's;
+    ``form(problem, results, x, value)`` is the twin's result, where ``value(x)`` is the least one.
+    """
     parameters, label = inspect.signature(original), f"scipy.optimize.{original.__name__}"
+    name = next(iter(parameters.parameters))
 
     @functools.wraps(original)
     def search(*args: Any, **options: Any) -> Any:
         given = dict(parameters.bind(*args, **options).arguments)
-        func = given["func"]
+        func, start, bounds = given[name], given.get("x0"), given.get("bounds")
         if is_plain(func):
             return original(*args, **options)
         words = dict(given.get("minimizer_kwargs") or {})
         problem = Problem(label, given.pop("args", words.pop("args", ())))
-        bounds = given.get("bounds")
         limits = None if bounds is None else Limits(bounds)
-        start = given.get("x0")
+        functions = {k: given[k] for k in (name, *SLOPES) if callable(given.get(k))}
         slopes = {k: words[k] for k in ("jac", "hess", "hessp") if callable(words.get(k))}
 
         def solve(e: tuple) -> Any:
-            given["func"] = problem.function(func, e)
+            given.update({k: problem.function(f, e) for k, f in functions.items()})
             if start is not None:
                 given["x0"] = problem.value(start, e)
             if limits is not None:
                 own = limits.plain(problem, e)
                 given["bounds"] = list(zip(own.lb, own.ub))
             if words:
-                plain = {name: problem.function(f, e) for name, f in slopes.items()}
+                plain = {k: problem.function(f, e) for k, f in slopes.items()}
                 given["minimizer_kwargs"] = words | plain
             return original(**given)
 
@@ -77,53 +72,43 @@ def _search(original: Callable) -> Callable:
         results = problem.solve(solve, starts)
         if not problem.met and not has_tensor(*starts):
             return results[0]
-        for name in REFUSED:
-            if np.any(given.get(name) if given.get(name) is not None else False):
+        for option, remedy in REFUSED.items():
+            if np.any(given.get(option) if given.get(option) is not None else False):
                 raise UnsupportedError(
-                    f"{label}: {name} is not supported inside a transform; write "
-                    f"scipy.optimize.minimize from the result of a search outside"
+                    f"{label}: {option} is not supported inside a transform; write {remedy}"
                 )
-        x, least = _minimum(problem, func, limits, _rows(problem, [r.x for r in results]))
-        return problem.report(results, x=x, fun=least)
+
+        def value(x: Any) -> Any:
+            return _scalar(func(x, *problem.args))
+
+        xs = np.array([np.atleast_1d(place(r)) for r in results], float)
+        xs = xs.reshape(*problem.layout.batch_shape(), -1)
+        slope = grad(value)
+        equation = limits.equation(slope, problem.layout.constant(xs)) if limits else slope
+        return form(problem, results, problem.root(equation, xs, elementwise=False), value)
 
     return search
 
 
-def _with_gradient(original: Callable) -> Callable:
-    """Return the twin of ``fmin_l_bfgs_b`` or ``fmin_tnc``, which return tuples."""
-    parameters, label = inspect.signature(original), f"scipy.optimize.{original.__name__}"
+def _of_l_bfgs_b(problem: Problem, results: list, x: Any, value: Callable) -> tuple:
+    names = ("nit", "funcalls", "warnflag", "task")
+    return x, value(x), {k: problem.joined([r[2][k] for r in results]) for k in names}
 
-    @functools.wraps(original)
-    def search(*args: Any, **options: Any) -> Any:
-        given = dict(parameters.bind(*args, **options).arguments)
-        func, start, slope = given["func"], given["x0"], given.get("fprime")
-        if is_plain(func):
-            return original(*args, **options)
-        problem = Problem(label, given.pop("args", ()))
-        bounds = given.get("bounds")
-        limits = None if bounds is None else Limits(bounds)
 
-        def solve(e: tuple) -> Any:
-            given["func"], given["x0"] = problem.function(func, e), problem.value(start, e)
-            if slope is not None:
-                given["fprime"] = problem.function(slope, e)
-            if limits is not None:
-                own = limits.plain(problem, e)
-                given["bounds"] = list(zip(own.lb, own.ub))
-            return original(**given)
+def _of_tnc(problem: Problem, results: list, x: Any, value: Callable) -> tuple:
+    return x, *[problem.joined([r[i] for r in results]) for i in (1, 2)]
 
-        ends = () if limits is None else (limits.low, limits.high)
-        results = problem.solve(solve, (start, *ends))
-        if not problem.met and not has_tensor(start, *ends):
-            return results[0]
-        x, least = _minimum(problem, func, limits, _rows(problem, [r[0] for r in results]))
-        if original is sco.fmin_tnc:
-            return x, *[problem.joined([r[i] for r in results]) for i in (1, 2)]
-        names = ("nit", "funcalls", "warnflag", "task")
-        report = {k: problem.joined([r[2][k] for r in results]) for k in names}
-        return x, least, report
 
-    return search
+def _search(original: Callable) -> Callable:
+    return _minimum(
+        original, lambda r: r.x, lambda problem, results, x, value: problem.report(
+            results, x=x, fun=value(x)
+        ),
+    )  # fmt: skip
+
+
+def _older(original: Callable) -> Callable:
+    return _minimum(original, lambda r: r, lambda problem, results, x, value: x)
 
 
 def _large_root(original: Callable) -> Callable:
@@ -161,12 +146,15 @@ TWINS: list[tuple[Any, Any]] = [
     (getattr(sco, name), make(getattr(sco, name)))
     for make, names in (
         (_search, "differential_evolution basinhopping dual_annealing shgo direct"),
-        (_with_gradient, "fmin_l_bfgs_b fmin_tnc"),
+        (_older, "fmin fmin_powell fmin_cg fmin_bfgs fmin_ncg"),
         (
             _large_root,
             "newton_krylov broyden1 broyden2 anderson linearmixing diagbroyden excitingmixing",
         ),
     )
     for name in names.split()
+] + [
+    (sco.fmin_l_bfgs_b, _minimum(sco.fmin_l_bfgs_b, lambda r: r[0], _of_l_bfgs_b)),
+    (sco.fmin_tnc, _minimum(sco.fmin_tnc, lambda r: r[0], _of_tnc)),
 ]
 """Pairs of an object of SciPy and its twin."""

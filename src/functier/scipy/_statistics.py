@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special as special  # type: ignore[import-untyped]
@@ -20,6 +20,7 @@ from scipy import stats
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import Value
+from .._rules.axes import as_array
 from ..protocol import composite, constant, primitive, unsupported
 from ._copies import copy_function, is_copied
 from ._namespaces import twin_of
@@ -82,6 +83,8 @@ def _twin_of(value: Any, path: str) -> Any:
     """
     if path.endswith("._broadcast_shapes"):  # of lists of numbers
         return value
+    if path.endswith(".is_lazy_array"):
+        return lambda x: False
     if path.endswith(".xpx"):
         return Changed(twin_of(value, path), apply_where=_apply_where)
     if not isinstance(value, FunctionType) or not is_copied(value):
@@ -191,6 +194,48 @@ T_RESULT = with_attributes(
 )
 
 
+# ---- correlations ----
+
+
+class PearsonRResult(NamedTuple):
+    """The result of `scipy.stats.pearsonr` inside a transform."""
+
+    statistic: Value
+    pvalue: Value
+
+    @property
+    def correlation(self) -> Value:
+        return self.statistic
+
+    def confidence_interval(self, confidence_level: float = 0.95, method: Any = None) -> Any:
+        raise UnsupportedError(
+            "scipy.stats.pearsonr: confidence_interval() is not supported inside a transform; "
+            "write numpy.tanh(numpy.arctanh(statistic) + h / numpy.sqrt(n - 3)), h = -1.96 and 1.96"
+        )
+
+
+def _pearsonr(
+    x: Value, y: Value, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0
+) -> PearsonRResult:
+    if method is not None:
+        raise UnsupportedError(
+            "scipy.stats.pearsonr: a method that draws samples is not supported for tensors; leave "
+            "method=None, or call it for plain arrays"
+        )
+    x, y = (v if axis is not None else np.reshape(v, -1) for v in (as_array(x), as_array(y)))
+    if x.ndim == 1 == y.ndim:  # a number is not written to
+        x, y, axis = x[:, None], y[:, None], 0
+        found = _copy(PEARSON)(x, y, alternative=alternative, axis=axis)
+        return PearsonRResult(found.statistic[0], found.pvalue[0])
+    found = _copy(PEARSON)(x, y, alternative=alternative, axis=0 if axis is None else axis)
+    return PearsonRResult(found.statistic, found.pvalue)
+
+
+PEARSON: Any = inspect.unwrap(stats.pearsonr)
+composite(stats.pearsonr, _pearsonr)
+PointBiserial = result_class("_stats_py", "SignificanceResult", more="correlation")
+
+
 # ---- what is refused, and which samples are too small ----
 
 
@@ -263,6 +308,10 @@ _test("jarque_bera", "x", "_stats_py", "SignificanceResult", axis=None)
 _test("combine_pvalues", "pvalues weights", "_stats_py", "SignificanceResult")
 for name in "power_divergence", "chisquare":
     _test(name, "f_obs f_exp", "_stats_py", "Power_divergenceResult", too_small=-1)
+own_code(
+    "pointbiserialr", "x y", TEST, join=lambda r, p: PointBiserial(r, p, r), hides_nan=True,
+    too_small=1,
+)  # fmt: skip
 _test("levene", SAMPLES, "_morestats", "LeveneResult", paired=False)
 _test("bartlett", SAMPLES, "_morestats", "BartlettResult", paired=False)
 _test(

@@ -5,8 +5,6 @@ The citations are those of `special`, which imports this file.
 
 import cmath
 from collections.abc import Callable
-from math import comb
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -206,16 +204,6 @@ for _name, _jvp, _vjp in (
 # ---- gamma functions ----
 
 
-@declare_composite(special, "polygamma")
-def _polygamma(n: Value, x: Value) -> Value:
-    """DLMF 5.15.1."""
-    n, x = strong(n), strong(x)
-    zero = np.equal(n, 0)  # no cotangent meets the formula that is not taken
-    series = np.power(-1.0, n + 1) * special.gamma(n + 1.0)
-    series = series * special.zeta(n + 1, np.where(zero, 1.0, x))
-    return np.where(zero, special.psi(np.where(zero, x, 1.0)), series)
-
-
 @declare_composite(special, "multigammaln")
 def _multigammaln(a: Value, d: int) -> Value:
     if np.ndim(d) or np.floor(d) != d:
@@ -321,26 +309,6 @@ _declare_spherical("spherical_yn", (1, -1))
 _declare_spherical("spherical_in", (1, 1))
 _declare_spherical("spherical_kn", (-1, -1))
 
-
-def _declare_derivative(name: str, func: Callable, sign: int, phase: float) -> None:
-    """Declare the derivative of order n of a Bessel function: DLMF 10.6.7, 10.29.5."""
-
-    @declare_composite(special, name)
-    def body(v: Value, z: Value, n: int = 1) -> Value:
-        n = index(n)
-        if n < 0:
-            raise ValueError("n must be a non-negative integer")
-        v, z = strong(v), as_array(z) if isinstance(z, (list, tuple)) else z
-        terms = [comb(n, i) * phase**i * func(v - n + 2 * i, z) for i in range(n + 1)]
-        return sum(terms[1:], terms[0]) * (sign / 2) ** n
-
-
-for _name, _func, _sign, _phase in (
-    ("jvp", special.jv, 1, -1.0), ("yvp", special.yv, 1, -1.0), ("ivp", special.iv, 1, 1.0),
-    ("kvp", special.kv, -1, 1.0), ("h1vp", special.hankel1, 1, -1.0),
-    ("h2vp", special.hankel2, 1, -1.0),
-):  # fmt: skip
-    _declare_derivative(_name, _func, _sign, _phase)
 
 # ---- the Dirichlet function ----
 

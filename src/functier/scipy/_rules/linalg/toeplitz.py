@@ -3,90 +3,16 @@
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.numpy_facts import Shape, Value
+from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
-from ...._rules.linalg.factorization import adjoint
-from ....protocol import op, primitive
 from ..declare import declare_composite
-from .batches import declare_of_pair, each_vmap, refuse_stacks
+from .batches import declare_of_pair, refuse_stacks
 from .stacks import matrices
 from .structured import as_vectors, toeplitz
 
 # ---- systems: the element r[0] is ignored ----
-
-
-def _solve(c: Value, r: Value, b: Value) -> Value:
-    """Solve with the matrix that has this first column and this first row."""
-    return sl.solve_toeplitz((c, r), b, check_finite=False)
-
-
-toeplitz_solve = primitive(_solve)
-
-
-def _solve_columns(c: Value, r: Value, b: Value, vector: bool) -> Value:
-    """Solve for `b`, vectors in its last axis where `vector`."""
-    if not vector or b.ndim == 1:
-        return toeplitz_solve(c, r, b)
-    return toeplitz_solve(c, r, b[..., None])[..., 0]
-
-
-def _multiply(t: Value, x: Value, vector: bool) -> Value:
-    return np.matmul(t, x[..., None])[..., 0] if vector else np.matmul(t, x)
-
-
-def _jvp(c: Value, r: Value, moved: Value, ans: Value, b_shape: Shape) -> Value:
-    vector = len(b_shape) == 1
-    return -_solve_columns(c, r, _multiply(moved, ans, vector), vector)
-
-
-def _without_first(r: Value) -> Value:
-    return r * (np.arange(r.shape[-1]) > 0)
-
-
-def _solve_adjoint(c: Value, r: Value, g: Value, vector: bool) -> Value:
-    """Solve with the conjugate transpose."""
-    column = conj(np.concatenate([c[..., :1], r[..., 1:]], axis=-1))
-    return _solve_columns(column, conj(c), g, vector)
-
-
-def _sum_diagonals(a: Value) -> Value:
-    """Return the sums of the elements with ``i - j = k``, from ``1 - n`` to ``n - 1``."""
-    n = a.shape[-1]
-    padded = np.concatenate([a[..., ::-1], np.zeros_like(a)], axis=-1)
-    flat = np.reshape(padded, (*a.shape[:-2], 2 * n * n))[..., : n * (2 * n - 1)]
-    return np.sum(np.reshape(flat, (*a.shape[:-2], n, 2 * n - 1)), axis=-2)
-
-
-def _all(g: Value, ans: Value, c: Value, r: Value, b_shape: Shape) -> tuple:
-    vector = len(b_shape) == 1
-    z = _solve_adjoint(c, r, g, vector)
-    left, right = (z[..., None], ans[..., None]) if vector else (z, ans)
-    sums = _sum_diagonals(-np.matmul(left, adjoint(right)))
-    n = c.shape[-1]
-    return sums[..., n - 1 :], _without_first(sums[..., n - 1 :: -1]), z
-
-
-op(
-    toeplitz_solve,
-    "c r b",
-    "c r b",
-    vmap=each_vmap(toeplitz_solve),
-    jvp={
-        "c": lambda t, ans, c, r, b_shape: _jvp(c, r, toeplitz(t, np.zeros_like(t)), ans, b_shape),
-        "r": lambda t, ans, c, r, b_shape: _jvp(
-            c, r, toeplitz(np.zeros_like(t), _without_first(t)), ans, b_shape
-        ),
-        "b": lambda t, c, r, b_shape: _solve_columns(c, r, t, len(b_shape) == 1),
-    },
-    vjp={
-        "c": lambda g, ans, c, r, b_shape: _all(g, ans, c, r, b_shape)[0],
-        "r": lambda g, ans, c, r, b_shape: _all(g, ans, c, r, b_shape)[1],
-        "b": lambda g, c, r, b_shape: _solve_adjoint(c, r, g, len(b_shape) == 1),
-    },
-    joint=_all,
-)
 
 
 def _column_and_row(c_or_cr: Value) -> tuple:
@@ -104,7 +30,10 @@ def _solve_toeplitz(c_or_cr: Value, b: Value, check_finite: bool = True) -> Valu
     if c.shape[-1:] != r.shape[-1:] or b.shape[-2 if b.ndim > 1 else -1 :][:1] != c.shape[-1:]:
         sl.solve_toeplitz((np.zeros(c.shape), np.zeros(r.shape)), np.zeros(b.shape))  # its error
     dtype = np.result_type(c, r, b, float)
-    return toeplitz_solve(*(np.astype(x, dtype) for x in (c, r, b)))
+    matrix, b = np.astype(toeplitz(c, r), dtype), np.astype(b, dtype)
+    if b.ndim == 1:
+        return np.linalg.solve(matrix, b[..., None])[..., 0]
+    return np.linalg.solve(matrix, b)
 
 
 # ---- products, by Fourier transforms, as SciPy has them ----

@@ -91,77 +91,62 @@ def _uniform_filter(
 # ---- several axes ----
 
 
-def _filtered(
-    func: Any, input: Value, weights: Value, output: Any, mode: str, cval: Value, origin: Any,
-    axes: Any,
-) -> Value:  # fmt: skip
-    x, weights = as_array(input), as_array(weights)
-    more = {} if axes is None else {"axes": axes}
-    dtype = dtype_of(func, x, weights, output=output, mode=mode, origin=origin, **more)
-    axes = axes_of(axes, x)
-    starts = each(origin, len(axes))
-    every = tuple(range(np.ndim(weights)))
-    if func is ndimage.convolve:
-        weights = np.flip(weights, every)
-        starts = [-s - (1 - n % 2) for s, n in zip(starts, np.shape(weights))]
-    else:
-        weights = conj(weights)
-    wide = as_numbers(x)
-    for axis, n, start in zip(axes, np.shape(weights), starts):
-        wide = widened(wide, axis, n // 2 + start, n - 1 - n // 2 - start, mode, cval)
-    form = [1] * np.ndim(x)
-    for axis, n in zip(axes, np.shape(weights)):
-        form[axis] = n
-    kernel = np.reshape(as_numbers(np.flip(weights, every)), form)
-    return stored(convolution(wide, kernel, tuple(range(np.ndim(x))), "valid", "direct"), dtype)
+def _declare(name: str) -> None:
+    func = getattr(ndimage, name)
+
+    @declare_composite(ndimage, name)
+    def body(
+        input: Value, weights: Value, output: Any = None, mode: str = "reflect",
+        cval: Value = 0.0, origin: Any = 0, *, axes: Any = None,
+    ) -> Value:  # fmt: skip
+        x, weights = as_array(input), as_array(weights)
+        more = {} if axes is None else {"axes": axes}
+        dtype = dtype_of(func, x, weights, output=output, mode=mode, origin=origin, **more)
+        axes = axes_of(axes, x)
+        starts = each(origin, len(axes))
+        every = tuple(range(np.ndim(weights)))
+        if name == "convolve":
+            weights = np.flip(weights, every)
+            starts = [-s - (1 - n % 2) for s, n in zip(starts, np.shape(weights))]
+        else:
+            weights = conj(weights)
+        wide, form = as_numbers(x), [1] * np.ndim(x)
+        for axis, n, start in zip(axes, np.shape(weights), starts):
+            wide = widened(wide, axis, n // 2 + start, n - 1 - n // 2 - start, mode, cval)
+            form[axis] = n
+        kernel = np.reshape(as_numbers(np.flip(weights, every)), form)
+        every = tuple(range(np.ndim(x)))
+        return stored(convolution(wide, kernel, every, "valid", "direct"), dtype)
 
 
-@declare_composite(ndimage, "correlate")
-def _correlate(
-    input: Value, weights: Value, output: Any = None, mode: str = "reflect", cval: Value = 0.0,
-    origin: Any = 0, *, axes: Any = None,
-) -> Value:  # fmt: skip
-    return _filtered(ndimage.correlate, input, weights, output, mode, cval, origin, axes)
-
-
-@declare_composite(ndimage, "convolve")
-def _convolve(
-    input: Value, weights: Value, output: Any = None, mode: str = "reflect", cval: Value = 0.0,
-    origin: Any = 0, *, axes: Any = None,
-) -> Value:  # fmt: skip
-    return _filtered(ndimage.convolve, input, weights, output, mode, cval, origin, axes)
+_declare("correlate")
+_declare("convolve")
 
 
 # ---- differences ----
 
 
-def _difference(
-    func: Any, smooth: np.ndarray, input: Value, axis: int, output: Any, mode: Any, cval: Value
-) -> Value:
-    """Return the difference along one axis, smoothed along the others."""
-    x = as_array(input)
-    dtype = dtype_of(func, x, axis, output=output, mode=mode)
-    (axis,) = normalize(axis, np.ndim(x))
-    modes = each(mode, np.ndim(x))
-    x = correlate1d(x, np.array([-1, 0, 1]), axis, dtype, modes[axis], cval)
-    for other in range(np.ndim(x)):
-        if other != axis:
-            x = correlate1d(x, smooth, other, dtype, modes[other], cval)
-    return x
+def _declare_difference(name: str, smooth: np.ndarray) -> None:
+    """Declare the difference along one axis, smoothed along the others."""
+    func = getattr(ndimage, name)
+
+    @declare_composite(ndimage, name)
+    def body(
+        input: Value, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Value = 0.0
+    ) -> Value:
+        x = as_array(input)
+        dtype = dtype_of(func, x, axis, output=output, mode=mode)
+        (axis,) = normalize(axis, np.ndim(x))
+        modes = each(mode, np.ndim(x))
+        x = correlate1d(x, np.array([-1, 0, 1]), axis, dtype, modes[axis], cval)
+        for other in range(np.ndim(x)):
+            if other != axis:
+                x = correlate1d(x, smooth, other, dtype, modes[other], cval)
+        return x
 
 
-@declare_composite(ndimage, "sobel")
-def _sobel(
-    input: Value, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Value = 0.0
-) -> Value:
-    return _difference(ndimage.sobel, np.array([1, 2, 1]), input, axis, output, mode, cval)
-
-
-@declare_composite(ndimage, "prewitt")
-def _prewitt(
-    input: Value, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Value = 0.0
-) -> Value:
-    return _difference(ndimage.prewitt, np.array([1, 1, 1]), input, axis, output, mode, cval)
+_declare_difference("sobel", np.array([1, 2, 1]))
+_declare_difference("prewitt", np.array([1, 1, 1]))
 
 
 @declare_composite(ndimage, "laplace")

@@ -74,17 +74,6 @@ def rank_filter(
     )  # fmt: skip
 
 
-@declare_composite(ndimage, "median_filter")
-def _median_filter(
-    input: Value, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: Any = "reflect", cval: Value = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Value:  # fmt: skip
-    return _ranked(
-        ndimage.median_filter, lambda seen, n: _at(seen, n // 2, n), (), input, size, footprint,
-        output, mode, cval, origin, axes,
-    )  # fmt: skip
-
-
 @declare_composite(ndimage, "percentile_filter")
 def _percentile_filter(
     input: Value, percentile: float, size: Any = None, footprint: Any = None, output: Any = None,
@@ -101,97 +90,70 @@ def _percentile_filter(
     )  # fmt: skip
 
 
-@declare_composite(ndimage, "maximum_filter")
-def _maximum_filter(
-    input: Value, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: Any = "reflect", cval: Value = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Value:  # fmt: skip
-    return _ranked(
-        ndimage.maximum_filter, lambda seen, n: np.max(seen, axis=-1), (), input, size, footprint,
-        output, mode, cval, origin, axes,
-    )  # fmt: skip
+def _declare(name: str, pick: Callable) -> None:
+    func = getattr(ndimage, name)
+
+    @declare_composite(ndimage, name)
+    def body(
+        input: Value, size: Any = None, footprint: Any = None, output: Any = None,
+        mode: Any = "reflect", cval: Value = 0.0, origin: Any = 0, *, axes: Any = None,
+    ) -> Value:  # fmt: skip
+        return _ranked(func, pick, (), input, size, footprint, output, mode, cval, origin, axes)
 
 
-@declare_composite(ndimage, "minimum_filter")
-def _minimum_filter(
-    input: Value, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: Any = "reflect", cval: Value = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Value:  # fmt: skip
-    return _ranked(
-        ndimage.minimum_filter, lambda seen, n: np.min(seen, axis=-1), (), input, size, footprint,
-        output, mode, cval, origin, axes,
-    )  # fmt: skip
+_declare("median_filter", lambda seen, n: _at(seen, n // 2, n))
+_declare("maximum_filter", lambda seen, n: np.max(seen, axis=-1))
+_declare("minimum_filter", lambda seen, n: np.min(seen, axis=-1))
 
 
-def _along(
-    func: Callable, reduce: Callable, input: Value, size: int, axis: int, output: Any, mode: str,
-    cval: Value, origin: int,
-) -> Value:  # fmt: skip
-    x = as_array(input)
-    dtype = dtype_of(func, x, size, axis, output=output, mode=mode, origin=origin)
-    axes = normalize(axis, np.ndim(x))
-    seen = _seen(x, _window([size], None, axes, np.ndim(x)), origin, mode, cval, axes)
-    return stored(reduce(seen, axis=-1), dtype)
+def _declare_along(name: str, reduce: Callable) -> None:
+    func = getattr(ndimage, name)
+
+    @declare_composite(ndimage, name)
+    def body(
+        input: Value, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
+        cval: Value = 0.0, origin: int = 0,
+    ) -> Value:  # fmt: skip
+        x = as_array(input)
+        dtype = dtype_of(func, x, size, axis, output=output, mode=mode, origin=origin)
+        axes = normalize(axis, np.ndim(x))
+        seen = _seen(x, _window([size], None, axes, np.ndim(x)), origin, mode, cval, axes)
+        return stored(reduce(seen, axis=-1), dtype)
 
 
-@declare_composite(ndimage, "maximum_filter1d")
-def _maximum_filter1d(
-    input: Value, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
-    cval: Value = 0.0, origin: int = 0,
-) -> Value:  # fmt: skip
-    func = ndimage.maximum_filter1d
-    return _along(func, np.max, input, size, axis, output, mode, cval, origin)
+_declare_along("maximum_filter1d", np.max)
+_declare_along("minimum_filter1d", np.min)
 
 
-@declare_composite(ndimage, "minimum_filter1d")
-def _minimum_filter1d(
-    input: Value, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
-    cval: Value = 0.0, origin: int = 0,
-) -> Value:  # fmt: skip
-    func = ndimage.minimum_filter1d
-    return _along(func, np.min, input, size, axis, output, mode, cval, origin)
+def _declare_grey(name: str, sign: int) -> None:
+    """Declare the largest pixel of a window (`sign` 1), which is mirrored, or the smallest one."""
+    func = getattr(ndimage, name)
+
+    @declare_composite(ndimage, name)
+    def body(
+        input: Value, size: Any = None, footprint: Any = None, structure: Any = None,
+        output: Any = None, mode: str = "reflect", cval: Value = 0.0, origin: Any = 0,
+        *, axes: Any = None,
+    ) -> Value:  # fmt: skip
+        x = as_array(input)
+        if structure is not None:
+            raise UnsupportedError(
+                f"scipy.ndimage.{name}: structure= is not supported for tensors; write size= or "
+                f"footprint= for a flat structure"
+            )
+        dtype = dtype_of(
+            func, x, size=size, footprint=footprint, output=output, mode=mode, origin=origin,
+            **({} if axes is None else {"axes": axes}),
+        )  # fmt: skip
+        axes = axes_of(axes, x)
+        inside = _window(size, footprint, axes, np.ndim(x))
+        starts = each(origin, len(axes))
+        if sign > 0:
+            inside = np.flip(inside)
+            starts = [-s - (1 - inside.shape[i] % 2) for s, i in zip(starts, axes)]
+        seen = _seen(x, inside, starts, mode, cval, axes)
+        return stored((np.max if sign > 0 else np.min)(seen, axis=-1), dtype)
 
 
-def _grey(
-    func: Callable, sign: int, input: Value, size: Any, footprint: Any, structure: Any, output: Any,
-    mode: Any, cval: Value, origin: Any, axes: Any,
-) -> Value:  # fmt: skip
-    """Return the largest pixel of a window (`sign` 1), which is mirrored, or the smallest one."""
-    x = as_array(input)
-    if structure is not None:
-        raise UnsupportedError(
-            f"scipy.ndimage.{func.__name__}: structure= is not supported for tensors; write size= "
-            f"or footprint= for a flat structure"
-        )
-    dtype = dtype_of(
-        func, x, size=size, footprint=footprint, output=output, mode=mode, origin=origin,
-        **({} if axes is None else {"axes": axes}),
-    )  # fmt: skip
-    axes = axes_of(axes, x)
-    inside = _window(size, footprint, axes, np.ndim(x))
-    starts = each(origin, len(axes))
-    if sign > 0:
-        inside = np.flip(inside)
-        starts = [-s - (1 - inside.shape[i] % 2) for s, i in zip(starts, axes)]
-    seen = _seen(x, inside, starts, mode, cval, axes)
-    return stored((np.max if sign > 0 else np.min)(seen, axis=-1), dtype)
-
-
-@declare_composite(ndimage, "grey_dilation")
-def _grey_dilation(
-    input: Value, size: Any = None, footprint: Any = None, structure: Any = None,
-    output: Any = None, mode: str = "reflect", cval: Value = 0.0, origin: Any = 0,
-    *, axes: Any = None,
-) -> Value:  # fmt: skip
-    func = ndimage.grey_dilation
-    return _grey(func, 1, input, size, footprint, structure, output, mode, cval, origin, axes)
-
-
-@declare_composite(ndimage, "grey_erosion")
-def _grey_erosion(
-    input: Value, size: Any = None, footprint: Any = None, structure: Any = None,
-    output: Any = None, mode: str = "reflect", cval: Value = 0.0, origin: Any = 0,
-    *, axes: Any = None,
-) -> Value:  # fmt: skip
-    func = ndimage.grey_erosion
-    return _grey(func, -1, input, size, footprint, structure, output, mode, cval, origin, axes)
+_declare_grey("grey_dilation", 1)
+_declare_grey("grey_erosion", -1)

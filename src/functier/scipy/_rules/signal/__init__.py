@@ -2,7 +2,6 @@
 
 from . import (
     convolutions,
-    designs,
     filters,
     peaks,
     resampling,
@@ -12,7 +11,6 @@ from . import (
 
 __all__ = [
     "convolutions",
-    "designs",
     "filters",
     "peaks",
     "resampling",

@@ -194,21 +194,6 @@ def _lfilter(b: Value, a: Value, x: Value, axis: int = -1, zi: Value = None) -> 
     return y if zi is None else (y, np.moveaxis(zf, -1, axis))
 
 
-@declare_composite(signal, "deconvolve")
-def _deconvolve(signal: Value, divisor: Value) -> tuple:
-    for name, x in (("signal", signal), ("divisor", divisor)):
-        if np.ndim(x) > 1 or not np.size(x):
-            raise ValueError(
-                f"Parameter {name} must be non-empty 1d array, but its shape is {np.shape(x)}!"
-            )
-    signal, divisor = as_row(signal), as_row(divisor)
-    steps = np.size(signal) - np.size(divisor) + 1
-    if steps < 1:
-        return [], signal
-    quotient = _lfilter(signal, divisor, np.eye(1, steps)[0])
-    return quotient, signal - np.convolve(divisor, quotient)
-
-
 def _check_state(zi: Value, axis: int, wanted: tuple) -> Value:
     """Return an initial state with its axis last, repeated for all signals."""
     if np.ndim(zi) != len(wanted):
@@ -322,3 +307,45 @@ def steady_states(sos: Value) -> Value:
         states.append(scale * steady_state(b, a))
         scale = scale * (np.sum(b) / np.sum(a))
     return np.stack(states) if states else np.zeros((0, 2), sos.dtype)
+
+
+# ---- polynomials from zeros and poles, digital filters from analog ones ----
+
+
+@declare_composite(signal, "zpk2tf")
+def _zpk2tf(z: Value, p: Value, k: Value) -> tuple:
+    z, p, k = as_row(z), as_row(p), as_array(k)
+    if np.ndim(z) > 1:
+        gains = [k[0] if np.size(k) == 1 and np.ndim(k) else k[i] if np.ndim(k) else k
+                 for i in range(np.shape(z)[0])]  # fmt: skip
+        b = np.stack([gains[i] * np.poly(z[i]) for i in range(np.shape(z)[0])])
+    else:
+        b = k * np.poly(z)
+    return (b if np.ndim(b) else np.reshape(b, (1,))), as_row(np.poly(p))
+
+
+def _bilinear_matrix(degree: int) -> np.ndarray:
+    """Return the coefficients of ``(z - 1)**i * (z + 1)**(degree - i)``, a row for each i."""
+    rows = []
+    for i in range(degree + 1):
+        row = np.ones(1)
+        for sign in [-1.0] * i + [1.0] * (degree - i):
+            row = np.convolve(row, [1.0, sign])
+        rows.append(row)
+    return np.stack(rows)
+
+
+@declare_composite(signal, "bilinear")
+def _bilinear(b: Value, a: Value, fs: Value = 1.0) -> tuple:
+    b, a = as_row(b), as_row(a)
+    if np.ndim(fs):
+        raise ValueError("Sampling frequency fs must be a single scalar.")
+    signal.bilinear(np.ones(np.shape(b)), np.ones(np.shape(a)))  # SciPy's errors
+    degree = max(np.size(b), np.size(a)) - 1
+    found = []
+    for c in (b, a):
+        n = np.size(c)
+        powers = np.arange(n - 1, -1, -1)
+        rows = _bilinear_matrix(degree)[powers]
+        found.append(np.sum(np.reshape(c * (2.0 * fs) ** powers, (-1, 1)) * rows, axis=0))
+    return found[0] / found[1][0], found[1] / found[1][0]

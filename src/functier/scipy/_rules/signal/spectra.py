@@ -1,8 +1,6 @@
 """Trends, smoothing and frequency responses."""
 
 import math
-import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -102,66 +100,3 @@ def _savgol_filter(
 
 
 # ---- frequency responses ----
-
-
-def _horner(x: Value, c: Value) -> Value:
-    """Return the polynomial with coefficients along the first axis, the lowest first."""
-    total = np.astype(c[-1:][0], np.result_type(c, x))
-    total = np.broadcast_to(total, np.broadcast_shapes(np.shape(c)[1:], np.shape(x)))
-    for i in range(2, np.shape(c)[0] + 1):
-        total = c[-i] + total * x
-    return total
-
-
-@declare_composite(signal, "freqz")
-def _freqz(
-    b: Value,
-    a: Value = 1,
-    worN: Value = 512,
-    whole: bool = False,
-    plot: Callable | None = None,
-    fs: Value = 2 * np.pi,
-    include_nyquist: bool = False,
-) -> tuple:
-    b, a, worN = (as_array(v) for v in (b, a, 512 if worN is None else worN))
-    a = np.astype(a, float) if a.dtype.kind in "biu" else a
-    dtype = np.result_type(b, a)
-    if dtype.char == "G":
-        signal.freqz(np.ones(1, dtype), worN=1)  # SciPy's error
-    real = np.real(np.zeros(0, dtype)).dtype if dtype.kind in "fc" else np.dtype(float)
-    b, a = (c if np.ndim(c) else np.reshape(c, (1,)) for c in (b, a))
-    if fs is None:
-        raise ValueError("Sampling frequency can not be none.")
-    if np.ndim(fs):
-        raise ValueError("Sampling frequency fs must be a single scalar.")
-    h = None
-    if not np.ndim(worN) and worN.dtype.kind in "iu":
-        n = operator.index(worN[()])
-        if n < 0:
-            raise ValueError(f"worN must be nonnegative, got {n}")
-        ends = include_nyquist and not whole
-        length = 2 * np.pi if whole else np.pi
-        w = np.linspace(0, length, n, endpoint=ends, dtype=real)
-        h = _response_on_grid(b, a, n, n if whole else 2 * (n - ends), whole)
-    else:
-        w = np.reshape(np.real(worN), (-1,)) if not np.ndim(worN) else worN
-        w = np.astype(w, dtype, copy=False) if w.dtype != dtype else w
-        w = 2 * np.pi * w / fs
-    if h is None:
-        z = np.exp(-1j * w)
-        h = _horner(z, b) / _horner(z, a)
-    w = w * (fs / (2 * np.pi))
-    if plot is not None:
-        plot(w, h)
-    return w, h
-
-
-def _response_on_grid(b: Value, a: Value, n: int, size: int, whole: bool) -> Value:
-    """Return the response of a filter without a denominator by a transform, else None."""
-    one_filter = np.ndim(b) == 1 or np.shape(b)[-1] == 1
-    if np.size(a) != 1 or not one_filter or size < np.shape(b)[0] or not size:
-        return None
-    is_real = b.dtype.kind == "f" == a.dtype.kind and not whole
-    h = (np.fft.rfft if is_real else np.fft.fft)(b, size, axis=0)[:n]
-    h = np.astype(h / np.reshape(a, ()), h.dtype, copy=False)
-    return np.moveaxis(h[..., 0], 0, -1) if np.ndim(b) > 1 else h

@@ -127,72 +127,13 @@ def _checked(w: Value) -> Value:
     return check_values(w, _is_weight, "Input weights should be all non-negative")
 
 
-def _vectors(*vectors: Value) -> list:
-    found = [as_array(x) for x in vectors]
-    if any(np.ndim(x) != 1 for x in found):
+@declare_composite(distance, "canberra")
+def _canberra_of_two(u: Value, v: Value, w: Value = None) -> Value:
+    """Divide by no zero, as SciPy's code does; that serves for the other metrics."""
+    u, v = as_array(u), np.astype(as_array(v), float, copy=False)
+    if np.ndim(u) != 1 or np.ndim(v) != 1:
         raise ValueError("Input vector should be 1-D.")
-    return found
-
-
-def _of_blas(d: Value) -> Value:
-    """Return a norm of single precision in double, as the routine that SciPy calls does."""
-    return np.astype(d, float) if d.dtype.char == "f" else d
-
-
-def _of_two(name: str) -> None:
-    """Declare the metric of two vectors with an optional weight for each of their numbers."""
-    metric = METRICS[name]
-
-    @declare_composite(distance, name)
-    def body(u: Value, v: Value, w: Value = None, **more: Any) -> Value:
-        u, v = _vectors(u, v)
-        w = None if w is None else _checked(w)
-        if name in ("braycurtis", "canberra"):
-            v = np.astype(v, float, copy=False)
-        d = metric(u, v, w=w, **more)
-        return _of_blas(d) if name == "euclidean" else d
-
-
-for _name in (
-    "euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "braycurtis", "canberra",
-):  # fmt: skip
-    _of_two(_name)
-
-
-@declare_composite(distance, "minkowski")
-def _minkowski_of_two(u: Value, v: Value, p: Any = 2, w: Value = None) -> Value:
-    u, v = _vectors(u, v)
-    if p <= 0:
-        raise ValueError("p must be greater than 0")
-    d = _minkowski(u, v, p, None if w is None else _checked(w))
-    return _of_blas(d) if p == 2 else d
-
-
-@declare_composite(distance, "correlation")
-def _correlation_of_two(u: Value, v: Value, w: Value = None, centered: bool = True) -> Value:
-    u, v = _vectors(u, v)
-    return _correlation(u, v, None if w is None else _checked(w), centered)
-
-
-@declare_composite(distance, "seuclidean")
-def _seuclidean_of_two(u: Value, v: Value, V: Value) -> Value:
-    u, v, V = _vectors(u, v, V)
-    if not np.shape(u) == np.shape(v) == np.shape(V):
-        raise TypeError("V must be a 1-D array of the same dimension as u and v.")
-    return _minkowski(u, v, 2, _checked(1 / V))
-
-
-@declare_composite(distance, "mahalanobis")
-def _mahalanobis_of_two(u: Value, v: Value, VI: Value) -> Value:
-    u, v = _vectors(u, v)
-    return _mahalanobis(u, v, np.atleast_2d(as_array(VI)))
-
-
-@declare_composite(distance, "jensenshannon")
-def _jensenshannon_of_two(
-    p: Value, q: Value, base: Any = None, *, axis: int = 0, keepdims: bool = False
-) -> Value:
-    return _jensenshannon(as_array(p), as_array(q), base, axis, keepdims)
+    return _canberra(u, v, None if w is None else _checked(w))
 
 
 # ---- all pairs of vectors ----
