@@ -5,6 +5,8 @@ import re
 import sys
 import threading
 import time
+import warnings
+from contextlib import contextmanager
 from importlib import import_module
 from types import CodeType
 from typing import Any
@@ -25,6 +27,14 @@ HANG = 300
 
 HAS_PROGRAMS = pytest.mark.skipif(not facts.bytecode.holds, reason=facts.bytecode.without)
 """The mark of tests that want `compile` to run a program."""
+
+
+@contextmanager
+def silent():
+    """Let neither Python nor NumPy warn."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def model(x, *rest):
