@@ -108,13 +108,6 @@ SPECS = {
     "ARCSIN": (lambda z: series(arcsin_term, z), 0, Decimal(1) / 4, 13),
     "ERF": (erf_tail, 0, Decimal(1) / 4, 10),
     "ERFC": (erfc_scaled, Decimal(-3) / 5, Decimal(26) / 30, 24),
-    "EXP_SINGLE": (exp_tail, -HALF_LOG2, HALF_LOG2, 6),
-    "SIN_SINGLE": (lambda z: -series(ladder(3, 2), z), 0, QUARTER, 4),
-    "COS_SINGLE": (lambda z: series(ladder(4, 2), z), 0, QUARTER, 4),
-    "ARCTAN_SINGLE": (lambda z: -series(lambda k: ((-1) ** k, 2 * k + 3), z), 0, EIGHTH, 5),
-    "ERF_SINGLE": (erf_tail, 0, Decimal(1) / 4, 6),
-    "ERFC_SINGLE": (erfc_scaled, Decimal(-3) / 5, Decimal(26) / 30, 13),
-    "LOG_SINGLE": (lambda z: series(lambda k: (2, 2 * k + 3), z), 0, LOGARITHM, 4),
 }
 """For each polynomial the function that it takes the place of, its interval, its terms."""
 

@@ -157,6 +157,7 @@ def _places() -> dict[str, Callable]:
         "stats.percentileofscore": lambda a: st.percentileofscore(TIMES, a),
         "stats.relfreq": lambda a: st.relfreq(a * TIMES, 3).binsize,
         "stats.sigmaclip": lambda a: st.sigmaclip(a * TIMES, 2.0, 2.0).lower,
+        "stats.ttest_ind_from_stats": lambda a: st.ttest_ind_from_stats(a, 1.0, 5, 0.2, a**2, 4),
         "stats.trim1": lambda a: st.trim1(a * TIMES, 0.2),
         "cluster.vq.vq": lambda a: vq.vq(a * POINTS, POINTS[:2] + 0.1)[1],
         "cluster.vq.whiten": lambda a: vq.whiten(POINTS + a * POINTS**2),

@@ -1,12 +1,13 @@
-"""The class that a tensor shows to adopted code: ``x.__class__`` and `functools.singledispatch`."""
+"""What adopted code asks for a class, and objects through which it reaches NumPy."""
 
 import numpy as np
 import pytest
 from adopt_support import module_of
 
 import functier as ft
+import functier.numpy as fnp
 from differences import check
-from functier._adopt import caches
+from functier._adopt import bindings, caches
 from functier._core.adopted import ADOPTED, ClassAttribute
 
 HEAD = """
@@ -108,3 +109,119 @@ def test_a_fault_is_found(tmp_path, monkeypatch):
     for name in ("is", "singledispatch", "singledispatchmethod"):
         with pytest.raises(AssertionError):
             test_it_is_numpys(name, tmp_path)
+
+
+# ---- objects through which adopted code reaches NumPy ----
+
+
+BODY = """
+def f(x):
+    y = {0}.empty(2 * len(x))
+    y[::2] = x ** 2
+    y[1::2] = {0}.array([x[0], 1.0, float(x[2])])
+    return y[1:] * {0}.sin(y[:-1]) if isinstance(y, {0}.ndarray) else None
+"""
+
+SHIM = """
+import importlib, math, types
+import numpy
+
+class Shim:
+    def __init__(self, source):
+        self.source = source
+
+    def __getattr__(self, name):
+        return getattr(self.source, name)
+"""
+
+LAZY = """
+import importlib, types
+
+class Lazy(types.ModuleType):
+    def __init__(self, name):
+        super().__init__(name)
+        self.path = name
+
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.path), name)
+"""
+
+TEXTS = {
+    "a shim": SHIM + "xp = Shim(numpy)" + BODY.format("xp"),
+    "a shim of a shim": SHIM + "xp = Shim(Shim(numpy))" + BODY.format("xp"),
+    "a shim that hides numpy": SHIM + "numpy = Shim(numpy)" + BODY.format("numpy"),
+    "a lazy module": LAZY + "xp = Lazy('numpy')" + BODY.format("xp"),
+    "an attribute": """
+class Backend:
+    def __init__(self, module):
+        self.np = module
+import numpy
+backend = Backend(numpy)"""
+    + BODY.format("backend.np"),
+    "a namespace": "import numpy, types\nspace = types.SimpleNamespace(np=numpy)"
+    + BODY.format("space.np"),
+    "functions": """
+import numpy, types
+space = types.SimpleNamespace(
+    empty=numpy.empty, array=numpy.array, sin=numpy.sin, ndarray=numpy.ndarray
+)"""
+    + BODY.format("space"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_an_object_leads_to_twins(name, tmp_path):
+    module, plain = [module_of(tmp_path, TEXTS[name]) for _ in range(2)]
+    names = dict(vars(module))
+    with ft.adopt(module):
+        for nesting in (("grad",), ("jvp",), ("vmap",), ("vmap", "grad")):
+            check(nesting, module.f, X, plain.f)
+    assert vars(module) == names
+    with pytest.raises(ft.LevelError):
+        ft.grad(lambda x: np.sum(module.f(x)))(X)
+
+
+def test_a_shim_takes_another_backend(tmp_path):
+    module = module_of(tmp_path, TEXTS["a shim"])
+    with ft.adopt(module):
+        assert module.xp.source is fnp
+        module.xp.source = "changed meanwhile"
+    assert module.xp.source == "changed meanwhile"
+
+
+def test_a_lazy_module_is_as_it_was(tmp_path):
+    module = module_of(tmp_path, TEXTS["a lazy module"])
+    lazy = module.xp
+    with ft.adopt(module):
+        assert module.xp.path == "numpy" and "zeros" not in vars(lazy)
+        module.xp.path = "math"
+        assert module.xp.tau == lazy.tau and repr(module.xp) == repr(lazy)
+        del module.xp.path
+    assert module.xp is lazy and "path" not in vars(lazy)
+
+
+def test_an_object_of_another_package_stays(tmp_path):
+    other = module_of(tmp_path, SHIM + "xp = Shim(numpy)\n")
+    module = module_of(tmp_path, "xp = None\n" + BODY.format("xp"))
+    module.xp = other.xp
+    with ft.adopt(module):
+        assert other.xp.source is np and module.xp is other.xp
+
+
+def test_an_object_whose_attributes_raise_is_no_obstacle(tmp_path):
+    text = "class Odd:\n    def __getattr__(self, name):\n        raise RuntimeError(name)\n"
+    module = module_of(tmp_path, f"{text}x = Odd()\n")
+    with ft.adopt(module):
+        assert type(module.x).__name__ == "Odd"
+
+
+@pytest.mark.parametrize("part", ["_bind_inside", "forwarding"])
+def test_a_planted_fault_is_found(part, tmp_path, monkeypatch):
+    place = bindings.Bindings if part == "_bind_inside" else bindings
+    monkeypatch.setattr(place, part, lambda *_: None)
+    with pytest.raises((AssertionError, ft.LevelError)):
+        test_an_object_leads_to_twins(
+            "a shim" if place is not bindings else "a lazy module", tmp_path
+        )

@@ -10,7 +10,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier.numpy import _array_api
 from rows import run_each
-from support import close, equal
+from support import close, equal, raises
 
 X = np.array([0.3, 1.7, 0.9])
 
@@ -164,13 +164,10 @@ def test_there_is_one_namespace():
 
 def test_what_is_refused():
     x = ft.Tensor(X)
-    with pytest.raises(ValueError, match="2017"):
-        x.__array_namespace__(api_version="2017.12")
+    raises(ValueError, lambda: x.__array_namespace__(api_version="2017.12"), "2017")
     for make in (PLAIN.zeros, PLAIN.asarray, PLAIN.from_dlpack):
-        with pytest.raises(ValueError, match=r"device='gpu'.*leave device= out"):
-            make(3, device="gpu")
-    with pytest.raises(ValueError, match="copy=False"):
-        PLAIN.asarray(x, dtype=np.float32, copy=False)
+        raises(ValueError, lambda: make(3, device="gpu"), "device='gpu' | leave device= out")
+    raises(ValueError, lambda: PLAIN.asarray(x, dtype=np.float32, copy=False), "copy=False")
     with pytest.raises(ValueError, match="leave copy= out"):
         ft.grad(lambda x: np.sum(x * PLAIN.asarray(X, copy=False)))(X)
     assert np.shares_memory(PLAIN.asarray(X, copy=False).elem(), X)

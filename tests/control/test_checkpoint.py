@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._levels import level as _level
-from support import close, equal, message
+from support import close, equal, message, raises
 
 rng = np.random.default_rng(0)
 X, W = rng.normal(size=4), rng.normal(size=(4, 4)) / 2
@@ -347,8 +347,7 @@ def test_an_error_in_the_second_run_leaves_nothing_behind():
         return np.sin(x)
 
     _, pullback = ft.vjp(f, X)
-    with pytest.raises(KeyError, match="second"):
-        pullback(X)
+    raises(KeyError, lambda: pullback(X), "second")
     assert _level.AMBIENT.get() is ft.Tensor
     with pytest.raises(ft.EscapedTensorError):
         np.sin(runs[0])
@@ -369,5 +368,4 @@ def test_a_function_that_does_something_else_the_second_time():
 
 
 def test_what_is_no_function():
-    with pytest.raises(TypeError, match="checkpoint: func is a int, not a function"):
-        ft.checkpoint(3)
+    raises(TypeError, lambda: ft.checkpoint(3), "checkpoint: func is a int, not a function")

@@ -13,7 +13,7 @@ import functier as ft
 from functier import cond, fori_loop, switch, while_loop
 from functier._control import masks as _masks
 from functier._levels import level as _level
-from support import close, equal
+from support import close, equal, raises
 
 POINTS = np.array([-1.5, 0.0, 0.75, 1.0, 4.0])
 """Below 0, at it and above: no branch of the programs is safe for all of them."""
@@ -466,8 +466,7 @@ def test_a_loop_in_a_checkpointed_body_ends_in_the_second_run_too():
 )
 def test_a_loop_would_not_end_otherwise(target, wrong, check, monkeypatch):
     monkeypatch.setattr(target, wrong)
-    with pytest.raises(AssertionError, match="does not end"):
-        check()
+    raises(AssertionError, check, "does not end")
 
 
 @pytest.mark.parametrize("nest", [["vmap"], ["vmap", "grad"], ["grad", "vmap"]])
@@ -502,8 +501,7 @@ def test_a_branch_that_only_others_would_choose_does_not_run():
 
     equal(ft.vmap(f)(np.array([-5.0, 1.0, 0.0])), np.array([-5.0, 1.0, 0.0]))
     assert (inner.times, by_index.times) == (0, 0)
-    with pytest.raises(IndexError, match="index 7"):
-        ft.vmap(f)(np.array([-5.0, 1.0, 7.0]))
+    raises(IndexError, lambda: ft.vmap(f)(np.array([-5.0, 1.0, 7.0])), "index 7")
     assert _masks.AMONG.get() is None
 
 

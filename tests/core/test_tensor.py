@@ -11,12 +11,10 @@ import pytest
 import functier as ft
 from functier._core import methods as _methods
 from rows import each
-from support import equal, everywhere, has_all, message, plain, same
+from support import equal, everywhere, has_all, message, plain, raises, same
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
 B = np.array([[2.0, 0.5, -1.0], [3.0, 1.5, 2.5]])
-I = np.array([[5, 3, 2], [1, 7, 4]])  # noqa: E741
-J = np.array([[1, 2, 3], [2, 1, 2]])
 
 
 class Sub(ft.Tensor):
@@ -31,13 +29,9 @@ NUMERIC = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
     operator.mod, divmod, operator.pow,
 ]  # fmt: skip
-INTEGER = [
-    operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor,
-]  # fmt: skip
 COMPARISON = [
     operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge,
 ]  # fmt: skip
-UNARY = [operator.neg, operator.pos, abs]
 
 
 def names(operators):
@@ -60,41 +54,6 @@ def test_numeric_operators(op, cls):
         same(op(scalar, cls(a)), op(scalar, a))
 
 
-@pytest.mark.parametrize("cls", [ft.Tensor, Sub])
-@pytest.mark.parametrize("op", INTEGER, ids=names(INTEGER))
-def test_integer_operators(op, cls):
-    for left, right in ((cls(I), cls(J)), (cls(I), J), (I, cls(J)), (cls(I), 2), (2, cls(J))):
-        out = op(left, right)
-        assert type(out) is cls
-        same(out, op(plain(left), plain(right)))
-
-
-@pytest.mark.parametrize("op", UNARY, ids=names(UNARY))
-def test_unary_operators(op):
-    for cls in (ft.Tensor, Sub):
-        assert type(op(cls(A))) is cls
-        same(op(cls(A)), op(A))
-
-
-def test_invert():
-    same(~Sub(I), ~I)
-    same(~Sub(I > 2), ~(I > 2))
-
-
-@pytest.mark.parametrize("cls", [ft.Tensor, Sub])
-def test_matmul(cls):
-    for left, right in ((cls(A), cls(B.T)), (cls(A), B.T), (A, cls(B.T))):
-        out = left @ right
-        assert type(out) is cls
-        same(out, A @ B.T)
-
-
-def test_lists_are_arrays_to_operators():
-    row = [1.0, 2.0, 3.0]
-    same(Sub(A) + row, A + row)
-    same(row - Sub(A), row - A)
-
-
 @pytest.mark.parametrize("op", [
     operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow,
 ], ids=lambda f: f.__name__)  # fmt: skip
@@ -110,14 +69,6 @@ def test_augmented_assignment_writes_to_the_array(op):
     t = op(t, 2.0)
     assert t is not s and type(t) is Sub
     same(s, np.sum(a))
-
-
-def test_python_scalars_are_weak():
-    x = ft.tensor(np.float32([1.0, 2.0]))
-    for y in (x + 1, x * 2.0, 2.0 / x, x**2, 1 - x, np.multiply(x, 3.0), np.maximum(x, 0)):
-        assert y.dtype == np.float32
-    assert (x + np.float64(1.0)).dtype == np.float64
-    assert (ft.tensor(np.int8([1])) + 1).dtype == np.int8
 
 
 # ---- foreign operands ----
@@ -250,15 +201,11 @@ def test_methods_are_those_of_the_array(name, args, kwargs):
         assert all(type(y) is cls for y in (out if isinstance(out, tuple) else (out,)))
 
 
-DATA_DEPENDENT = {"nonzero", "compress"}
-
-
 @each("name,args,kwargs", CALLS, ids=IDS)
 def test_methods_under_vmap_are_those_of_each_example(name, args, kwargs):
     xs = np.stack([A, B, A - B])
     if name == "nonzero":
-        with pytest.raises(ft.DataDependentError, match=r"numpy\.nonzero"):
-            ft.vmap(lambda x: x.nonzero())(xs)
+        raises(ft.DataDependentError, lambda: ft.vmap(lambda x: x.nonzero())(xs), "numpy.nonzero")
         return
     out = ft.vmap(lambda x: getattr(x, name)(*args, **kwargs))(xs)
     expected = np.stack([getattr(x, name)(*args, **kwargs) for x in xs])
@@ -288,11 +235,6 @@ def test_astype_refuses_what_its_casting_forbids():
             x.astype(int, casting="safe")
 
     everywhere(use)
-
-
-def test_methods_that_take_the_tensor_as_an_index():
-    same(Sub([0, 1, 1]).choose([A[0], B[0]]), np.array([0, 1, 1]).choose([A[0], B[0]]))
-    same(Sub([1.0, 2.0, 3.0]).searchsorted([1.5, 3.5]), np.array([1, 3]))
 
 
 def test_the_elements_in_one_row_are_an_operand_beside_a_tensor():
@@ -333,16 +275,7 @@ def test_attributes_of_form():
     s = Sub(1.5)
     assert (s.shape, s.ndim, s.size) == ((), 0, 1)
     for refused in (len, list):
-        with pytest.raises(TypeError, match="0-d tensor"):
-            refused(s)
-
-
-def test_views_share_memory():
-    a = A.copy()
-    x = ft.tensor(a)
-    assert x.elem() is a
-    for view in (x.T, x.reshape(3, 2), x[0], x[:, 1:], x.ravel(), x.real):
-        assert np.shares_memory(view.elem(), a)
+        raises(TypeError, lambda: refused(s), "0-d tensor")
 
 
 def test_making_a_tensor():
@@ -365,10 +298,8 @@ def test_making_a_tensor():
 
 def test_what_is_not_data_is_refused():
     for cls in (ft.Tensor, Sub):
-        with pytest.raises(TypeError, match="takes the data alone"):
-            cls([1], dtype=float)
-        with pytest.raises(TypeError, match="takes the data alone"):
-            cls([1], float)
+        raises(TypeError, lambda: cls([1], dtype=float), "takes the data alone")
+        raises(TypeError, lambda: cls([1], float), "takes the data alone")
 
     class Unit(ft.Tensor):
         __slots__ = ("unit",)
@@ -408,8 +339,7 @@ def test_the_hash_of_a_number_is_that_of_its_value():
 
 def test_an_array_has_no_hash():
     for x in (Sub(A), Sub(A)[0], ft.tensor(1.0)):
-        with pytest.raises(TypeError, match="unhashable type"):
-            hash(x)
+        raises(TypeError, lambda: hash(x), "unhashable type")
 
 
 # ---- copies ----
@@ -435,11 +365,6 @@ def test_a_tensor_of_a_level_is_not_pickled():
     with ft.vmap() as V, pytest.raises((ft.ConversionError, pickle.PicklingError)) as error:
         pickle.dumps(V(A))
     has_all(message(error), "vmap()", "pickle the result of the transform")
-
-
-def test_copies_in_levels():
-    equal(ft.vmap(lambda x: copy.deepcopy(x) + copy.copy(x))(A), 2 * A)
-    equal(ft.grad(lambda x: np.sum(copy.deepcopy(x) * x))(A), 2 * A)
 
 
 # ---- arrays, scalars and tensors of levels in all orders ----
@@ -475,30 +400,6 @@ def test_comparisons_in_levels(op):
     ft.jvp(lambda x: seen.append(op(B, x)) or x, (A,), (A,))
     equal(seen[0], op(A, B))
     equal(seen[1], op(B, A))
-
-
-@pytest.mark.parametrize("op", INTEGER, ids=names(INTEGER))
-def test_integer_operators_in_vmap(op):
-    equal(ft.vmap(lambda x: op(x, J[0]))(I), op(I, J[0]))
-    equal(ft.vmap(lambda x: op(J[0], x))(I), op(J[0], I))
-    equal(ft.vmap(op)(I, J), op(I, J))
-
-
-def test_divmod_and_matmul_in_vmap():
-    q, r = ft.vmap(lambda x: divmod(x, 2.0))(A)
-    equal(q, A // 2.0)
-    equal(r, A % 2.0)
-    equal(ft.vmap(lambda x: x @ B[0])(A), np.array([A[0] @ B[0], A[1] @ B[0]]))
-    equal(ft.vmap(lambda x: B @ x)(A), np.stack([B @ A[0], B @ A[1]]))
-
-
-def test_weak_scalars_keep_the_dtype_in_levels():
-    x = np.float32([1.0, 2.0])
-    f = lambda x: 2.0 * x**2 + 1 - x / 3  # noqa: E731
-    assert ft.vmap(f)(x).dtype == np.float32
-    assert ft.vjp(f, x)[0].dtype == np.float32
-    assert ft.jvp(f, (x,), (x,))[1].dtype == np.float32
-    assert ft.vmap(lambda x: x * np.float64(2.0))(x).dtype == np.float64
 
 
 def test_augmented_assignment_in_levels():

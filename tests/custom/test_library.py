@@ -18,7 +18,7 @@ from functier._custom.registry import public_name
 from functier.modes._asking import TensorDispatchMode, TensorFunctionMode
 from functier.overrides import TensorLike
 from functier.testing import opcheck
-from support import close, equal, has_all, load_all, message, recorder
+from support import close, equal, has_all, load_all, message, raises, recorder
 
 V = np.array([0.5, -1.5, 2.0])
 X = np.stack([V, 2 * V, -V, V + 1])
@@ -147,15 +147,12 @@ def test_the_decorators():
 )
 def test_names(name, kind, part):
     """F11: what a name has to look like."""
-    with pytest.raises(kind) as error:
-        ft.custom_op(name, np.sin)
-    has_all(message(error), "custom_op(", part)
+    raises(kind, lambda: ft.custom_op(name, np.sin), "custom_op(", part)
 
 
 def test_what_is_wrong_with_a_registration():
     """F12: each says what was expected."""
-    with pytest.raises(TypeError, match="func is a float"):
-        ft.custom_op("mylib::f", 3.0)
+    raises(TypeError, lambda: ft.custom_op("mylib::f", 3.0), "func is a float")
     with pytest.raises(ValueError, match=r"mutates_args=.*return the new array"):
         ft.custom_op("mylib::f", np.sin, mutates_args=("x",))
     for register in ("register_vjp", "register_jvp", "register_vmap"):
@@ -165,10 +162,8 @@ def test_what_is_wrong_with_a_registration():
         square.register_kernel(3, np.sin)
     with pytest.raises(TypeError, match="S is a Tensor, which has hooks"):
         square.register_kernel(type("S", (ft.Tensor,), {}), np.sin)
-    with pytest.raises(TypeError, match=r"missing a required argument"):
-        square()
-    with pytest.raises(TypeError, match="pass all by position"):
-        ft.custom_op("mylib::exp", np.exp)(x=V)
+    raises(TypeError, square, "missing a required argument")
+    raises(TypeError, lambda: ft.custom_op("mylib::exp", np.exp)(x=V), "pass all by position")
 
 
 def test_missing_rules():
@@ -182,11 +177,9 @@ def test_missing_rules():
         ft.NoRuleError, match=r"bare has no derivative for forward mode.*register_jvp"
     ):
         ft.jvp(op, (V,), (V,))
-    with pytest.raises(ft.NoRuleError, match="mylib::bare does not have vmap support"):
-        ft.vmap(op)(X)
+    raises(ft.NoRuleError, lambda: ft.vmap(op)(X), "mylib::bare does not have vmap support")
     arrays = ft.custom_op("mylib::arrays", lambda x: np.array(x, float))
-    with pytest.raises(ft.NoRuleError, match=r"mylib::arrays does not .*register_vmap"):
-        ft.vmap(arrays)(X)
+    raises(ft.NoRuleError, lambda: ft.vmap(arrays)(X), "mylib::arrays does not  | register_vmap")
     numpy_code = ft.custom_op("mylib::numpy_code", lambda x: np.sin(x) * 2)
     close(ft.vmap(numpy_code)(X), 2 * np.sin(X))
 
@@ -243,8 +236,7 @@ def test_pickles_and_copies_by_name():
     op = cube("mylib::gone")
     data = pickle.dumps(op)
     op.unregister()
-    with pytest.raises(AttributeError, match="no custom operation mylib::gone"):
-        pickle.loads(data)
+    raises(AttributeError, lambda: pickle.loads(data), "no custom operation mylib::gone")
     with pytest.raises(AttributeError, match=r"no operation mylib\.gone"):
         ft.ops.mylib.gone  # noqa: B018
     equal(op(V), V**3)
@@ -425,8 +417,7 @@ def test_a_ufunc_is_batched_in_one_call():
     parts = ft.custom_op("mylib::modf", np.modf)
     for found, expected in zip(ft.vmap(parts, 1, 1)(X), np.modf(X)):
         equal(found, expected)
-    with pytest.raises(TypeError, match="pass all by position"):
-        op(X, 2.0, where=X > 0)
+    raises(TypeError, lambda: op(X, 2.0, where=X > 0), "pass all by position")
     nested = ft.vmap(lambda x: ft.vmap(lambda y: op(x, y))(V))(V)
     equal(nested.astype(float), V[:, None] / V)
 
@@ -547,10 +538,7 @@ def test_duck_types_answer():
             return (func, len(args))
 
     assert op(Answers()) == (op, 2)
-    with pytest.raises(
-        TypeError, match=r"no implementation found for 'functier\.ops\.mylib\.duck'"
-    ):
-        op(Dual(V))
+    raises(TypeError, lambda: op(Dual(V)), "no implementation found for 'functier.ops.mylib.duck'")
 
 
 def test_modes_see_the_operation():
@@ -683,8 +671,7 @@ def test_opcheck():
     assert opcheck(op, (V,), tests=["vmap"]) == {"vmap": "ok"}
     assert opcheck(np.sin, (V,))["second"] == "ok"
     cube("mylib::good")
-    with pytest.raises(ft.GradcheckError, match="another operation has taken its name"):
-        opcheck(op, (V,))
+    raises(ft.GradcheckError, lambda: opcheck(op, (V,)), "another operation has taken its name")
 
 
 def broken(what):
@@ -753,8 +740,7 @@ def test_opcheck_tells_what_is_refused():
     assert opcheck(integers, (np.arange(3),))["reverse"] == "nothing to test"
     with pytest.raises(ValueError, match="tests has 'all'; known are arguments, reverse"):
         opcheck(op, (V,), tests=["all"])
-    with pytest.raises(TypeError, match="a sample is a ndarray; write a tuple"):
-        opcheck(op, [V])
+    raises(TypeError, lambda: opcheck(op, [V]), "a sample is a ndarray; write a tuple")
 
 
 def test_opcheck_of_a_function_class():

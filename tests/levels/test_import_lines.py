@@ -67,6 +67,8 @@ a vectorized function :: import numpy as np // square = np.vectorize(lambda v: v
     def program(x): return square(x)
 a decorated function :: import numpy as np // @np.vectorize // def square(v): return v * v //
     def program(x): return square(x)
+nditer :: import numpy as np //
+    def program(x): return sum(v * v for v in np.nditer(np.stack([x, 2 * x])))
 ndenumerate :: import numpy as np //
     def program(x): return sum(v * i[0] for i, v in np.ndenumerate(np.stack([x, 2 * x])))
 broadcast :: import numpy as np //

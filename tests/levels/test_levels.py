@@ -14,7 +14,7 @@ import functier as ft
 from functier._levels import level as _level
 from functier._rules.constructors import primitive
 from rows import each
-from support import equal, has_all, message
+from support import equal, has_all, message, raises
 
 XS = np.arange(6.0).reshape(3, 2)
 
@@ -99,10 +99,9 @@ USES = {
 def test_every_use_of_a_dead_tensor_raises(transform, use):
     """B35, B38: with the level, the line that made it and the remedies."""
     x = end_level(transform)
-    with pytest.raises(ft.EscapedTensorError) as error:
-        USES[use](x)
-    has_all(
-        message(error),
+    raises(
+        ft.EscapedTensorError,
+        lambda: USES[use](x),
         f"{transform}(<lambda>) | Tensor <- {transform}(<lambda>) | test_levels.py: | had ended",
         "x.elem() | escape='passthrough'",
     )
@@ -165,8 +164,7 @@ def test_the_message_names_every_level_of_the_chain():
         return ft.grad(inner)(x)
 
     ft.vmap(outer)(XS)
-    with pytest.raises(ft.EscapedTensorError, match=r"Tensor <- vmap\(outer\) <- grad\(inner\)"):
-        box[0] * 2
+    raises(ft.EscapedTensorError, lambda: box[0] * 2, "Tensor <- vmap(outer) <- grad(inner)")
     assert ft.depth_of(box[0]) == 2
 
 
@@ -175,8 +173,7 @@ def test_elem_of_a_dead_tensor_is_the_dead_tensor_one_level_out():
     box = []
     ft.vmap(lambda x: ft.grad(lambda y: box.append(y) or y.sum())(x))(XS)
     outer = box[0].elem()
-    with pytest.raises(ft.EscapedTensorError, match=r"a tensor of vmap\(<lambda>\)"):
-        outer + 1
+    raises(ft.EscapedTensorError, lambda: outer + 1, "a tensor of vmap(<lambda>)")
     equal(outer.elem(), XS)
 
 
@@ -233,8 +230,7 @@ def test_passthrough_makes_no_new_instance():
     """B38: an ended class makes no tensors with this escape either."""
     with ft.vmap(escape="passthrough") as B:
         pass
-    with pytest.raises(ft.EscapedTensorError, match="had ended"):
-        B(XS)
+    raises(ft.EscapedTensorError, lambda: B(XS), "had ended")
 
 
 def test_passthrough_of_an_inner_level_still_has_the_outer_one():
@@ -317,9 +313,7 @@ def test_the_escape_option_is_checked_where_it_is_written():
         lambda: ft.grad(lambda x: x, escape="ghost"),
         lambda: ft.vmap(escape="ghost").__enter__(),
     ):
-        with pytest.raises(ValueError) as error:
-            make()(XS[0, 0])
-        has_all(message(error), "escape='ghost'", "'dead'", "'passthrough'")
+        raises(ValueError, lambda: make()(XS[0, 0]), "escape='ghost'", "'dead'", "'passthrough'")
 
 
 # ---- the ambient state ----

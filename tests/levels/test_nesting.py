@@ -71,15 +71,6 @@ def test_derivatives_of_derivatives(names):
         close(g(float(x)), np.float64(derivative(2, x)))
 
 
-@pytest.mark.parametrize("names", list(itertools.product(["grad", "jvp"], repeat=4)), ids="-".join)
-def test_derivatives_to_order_four(names):
-    """B32: by transforms in every order of the modes."""
-    g = f
-    for name in names:
-        g = DERIVATIVES[name](g)
-    close(g(0.4), np.float64(derivative(4, 0.4)), 1e-11)
-
-
 def stacks():
     """Every order of up to four of grad, jvp and vmap (vmap at most twice)."""
     for n in (2, 3, 4):
@@ -115,41 +106,6 @@ def elementwise_derivative(name, g):
         return ft.jvp(g, (x,), (np.ones(np.shape(x)),))[1]
 
     return forward
-
-
-# ---- closures over every level ----
-
-
-def test_a_pullback_made_outside_a_vmap_and_called_inside():
-    W, x = np.random.default_rng(0).normal(size=(3, 2)), np.array([0.3, -1.2])
-    _, pullback = ft.vjp(lambda x: np.tanh(W @ x), x)
-    inside = ft.vmap(lambda c: pullback(c)[0] * 2)(np.eye(3))
-    close(inside, 2 * (1 - np.tanh(W @ x) ** 2)[:, None] * W)
-
-
-def test_closures_over_three_levels_of_different_transforms():
-    a, b, c = np.array([1.0, 2.0]), 0.5, 3.0
-
-    def program(u):
-        def g(v):
-            def h(w):
-                return u * v * w + u * v * v + w * w * u
-
-            return ft.jvp(h, (c,), (1.0,))[1]  # u v + 2 c u
-
-        return ft.grad(g)(b)  # u
-
-    close(ft.vmap(program)(a), a)
-
-
-def test_a_constant_of_an_outer_level_is_constant_in_the_inner_one():
-    outer = ft.grad(lambda x: ft.grad(lambda y: x * x * y)(5.0))
-    equal(outer(3.0), np.float64(6.0))
-    equal(ft.grad(lambda x: ft.grad(lambda y: x * x)(5.0))(3.0), np.float64(0.0))
-
-
-def test_the_inner_gradient_of_an_outer_tensor_by_itself():
-    equal(ft.grad(lambda x: x * ft.grad(lambda y: y * x)(x))(3.0), np.float64(6.0))
 
 
 # ---- perturbation confusion ----

@@ -137,4 +137,4 @@ def test_a_product_is_rounded_before_it_is_added():
         return rule_of(np.subtract)(e, rule_of(np.multiply)(e, x, x), rule_of(np.multiply)(e, y, y))
 
     x = np.random.default_rng(0).normal(size=100)
-    assert (kernels({"f": (rule, "dd")}, opt=3)["f"](x, x) == 0).all()
+    assert (kernels({"f": (rule, "dd")})["f"](x, x) == 0).all()

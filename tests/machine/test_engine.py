@@ -47,7 +47,7 @@ def run(library, name, x, kind=ctypes.c_int64):
     return ctypes.CFUNCTYPE(kind, kind)(library[name])(x)
 
 
-@pytest.mark.parametrize("opt", range(4))
+@pytest.mark.parametrize("opt", range(2))
 def test_code_runs_with_addresses_from_outside(opt):
     library = load(5, opt)
     assert run(library, "add", 2) == 7
@@ -192,7 +192,3 @@ def test_several_threads_load():
     for thread in threads:
         thread.join()
     assert found == {number: number for number in range(12)}
-
-
-def test_assembly_can_be_read():
-    assert "add:" in engine.assembly(ADD.replace("NUMBER", "1"))

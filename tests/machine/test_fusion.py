@@ -80,23 +80,6 @@ def test_many_calls_are_several_functions():
         machine.run(X, np.array([1000]))
 
 
-def test_products_are_added_by_their_routines():
-    def f(x, w):
-        total = x @ w
-        for k in range(2, 8):
-            total = (k * x) @ w + total if k % 2 else total + x @ (w * k)
-        return total, total.T @ x
-
-    x, w = X.reshape(100, 10), X[:100].reshape(10, 10)
-    text = calls_of(f, x, w)
-    found = backend.MachineProgram(trace(f)(x, w)._graph, "f").run(x, w)
-
-    assert sum(call.kernel.name.startswith("routine") for call in text.calls) == 8
-    assert text.arena <= 8 * X.nbytes
-    for a, b in zip(found, f(x, w), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
-
-
 def test_memory_is_used_again():
     def f(x):
         for _ in range(50):

@@ -8,7 +8,7 @@ pytest.importorskip("llvmlite")
 import functier as ft
 from functier._programs.machine.lowering import effects, products
 from functier._programs.machine.lowering.loops import Body
-from functier._programs.machine.parts import flags
+from functier._programs.machine.parts import answers
 from functier._programs.machine.parts.loops import Routine
 from functier._programs.replays import Changed
 from loop_programs import (
@@ -92,7 +92,7 @@ def test_an_answer_that_nobody_compares(monkeypatch):
     with pytest.raises(Changed):
         check(gated, 0.5, y).run(0.5, other)
     monkeypatch.setattr(
-        flags, "changed", lambda guard: [flags.call(np.logical_and, np.False_, guard.node)]
+        answers, "changed", lambda guard: [answers.call(np.logical_and, np.False_, guard.node)]
     )
     found = check(gated, 0.5, y).run(0.5, other)
     assert found[0] != gated(0.5, other)

@@ -9,7 +9,9 @@ pytest.importorskip("llvmlite")
 
 import samples
 from functier._programs.machine.elementary import ELEMENTWISE
+from functier._programs.machine.linalg import contractions
 from functier._programs.machine.loops import bodies, nests
+from functier._programs.machine.lowering import reductions
 from functier._programs.machine.text import routines
 from nets.machine_rows import Judge, drawn, long_doubles, net
 
@@ -85,8 +87,19 @@ FAULTS = {
             routines.Routine, "declare", lambda self, name, text: DECLARE(self, name, f"{text} ;")
         ),
     ),
+    "factors of the transpose": (
+        "linalg.solve-d[3,3],d[3]", lambda patch: patch.setattr(
+            reductions, "factors_of", lambda low, a: (*FACTORS(low, a)[:2], False)
+        ),
+    ),
+    "axes that are joined too soon": (
+        "contraction.tensordot-d[2,3,2],d[3,2,4]", lambda patch: patch.setattr(
+            contractions, "follows", lambda *axes: FOLLOWS(*[axis._replace(b=0) for axis in axes])
+        ),
+    ),
 }  # fmt: skip
-DECLARE = routines.Routine.declare
+DECLARE, FACTORS = routines.Routine.declare, reductions.factors_of
+FOLLOWS = contractions.follows
 
 LARGE_FAULTS = {
     "a sum that takes lanes twice": (

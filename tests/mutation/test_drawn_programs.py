@@ -1,11 +1,10 @@
 """Drawn programs that write, under nests of transforms and by NumPy; and faults that are found.
 
-A failure shows the smallest program that fails, and how to run it again:
+A failure shows the program, and how to run it again:
 ``PYTHONPATH=tests:src python -m nets.writes --seed 3 --number 17``. ``--slow`` runs a longer
 slice, ``--full`` 20,000 programs and requires that all kinds of writes are among them.
 """
 
-import numpy as np
 import pytest
 
 import functier as ft
@@ -13,23 +12,18 @@ from functier._levels import grad_store as _grad_store
 from functier._levels import stores as _stores
 from functier._mutation.memory import View
 from functier._mutation.stores import PlainStore
-from nets.shrink import shrunk
-from nets.writes import PAIRS, TAGS, Machine, machine, verdicts
+from nets.writes import PAIRS, TAGS, net
 from nets.writing.nests import Nest
-from nets.writing.program import Line, Program
-from nets.writing.shrink import smaller
 
 
 def test_drawn_programs(request, full, record_property):
     """All of a slice of programs is right or refused for a reason."""
     slow = request.config.getoption("--slow")
-    counts = verdicts()
-    made = machine(counts, 2026, range(20_000 if full else 250 if slow else 45))
+    made = net(2026, range(20_000 if full else 250 if slow else 45))
     record_property("net", made.summary())
-    counts.settle()
-    assert made.unclear <= 0.01 * counts.total
+    made.counts.settle()
+    assert made.unclear <= 0.01 * made.counts.total
     if full:
-        print(made.table(50))
         for kinds in PAIRS:
             few = [t for t in TAGS if made.seen[kinds][t] < 50]
             assert not few, f"{kinds}: {few}"
@@ -40,7 +34,7 @@ def test_drawn_programs(request, full, record_property):
 
 def test_what_a_program_has():
     """At least eight statements, two writes and an alias."""
-    drawing = Machine(verdicts(), 11)
+    drawing = net(11)
     for number in range(40):
         program = drawing.draw(number)
         names = [line.text.partition(" = ")[2] for line in program.lines if line.made]
@@ -54,21 +48,10 @@ def test_what_a_program_has():
 
 def test_programs_come_back():
     """A seed and a number are one program, whatever was drawn before it."""
-    first = [Machine(verdicts(), 7).draw(n).text() for n in (3, 5)]
-    again = [Machine(verdicts(), 7).draw(n).text() for n in (5, 3)]
+    first = [net(7).draw(n).text() for n in (3, 5)]
+    again = [net(7).draw(n).text() for n in (5, 3)]
 
     assert first == again[::-1]
-
-
-def test_shrinking_keeps_what_fails():
-    lines = [
-        Line("a = np.sin(x)", made="a"), Line("b = a", made="b"), Line("c = x + 1", made="c"),
-        Line("b[0] = 2.0", (("setitem", "base"),)),
-    ]  # fmt: skip
-    program = Program({"x": np.ones(3)}, ("x",), lines, ["a", "c"])
-    found = shrunk(program, smaller, lambda p: p.function(True)(p.args)[0][0] == 2.0, most=150)
-
-    assert found.text() == "def f(x):\n    a = np.sin(x)\n    a[0] = 2.0\n    return [a]"
 
 
 # ---- faults that are planted, and found ----
@@ -77,10 +60,8 @@ def test_shrinking_keeps_what_fails():
 def found(only, *kinds, count=40):
     """The failures of programs with these pairs of a write and a place: 'setitem/row op=/T'."""
     tags = [tuple(tag.replace("_", " ").split("/")) for tag in only.split()]
-    counts = verdicts()
     nests = [(tuple(k.split()), "") for k in kinds]
-    machine(counts, 4, range(count), nests=nests, tags=tags, shrinks=False)
-    return counts.wrong
+    return net(4, range(count), nests=nests, tags=tags).counts.wrong
 
 
 def wrong_values(texts):

@@ -12,7 +12,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier._mutation import items
 from functier._mutation.shifts import is_number
-from nets.writes import PAIRS, machine, verdicts
+from nets.writes import PAIRS, net
 from nets.writing.writes import WRITES
 
 X = np.round(np.sin(np.arange(24.0) ** 2), 2).reshape(2, 3, 4)
@@ -390,10 +390,8 @@ def test_plain_array_that_is_read_at_numbers_of_a_batch():
 
 
 def found(count, **given):
-    counts = verdicts()
     tags = [(write, "computed") for write in WRITES]
-    machine(counts, 12, range(count), tags=tags, shrinks=False, **given)
-    return counts
+    return net(12, range(count), tags=tags, **given).counts
 
 
 def test_drawn_programs_under_all_pairs(request):

@@ -9,7 +9,7 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from rows import each
-from support import at, equal, has_all, message, plus
+from support import at, equal, has_all, message, plus, raises
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])
@@ -215,11 +215,9 @@ def test_setting_the_shape():
             warnings.simplefilter("ignore", DeprecationWarning)
             y.shape = (2, 2)
 
-    with pytest.raises(ValueError, match="cannot reshape array of size 3 into shape"):
-        wrong(X.copy())
+    raises(ValueError, lambda: wrong(X.copy()), "cannot reshape array of size 3 into shape")
     for run in (lambda: ft.vmap(wrong)(XS), lambda: ft.vjp(wrong, X)):
-        with pytest.raises(ValueError, match="cannot reshape array of size 3 into shape"):
-            run()
+        raises(ValueError, run, "cannot reshape array of size 3 into shape")
 
 
 def test_the_warning_of_setting_the_shape():

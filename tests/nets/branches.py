@@ -1,10 +1,10 @@
 """A net of drawn programs with branches, beside loops of the plain function.
 
-``PYTHONPATH=tests:src python -m nets.branches 300 --seed 3``;
-``... --seed 3 --number 17`` shows one program. Each has `if`, `while`, `for` over a computed
-number, early returns, recursion, masks, `np.nonzero` and exceptions that it catches: its own, and
-those of NumPy. It runs under ``vmap(branches="split")``, with `grad` and `jvp` inside and outside
-and in two nested batches.
+    PYTHONPATH=tests:src python -m nets.branches 300 --seed 3
+
+Each has `if`, `while`, `for` over a computed number, early returns, recursion, masks, `np.nonzero`
+and exceptions that it catches: its own, and those of NumPy. It runs under
+``vmap(branches="split")``, with `grad` and `jvp` inside and outside and in two nested batches.
 """
 
 import sys
@@ -14,7 +14,7 @@ import numpy as np
 
 import functier as ft
 
-from .commands import make_parser, run_numbers
+from .commands import main
 from .verdicts import Verdicts
 
 REASONS = {r"^ValueError: zero-size array": "NumPy has no largest element of an empty array either"}
@@ -120,10 +120,8 @@ class Branches:
     def __init__(self, counts, seed):
         self.counts, self.seed, self.paths = counts, seed, 0
 
-    def run(self, number, shown=False):
+    def run(self, number):
         source = Draw(np.random.default_rng([self.seed, number])).source()
-        if shown:
-            print(source)
         names = {"np": np}
         exec(source, names)
         f = names["f"]
@@ -152,7 +150,8 @@ class Branches:
                 "vmap of vmap": (lambda: split(split(f))(deep), np.stack([values, values[::-1]])),
             }  # fmt: skip
         for name, (run, expected) in cases.items():
-            case = f"python -m nets.branches --seed {self.seed} --number {number}: {name}"
+            head = f"# python -m nets.branches --seed {self.seed} --number {number}: {name}"
+            case = f"{head}\n{source}\n# "
             self.counts.judge(case, run, lambda found, e=expected: close(found, e))
 
     def summary(self):
@@ -167,15 +166,5 @@ def net(seed):
     return Branches(Verdicts("branches", REASONS), seed)
 
 
-def main(args):
-    given = make_parser("branches", __doc__, 300).parse_args(args)
-    found = net(given.seed)
-    if given.number is not None:
-        found.run(given.number, shown=True)
-        found = net(given.seed)
-    run_numbers(found, given)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, net, 300))

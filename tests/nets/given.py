@@ -30,7 +30,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier._control import given
 
-from .commands import run_on_backends
+from .commands import main
 from .giving import plain
 from .giving.draw import Program, draw
 from .loops import Way, failing, narrow, others, problem_of, rolling, short, total, ways_of
@@ -283,9 +283,5 @@ def net(seed: int, **options: Any) -> Given:
     return Given(Verdicts("given", REASONS), seed, **options)
 
 
-def main(args: Sequence[str]) -> int:
-    return run_on_backends(args, "given", __doc__, net)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, net))

@@ -20,7 +20,7 @@ import numpy as np
 import functier.numpy as fnp
 from functier._programs.trace import trace
 
-from .commands import make_parser, run_numbers
+from .commands import main
 from .verdicts import Verdicts
 
 DTYPES = "ddddfflib?B"
@@ -494,8 +494,4 @@ def net(seed: int) -> Kernels:
 
 
 if __name__ == "__main__":
-    parser = make_parser("kernels", __doc__, 200)
-    given = parser.parse_args()
-    found = net(given.seed)
-    run_numbers(found, given)
-    sys.exit(bool(found.counts.wrong))
+    sys.exit(main(__doc__, net))

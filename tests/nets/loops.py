@@ -19,7 +19,7 @@ import pickle
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,13 +29,13 @@ import optree
 import functier as ft
 import functier.numpy as fnp
 from functier._cpython.code import file_of_code, line_of
-from functier._programs import liveness, passes
+from functier._programs import passes, sharing
 from functier._programs.bodies import rolled
 from functier._programs.entries import Mismatch
 from functier._programs.graph import Graph, Node
 from functier._programs.loops import every_node, is_loop
 
-from .commands import run_on_backends
+from .commands import main
 from .looping.draw import Program, Span, draw, values
 from .programs import difference, is_rounding
 from .verdicts import Verdicts
@@ -124,12 +124,12 @@ def rolling(roll: Callable[[Graph], Graph]) -> Iterator[None]:
 @contextmanager
 def large(size: int) -> Iterator[None]:
     """Let values from so many bytes on be large: their memory is freed and used again."""
-    before = liveness.LARGE
-    liveness.LARGE = size
+    before = sharing.LARGE
+    sharing.LARGE = size
     try:
         yield
     finally:
-        liveness.LARGE = before
+        sharing.LARGE = before
 
 
 class Case:
@@ -280,7 +280,7 @@ class Loops:
         self.flat: list[str] = []
 
     def run(self, number: int) -> None:
-        size = 0 if number % 2 else liveness.LARGE
+        size = 0 if number % 2 else sharing.LARGE
         with warnings.catch_warnings(), np.errstate(all="ignore"), large(size):
             warnings.simplefilter("ignore")
             program = draw(self.seed, number)
@@ -391,9 +391,5 @@ def net(seed: int, **given: Any) -> Loops:
     return Loops(Verdicts("loops", REASONS), seed, **given)
 
 
-def main(args: Sequence[str]) -> int:
-    return run_on_backends(args, "loops", __doc__, net)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, net))

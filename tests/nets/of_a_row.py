@@ -10,8 +10,7 @@ from nets import test_aliasing as aliasing
 from nets import test_both_modes as modes
 from nets import test_dtypes as dtypes
 from nets import test_forms as forms
-from nets import test_memory_orders as orders
-from nets import test_points as points
+from nets import test_results as results
 from nets import test_sizes as sizes
 from nets.verdicts import Verdicts
 from samples._row import Row
@@ -72,10 +71,9 @@ def of_dtype(case: tuple, counts: Verdicts) -> None:
         dtypes.judge_row(counts, case, random.Random(dtypes.shown(case)), False)
 
 
-ANY = {"": "a row that has no such case"}
 NETS: dict[str, tuple[dict[str, str], Callable[[str, Row], Iterator[Case]]]] = {
-    "memory order": (ANY, functools.partial(of_table, orders.judge)),
-    "points": (ANY, functools.partial(of_table, points.judge)),
+    "memory order": (results.NO_CASE, functools.partial(of_table, results.judge_orders)),
+    "points": (results.NO_CASE, functools.partial(of_table, results.judge_points)),
     "traces": ({}, of_traces),
     "forms": (forms.REASONS, of_forms),
     "sizes": (sizes.REASONS, of_sizes),

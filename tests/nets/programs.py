@@ -26,7 +26,7 @@ import numpy as np
 import functier as ft
 
 from .branches import XS, Draw
-from .commands import run_on_backends
+from .commands import main
 from .verdicts import Verdicts
 from .writes import Machine
 from .writing.expressions import Unfit
@@ -57,7 +57,7 @@ class Programs:
         self, counts: Verdicts, seed: int, calls: Sequence[int] = CALLS, backend: str = "numpy"
     ):
         self.counts, self.seed, self.calls, self.backend = counts, seed, calls, backend
-        self.machine = Machine(Verdicts(""), seed, shrinks=False)
+        self.machine = Machine(Verdicts(""), seed)
         self.programs = self.unclear = self.traced = 0
         self.rounded: list[str] = []
 
@@ -248,17 +248,9 @@ def short(x: np.ndarray) -> str:
     return np.array2string(x, precision=17, threshold=30).replace("\n", "")[:250]
 
 
-def verdicts() -> Verdicts:
-    return Verdicts("programs", REASONS)
-
-
 def net(seed: int, **given: Any) -> Programs:
-    return Programs(verdicts(), seed, **given)
-
-
-def main(args: Sequence[str]) -> int:
-    return run_on_backends(args, "programs", __doc__, net)
+    return Programs(Verdicts("programs", REASONS), seed, **given)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, net))

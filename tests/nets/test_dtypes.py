@@ -18,11 +18,15 @@ from typing import Any
 
 import numpy as np
 import optree
+import pytest
 
 import functier as ft
 import samples
 from checks import examples, leaves_of
 from functier._core.table import OPS
+from functier._rules import elementwise, polynomial, quantile
+from functier._rules.linalg import contract
+from functier._transforms import grad as _grad
 from nets._recast import (
     KINDS,
     STRONG,
@@ -33,6 +37,7 @@ from nets._recast import (
     under_derivatives,
     under_vmap,
 )
+from nets.verdicts import Verdicts
 from samples._batch import choices, free
 
 REASONS: dict[str, str] = {
@@ -75,6 +80,7 @@ LEFT_OUT: dict[str, str] = {
     r"composite\.<lambda>-d\[2,3\]: 0 as bool": "piecewise calls functions that have no element",
     r"scipy_stats_tests\.(tmax|mode)-.* as bool": "SciPy refuses truths, or finds no least one",
     r"scipy_stats_tests\.fromstats.*bool": "a deviation that is a truth",
+    r"scipy_stats_tests\.histograms-.* as (bool|u?int)": "SciPy's own code asks whole numbers",
     r"scipy_stats_tests\.bartlett.*uint": "SciPy's own differences wrap around, to NaN",
     r"scipy_special\..* wide": "SciPy's own functions do not return for numbers of any size",
     r"scipy_\w+\..* wide": "SciPy's own arithmetic of whole numbers overflows, or takes infinity",
@@ -388,3 +394,72 @@ def test_gradients_of_numbers_are_numbers(verdicts):
         for name in gradient_cases():
             judge_gradient(counts, name)
     counts.settle()
+
+
+# ---- rules that gave other dtypes and numbers than NumPy are found ----
+
+
+def convolution(a: Any, v: Any) -> Any:
+    """Summed up in the dtype that `numpy.sum` takes for small numbers."""
+    n, m = np.shape(a)[0], np.shape(v)[0]
+    rows = np.multiply(np.reshape(a, (n, 1)), np.reshape(v, (1, m)))
+    rows = np.concatenate([rows, np.zeros((n, n), rows.dtype)], axis=1)
+    shifted = np.reshape(np.reshape(rows, (-1,))[: n * (n + m - 1)], (n, n + m - 1))
+    return np.sum(shifted, axis=0)
+
+
+def bessel(x: Any) -> Any:
+    nodes = elementwise.I0_NODES.astype(x.dtype)
+    return np.mean(nodes * np.exp(np.reshape(x, (*np.shape(x), 1)) * nodes), axis=-1)
+
+
+FAULTS: dict[str, tuple] = {
+    r"polynomial\.convolve": (polynomial, "_convolution", convolution),
+    r"quantile\.quantile-f.*numbers as arrays: 1 as float64": (  # a number for Python's
+        quantile, "promotion_operand", lambda q: 0.5 if isinstance(q, float) else q,
+    ),
+    r"elementwise\.i0.* as a float": (elementwise, "_bessel_i1", bessel),
+    r"contraction\.einsumiaj,ibj->ab.* wide": (
+        contract.SummedPlan, "run", lambda self, x, y: np.sum(self.plan.run(x, y), self.axes),
+    ),
+}  # fmt: skip
+"""Faults by the cases of the net that find them."""
+
+
+@pytest.mark.parametrize("pattern", FAULTS)
+def test_a_planted_fault_is_found(pattern, monkeypatch):
+    """The cases are right as they are, and wrong with the fault."""
+    cases = [case for case in row_cases() if re.match(pattern, shown(case))]
+    cases = random.Random(4).sample(cases, min(len(cases), 120))
+    before, after = Verdicts("before"), Verdicts("after")
+    with quiet():
+        for case in cases:
+            judge_row(before, case, random.Random(1), True)
+        monkeypatch.setattr(*FAULTS[pattern])
+        for case in cases:
+            judge_row(after, case, random.Random(1), True)
+
+    assert before.right and not before.wrong
+    assert after.wrong
+
+
+def test_a_planted_fault_of_a_ufunc_is_found(monkeypatch):
+    """The exponent is a whole number."""
+    monkeypatch.setattr(elementwise, "_match_precision", lambda y, g: y)
+    counts = Verdicts("ufuncs")
+    with quiet():
+        for case in ufunc_cases():
+            if case[:2] == ("ufunc", np.power) and case[2][-1] in ("bool", "int8"):
+                judge_ufunc(counts, case, random.Random(1), True)
+
+    assert counts.wrong
+
+
+def test_an_array_for_the_gradient_of_a_number_is_found(monkeypatch):
+    monkeypatch.setattr(_grad, "fill_zeros", lambda grads, values: grads)
+    counts = Verdicts("numbers")
+    with quiet():
+        for name in gradient_cases():
+            judge_gradient(counts, name)
+
+    assert any("atleast_1d" in text for text in counts.wrong)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from functier._core import sharing
-from functier._programs import liveness, passes, recorder
+from functier._core.sharing import MEMORY
+from functier._programs import passes, recorder, sharing
 from nets.programs import CALLS, net
 from support import ours
 
@@ -86,7 +86,7 @@ def test_a_write_that_is_dropped(monkeypatch):
 
 
 def test_memory_of_a_live_value_that_is_written_over(monkeypatch):
-    monkeypatch.setattr(liveness, "LARGE", 0)
+    monkeypatch.setattr(sharing, "LARGE", 0)
     for func in (np.flip, np.transpose, np.reshape, np.ravel, np.real):
-        monkeypatch.setitem(sharing.MEMORY, func, "fresh")
+        monkeypatch.setitem(MEMORY, func, "fresh")
     check_fault(*range(60))

@@ -1,8 +1,9 @@
-"""The net of sizes that coincide: each row of the sample table once more, with other shapes.
+"""The net of other arguments: each row of the sample table once more, with other shapes and axes.
 
 A rule that mistakes one axis for another, or the operand for the result, is right as long as
 their sizes differ. So each row is called again with operands all of whose axes have one size,
-with axes of size 1, and with an operand of the form of the result, as far as NumPy takes them.
+with axes of size 1, with an operand of the form of the result, and by each other axis. What NumPy
+refuses of these the transforms have to refuse, too.
 """
 
 import contextlib
@@ -62,8 +63,35 @@ LEFT_OUT = {
 }
 """Checks that are not made, and why."""
 
+ANSWERED = {
+    r"^composite\.cov-.*operand [12] (of ones|like the result)": "the weights are broadcast",
+    r"^histogram\.(bincount|histogram2d)-.* operand \d (of ones|like)": "so are these, and samples",
+    r"^histogram\.histogramdd-": "samples of other forms are stacked",
+    r"^sorting\.lexsort-.* of ones": "keys are broadcast",
+    r"^sorting\.digitize-.* operand 1 like": "each example's bins may rise in another order",
+    r"^composite\.interp-.* (of ones|like)": "places and values of two lengths are not compared",
+    r"^contraction\.vecdot-.* (by axis|operand 1 like)": "an axis that there is not is another one",
+    r"^indexing\.compress-.* operand 0 like": "a condition is flattened",
+    r"^quantile\.quantile-d\[2,5\],d\[1,2\]-.* operand 1 like": "places have any number of axes",
+    r"^shape\.roll-d\[2,3,4\],l\[2\]-axis": "axes without a shift stay as they are",
+    r"^composite\.<lambda>-d\[3\]#2 all 1": "a mask has one element for all",
+}
+"""Calls that NumPy refuses and functier answers, and the answer."""
+
+NUMPYS = (
+    "composite.", "contraction.", "elementwise.", "fft.", "histogram.", "indexing.", "join.",
+    "linalg.", "polynomial.", "quantile.", "reduction.", "shape.", "sorting.", "ufunc_methods.",
+)  # fmt: skip
+"""The families whose refusals are looked at."""
+
+CRASHING = "scipy_splines.ends-d[7],d[7]"
+"""SciPy's `make_interp_spline` of one point with ``bc_type="clamped"`` writes past its memory."""
+
+INTERNAL = AttributeError, UnboundLocalError, KeyError, AssertionError, RecursionError, NameError
+"""Errors that say nothing to a user, unless NumPy raises them."""
+
 PARTICULAR = {
-    "add_at", "overlap_add", "pick", "place", "put", "segment_sum", "windows",
+    "add_at", "add_pieces", "overlap_add", "pick", "place", "put", "segment_sum", "windows",
 }  # fmt: skip
 """Functions of the package itself whose callers see to it that their shapes fit."""
 
@@ -136,6 +164,15 @@ def sizings(row):
             known.add(tuple(shapes))
             kept[name] = shapes
     return kept
+
+
+def by_other_axes(row):
+    """The row by each other axis, with the name of that; there are none of the first and last."""
+    axis, ndim = row.kwargs.get("axis"), max([x.ndim for x in row.leaves], default=0)
+    for other in range(-ndim - 1, ndim + 1) if type(axis) is int else ():
+        if other != axis:
+            kwargs = {**row.kwargs, "axis": other}
+            yield f"by axis {other}", dataclasses.replace(row, kwargs=kwargs)
 
 
 def resized(row, shapes, seed):
@@ -245,6 +282,38 @@ def check_vmap_of_vjp(row):
             checks.same(actual, stacked(loop), checks.precision(row, 1e-8, 1e-3))
 
 
+def judge_refusal(counts, name, row):
+    """What NumPy refuses is refused in a batch of two, and where it is differentiated."""
+    f = checks.leaves_of(row)
+    try:
+        f(*row.leaves)
+        return
+    except Warning:
+        return
+    except Exception as error:
+        cause = error
+    dims = tuple(0 if i in free(row) else None for i in range(len(row.leaves)))
+    many = [x if d is None else np.stack([x, x]) for x, d in zip(row.leaves, dims)]
+    runs = {"vmap": lambda: ft.vmap(f, dims)(*many)}
+    if checks.differentiable(row):
+        g, points = checks.function_of(row)
+        runs["jvp"] = lambda: ft.jvp(g, tuple(points), tuple(points))
+    for mode, run in runs.items():
+
+        def refused(run=run):
+            try:
+                return f"returns {run()!r}"
+            except Exception as error:
+                plain = not isinstance(error, INTERNAL) or isinstance(error, type(cause))
+                return None if plain else f"raises {type(error).__name__}: {error}"
+
+        counts.judge(f"{name}, refused, {mode}", refused, lambda text: raised_too(text, cause))
+
+
+def raised_too(text, cause):
+    assert text is None, f"NumPy raises {type(cause).__name__}: {cause}; functier {text}"
+
+
 def every(row):
     return True
 
@@ -284,7 +353,11 @@ def cases():
 def cases_of(name, row):
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [(f"{name} {sizing}", row, shapes) for sizing, shapes in sizings(row).items()]
+        sized = [(f"{name} {sizing}", row, shapes) for sizing, shapes in sizings(row).items()
+                 if (name, sizing) != (CRASHING, "all 1")]  # fmt: skip
+    turned = by_other_axes(row) if name.startswith(NUMPYS) else ()
+    forms = [x.shape for x in row.leaves]
+    return sized + [(f"{name} {axis}", other, forms) for axis, other in turned]
 
 
 def run(counts, chosen):
@@ -296,6 +369,10 @@ def run(counts, chosen):
             this = resized(row, shapes, len(name))
             if this is None:
                 outside += 1
+                numpys = name.startswith(NUMPYS) and row.vmap and free(row)
+                if numpys and not any(re.search(p, name) for p in ANSWERED):
+                    largest = max([1, *(n for shape in shapes for n in shape)])
+                    judge_refusal(counts, name, with_shapes(row, shapes, len(name), largest))
                 continue
             for kind, (check, applies) in CHECKS.items():
                 if applies(this) and not any(re.search(p, f"{name} {kind}") for p in LEFT_OUT):
@@ -320,7 +397,7 @@ def sliced(every, full, one_in):
 
 def test_rows_of_other_sizes(verdicts, full):
     """Values, vmap, both modes and vmap of vjp of the rows with sizes that coincide."""
-    counts = verdicts("rows of coinciding sizes", REASONS)
+    counts = verdicts("rows of other sizes and axes", REASONS)
     chosen = sliced(cases(), full, 8)
     outside = run(counts, chosen)
     counts.name += f" ({outside} that NumPy or the mathematics refuse)"
@@ -373,6 +450,16 @@ def test_a_reduction_of_one_element_is_found(monkeypatch):
     monkeypatch.setattr(accumulation, "_rows_to_accumulate", from_the_first)
 
     assert wrong_with(monkeypatch, "ufunc_methods.hypot.reduce")
+
+
+def test_an_axis_that_there_is_not_is_found(monkeypatch):
+    def cumsum(k, a, axis=0, **given):
+        return np.cumsum(a, k + axis % (a.ndim - k), **given)
+
+    monkeypatch.setattr(OPS[np.cumsum], "vmap", cumsum)
+    wrong = wrong_with(monkeypatch, "reduction.cumsum")
+
+    assert any("NumPy raises AxisError" in text for text in wrong)
 
 
 def turned(c):

@@ -1,10 +1,10 @@
 """The net of stale programs: a call after a change is that of the plain function, or is refused.
 
-A cell is a way to change at a place in a mode; see `nets.stale`. What is wrong today is in
-`nets.stale.known`.
+A cell is a way to change at a place in a mode; see `nets.stale`.
 """
 
 import builtins
+import contextlib
 import operator
 import random
 import re
@@ -27,9 +27,8 @@ from functier._programs import (
     recorder,
     trace,
 )
-from functier._programs.machine import backend
-from nets.stale.known import KNOWN, REASONS, fault_of
-from nets.stale.net import MODES, Cell, Unfit, cells, judge
+from functier._programs.machine.parts import division
+from nets.stale.net import MODES, REASONS, Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS
 from nets.verdicts import Verdicts
 from support import ours
@@ -50,55 +49,17 @@ def untouched(monkeypatch):
     random.setstate(before[1])
 
 
-class Found:
-    """Counts of cells; those that are known to be wrong, and are not, are `mended`."""
-
-    def __init__(self, verdicts):
-        self.counts = verdicts("changes", REASONS)
-        self.known = verdicts("changes, known to be stale", REASONS)
-        self.how, self.faults, self.mended, self.fitting = Counter(), Counter(), [], set()
-
-    def add(self, cell, folder, fault):
-        counts = self.counts if fault is None else self.known
-        try:
-            verdict, how = judge(counts, cell, folder)
-        except Unfit:
-            return
-        self.fitting.add(cell.name)
-        if verdict == "right":
-            self.how[how] += 1
-        if fault is not None and verdict != "wrong":
-            self.mended.append(f"{cell} ({verdict})")
-        elif fault is not None:
-            self.faults[fault] += 1
-            if "refused for no known reason" in counts.wrong[-1]:
-                self.counts.wrong.append(counts.wrong[-1])
-
-
 def test_calls_after_a_change(verdicts, full, tmp_path, record_property):
-    found = Found(verdicts)
+    counts, how, fitting = verdicts("changes", REASONS), Counter(), set()
     for cell in cells(full):
-        found.add(cell, tmp_path, fault_of(cell))
-    text = f"{len(found.fitting)} ways; right by {dict(found.how)}; stale: {dict(found.faults)}"
-    record_property("net", f"changes: {text}")
-    head = f"{len(found.mended)} cells are right or refused now: take them out of nets.stale.known"
-    assert not found.mended, "\n".join([head, *found.mended[:20]])
-    found.counts.settle(0.1)  # an argument that may change is refused
-    assert found.fitting == {*WAYS}, "the plain function is the same after some changes"
-
-
-def test_a_known_fault_that_is_mended_is_found(tmp_path):
-    found = Found(Verdicts)
-    for name in ("number", "generator", "attribute"):
-        found.add(Cell(name, "global", "value"), tmp_path, "planted")
-    assert [line.split()[-1] for line in found.mended] == ["(right)", "(refused)", "(right)"]
-
-
-def test_ways_and_known_faults_have_names():
+        with contextlib.suppress(Unfit):
+            verdict, by = judge(counts, cell, tmp_path)
+            fitting.add(cell.name)
+            how[by] += verdict == "right"
+    record_property("net", f"changes: {len(fitting)} ways; right by {dict(how)}")
+    counts.settle(0.1)  # an argument that may change is refused
+    assert fitting == {*WAYS}, "the plain function is the same after some changes"
     assert len(WAYS) == len(ROWS) >= 80
-    for fault, rows in KNOWN.items():
-        for names in rows.values():
-            assert {*names.split("; ")} <= {*WAYS}, fault
 
 
 # ---- planted faults ----
@@ -235,7 +196,8 @@ PLANTED = {
     ),
     "types of values": (NO_TYPES, "type is float", "argument"),
     "rounding of machine code": (
-        replaced(backend, "doubted", lambda graph, contract: graph), "rounding", "argument machine",
+        replaced(division, "rounded", lambda *given: (set(), set())), "rounding",
+        "argument machine",
     ),
     "writes that a trace takes back": (
         replaced(outside.Outside, "take_back", lambda self: None), "global beside a list", "global",

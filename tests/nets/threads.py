@@ -14,8 +14,6 @@ import sys
 import threading
 import time
 import traceback
-import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ import numpy as np
 import functier as ft
 from support import HANG
 
-from .commands import make_parser, run_numbers
+from .commands import main
 from .verdicts import Verdicts
 
 SOURCE = """
@@ -198,13 +196,5 @@ def net(seed: int, **given: Any) -> Threads:
     return Threads(Verdicts("threads"), seed, **given)
 
 
-def main(args: Sequence[str]) -> int:
-    found = net((given := make_parser("threads", __doc__, 20).parse_args(args)).seed, rounds=40)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        run_numbers(found, given)
-    return bool(found.counts.wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, net, 20))

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .commands import make_parser, run_numbers
-from .shrink import shrunk
+from .commands import main
 from .verdicts import Verdicts
 from .writing.draw import draw
 from .writing.expressions import Unfit
@@ -28,7 +27,6 @@ from .writing.nests import KINDS, PAIRS, SINGLE, STEP, TRIPLES, VARIANTS, Nest
 from .writing.places import INDICES, VIEWS
 from .writing.program import Program
 from .writing.refusals import refused_line
-from .writing.shrink import smaller
 from .writing.writes import INDEXED, OF_ELEMENTS, WRITES
 
 NOT_DRAWN = {("fill_diagonal", "ravel"), ("ufunc.at", "newaxis index")}
@@ -55,20 +53,17 @@ class Machine:
         The nests of transforms; else all pairs, and some others of each program.
     tags : sequence of (kind of write, kind of place), optional
         The writes that are asked for; else all in turn.
-    shrinks : bool
-        Whether failing programs are made smaller.
     """
 
     def __init__(
         self, counts: Verdicts, seed: int, nests: Sequence | None = None,
-        tags: Sequence[tuple[str, str]] | None = None, shrinks: bool = True,
+        tags: Sequence[tuple[str, str]] | None = None,
     ):  # fmt: skip
-        self.counts, self.seed, self.nests, self.shrinks = counts, seed, nests, shrinks
+        self.counts, self.seed, self.nests = counts, seed, nests
         self.tags = list(TAGS if tags is None else tags)
         random.Random(seed).shuffle(self.tags)
         self.programs = self.unclear = 0
         self.seen: dict[tuple, Counter] = {}
-        self.failures: list[tuple[Program, Any, str]] = []
 
     def draw(self, number: int) -> Program:
         tags = self.tags
@@ -162,38 +157,12 @@ class Machine:
         elif verdict == "refused":
             self.counts.refused[text] += 1
         else:
-            small = program
-            if self.shrinks:
-                begin = text.startswith(": refused"), text[:60]
-
-                def fails(candidate: Program) -> bool:
-                    same = self.nest(number, candidate, kinds, variant)
-                    found, new = self.verdict(same)
-                    return found == "wrong" and (new.startswith(": refused"), new[:60])[
-                        : 1 + begin[0]] == begin[: 1 + begin[0]]  # fmt: skip
-
-                small = shrunk(program, smaller, fails, most=150)
-                nest = self.nest(number, small, kinds, variant)
-                text = self.verdict(nest)[1] or f"{text} (the first time only)"
-            self.failures.append((small, nest, text))
             again = f"# python -m nets.writes --seed {self.seed} --number {number}"
             given = "\n".join(f"{n} = np.array({v.tolist()})" for n, v in nest.args.items())
-            self.counts.wrong.append(f"{again}: {nest}\n{small.text()}\n{given}\n# {text}")
+            self.counts.wrong.append(f"{again}: {nest}\n{program.text()}\n{given}\n# {text}")
 
     def summary(self) -> str:
         return f"{self.counts.summary()}; {self.programs} programs, {self.unclear} said nothing"
-
-    def table(self, least: int) -> str:
-        """Count how often each pair of a write and a place came under each pair of transforms."""
-        lines = []
-        for kinds in PAIRS:
-            seen = self.seen.get(kinds, Counter())
-            few = [f"{'/'.join(t)}: {seen[t]}" for t in TAGS if seen[t] < least]
-            lines.append(
-                f"{' of '.join(kinds):14} {seen.total():7} pairs (write, place), at least "
-                f"{min(seen[t] for t in TAGS)}, {len(few)} fewer than {least}: {', '.join(few[:5])}"
-            )
-        return "\n".join(lines)
 
 
 TOLERANCE = (1e-11, 3e-6, 3e-5, 1e-3)
@@ -273,30 +242,13 @@ def short(x: np.ndarray) -> str:
     return np.array2string(x, precision=6, threshold=30).replace("\n", "")[:250]
 
 
-def machine(counts: Verdicts, seed: int, numbers: Sequence[int], **given: Any) -> Machine:
-    made = Machine(counts, seed, **given)
+def net(seed: int, numbers: Sequence[int] = (), **given: Any) -> Machine:
+    """Return the machine of a seed, which has run these numbers."""
+    made = Machine(Verdicts("writes", REASONS), seed, **given)
     for number in numbers:
         made.run(number)
     return made
 
 
-def verdicts() -> Verdicts:
-    return Verdicts("writes", REASONS)
-
-
-def main(args: Sequence[str]) -> int:
-    parser = make_parser("writes", __doc__, 200)
-    parser.add_argument("--nests", help="transforms, as vmap-grad,jvp")
-    given = parser.parse_args(args)
-    nests = given.nests and [(tuple(n.split("-")), "") for n in given.nests.split(",")]
-    counts = verdicts()
-    made = Machine(counts, given.seed, nests)
-    run_numbers(made, given)
-    for pattern, count in counts.refused.most_common():
-        print(f"  {count:6} {pattern}")
-    print(made.table(50))
-    return bool(counts.wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, net))

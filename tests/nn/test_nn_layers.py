@@ -12,7 +12,7 @@ import functier as ft
 import functier.nn.functional as F
 from functier import grad, nn, vmap
 from functier.testing import check_grads
-from support import close, equal
+from support import close, equal, raises
 
 RNG = np.random.default_rng(5)
 
@@ -217,10 +217,8 @@ def test_axis_beside_dim():
     equal(F.log_softmax(x, axis=-1), F.log_softmax(x, dim=-1))
     equal(F.logsumexp(x, axis=1, keepdims=True), F.logsumexp(x, 1, True))
     equal(nn.Softmax(axis=1)(x), nn.Softmax(1)(x))
-    with pytest.raises(TypeError, match="softmax: neither of dim= and axis="):
-        F.softmax(x)
-    with pytest.raises(TypeError, match="Softmax: both of dim= and axis="):
-        nn.Softmax(0, axis=0)
+    raises(TypeError, lambda: F.softmax(x), "softmax: neither of dim= and axis=")
+    raises(TypeError, lambda: nn.Softmax(0, axis=0), "Softmax: both of dim= and axis=")
 
 
 Q = np.ones((3, 4))

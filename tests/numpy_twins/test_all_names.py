@@ -54,6 +54,8 @@ TAKES = {
         x
     )[1],
     "ndenumerate": lambda np, x: np.array([i[0] * v for i, v in np.ndenumerate(x)]),
+    "nditer": lambda np, x: np.stack([v * 2 for v in np.nditer(x)]),
+    "nditer of two": lambda np, x: np.stack([v * w for v, w in np.nditer([x, x[:, None]])]),
     "broadcast": lambda np, x: np.array([a * b for a, b in np.broadcast(x, x[:, None])]),
     "ndindex": lambda np, x: np.stack([x[i] * 2 for i in np.ndindex(x.shape)]),
     "r_": lambda np, x: np.r_[x[0], 1.0, x, 0:1:3j],

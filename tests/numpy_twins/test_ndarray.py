@@ -193,6 +193,7 @@ def test_instances_of_numpys_classes_are_those_of_the_twins():
     for name, made in {
         "poly1d": np.poly1d([1.0]),
         "vectorize": np.vectorize(abs),
+        "nditer": np.nditer(X),
         "broadcast": np.broadcast(X, X),
         "ndenumerate": np.ndenumerate(X),
     }.items():
@@ -205,7 +206,7 @@ def test_instances_of_numpys_classes_are_those_of_the_twins():
 
 
 def test_outside_of_levels_classes_do_as_numpys():
-    assert fnp.nditer is np.nditer and type(fnp.broadcast(X, X)) is np.broadcast
+    assert type(fnp.nditer(X)) is np.nditer and type(fnp.broadcast(X, X)) is np.broadcast
     assert type(fnp.ndenumerate(X)) is np.ndenumerate
     assert type(fnp.frompyfunc(abs, 1, 1)) is np.ufunc
     assert fnp.vectorize(lambda a: a * 2)(X).tolist() == (X * 2).tolist()
@@ -222,6 +223,34 @@ def test_star_imports_and_names():
     assert set(np.__all__) <= set(names) and names["zeros"] is fnp.zeros
     np.testing.assert_allclose(ft.grad(lambda x: norm(x) + np.sum(make_zeros(2)))(X), X / norm(X))
     assert fnp.linalg.norm is norm and make_zeros is fnp.zeros
+
+
+def test_an_iterator_writes_and_tells_its_index():
+    def f(x):
+        y = fnp.zeros((2, 2))
+        it = fnp.nditer([y, x], flags=["multi_index"], op_flags=[["readwrite"], ["readonly"]])
+        with it:
+            for target, value in it:
+                target[...] = value * (1 + it.multi_index[0])
+        while not (it := fnp.nditer(x, flags=["c_index"])).finished and it.index < 1:
+            assert it.iternext() or it.finished
+            break
+        return y
+
+    expected = np.array([X, X * 2])
+    np.testing.assert_allclose(ft.vmap(f)(X[None])[0], expected)
+    np.testing.assert_allclose(ft.jvp(f, (X,), (X,))[1], expected)
+    with pytest.raises(ft.UnsupportedError, match="external_loop"):
+        ft.vmap(lambda x: next(iter(fnp.nditer(x, flags=["external_loop"]))))(X[None])
+
+
+def test_the_order_of_an_iterator_is_that_of_the_memory():
+    def f(np, x):
+        y = np.reshape(np.stack([x, x * 2, x * 3]), (3, 2)).T
+        return np.stack([v * 1.0 for v in np.nditer(y)]), np.stack([*np.nditer(y, order="C")])
+
+    for a, b in zip(ft.jvp(lambda x: f(fnp, x), (X,), (X,))[0], f(np, X), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_typing_is_numpys():

@@ -10,7 +10,7 @@ import pytest
 
 import functier as ft
 from functier import overrides
-from support import equal, has_all, message, recorder
+from support import equal, has_all, message, raises, recorder
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -73,8 +73,7 @@ def test_a_mixin_has_no_storage_and_declines_by_itself():
         __slots__ = ()
 
     assert not hasattr(Bare(), "__dict__")
-    with pytest.raises(TypeError, match=r"no implementation found for 'numpy.mean' .*\[Bare\]"):
-        np.mean(Bare())
+    raises(TypeError, lambda: np.mean(Bare()), "no implementation found for 'numpy.mean'  | [Bare]")
 
 
 @pytest.mark.parametrize(("use", "name"), [
@@ -109,8 +108,7 @@ def test_a_hook_of_three_parameters_fails_loudly():
         def __tensor_function__(cls, func, args=(), kwargs=None):
             return -1
 
-    with pytest.raises(TypeError, match=r"Old\.__tensor_function__\(\) takes from 2 to 4"):
-        np.sum(Old())
+    raises(TypeError, lambda: np.sum(Old()), "Old.__tensor_function__() takes from 2 to 4")
 
 
 def test_a_class_without_a_hook_is_refused_by_its_name():
@@ -119,10 +117,8 @@ def test_a_class_without_a_hook_is_refused_by_its_name():
     class ScalarTensor:
         pass
 
-    with pytest.raises(TypeError, match="ScalarTensor"):
-        np.mean(ScalarTensor())
-    with pytest.raises(TypeError, match="ScalarTensor"):
-        ft.Tensor.sum(ScalarTensor())
+    raises(TypeError, lambda: np.mean(ScalarTensor()), "ScalarTensor")
+    raises(TypeError, lambda: ft.Tensor.sum(ScalarTensor()), "ScalarTensor")
 
 
 def test_a_method_takes_a_tensor_first_unless_the_class_handles_it(duck):
@@ -231,12 +227,10 @@ def test_transforms_see_what_a_decorated_function_calls(matrix):
 
 
 def test_arguments_that_do_not_fit_are_named_as_the_functions():
-    with pytest.raises(TypeError, match=r"blend\(\) missing a required argument: 'y'"):
-        blend(A)
+    raises(TypeError, lambda: blend(A), "blend() missing a required argument: 'y'")
     with pytest.raises(TypeError, match="give the dispatcher the same parameters"):
         overrides.tensor_function_dispatch(lambda x: (x,))(lambda x, y: x)
-    with pytest.raises(TypeError, match="takes a dispatcher"):
-        overrides.tensor_function_dispatch((1, 2))
+    raises(TypeError, lambda: overrides.tensor_function_dispatch((1, 2)), "takes a dispatcher")
     with pytest.raises(TypeError, match="'int' object is not iterable"):
         overrides.tensor_function_dispatch(lambda x: 1)(lambda x: x)(A)
 
@@ -358,8 +352,7 @@ def test_the_generic_hook_of_the_rfc_written_out():
         equal(out.elem(), use(A))
     assert len(seen) == len(uses)
     assert type(x.shape) is tuple and type(bool(x[0, 0])) is bool
-    with pytest.raises(TypeError, match=r"\[Own, Sub\]"):
-        np.add(x, Sub(A))
+    raises(TypeError, lambda: np.add(x, Sub(A)), "[Own, Sub]")
 
 
 # ---- as_subclass ----
@@ -382,8 +375,7 @@ def test_as_subclass_shares_memory_and_calls_no_hook():
     assert type(base) is ft.Tensor and (array == 9.0).all()
     z = x.as_subclass(ft.Tensor)
     assert type(z) is ft.Tensor and Recorder.functions == []
-    with pytest.raises(TypeError, match="not a subclass of Tensor"):
-        base.as_subclass(np.ndarray)
+    raises(TypeError, lambda: base.as_subclass(np.ndarray), "not a subclass of Tensor")
 
 
 # ---- recursion ----
@@ -429,8 +421,7 @@ def test_an_endless_duck_is_named_too():
         def __tensor_function__(cls, func, types, args=(), kwargs=None):
             return func(*args, **(kwargs or {}))
 
-    with pytest.raises(overrides.HookRecursionError, match=r"calls numpy\.mean on its own"):
-        np.mean(Endless())
+    raises(overrides.HookRecursionError, lambda: np.mean(Endless()), "calls numpy.mean on its own")
 
 
 def test_another_recursion_that_runs_too_deep_stays_what_it_is():
@@ -545,8 +536,7 @@ def test_lint_flags_forms_that_the_protocol_does_not_call():
     static = staticmethod(lambda func, types, args=(), kwargs=None: len(types))
     assert "staticmethod" in overrides.lint_hook(hooked(static))[0]
     assert len(overrides.lint_hook(hooked(classmethod(lambda *args: args)))) == 0
-    with pytest.raises(TypeError, match="has no __tensor_function__"):
-        overrides.lint_hook(int)
+    raises(TypeError, lambda: overrides.lint_hook(int), "has no __tensor_function__")
 
 
 def test_like_gives_the_class():

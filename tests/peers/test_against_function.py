@@ -10,6 +10,7 @@ import pytest
 
 import functier as ft
 from functier import testing
+from functions import LinearFunction, MyCube
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 
@@ -67,62 +68,30 @@ def close(actual, expected):
 # ---- one text for both ----
 
 
+def of(lib, cls, **more):
+    """A Function of a library with the methods of one of functier's."""
+    own = {name: value for name, value in vars(cls).items() if isinstance(value, staticmethod)}
+    return type(cls.__name__, (lib.Function,), {**own, "generate_vmap_rule": True, **more})
+
+
 def linear(lib):
-    class Linear(lib.Function):
-        generate_vmap_rule = True
+    def forward(input, weight, bias):
+        output = input @ weight.T
+        return output if bias is None else output + bias[None, :]
 
-        @staticmethod
-        def forward(input, weight, bias):
-            output = input @ weight.T
-            if bias is not None:
-                output = output + bias[None, :]
-            return output
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            input, weight, bias = inputs
-            ctx.save_for_backward(input, weight, bias)
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            input, weight, bias = ctx.saved_tensors
-            grad_input = grad_weight = grad_bias = None
-            if ctx.needs_input_grad[0]:
-                grad_input = grad_output @ weight
-            if ctx.needs_input_grad[1]:
-                grad_weight = grad_output.T @ input
-            if bias is not None and ctx.needs_input_grad[2]:
-                grad_bias = grad_output.sum(0)
-            return grad_input, grad_weight, grad_bias
-
-    return Linear
+    return of(lib, LinearFunction, forward=staticmethod(forward))
 
 
 def cube(lib):
-    class MyCube(lib.Function):
-        generate_vmap_rule = True
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output[1])
+        ctx.save_for_forward(*inputs, output[1])
 
-        @staticmethod
-        def forward(x):
-            return x**3, 3 * x**2
+    def jvp(ctx, t):
+        x, dx = ctx.saved_tensors
+        return dx * t, 6 * x * t
 
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            (x,) = inputs
-            ctx.save_for_backward(x, output[1])
-            ctx.save_for_forward(x, output[1])
-
-        @staticmethod
-        def backward(ctx, grad_output, grad_dx):
-            x, dx = ctx.saved_tensors
-            return grad_output * dx + grad_dx * 6 * x
-
-        @staticmethod
-        def jvp(ctx, t):
-            x, dx = ctx.saved_tensors
-            return dx * t, 6 * x * t
-
-    return MyCube
+    return of(lib, MyCube, setup_context=staticmethod(setup_context), jvp=staticmethod(jvp))
 
 
 def doubled_in_batch(lib):

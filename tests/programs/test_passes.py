@@ -7,7 +7,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs import dead, liveness, passes, sharing, source
+from functier._programs import dead, passes, sharing, source
 from functier._programs.graph import Form, Graph, Node, form_of
 from nets.programs import difference
 
@@ -284,14 +284,14 @@ def in_place(f, *args):
         assert difference(program(*args), f(*args)) is None
         assert difference(args, tuple(kept)) is None
     graph = []
-    init = liveness.Liveness.__init__
+    init = sharing.Liveness.__init__
 
     def note(self, given):
         init(self, given)
         graph.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(liveness.Liveness, "__init__", note)
+        patch.setattr(sharing.Liveness, "__init__", note)
         ft.trace(f)(*args)(*args)
     return len(graph[0].targets)
 
@@ -323,7 +323,7 @@ LIVE = {
 
 @pytest.mark.parametrize("name", LIVE)
 def test_what_lives_is_not_written_over(name, monkeypatch):
-    monkeypatch.setattr(liveness, "LARGE", 0)
+    monkeypatch.setattr(sharing, "LARGE", 0)
 
     in_place(LIVE[name], M)
 
@@ -358,7 +358,7 @@ def needs_no_more_than_eager_mode():
 
 def test_memory_is_at_most_that_of_eager_mode(monkeypatch):
     assert needs_no_more_than_eager_mode()
-    monkeypatch.setattr(liveness, "LARGE", 1 << 40)  # nothing is dropped
+    monkeypatch.setattr(sharing, "LARGE", 1 << 40)  # nothing is dropped
     assert not needs_no_more_than_eager_mode()
 
 
@@ -397,8 +397,7 @@ def plant_dead(patch):
 
 def plant_fresh(patch):
     patch.setattr(sharing, "is_fresh", lambda node: True)
-    patch.setattr(liveness, "is_fresh", lambda node: True)
-    patch.setattr(liveness, "LARGE", 0)
+    patch.setattr(sharing, "LARGE", 0)
 
 
 def plant_settled(patch):

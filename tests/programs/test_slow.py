@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._programs import slow
+from functier._programs import rolling
 
 
 def growing(x):
@@ -25,7 +25,7 @@ def decaying(x):
      (decaying, r"for 90\d calls; each step of a Python loop is recorded")],
 )  # fmt: skip
 def test_what_takes_long_is_said_once(f, words, monkeypatch):
-    monkeypatch.setattr(slow, "PATIENCE", 0.0)
+    monkeypatch.setattr(rolling, "PATIENCE", 0.0)
     compiled, x = ft.compile(f, backend="numpy"), np.ones(3)
 
     with pytest.warns(RuntimeWarning, match=words) as seen:

@@ -14,6 +14,7 @@ from compiling import check
 from functier import random as ftr
 from functier._programs import recorder, wholes
 from nets.programs import difference
+from support import raises
 
 X = np.array([0.5, -1.0, 2.0])
 CALLS = (X,), (X + 1,), (X,)
@@ -198,8 +199,7 @@ def test_operations_that_are_not_functions_of_their_arguments_are_refused():
         ft.compile(writes)(x)
     assert np.array_equal(x, X)
     closes = lambda x: operation(lambda y: in_c(math.sin, y) * x[0])(x)  # noqa: E731
-    with pytest.raises(ft.LevelError, match="closes over a tensor"):
-        ft.compile(closes)(x)
+    raises(ft.LevelError, lambda: ft.compile(closes)(x), "closes over a tensor")
 
 
 def test_a_draw_of_a_rule_that_no_program_makes_is_refused_by_its_name():
@@ -214,8 +214,7 @@ def test_the_error_of_a_rule_is_its_own():
     def fails(x):
         raise KeyError("mine")
 
-    with pytest.raises(KeyError, match="mine"):
-        ft.compile(operation(fails))(X)
+    raises(KeyError, lambda: ft.compile(operation(fails))(X), "mine")
 
 
 # ---- planted faults ----
@@ -225,8 +224,7 @@ def test_rules_that_are_not_called_as_a_whole_are_found(monkeypatch):
     monkeypatch.setattr(recorder.RecordLevel, "follow", lambda self, call, *args: call(*args))
 
     for name in ("Function", "custom_vjp, grad", "operation, grad"):
-        with pytest.raises(TypeError, match="an array, please"):
-            test_custom_rules(name)
+        raises(TypeError, lambda: test_custom_rules(name), "an array, please")
 
 
 def test_a_write_that_is_not_looked_for_is_found(monkeypatch):

@@ -17,6 +17,7 @@ from functier import random as ftr
 from functier._programs import compiled as _compiled
 from functier._programs import recorder, trace
 from nets.programs import difference
+from support import raises
 
 X = np.array([0.5, -1.0, 2.0])
 CALLS = (X,), (X + 1,), (X,)
@@ -112,8 +113,7 @@ def test_containers_that_change_are_refused():
         return d["b"]
 
     for f in (adds, lambda d: d.pop("a"), lambda d: d.update(a=d["a"] * 2)):
-        with pytest.raises(ft.MutationError, match="change a copy"):
-            ft.compile(f)({"a": X})
+        raises(ft.MutationError, lambda: ft.compile(f)({"a": X}), "change a copy")
     check(lambda d: ft.grad(lambda d: np.sum(adds(d)))(d), ({"a": X},))  # of a copy
     check(lambda d: adds(dict(d)), ({"a": X},))
 
@@ -206,8 +206,7 @@ def test_what_observes_a_trace_is_refused(observer):
             return x
 
     for f in (inside, caught, ft.grad(inside)):
-        with pytest.raises(ft.LevelError, match="a mode or a debugger is on"):
-            ft.compile(f)(X)
+        raises(ft.LevelError, lambda: ft.compile(f)(X), "a mode or a debugger is on")
     with observer(), pytest.raises(ft.LevelError, match="a mode or a debugger is on"):
         ft.trace(sines)(X)
     assert difference(ft.trace(sines)(X)(X), sines(X)) is None
@@ -247,8 +246,7 @@ def off(x):
 def test_no_dispatch():
     check(ft.vmap(off), *CALLS)
     assert np.array_equal(ft.compile(off)(X), off(X))
-    with pytest.raises(ft.LevelError, match="return x from the function"):
-        ft.trace(off)(X)
+    raises(ft.LevelError, lambda: ft.trace(off)(X), "return x from the function")
 
 
 def test_users_classes():
@@ -333,8 +331,7 @@ def repeated(x):
 def test_messages_name_what_was_written(f, first, later, text):
     program = ft.trace(f)(first)
 
-    with pytest.raises(ValueError, match=re.escape(text)):
-        program(later)
+    raises(ValueError, lambda: program(later), text)
     assert re.search(
         r"raise ValueError\(.* differs from the trace, in line \d+ of ", program.source
     )

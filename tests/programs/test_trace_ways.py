@@ -1,7 +1,4 @@
-"""Rules ask by class in a few places: a recorded value has to go the way of a plain one.
-
-The order in memory, the signs of zeros and errors that depend on values are those of eager mode.
-"""
+"""The ways of rules with recorded values, and every row of the samples as a program."""
 
 import ast
 from pathlib import Path
@@ -9,13 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import checks
 import functier as ft
 import functier._rules
 import functier.numpy
+import samples
 from bits import difference
-from functier._levels import memory
-from functier._programs import passes
-from functier._rules import axes
+from functier._levels import backward, memory
+from functier._programs import passes, recorder, spelling
+from functier._rules import axes, elementwise
+from row_cases import run, unforeseen
+from support import raises
 
 # ---- the places that ask ----
 
@@ -239,8 +240,7 @@ def test_a_nan_for_a_whole_number_is_an_error():
     program = ft.compile(f, backend="numpy")
     assert program(1.0)[0] == 1
 
-    with pytest.raises(ValueError, match="cannot convert float NaN"):
-        program(np.float64(np.nan))
+    raises(ValueError, lambda: program(np.float64(np.nan)), "cannot convert float NaN")
 
 
 def test_edges_that_fall_are_an_error():
@@ -248,8 +248,7 @@ def test_edges_that_fall_are_an_error():
     program = ft.compile(f, backend="numpy")
     program(X, np.arange(3.0))
 
-    with pytest.raises(ValueError, match="increase monotonically"):
-        program(X, -np.arange(3.0))
+    raises(ValueError, lambda: program(X, -np.arange(3.0)), "increase monotonically")
 
 
 # ---- planted faults ----
@@ -292,8 +291,7 @@ def test_functions_of_scipy_that_call_functions_are_refused():
     f = lambda a: integrate.quad(lambda t: np.exp(-a * t), 0, 1)[0]  # noqa: E731
     g = lambda a: optimize.brentq(lambda t: t * t - a, 0.0, 2.0)  # noqa: E731
     for h in (f, g, ft.grad(f), ft.grad(g)):
-        with pytest.raises(ft.ConversionError, match="call it outside"):
-            ft.trace(h)(np.float64(0.3))
+        raises(ft.ConversionError, lambda: ft.trace(h)(np.float64(0.3)), "call it outside")
     still = ft.trace(lambda x: x * integrate.quad(np.exp, 0, 1)[0])(X)
     assert difference(still(X), X * integrate.quad(np.exp, 0, 1)[0]) is None
 
@@ -303,3 +301,75 @@ def test_functions_of_scipy_take_arrays_that_the_function_makes():
     f = lambda b: linalg.solve(functier.numpy.eye(3) * functier.numpy.ones((3, 3)), b)  # noqa: E731
     b = np.arange(3.0)
     assert difference(ft.trace(f)(b)(b + 1), f(b + 1)) is None
+
+
+# ---- every row of the samples as a program ----
+
+
+MOST_REFUSED = 0.03
+
+
+def check(rows, second=False):
+    counts, found = run(rows, second)
+
+    assert not unforeseen(found), counts
+    assert counts["refused"] <= MOST_REFUSED * sum(counts.values())
+
+
+def share(rows, config, first, *, one_in):
+    """Return a part of the rows, a quick run's is small; with ``--slow --full`` all of them."""
+    step = one_in[config.getoption("--slow")]
+    return rows if config.getoption("--full") else dict(list(rows.items())[first::step])
+
+
+def test_rows_are_equal_to_the_last_bit(rows, request):
+    check(share(rows, request.config, 0, one_in=(12, 4)))
+
+
+def test_second_derivatives_are_equal_to_the_last_bit(rows, request):
+    check(share(rows, request.config, 1, one_in=(120, 18)), second=True)
+
+
+def test_ways_for_large_arrays(rows, request, monkeypatch):
+    """All arrays count as large: the backward pass and rules write in place."""
+    for module in (backward, elementwise):
+        monkeypatch.setattr(module, "BIG", 0)
+    check(share(rows, request.config, 2, one_in=(120, 24)), second=True)
+
+
+# ---- planted faults ----
+
+
+@pytest.fixture
+def some_rows():
+    rows = samples.chosen()
+    return {name: rows[name] for name in list(rows)[::40]}
+
+
+def test_a_wrong_identity_is_found(some_rows, monkeypatch):
+    monkeypatch.setitem(passes.IDENTITIES, np.cos, lambda node, args: args[0])
+
+    assert run({n: r for n, r in samples.chosen().items() if n.startswith("elementwise.sin-")})[1]
+
+
+def test_a_wrong_spelling_is_found(some_rows, monkeypatch):
+    monkeypatch.setitem(spelling.OPERATORS, np.multiply, "+")
+
+    assert run(some_rows)[1]
+
+
+def test_a_value_that_is_not_recorded_is_found(some_rows, monkeypatch):
+    function = recorder.RecordLevel.function
+
+    def without(self, func, args, kwargs):
+        found = function(self, func, args, kwargs)
+        return self.lower(found) if func is np.sum and isinstance(found, ft.Tensor) else found
+
+    monkeypatch.setattr(recorder.RecordLevel, "function", without)
+    rows = {n: r for n, r in samples.chosen().items() if n.startswith("reduction.sum-")}
+    program = {}
+    for name, row in rows.items():
+        f = checks.leaves_of(row)
+        program[name] = ft.trace(f)(*row.leaves)
+        again = [x + 1 for x in row.leaves]
+        assert difference(program[name](*again), f(*again))

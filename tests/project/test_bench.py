@@ -15,14 +15,11 @@ import numpy as np
 import pytest
 
 import functier as ft
-import functier.numpy as fnp
 from bench import (
     budget,
     first_calls,
     libraries,
     memory,
-    namespace,
-    picture,
     report,
     scaling,
     session,
@@ -121,16 +118,6 @@ def test_a_ratio_is_the_median_of_the_ratios_within_a_round():
     ours, theirs = [1.0, 10.0, 3.0], [2.0, 10.0, 1.0]  # the middle round was disturbed
     assert timing.ratio(ours, theirs) == 1.0
     assert statistics.median(ours) / statistics.median(theirs) == 1.5
-
-
-def test_spread():
-    assert timing.spread([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx(2 / 3)
-
-
-def test_other_load_is_a_share():
-    with timing.OtherLoad() as load:
-        sum(range(1000))
-    assert load.share is None or 0 <= load.share <= 1
 
 
 # ---- report ----
@@ -236,12 +223,6 @@ def test_the_table_of_machine_code():
     assert cells(text, "three") == [["three", "**1.00** (bound 0.5)", "2.00"]]
 
 
-def test_the_picture_of_machine_code(tmp_path):
-    assert picture.shares(compiled())["one"] == {"jax_jit": 2.0, "functier_c": 1.0}
-    picture.draw(compiled(), tmp_path / "compiled.png")
-    assert (tmp_path / "compiled.png").stat().st_size > 10_000
-
-
 def test_two_threads_are_timed():
     pytest.importorskip("llvmlite")
     found = threads.measure(2, ("overhead_grad",))
@@ -279,23 +260,9 @@ def test_the_whole_report():
     assert "nan" not in text and "None" not in text
 
 
-def test_a_report_without_figures_is_no_error():
-    assert report.markdown({"meta": {"threads": "1"}}).startswith("threads 1")
-
-
 def test_the_picture_is_drawn(tmp_path):
     report.draw(made_up()["scaling"], tmp_path / "scaling.png")
     assert (tmp_path / "scaling.png").stat().st_size > 10_000
-
-
-def test_numbers():
-    shown = [report.number(x) for x in (0.00421, 0.1234, 3.0, 12.34, 2001.5)]
-    assert shown == ["0.0042", "0.12", "3.00", "12.3", "2,002"]
-
-
-def test_durations():
-    shown = [report.duration(s) for s in (3.2e-9, 4.56e-6, 1.2e-3, 12.34)]
-    assert shown == ["3.2 ns", "4.56 µs", "1.2 ms", "12.3 s"]
 
 
 # ---- memory and scaling ----
@@ -316,28 +283,10 @@ def test_allocations_counts_what_is_freed_again():
     assert kept[0] == 2.0
 
 
-def test_allocation_of_the_workload_by_hand():
-    found = memory.allocation(None, 100_000)
-    assert found["peak"] >= 16
-    assert found["total"] >= found["peak"]
-
-
 def test_sums_in_place_take_three_arrays_at_most():
     by_hand = memory.sums(None, 20_000)["peak"]
     assert 2.0 <= by_hand < 2.2
     assert by_hand <= memory.sums(FUNCTIER, 20_000)["peak"] <= report.SUMS_BOUND
-
-
-@pytest.mark.slow
-def test_imports_are_timed():
-    found = memory.import_times(["functier"], 1)
-    assert [title.partition(",")[0] for title in found] == [
-        "numpy",
-        "optree",
-        "functier",
-        "functier and a first gradient",
-    ]
-    assert all(ms > 0 for ms in found.values())
 
 
 @pytest.mark.parametrize("curve", scaling.CURVES, ids=lambda curve: curve.name)
@@ -412,10 +361,3 @@ def test_the_budgets_name_what_the_library_does(monkeypatch):
     with ft.vmap() as B:
         *_, whole = budget.operation_steps().values()
         np.testing.assert_array_equal(whole(B(x), B(y)).elem(), [2.0, 2.0])
-
-
-def test_the_namespaces_compute_the_same():
-    x = namespace.X
-    assert namespace.program(fnp)(x) == namespace.program(np)(x)
-    assert isinstance(namespace.extra("zeros", 2), float)
-    assert all(namespace.ratio(name, 1, 1) > 0 for name in namespace.TRANSFORMS)

@@ -172,17 +172,6 @@ def test_a_fault_of_the_design_page_is_found(fault):
     assert faults_of_the_design_page("\n".join(lines), numbered, appendices)
 
 
-def test_a_note_that_the_design_page_does_not_have_is_found(tmp_path):
-    """A new note is a fault until the page links it."""
-    text = (DESIGN / "README.md").read_text(encoding="utf-8")
-    for path in NOTES:
-        (tmp_path / path.name).touch()
-    assert not faults_of_the_design_page(text, *reading_order(tmp_path))
-    (tmp_path / "9999-new.md").touch()
-
-    assert faults_of_the_design_page(text, *reading_order(tmp_path))
-
-
 def wrong_numbers(path):
     """The links of a document whose text has another number than the note that they lead to."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))

@@ -507,7 +507,7 @@ SAYS_MORE = {
     "numpy._functions": "how each is computed for tensors in lists",
     "_levels.operands": "those that take lists in lists",
     "_programs.passes": "calls that give their argument",
-    "_programs.uncommon": "those whose operands tell how many elements there are",
+    "_programs.quick": "those whose operands tell how many elements there are",
     "_programs.machine.lowering.products": "the views that machine code writes itself",
     "_mutation.out": "those whose views cannot be written to",
 }

@@ -44,6 +44,7 @@ LEFT_OUT = {
 
 DOUBLE = {
     r"lstsq\.": "NumPy solves it in double precision",
+    r"join\.pad.*linear_ramp": "NumPy makes the ramp in double precision",
     r"scipy_integrate\.step": "SciPy integrates over the last interval in double precision",
     r"scipy_signal\.savgol_filter": "SciPy filters in double precision",
     r"scipy_signal_rates\.(powers|segments)": "SciPy's windows have double precision",
@@ -344,7 +345,7 @@ NARROW = {
     "quantile": (lambda a: np.quantile(a, np.float64(0.3)), (BYTE, np.float32(BYTE))),
     "quantile, weak": (lambda a: np.quantile(a, 0.3), (BYTE, np.float32(BYTE))),
     "outer": (lambda a: np.add.outer(a, 1.5), (BOOL, BYTE, np.float32(BYTE))),
-    "pad": (lambda a: np.pad(a, 1, "reflect"), (BOOL, BYTE)),
+    "pad": (lambda a: np.pad(a, 1, "reflect", reflect_type="odd"), (BOOL, BYTE)),
     "logaddexp": (np.logaddexp.reduce, (BOOL, BYTE, np.int64(BYTE))),
     "logaddexp2": (np.logaddexp2.reduce, (BOOL, BYTE, np.int64(BYTE))),
     "maximum": (lambda a: np.maximum.reduce(a, where=a > 0, initial=0.25), (BYTE,)),

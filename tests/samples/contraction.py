@@ -166,4 +166,5 @@ ROWS = [
     row(
         lambda x: np.einsum("i,i,j->", U8, U8, x), normal(2), _name="einsum three dtypes"
     ),
+    einsum("iaj,ibj->ab", (2, 8, 9), (2, 8, 9)),  # a stack of products
 ]  # fmt: skip

@@ -152,14 +152,21 @@ RANKS = [
 ]  # fmt: skip
 
 ORDER = [
-    row(stats.tmin, normal(2, 5), -5.0, axis=1),
-    row(stats.tmax, normal(5), 0.6, inclusive=False),
+    row(stats.tmin, normal(2, 5), -5.0, axis=1, _empty=False),
+    row(stats.tmax, normal(5), 0.6, inclusive=False, _empty=False),
     row(stats.mode, normal(5)),
     row(stats.trim1, normal(6), 0.3),
     row(stats.trim1, normal(2, 5), 0.3, "left", axis=1),
     row(stats.sigmaclip, np.array([0.1, 0.4, -0.2, 0.3, 9.0]), 1.5, 1.5, _vmap=False),
-    row(stats.scoreatpercentile, normal(5), np.array([30.0, 61.0])),
-    row(stats.scoreatpercentile, normal(2, 5), 40, axis=1, interpolation_method="lower"),
+    row(stats.scoreatpercentile, normal(5), np.array([30.0, 61.0]), _empty=False, _shared=(1,)),
+    row(
+        stats.scoreatpercentile,
+        normal(2, 5),
+        40,
+        axis=1,
+        interpolation_method="lower",
+        _empty=False,
+    ),
     *available(
         "quantile",
         lambda: row(stats.quantile, normal(5), np.array([0.3, 0.66])),

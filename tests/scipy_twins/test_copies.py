@@ -48,7 +48,7 @@ def test_names_of_a_copy_mean_twins():
 def test_a_copy_without_twins_is_found(monkeypatch):
     """The planted fault: globals that stay SciPy's."""
     monkeypatch.setattr(_copies, "COPIES", {})
-    monkeypatch.setattr(_copies, "copy_globals", lambda names, twin_of: dict(names))
+    monkeypatch.setattr(_copies, "copy_globals", lambda names, *more: dict(names))
     with pytest.raises(ft.ConversionError):
         ft.grad(lambda t: signal.chirp(t, 1.0, 2.0, 3.0))(0.4)
 

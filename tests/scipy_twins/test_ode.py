@@ -340,10 +340,8 @@ def test_messages():
     )
     with pytest.warns(ft.FallbackWarning, match="own steps"):
         ft.vmap(lambda p: f(p, t_eval=[1.0]).y)(np.ones(2))
-    with pytest.raises(ValueError, match="within"):
-        ft.grad(lambda p: f(p, t_eval=[2.0]).y[0, 0])(1.0)
-    with pytest.raises(TypeError, match="args"):
-        ft.grad(lambda p: f(p, args=p).y[0, 0])(1.0)
+    raises(ValueError, lambda: ft.grad(lambda p: f(p, t_eval=[2.0]).y[0, 0])(1.0), "within")
+    raises(TypeError, lambda: ft.grad(lambda p: f(p, args=p).y[0, 0])(1.0), "args")
 
     def event(p, g):
         found = fi.solve_ivp(lambda t, y: [1.0 + 0 * p], (0, 2), [0.0], events=g)

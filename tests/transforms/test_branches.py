@@ -11,6 +11,7 @@ import functier as ft
 from functier._core import agreement
 from functier._transforms import splitting
 from rows import run_each
+from support import raises
 
 XS = np.array([0.5, 4.0, 30.0, 2.0, 9.0, 0.5, 17.0])
 VECTORS = np.array([[0.5, -1.0, 2.0], [1.5, 2.0, -3.0], [-1.0, -2.0, 0.5], [3.0, 1.0, -2.0]])
@@ -207,8 +208,7 @@ def test_an_exception_is_that_of_the_first_example_that_raises():
         return x
 
     call, runs = counted(f)
-    with pytest.raises(ValueError, match=r"4\.0 is large"):
-        split(call)(XS)
+    raises(ValueError, lambda: split(call)(XS), "4.0 is large")
     assert len(runs) <= 2 * 3 + np.log2(len(XS)) + 1
 
     matrices = np.stack([np.eye(2), 2 * np.eye(2), np.zeros((2, 2)), np.ones((2, 2))])
@@ -236,14 +236,11 @@ def test_results_of_other_forms_are_refused():
 
 
 def test_options_that_do_not_fit():
-    with pytest.raises(ValueError, match="branches='maybe'"):
-        ft.vmap(newton, branches="maybe")
-    with pytest.raises(ValueError, match="axis_name='i'"):
-        ft.vmap(newton, branches="split", axis_name="i")
+    raises(ValueError, lambda: ft.vmap(newton, branches="maybe"), "branches='maybe'")
+    raises(ValueError, lambda: ft.vmap(newton, branches="split", axis_name="i"), "axis_name='i'")
     with pytest.raises(TypeError, match="with block"), ft.vmap(branches="split"):
         pass
-    with pytest.raises(ft.DataDependentError, match="branches='split'"):
-        ft.vmap(newton)(XS)
+    raises(ft.DataDependentError, lambda: ft.vmap(newton)(XS), "branches='split'")
     with pytest.raises(ft.DataDependentError):  # the inner level does not split
         split(ft.vmap(newton))(XS.reshape(1, -1))
 
@@ -251,8 +248,7 @@ def test_options_that_do_not_fit():
 def test_an_answer_that_was_refused_and_caught_raises_at_the_return():
     """The result would be that of another path."""
     for f in (tried, swallowed):
-        with pytest.raises(ft.DataDependentError, match="differs from example to example"):
-            ft.vmap(f)(XS)
+        raises(ft.DataDependentError, lambda: ft.vmap(f)(XS), "differs from example to example")
         close(ft.vmap(f)(XS[2:3]), loop(f, XS[2:3]))
 
 
@@ -274,8 +270,7 @@ def test_a_float_that_was_refused_and_caught_raises_at_the_return():
     }  # fmt: skip
 
     def test(run):
-        with pytest.raises(ft.ConversionError, match=r"float\(x\)"):
-            run()
+        raises(ft.ConversionError, run, "float(x)")
 
     run_each(runs, test)
     close(split(f)(XS), XS * XS)
@@ -301,8 +296,7 @@ def test_random_numbers():
 
 def test_an_empty_batch():
     close(split(lambda x: x * 2.0)(np.zeros(0)), np.zeros(0))
-    with pytest.raises(ft.DataDependentError, match="no example"):
-        split(newton)(np.zeros(0))
+    raises(ft.DataDependentError, lambda: split(newton)(np.zeros(0)), "no example")
 
 
 @pytest.mark.parametrize("fault", ["groups", "order", "rows"])

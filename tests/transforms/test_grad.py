@@ -60,31 +60,6 @@ def test_value_and_grad():
     close(gradient, slope(X))
 
 
-def test_grad_and_value():
-    gradient, value = ft.grad_and_value(loss)(X)
-    equal(value, loss(X))
-    close(gradient, slope(X))
-
-
-def test_has_aux():
-    def f(x):
-        y = x * x
-        return np.sum(y), {"y": y, "note": "text", "n": 3}
-
-    gradient, aux = ft.grad(f, has_aux=True)(X)
-    equal(gradient, 2 * X)
-    equal(aux["y"], X * X)
-    assert aux["note"] == "text" and aux["n"] == 3
-    (value, aux), gradient = ft.value_and_grad(f, has_aux=True)(X)
-    equal(value, np.sum(X * X))
-    equal(aux["y"], X * X)
-    equal(gradient, 2 * X)
-    gradient, (value, aux) = ft.grad_and_value(f, has_aux=True)(X)
-    equal(value, np.sum(X * X))
-    equal(aux["y"], X * X)
-    equal(gradient, 2 * X)
-
-
 def f3(x, y, z):
     return np.sum(x * y * y) + 3.0 * z
 
@@ -114,12 +89,6 @@ def test_other_arguments_may_be_anything():
     equal(ft.grad(f)(X, None, scale=2, names=["a"]), np.full(3, 2.0))
 
 
-def test_the_same_array_twice_is_two_arguments():
-    a, b = ft.grad(lambda x, y: np.sum(x * y * y), (0, 1))(X, X)
-    equal(a, X * X)
-    equal(b, 2 * X * X)
-
-
 # ---- trees ----
 
 
@@ -142,13 +111,6 @@ def test_an_empty_tree_and_none():
     out = ft.grad(lambda p: np.sum(p["a"] ** 2))({"a": X, "none": None, "empty": []})
     equal(out["a"], 2 * X)
     assert out["none"] is None and out["empty"] == []
-
-
-def test_trees_in_several_arguments():
-    a, b = ft.grad(lambda p, q: np.sum(p[0] * q["k"]), (0, 1))([X, X], {"k": 3 * X})
-    equal(a[0], 3 * X)
-    equal(a[1], np.zeros(3))
-    equal(b["k"], X)
 
 
 # ---- calling styles ----
@@ -191,16 +153,6 @@ def test_the_imperative_style_with_a_tree_and_several_outputs():
     close(gz, 8.0 * X * np.sum(X**2) * 2.0)
 
 
-def test_imperative_levels_nest():
-    with ft.grad() as G0:
-        x = G0(0.7)
-        with ft.grad() as G1:
-            y = G1(x)
-            first = G1.gradient(np.sin(y), y)
-        second = G0.gradient(first, x)
-    close(second, np.float64(-np.sin(0.7)))
-
-
 def test_the_imperative_gradient_of_something_unrelated_is_zero():
     with ft.grad() as G:
         x, z = G(X), G(1.0)
@@ -218,41 +170,11 @@ def test_vjp():
     equal(g, 2 * X * [1.0, 2.0, 3.0])
 
 
-def test_vjp_function_called_several_times():
-    _, pullback = ft.vjp(lambda x: W @ x, X)
-    equal(pullback(np.array([1.0, 0.0]))[0], W[0])
-    equal(pullback(np.array([0.0, 1.0]))[0], W[1])
-    equal(pullback(np.array([1.0, 0.0]))[0], W[0])
-
-
-def test_vjp_function_batched_over_cotangents_after_the_level_has_ended():
-    _, pullback = ft.vjp(lambda x: np.tanh(W @ x), X)
-    d = 1 - np.tanh(W @ X) ** 2
-    (jacobian,) = ft.vmap(pullback)(np.eye(2))
-    close(jacobian, d[:, None] * W)
-
-
-def test_vjp_of_several_primals_and_a_tree_of_outputs():
-    out, pullback = ft.vjp(lambda x, p: {"a": x * p["w"], "b": [np.sum(x)]}, X, {"w": 2 * X})
-    equal(out["a"], 2 * X * X)
-    gx, gp = pullback({"a": np.ones(3), "b": [10.0]})
-    equal(gx, 2 * X + 10.0)
-    equal(gp["w"], X)
-
-
 def test_vjp_with_aux():
     y, pullback, aux = ft.vjp(lambda x: (x * 2, {"square": x * x}), X, has_aux=True)
     equal(y, 2 * X)
     equal(aux["square"], X * X)
     equal(pullback(np.ones(3))[0], np.full(3, 2.0))
-
-
-def test_vjp_of_integer_and_constant_outputs():
-    (a, b, _), pullback = ft.vjp(lambda x: (x > 0, np.ones(2), x * 3), X)
-    equal(a, X > 0)
-    equal(b, np.ones(2))
-    (g,) = pullback((np.zeros(3, bool), np.ones(2), np.ones(3)))
-    equal(g, np.full(3, 3.0))
 
 
 def test_vjp_inside_other_transforms():
@@ -264,18 +186,7 @@ def test_vjp_inside_other_transforms():
     close(ft.vmap(ft.grad(f))(X), 6 * X)
 
 
-def test_the_derivative_of_the_pullback_in_its_cotangent():
-    _, pullback = ft.vjp(lambda x: np.sin(x), X)
-    out = ft.grad(lambda c: np.sum(pullback(c)[0] ** 2))(np.ones(3))
-    close(out, 2 * np.cos(X) ** 2)
-
-
 # ---- forms: shapes and dtypes ----
-
-
-def test_scalars():
-    for x in (2.0, np.float64(2.0), np.array(2.0)):
-        equal(ft.grad(lambda x: x * x * x)(x), np.float64(12.0))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
@@ -289,21 +200,6 @@ def test_the_gradient_has_the_dtype_of_the_input(dtype):
     for f in programs:
         value, gradient = ft.value_and_grad(f)(x)
         assert gradient.dtype == dtype and value.dtype == f(x).dtype
-
-
-def test_float32_inputs_of_a_float64_computation():
-    x, w = np.float32([1.0, 2.0]), np.array([0.5, 0.25])
-    gx, gw = ft.grad(lambda x, w: np.sum(x * w), (0, 1))(x, w)
-    equal(gx, np.float32([0.5, 0.25]))
-    equal(gw, np.array([1.0, 2.0]))
-
-
-def test_gradients_of_broadcast_operands_have_the_operands_shape():
-    a, b, c = np.ones((2, 1)), np.ones(3), 2.0
-    ga, gb, gc = ft.grad(lambda a, b, c: np.sum(a * b * c), (0, 1, 2))(a, b, c)
-    equal(ga, np.full((2, 1), 6.0))
-    equal(gb, np.full(3, 4.0))
-    equal(gc, np.float64(6.0))
 
 
 def test_outputs_that_do_not_depend_on_the_input():
@@ -324,12 +220,6 @@ def test_derivatives_stop_at_integers_and_comparisons():
     equal(ft.grad(lambda x: x[np.argmax(x)])(X), np.array([0.0, 0.0, 1.0]))
 
 
-def test_the_input_returned_as_it_is():
-    equal(ft.grad(lambda x: x)(3.0), np.float64(1.0))
-    _, pullback = ft.vjp(lambda x: (x, x), X)
-    equal(pullback((np.ones(3), np.full(3, 2.0)))[0], np.full(3, 3.0))
-
-
 def test_a_gradient_can_be_written_to():
     g = ft.grad(np.sum)(X)
     g[0] = 5.0
@@ -339,16 +229,7 @@ def test_a_gradient_can_be_written_to():
     equal(b, np.ones(3))
 
 
-def test_size_zero():
-    equal(ft.grad(lambda x: np.sum(x * x))(np.zeros((0, 3))), np.zeros((0, 3)))
-
-
 # ---- complex numbers: PyTorch's convention ----
-
-
-def test_the_gradient_of_the_squared_modulus():
-    equal(ft.grad(lambda z: np.abs(z) ** 2)(1 + 1j), np.complex128(2 + 2j))
-    equal(ft.grad(lambda z: np.real(z * np.conjugate(z)))(1 + 1j), np.complex128(2 + 2j))
 
 
 def test_gradients_of_real_parts():
@@ -358,24 +239,12 @@ def test_gradients_of_real_parts():
     close(ft.grad(lambda z: np.sum(np.real(z**2)))(z), np.conjugate(2 * z))
 
 
-def test_a_real_input_of_a_complex_computation_has_a_real_gradient():
-    out = ft.grad(lambda x: np.sum(np.abs(np.exp(1j * x) * x) ** 2))(X)
-    close(out, 2 * X)
-
-
 def test_gradient_descent_in_complex_numbers_descends():
     f = lambda z: np.abs(z - (2 - 1j)) ** 2  # noqa: E731
     z = 0.0 + 0.0j
     for _ in range(60):
         z = z - 0.2 * ft.grad(f)(z)
     np.testing.assert_allclose(z, 2 - 1j, atol=1e-12)
-
-
-def test_vjp_of_a_holomorphic_function():
-    z = np.array([1 + 2j, 0.5 - 1j])
-    _, pullback = ft.vjp(np.sin, z)
-    close(pullback(np.ones(2, complex))[0], np.conjugate(np.cos(z)))
-    close(pullback(np.full(2, 1j))[0], 1j * np.conjugate(np.cos(z)))
 
 
 # ---- control flow ----
@@ -393,16 +262,6 @@ def test_python_control_flow():
     close(ft.grad(f)(2.0, 3), np.float64(1 + 4.0))
     close(ft.grad(f)(-2.0, 3), np.float64(-3.0))
     close(ft.grad(f)(2.0, 4), np.float64((1 + 4.0 + 12.0) / 2))
-
-
-def test_iterating_to_convergence():
-    def root(a):
-        x = a
-        while abs(x * x - a) > 1e-14:
-            x = (x + a / x) / 2
-        return x
-
-    close(ft.grad(root)(2.0), np.float64(0.5 / np.sqrt(2.0)), 1e-10)
 
 
 def test_no_recursion_limit():

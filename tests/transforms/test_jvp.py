@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import close, equal
+from support import close, equal, raises
 
 X = np.array([0.5, -1.0, 2.0])
 T = np.array([1.0, 0.5, -2.0])
@@ -17,42 +17,12 @@ def test_jvp():
     close(t, (np.cos(X) * X + np.sin(X)) * T)
 
 
-def test_scalars():
-    for x, t in ((3.0, 1.0), (np.float64(3.0), np.float64(1.0)), (np.array(3.0), np.array(1.0))):
-        y, dy = ft.jvp(lambda x: x * x, (x,), (t,))
-        equal(y, np.float64(9.0))
-        equal(dy, np.float64(6.0))
-
-
-def test_several_arguments():
-    y, t = ft.jvp(lambda a, b: a * b + a, (X, 2.0), (T, 3.0))
-    equal(y, X * 2.0 + X)
-    close(t, T * 2.0 + X * 3.0 + T)
-
-
-def test_trees():
-    p, t = {"w": X, "b": [1.0]}, {"w": T, "b": [2.0]}
-    y, dy = ft.jvp(lambda p: {"sum": np.sum(p["w"]) * p["b"][0], "w": p["w"]}, (p,), (t,))
-    equal(y["sum"], np.sum(X))
-    close(dy["sum"], np.sum(T) + np.sum(X) * 2.0)
-    equal(dy["w"], T)
-
-
 def test_has_aux():
     y, t, aux = ft.jvp(lambda x: (x * x, {"twice": 2 * x, "note": "n"}), (X,), (T,), has_aux=True)
     equal(y, X * X)
     equal(t, 2 * X * T)
     equal(aux["twice"], 2 * X)
     assert aux["note"] == "n"
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.complex64])
-def test_tangents_have_the_form_of_their_primal(dtype):
-    x, t = X.astype(dtype), T.astype(dtype)
-    for f in (lambda x: 2.0 * x**2, np.exp, np.sum, lambda x: x / 3 + 1, lambda x: x[:, None] * x):
-        y, dy = ft.jvp(f, (x,), (t,))
-        assert y.dtype == dy.dtype == f(x).dtype == dtype
-        assert np.shape(y) == np.shape(dy) == np.shape(f(x))
 
 
 def test_a_tangent_is_cast_to_its_primals_dtype():
@@ -66,49 +36,6 @@ def test_a_tangent_is_cast_to_its_primals_dtype():
     equal(pullback(T)[0], np.float32(T))
 
 
-def test_broadcasting():
-    y, t = ft.jvp(lambda a, b: a + b, (np.ones((2, 1)), np.ones(3)), (np.zeros((2, 1)), T))
-    equal(y, np.full((2, 3), 2.0))
-    equal(t, np.tile(T, (2, 1)))
-    _, t = ft.jvp(lambda a: a + np.ones((2, 3)), (1.0,), (5.0,))
-    equal(t, np.full((2, 3), 5.0))
-
-
-PRODUCTS = {
-    "right": lambda x: x @ W.T,
-    "left": lambda x: W @ x,
-    "both": lambda x: x @ (2 * x),
-    "matrices": lambda x: (x[:, None] * W.T) @ (W * x),
-    "ints": lambda x: x @ np.arange(6).reshape(3, 2),
-    "list": lambda x: x @ [1.0, 2.0, 3.0],
-    "complex": lambda x: x @ (1j * W.T),
-}
-READS = {
-    "slice": lambda x: x[1:] * x[:-1],
-    "int": lambda x: x[1] * x[np.int64(2)],
-    "axes": lambda x: x[None, ..., None] * x[:, None],
-    "array": lambda x: x[np.array([0, 2, 0])] * x[[0, 1, 0]],
-    "mask": lambda x: x[X > 0] ** 2,
-    "place": lambda x: x[:1][0],
-}
-
-
-@pytest.mark.parametrize("f", [*PRODUCTS.values(), *READS.values()], ids=[*PRODUCTS, *READS])
-def test_products_and_indices(f):
-    eps = 1e-6
-    for x, t in ((X, T), (np.float32(X), np.float32(T))):
-        y, dy = ft.jvp(f, (x,), (t,))
-        equal(y, f(x))
-        assert np.shape(dy) == np.shape(y) and dy.dtype == y.dtype
-    close(ft.jvp(f, (X,), (T,))[1], (f(X + eps * T) - f(X - eps * T)) / (2 * eps), 1e-8)
-    tangents = ft.vmap(lambda t: ft.jvp(f, (X,), (t,))[1])(np.stack([T, 2 * T]))
-    close(tangents[1], 2 * ft.jvp(f, (X,), (T,))[1])
-    primals = ft.vmap(lambda x: ft.jvp(f, (x,), (T,))[1])(np.stack([X, X + 1]))
-    close(primals[0], ft.jvp(f, (X,), (T,))[1])
-    twice = ft.jvp(lambda x: ft.jvp(f, (x,), (T,))[1], (X,), (T,))[1]
-    close(twice, (f(X + 1e-4 * T) - 2 * f(X) + f(X - 1e-4 * T)) / 1e-8, 1e-6)
-
-
 def test_values_of_outer_levels():
     ws = np.stack([T, 2 * T])
     f = lambda x, w: w * np.sin(x * w) - x / w + w @ x  # noqa: E731
@@ -117,21 +44,6 @@ def test_values_of_outer_levels():
     outer = ft.tensor(T)
     _, dy = ft.jvp(lambda x: f(x, outer), (X,), (T,))
     close(dy.elem(), expected[0])
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.longdouble, np.complex128, int])
-def test_two_dtypes(dtype):
-    other = np.array([[2], [3]], dtype)
-    for f in (lambda x: x * other, lambda x: other - x, lambda x: x / other, lambda x: other**x):
-        y, dy = ft.jvp(f, (X,), (T,))
-        assert y.dtype == dy.dtype and y.shape == dy.shape == (2, 3)
-        y, dy = ft.jvp(f, (np.float32(X),), (T,))
-        assert y.dtype == dy.dtype == f(np.float32(X)).dtype
-    if dtype is not int:
-        f = lambda a, b: a * b - b  # noqa: E731
-        y, dy = ft.jvp(f, (X, other), (T, other))
-        assert y.dtype == dy.dtype and y.shape == dy.shape == (2, 3)
-        close(dy, (T * other + X * other - other).astype(y.dtype))
 
 
 def test_outputs_that_do_not_depend_on_the_input():
@@ -144,54 +56,12 @@ def test_outputs_that_do_not_depend_on_the_input():
     equal(t[2], np.int64(0))
 
 
-def test_the_input_returned_as_it_is():
-    y, t = ft.jvp(lambda x: (x, x), (X,), (T,))
-    equal(y[1], X)
-    equal(t[1], T)
-
-
-def test_forward_over_python_control_flow():
-    f = lambda x: x * x if x > 0 else -x  # noqa: E731
-    assert ft.jvp(f, (3.0,), (1.0,)) == (9.0, 6.0)
-    assert ft.jvp(f, (-3.0,), (1.0,)) == (3.0, -1.0)
-
-
-def test_holomorphic_functions():
-    z, t = np.array([1 + 2j, 0.5 - 1j]), np.array([1j, 2.0])
-    y, dy = ft.jvp(lambda z: np.exp(z) * z, (z,), (t,))
-    close(y, np.exp(z) * z)
-    close(dy, (np.exp(z) * z + np.exp(z)) * t)
-
-
 def test_functions_that_are_not_holomorphic():
     z, t = np.array([3 + 4j]), np.array([1 + 1j])
     close(ft.jvp(np.abs, (z,), (t,))[1], np.array([7.0 / 5.0]))
     close(ft.jvp(np.conjugate, (z,), (t,))[1], np.conjugate(t))
     close(ft.jvp(np.real, (z,), (t,))[1], np.array([1.0]))
     close(ft.jvp(lambda z: np.abs(z) ** 2, (z,), (t,))[1], np.array([14.0]))
-
-
-def test_jvp_agrees_with_vjp():
-    def f(x):
-        h = np.tanh(W @ x)
-        return h * np.sum(x), np.max(x)
-
-    _, t = ft.jvp(f, (X,), (T,))
-    _, pullback = ft.vjp(f, X)
-    c = (np.array([0.3, -2.0]), 1.5)
-    (g,) = pullback(c)
-    close(np.sum(g * T), np.sum(c[0] * t[0]) + c[1] * t[1])
-
-
-def test_linear_in_the_tangent_so_it_can_be_mapped():
-    f = lambda x: np.tanh(W @ x)  # noqa: E731
-    columns = ft.vmap(lambda t: ft.jvp(f, (X,), (t,))[1])(np.eye(3))
-    close(columns, ((1 - np.tanh(W @ X) ** 2)[:, None] * W).T)
-
-
-def test_differentiated_in_the_tangent():
-    f = lambda t: np.sum(ft.jvp(np.sin, (X,), (t,))[1] ** 2)  # noqa: E731
-    close(ft.grad(f)(T), 2 * np.cos(X) ** 2 * T)
 
 
 # ---- the imperative style ----
@@ -224,19 +94,8 @@ def test_a_tangent_that_has_escaped():
         equal(J.unwrap(2 * J(X, through))[1], 2 * X)
 
 
-def test_imperative_levels_nest():
-    with ft.jvp() as J0:
-        x = J0(0.7, 1.0)
-        with ft.jvp() as J1:
-            first = J1.unwrap(np.sin(J1(x, 1.0)))[1]
-        value, second = J0.unwrap(first)
-        close(value, np.float64(np.cos(0.7)))
-        close(second, np.float64(-np.sin(0.7)))
-
-
 def test_jvp_without_a_function_is_no_decorator():
-    with pytest.raises(TypeError, match="context manager"):
-        ft.jvp()(np.sin)
+    raises(TypeError, lambda: ft.jvp()(np.sin), "context manager")
 
 
 def test_a_zero_tangent_leaves_the_level():
@@ -285,8 +144,7 @@ FORWARD = {
 def test_powers_of_negative_floats_of_python_are_refused(transform):
     """A complex power of a real number has a complex derivative, which a real tangent has not."""
     for f in (lambda x: x**0.5, lambda x: np.sqrt(x + 2.0) * 0 + x**0.5, lambda x: x ** (x + 1.5)):
-        with pytest.raises(ft.ConversionError, match=r": .* write \(x \+ 0j\) \*\* y"):
-            FORWARD[transform](f)(-2.0)
+        raises(ft.ConversionError, lambda: FORWARD[transform](f)(-2.0), ":  |  write (x + 0j) ** y")
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero")

@@ -202,7 +202,7 @@ WITH_TWIN = frozenset({
     )],
     *OF_LISTS,
     *[CALLS[f"numpy.{name}"] for name in (
-        "array", "full", "fromiter", "vectorize", "ndenumerate", "broadcast",
+        "array", "full", "fromiter", "vectorize", "nditer", "ndenumerate", "broadcast",
     )],
 })  # fmt: skip
 """Remedies of calls whose twin in `functier.numpy` takes the tensor as it is."""

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .graph import Graph, Guard, Node, form_of, replace
-from .kinds import filled
 from .loops import Count, Loop, Series, Table
 from .rolling import Finder
-from .steps import Always, Carried, Grows, Inside, Listed, Made, Run, grown
+from .steps import Always, Carried, Grows, Inside, Listed, Made, Run, filled, grown
 
 
 class Rolled:

@@ -32,8 +32,8 @@ from .misses import LIMIT, Misses
 from .objects import reached_from
 from .outside import Unwatched
 from .program import Program
+from .rolling import tell_if_slow
 from .shown import Text
-from .slow import tell_if_slow
 from .trace import record
 
 P = ParamSpec("P")

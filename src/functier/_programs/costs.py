@@ -1,7 +1,8 @@
-"""Costs of a program: operations and bytes of its steps."""
+"""Costs of a program: operations and bytes of its steps, and their table."""
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,3 +91,30 @@ def costs_of(graph: Graph, times: int = 1, around: int = 0) -> list[Cost]:
         found.append(Cost(name, flops_of(node) * times, own * times, alive, times))
         alive -= ends.pop(node.number, 0)
     return found
+
+
+class Table(list):
+    """Rows of (function, calls, operations, bytes), which print as a table."""
+
+    def __init__(self, costs: Sequence[Cost]):
+        found: dict[str, list[int]] = {}
+        for cost in costs:
+            row = found.setdefault(cost.name, [0, 0, 0])
+            row[0] += cost.times
+            row[1] += cost.flops
+            row[2] += cost.bytes
+        rows: list[Any] = [(name, *row) for name, row in found.items()]
+        super().__init__(sorted(rows, key=lambda row: (-row[2], row[0])))
+
+    def __repr__(self) -> str:
+        total = "all", *[sum(row[i] for row in self) for i in (1, 2, 3)]
+        cells = [("function", "calls", "operations", "bytes")]
+        cells += [(name, *[f"{n:,}" for n in numbers]) for name, *numbers in [*self, total]]
+        widths = [max(len(row[i]) for row in cells) for i in range(4)]
+        lines = []
+        for name, *numbers in cells:
+            right = [text.rjust(n) for text, n in zip(numbers, widths[1:])]
+            lines.append("  ".join([name.ljust(widths[0]), *right]))
+        return "\n".join(lines)
+
+    __str__ = __repr__

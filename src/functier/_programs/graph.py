@@ -161,18 +161,21 @@ def instances_in(value: Any, kind: type) -> list[Any]:
     return [x for part in value for x in instances_in(part, kind)]
 
 
+def mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """Return an argument with ``leaf(x)`` for all in it that is no container, in order."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([mapped(part, leaf) for part in value])
+    if kind is slice:
+        return slice(*[mapped(part, leaf) for part in (value.start, value.stop, value.step)])
+    if kind is dict:
+        return {name: mapped(part, leaf) for name, part in value.items()}
+    return leaf(value)
+
+
 def changed(value: Any, kind: type, new: Callable[[Any], Any]) -> Any:
     """Return an argument with ``new(x)`` for each instance of a type in it."""
-    own = type(value)
-    if own is kind:
-        return new(value)
-    if own not in CONTAINERS:
-        return value
-    if own is slice:
-        return slice(*[changed(x, kind, new) for x in (value.start, value.stop, value.step)])
-    if own is dict:
-        return {name: changed(part, kind, new) for name, part in value.items()}
-    return own([changed(part, kind, new) for part in value])
+    return mapped(value, lambda x: new(x) if type(x) is kind else x)
 
 
 class Guard(NamedTuple):

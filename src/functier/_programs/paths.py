@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .graph import SCALARS, TRUTH, Form, Graph, Guard, Node, changed, form_of, replace
-from .kinds import flatten, kind_of_loop
 from .loops import Count, Loop
 from .replays import is_same
+from .steps import flatten, kind_of_loop
 
 ndarray = np.ndarray
 

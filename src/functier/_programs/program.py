@@ -11,10 +11,9 @@ import numpy as np
 from .._core.pytree import flatten
 from .._core.tensor import Tensor
 from .arguments import facts_of, is_same, opened
-from .costs import Cost, costs_of
+from .costs import Cost, Table, costs_of
 from .graph import Form, Graph
 from .loops import every_answer, every_guard, every_node, is_arm
-from .pictures import Table, picture
 from .replays import Changed, Replay
 from .rolling import written_out
 from .shown import Shown
@@ -256,9 +255,6 @@ class Program:
             text = text.replace("import numpy as np\n\n", f"import numpy as np\n\n{head}", 1)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-
-    def _repr_svg_(self) -> str:
-        return picture(self._costs, self.name)
 
     def __getstate__(self) -> dict[str, Any]:
         self._shown("_text")

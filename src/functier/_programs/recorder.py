@@ -38,19 +38,27 @@ from .._mutation.out import plain_arguments
 from ..protocol import Level
 from .captured import way_to
 from .draws import draw, has_made, note_made
-from .graph import SCALARS, Form, Graph, Guard, Node, form_of, mark_first
+from .graph import CONTAINERS, SCALARS, Form, Graph, Guard, Node, form_of, mapped, mark_first
 from .guards import digest
 from .integers import asked, number, settled
 from .literals import COPIED, copy_of, owned
 from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, takes_items, text
-from .quick import fast_calls, public_call
-from .quiet import Quiet, is_quiet
+from .quick import FACTS, LENGTHS, SPELLED, fast_calls, public_call
 from .repeated import repeat
 from .sampled import Sampled, Samples
 from .sharing import is_fresh
 from .stores import ProgramStore
-from .uncommon import FACTS, LENGTHS, SPELLED
-from .watching import ANYWHERE, is_followed, is_of_rooms, is_public, runs_alone, unwatched, watched
+from .watching import (
+    ANYWHERE,
+    Quiet,
+    is_followed,
+    is_of_rooms,
+    is_public,
+    is_quiet,
+    runs_alone,
+    unwatched,
+    watched,
+)
 from .wholes import follow, whole
 
 ndarray = np.ndarray
@@ -147,12 +155,8 @@ class RecordLevel(Level):
             return self.samples.seen(x)
         if kind is Array:
             return self.symbol(settle(x))
-        if kind is tuple or kind is list:
-            return kind([self.symbol(part) for part in x])
-        if kind is dict:
-            return {name: self.symbol(part) for name, part in x.items()}
-        if kind is slice:
-            return slice(*[self.symbol(part) for part in (x.start, x.stop, x.step)])
+        if kind in CONTAINERS:
+            return mapped(x, self.symbol)
         if isinstance(x, Tensor):
             return self.symbol(self.lower(x))
         return self.constant(x) if kind is ndarray else x
@@ -221,14 +225,7 @@ class RecordLevel(Level):
 
     def concrete(self, x: Any) -> Any:
         """Return an argument with its value for each tensor of this level."""
-        kind = type(x)
-        if kind is tuple or kind is list:
-            return kind([self.concrete(part) for part in x])
-        if kind is dict:
-            return {name: self.concrete(part) for name, part in x.items()}
-        if kind is slice:
-            return slice(*[self.concrete(part) for part in (x.start, x.stop, x.step)])
-        return self.lower(x) if isinstance(x, Tensor) else x
+        return mapped(x, lambda y: self.lower(y) if isinstance(y, Tensor) else y)
 
     def record(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Call a function on the values, and note the call."""

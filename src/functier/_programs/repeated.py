@@ -16,8 +16,7 @@ from .graph import TRUTH, Graph, Guard, Node, form_of, mark_first, replace
 from .integers import grows
 from .loops import Count, Loop, is_arm, is_result, stacked
 from .paths import Differs, Path, joined
-from .sampled import Sampled
-from .sampled_run import FEWEST, known_values, run, same_in
+from .sampled import FEWEST, Sampled, known_values, run, same_in
 
 ndarray = np.ndarray
 

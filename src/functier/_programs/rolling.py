@@ -1,4 +1,4 @@
-"""Finding the loops of a program: steps that repeat become one body.
+"""Finding the loops of a program: steps that repeat become one body. What takes long is said.
 
 NOTE [the same calls in the same order]
     A loop stands where its steps stood, one right behind the other, and makes their calls in their
@@ -13,16 +13,29 @@ NOTE [a step like the one before]
     begin.
 """
 
+import time
+import warnings
 from collections import Counter
+from operator import itemgetter
 from typing import Any
 
 from .._cpython.code import line_of, name_of_code
 from .costs import bytes_of
 from .dead import live_in
 from .graph import Graph, Guard, Node, nodes_in, replace
-from .kinds import facts_of_node, flatten, kind_of_loop
-from .loops import Loop, every_graph, is_loop, is_result
-from .steps import Always, Carried, Place, Run, is_memory, relation, same_bits
+from .loops import Loop, count_calls, every_graph, is_loop, is_result
+from .steps import (
+    Always,
+    Carried,
+    Place,
+    Run,
+    facts_of_node,
+    flatten,
+    is_memory,
+    kind_of_loop,
+    relation,
+    same_bits,
+)
 
 FEWEST = 3
 """The least number of steps that become a loop."""
@@ -407,3 +420,27 @@ def written_out(graph: Graph) -> list[tuple[int, str]]:
 
 
 OTHERS = "its steps make other calls, or calls with results of other forms"
+
+
+PATIENCE = 5.0
+"""After so many seconds a user wants to know."""
+
+
+def tell_if_slow(begin: float, label: str, what: str, graph: Any, stacklevel: int) -> None:
+    """Warn if something has taken long since `begin`, and say what to write."""
+    seconds = time.perf_counter() - begin
+    if seconds < PATIENCE or graph is None:
+        return
+    _, longest = max(written_out(graph), key=itemgetter(0), default=(0, ""))
+    remedy = (
+        f"these are not a loop: {longest}; make them alike, with numbers of the same type and "
+        f"arrays of the same shape, or write the loop with functier.scan, which records one step"
+        if longest
+        else "each step of a Python loop is recorded; functier.scan and functier.fori_loop record "
+        "one step for all"
+    )
+    warnings.warn(
+        f"{label}: {what} took {seconds:.0f} s, for {count_calls(graph):,} calls; {remedy}",
+        RuntimeWarning,
+        stacklevel=stacklevel,
+    )

@@ -107,17 +107,6 @@ def _transpose(source: Any, node: Any) -> Any:
     return _method("transpose", "axes")(source, node)
 
 
-def _as_view(source: Any, node: Any) -> Any:
-    """Return the reshape that a function with a wrapper of Python code comes to."""
-    x = node.args[0]
-    if not source.fast or type(x) is not Node or x.form.kind is not np.ndarray:
-        return None
-    return f"{source.expr(x)}.reshape({node.form.shape})"
-
-
-SPELLINGS[np.expand_dims] = SPELLINGS[np.squeeze] = _as_view
-
-
 @spelling(np.moveaxis)
 def _moveaxis(source: Any, node: Any) -> Any:
     x = node.args[0]
@@ -145,20 +134,6 @@ def _copy(source: Any, node: Any) -> Any:
     if order == "C":
         return f"{source.expr(x)}.copy()"
     return f"{source.expr(x)}.copy({order!r})" if source.fast else None
-
-
-@spelling(np.stack)
-def _stack(source: Any, node: Any) -> Any:
-    """Write a stack of numbers as an array of them, which takes a quarter of the time."""
-    rows, form = node.args[0], node.form
-    if not source.fast or len(node.args) > 1 + (node.args[1:] == (0,)) or node.kwargs:
-        return None
-    if type(rows) not in (list, tuple) or not all([type(x) is Node for x in rows]):
-        return None
-    forms = [x.form for x in rows]
-    if not all([type(f) is Form and f.kind is form.dtype.type for f in forms]):
-        return None
-    return f"{source.function(np.array)}([{', '.join(map(source.expr, rows))}])"
 
 
 @spelling(np.where)

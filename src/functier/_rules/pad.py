@@ -1,8 +1,8 @@
-"""Padding: a constant around an array is an operation. Other modes gather along one axis after the
-other, and constants that differ are joined.
+"""Padding: a constant around an array is an operation. The other modes join, gather and reduce
+along one axis after the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,12 @@ OPTIONS = {
     "maximum": "stat_length", "minimum": "stat_length",
     "mean": "stat_length", "median": "stat_length",
 }  # fmt: skip
-REFUSED = {"linear_ramp", "maximum", "minimum", "mean", "median"}
-"""Modes that compute the values around an array, which hardly any code differentiates."""
+STATISTICS: dict[str, Callable] = {
+    "maximum": np.max,
+    "minimum": np.min,
+    "mean": np.mean,
+    "median": np.median,
+}
 
 
 @primitive
@@ -60,17 +64,11 @@ def _pad(
     wrong = set(options) - {OPTIONS[mode]}
     if wrong:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {wrong}")
-    if mode in REFUSED or options.get("reflect_type", "even") != "even":
-        kind = "reflect_type='odd'" if "reflect_type" in options else f"mode={mode!r}"
-        raise UnsupportedError(
-            f"numpy.pad: {kind} has no rule for tensors; compute the parts before and after along "
-            f"an axis, and write numpy.concatenate([before, array, after], axis)"
-        )
     array = as_strong(as_array(array))
     widths = _widths(pad_width, array.ndim)
     if not any([before or after for before, after in widths]):
         return np.copy(array)
-    given = options.get(OPTIONS[mode], 0)
+    given = options.get(OPTIONS[mode], None if mode in STATISTICS else 0)
     if mode in ("constant", "empty") and isinstance(given, (int, float, complex, np.generic)):
         return pad_with(array, widths, given)
     for axis, (before, after) in enumerate(widths):
@@ -78,14 +76,22 @@ def _pad(
             continue
         if mode == "constant":
             start, stop = _ends(array, axis, given, before, after)
-            array = np.concatenate([start, array, stop], axis)
         elif array.shape[axis] == 0:
             raise ValueError(
                 f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
             )
+        elif mode == "linear_ramp":
+            start, stop = _ramps(array, axis, given, before, after)
+        elif mode in STATISTICS:
+            start, stop = _statistics(array, axis, mode, given, before, after)
+        elif options.get("reflect_type", "even") == "odd" and array.shape[axis] > 1:
+            array = _pad_odd(array, axis, before, after, mode == "symmetric")
+            continue
         else:  # NumPy itself says which element goes where
             index = np.pad(np.arange(array.shape[axis]), (before, after), mode)  # type: ignore[call-overload]
             array = np.take(array, index, axis)
+            continue
+        array = np.concatenate([start, array, stop], axis)
     return array
 
 
@@ -110,6 +116,12 @@ def _pair(given: Value, array: Value, axis: int) -> tuple:
     return pairs[axis, 0], pairs[axis, 1]
 
 
+def _slice_along(
+    array: Value, axis: int, start: Value, stop: Value, step: int | None = None
+) -> Value:
+    return array[(slice(None),) * axis + (slice(start, stop, step),)]
+
+
 def _resized_shape(array: Value, axis: int, n: int) -> tuple:
     return (*array.shape[:axis], n, *array.shape[axis + 1 :])
 
@@ -124,3 +136,66 @@ def _fill_block(value: Value, array: Value, axis: int, n: int) -> Value:
 def _ends(array: Value, axis: int, given: Value, before: int, after: int) -> tuple:
     first, last = _pair(given, array, axis)
     return _fill_block(first, array, axis, before), _fill_block(last, array, axis, after)
+
+
+def _ramps(array: Value, axis: int, given: Value, before: int, after: int) -> tuple:
+    """Return ramps from the end value, which is included, to the edge, which is not."""
+    first, last = _pair(given, array, axis)
+
+    def ramp(end: Value, edge: Value, n: int) -> Value:
+        steps = np.reshape(np.arange(n), [-1 if i == axis else 1 for i in range(array.ndim)])
+        values = steps * ((edge - end) / max(n, 1)) + end
+        values = np.floor(values) if array.dtype.kind in "iu" else values
+        return np.astype(values, array.dtype, copy=False)
+
+    start = ramp(first, _slice_along(array, axis, 0, 1), before)
+    stop = ramp(last, _slice_along(array, axis, -1, None), after)
+    return start, np.flip(stop, axis)
+
+
+def _statistics(array: Value, axis: int, mode: str, given: Value, before: int, after: int) -> tuple:
+    """Return blocks of a statistic of the elements nearest to each end, `given` of them or all."""
+    n = array.shape[axis]
+    lengths = (None, None) if given is None else _pair(given, array, axis)
+    first, last = (n if m is None else min(int(m), n) for m in lengths)
+    if mode in ("maximum", "minimum") and not (first and last):
+        raise ValueError("stat_length of 0 yields no value for padding")
+
+    def block(part: Value, n: int) -> Value:
+        value = STATISTICS[mode](part, axis=axis, keepdims=True)
+        value = np.rint(value) if array.dtype.kind in "iu" else value
+        return _fill_block(value, array, axis, n)
+
+    start = block(_slice_along(array, axis, 0, first), before)
+    return start, block(_slice_along(array, axis, n - last, n), after)
+
+
+def _pad_odd(array: Value, axis: int, before: int, after: int, whole: bool) -> Value:
+    """Pad by reflections through the point at each edge, as many as it takes.
+
+    `whole`: the edge itself is reflected too (mode "symmetric"). The pieces that NumPy
+    reflects are multiples of the original length (less the edge), at each end in turn.
+    """
+    period = array.shape[axis] - (not whole)
+    while before or after:
+        length = (array.shape[axis] - (not whole)) // period * period
+        skip = 1 - whole
+        parts = [array]
+        if before:
+            n = min(length, before)
+            mirrored = np.flip(_slice_along(array, axis, skip, skip + n), axis)
+            parts.insert(0, _reflect_through(_slice_along(array, axis, 0, 1), mirrored))
+            before -= n
+        array = np.concatenate(parts, axis) if len(parts) > 1 else array
+        if after:
+            n, size = min(length, after), array.shape[axis]
+            mirrored = np.flip(_slice_along(array, axis, size - skip - n, size - skip), axis)
+            last = _slice_along(array, axis, size - 1, size)
+            array = np.concatenate([array, _reflect_through(last, mirrored)], axis)
+            after -= n
+    return array
+
+
+def _reflect_through(point: Value, mirrored: Value) -> Value:
+    """Reflect through a point, in the dtype of the padded array, to which NumPy writes."""
+    return np.astype(2 * point - mirrored, point.dtype, copy=False)

@@ -116,7 +116,7 @@ def frompyfunc(func: Callable, /, nin: int, nout: int, **options: Any) -> Any:
     return ufunc
 
 
-# ---- numpy.ndenumerate, numpy.broadcast ----
+# ---- numpy.ndenumerate, numpy.broadcast, numpy.nditer ----
 
 
 class ndenumerate(metaclass=TwinMeta):
@@ -164,3 +164,79 @@ class broadcast(metaclass=TwinMeta):
     def __iter__(self) -> Iterator[tuple]:
         for index in np.ndindex(self._plain.shape):
             yield tuple([element_of(x, index) for x in self._arrays])
+
+
+class nditer(metaclass=TwinMeta):
+    """The twin of `numpy.nditer`, which goes through the elements of tensors.
+
+    The order is NumPy's, by the memory of one example. Elements are views: `x[...] = v` writes.
+    """
+
+    original = np.nditer
+    unsupported = ("external_loop", "buffered", "copy_if_overlap", "ranged", "reduce_ok")
+
+    def __new__(cls, op: Any, flags: Any = (), op_flags: Any = None, *args: Any, **kw: Any) -> Any:
+        if not classes_in(op):
+            return np.nditer(op, flags, *([op_flags] if op_flags else []), *args, **kw)
+        several = type(op) in (list, tuple)
+        arrays = [twins.asanyarray(x) for x in (op if several else [op])]
+        refused = [f for f in flags if f in cls.unsupported]
+        if refused or args or set(kw) - {"order"} or (several and any(x is None for x in op)):
+            named = ", ".join([*refused, *kw, *map(str, args)]) or "an operand None"
+            raise UnsupportedError(
+                f"numpy.nditer of tensors does not take {named}; write a loop over "
+                f"numpy.ndindex(x.shape)"
+            )
+        self = super().__new__(cls)
+        self._arrays, self._several = arrays, several
+        windows = [form_of(x) for x in arrays]
+        own = [*flags, *["multi_index"][: "multi_index" not in flags]]
+        self._plain = np.nditer(windows, own, [["readonly"]] * len(windows), **kw)
+        self._fresh = True
+        return self
+
+    _arrays: list[Any]
+    _several: bool
+    _plain: Any
+    _fresh: bool
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *args: Any) -> None:
+        self._plain.close()
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        if self._fresh:
+            self._fresh = False
+        else:
+            self._plain.iternext()
+        if self._plain.finished:
+            raise StopIteration
+        return self.value
+
+    def _element(self, x: Any) -> Any:
+        index: tuple = self._plain.multi_index
+        own = index[len(index) - x.ndim :]
+        return x[(*[0 if n == 1 else i for i, n in zip(own, x.shape)], ...)]
+
+    @property
+    def value(self) -> Any:
+        found = tuple([self._element(x) for x in self._arrays])
+        return found if self._several and len(found) > 1 else found[0]
+
+    @property
+    def operands(self) -> tuple:
+        return tuple(self._arrays)
+
+    def __getitem__(self, i: int) -> Any:
+        return self._element(self._arrays[i])
+
+    def __setitem__(self, i: int, value: Value) -> None:
+        self._element(self._arrays[i])[...] = value

@@ -18,6 +18,7 @@ TWINS: dict[int, Any] = {
     id(np.frompyfunc): _loops.frompyfunc,
     id(np.ndenumerate): _loops.ndenumerate,
     id(np.broadcast): _loops.broadcast,
+    id(np.nditer): _loops.nditer,
 }
 """The twins that have been made, by the number of the original, which lives as long."""
 

@@ -37,11 +37,6 @@ COMPILED = {
 }  # fmt: skip
 """Functions of such modules that give their arrays to compiled code."""
 
-NAMES: dict[str, Any] = {
-    "array_namespace": lambda *arrays: fnp, "is_numpy": lambda xp: xp is fnp, "np_compat": fnp,
-    "_namespace": lambda xp: fnp,
-}  # fmt: skip
-"""Globals that mean others in a copy, which does not ask whose arrays it has."""
 MATHEMATICS: dict[int, Any] = {
     id(getattr(module, name)): twin
     for module, twins in NUMBERS.items()
@@ -49,10 +44,10 @@ MATHEMATICS: dict[int, Any] = {
     if name[0] != "_"
 }
 """The twins of the functions of `math` and `cmath`, by the numbers of the originals."""
-GLOBALS: dict[int, dict[str, Any]] = {}
-"""The globals of copies, by the number of the module's own."""
-COPIES: dict[int, FunctionType] = {}
-"""Copies of functions, by the number of the original."""
+GLOBALS: dict[tuple[int, TwinOf], dict[str, Any]] = {}
+"""The globals of copies, by the number of the module's own and by what gives the twins."""
+COPIES: dict[tuple[int, TwinOf], FunctionType] = {}
+"""Copies of functions, by the number of the original and the same."""
 CLASSES: dict[int, Any] = {}
 """Copies of classes, by the number of the original."""
 
@@ -103,20 +98,22 @@ def holds_copies(args: tuple) -> bool:
     return any([type(type(x)) is ClassCopy for x in args])
 
 
-def copy_function(func: FunctionType, twin_of: TwinOf, cls: Any = None) -> FunctionType:
+def copy_function(
+    func: FunctionType, twin_of: TwinOf, cls: Any = None, xp: Any = fnp
+) -> FunctionType:
     """Return a function with the code of `func`, whose globals and calls mean the twins.
 
-    `cls` is the copy of the class that it is a method of.
+    `cls` is the copy of the class that it is a method of, `xp` what NumPy means in it.
     """
-    made = COPIES.get(id(func))
+    made = COPIES.get((id(func), twin_of))
     if made is None:
-        names = copy_globals(func.__globals__, twin_of)
+        names = copy_globals(func.__globals__, twin_of, xp)
         cells = [
             CellType(cls) if name == "__class__" else _copy_cell(cell, twin_of, cls)
             for name, cell in cells_of(func).items()
         ]
         code = _rewritten(read_code(func), names)
-        COPIES[id(func)] = made = copy_of_function(func, names, tuple(cells) or None, code)
+        COPIES[id(func), twin_of] = made = copy_of_function(func, names, tuple(cells) or None, code)
     return made
 
 
@@ -143,15 +140,22 @@ def _rewritten(code: Code, names: dict[str, Any]) -> Code:
     return code
 
 
-def copy_globals(names: dict[str, Any], twin_of: TwinOf) -> dict[str, Any]:
-    """Return the globals of a module of SciPy, with twins of what has one, also in tables."""
-    made = GLOBALS.get(id(names))
+def copy_globals(names: dict[str, Any], twin_of: TwinOf, xp: Any = fnp) -> dict[str, Any]:
+    """Return the globals of a module of SciPy, with twins of what has one, also in tables.
+
+    It does not ask whose arrays it has: their namespace is `xp`.
+    """
+    made = GLOBALS.get((id(names), twin_of))
     if made is None:
-        made = GLOBALS[id(names)] = dict(names)
+        made = GLOBALS[id(names), twin_of] = dict(names)
+        meant: dict[str, Any] = {
+            "array_namespace": lambda *arrays: xp, "is_numpy": lambda given: True, "np_compat": xp,
+            "_namespace": lambda given: xp, "np": xp, "is_lazy_array": lambda x: False,
+        }  # fmt: skip
 
         def twin(value: Any, name: str) -> Any:
-            if name in NAMES:
-                return NAMES[name]
+            if name in meant:
+                return meant[name]
             if isinstance(value, ModuleType) and value in NUMBERS:
                 return NUMBERS[value]
             if isinstance(value, ModuleType) and value.__name__.startswith("numpy"):

@@ -21,8 +21,9 @@ COPIED = (
     "scipy.signal._short_time_fft", "scipy.signal._signaltools", "scipy.signal._spectral",
     "scipy.signal._spline_filters", "scipy.signal._waveforms",
     "scipy.signal.windows", "scipy.spatial._geometric_slerp", "scipy.spatial._kdtree",
-    "scipy.spatial._procrustes", "scipy.stats._morestats", "scipy.stats._stats_py",
-    "scipy.stats.contingency",
+    "scipy.spatial._procrustes", "scipy.stats._axis_nan_policy", "scipy.stats._entropy",
+    "scipy.stats._morestats", "scipy.stats._quantile",
+    "scipy.stats._stats_py", "scipy.stats._variation", "scipy.stats.contingency",
 )  # fmt: skip
 """The beginnings of the names of modules whose functions are copied; others refuse tensors."""
 

@@ -43,6 +43,25 @@ SOURCES = {
 MODES = "value", "grad", *["machine"] * bool(importlib.util.find_spec("llvmlite"))
 """A compiled function, a compiled `grad` of it, and the function as machine code."""
 
+REASONS = {
+    r"^RandomnessError: .* the numbers would be the same in each call of the program": (
+        "a program makes the draws of functier.random alone anew"
+    ),
+    r"^MutationError: .*puts another value into a container or a module that it was given": (
+        "a program would not do so"
+    ),
+    r"^MutationError: .*numpy.asarray\(x\) would (lose the derivative|be the same)": (
+        "a plain array cannot take a value of the trace"
+    ),
+    r"^MutationError: .*an array that was given twice, or as a view of another argument": (
+        "a program does not know that the other one sees the write"
+    ),
+    r"^TypeError: .*: the argument d.* may change between two calls; ": (
+        "a static argument is a value, or is compared by identity"
+    ),
+}
+"""The refusals that have a good reason."""
+
 STEPS = None, None, 3.0, None, 2.0, 3.0
 """The change before each call; None is none."""
 

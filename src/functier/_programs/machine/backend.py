@@ -15,13 +15,10 @@ from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner
 from .lowering import effects, loops, places, products, reductions
-from .lowering.exact import is_function_of_numbers
 from .lowering.steps import Buffer, strides_out
-from .parts.bounds import doubted
+from .parts.answers import chooses, flagged
 from .parts.calling import Caller, laid_out, texts_of
 from .parts.division import Division, Stage, input_form
-from .parts.exactness import chooses
-from .parts.flags import flagged, joined
 from .parts.fusion import Call
 from .parts.loops import routines_of
 from .text.emitter import ATTRIBUTES
@@ -46,9 +43,6 @@ CALLS = 10_000
 LENGTH = 3_000_000
 """So would it with the text of a part that is as long."""
 
-ROW = 3
-"""After so many doubts in a row answers are NumPy's."""
-
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
 
@@ -69,10 +63,8 @@ class Text:
         The addresses of the constants.
     """
 
-    def __init__(
-        self, part: Stage, inputs: list, contract: bool, threads: int = 1, checked: bool = False
-    ):
-        self.part, self.checked = part, checked
+    def __init__(self, part: Stage, inputs: list, contract: bool, threads: int = 1):
+        self.part = part
         options = engine.vector_bytes(), contract, threads
         self.calls = routines_of(part, part.writers, options)
         self.arena = laid_out(self.calls)
@@ -98,13 +90,10 @@ class Text:
         given = [f"ptr %in{i}" for i in range(count)]
         given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
         parameters = ", ".join(given)
-        name, shim = "part", ""
-        if self.checked:
-            name, shim = "whole", checking(given)
         head = [f"@{name} = external global i8" for name in self.symbols]
         if len(self.calls) <= MANY:
-            main = f"define i32 @{name}({parameters}) {self.body(self.calls)}"
-            return "\n".join([*head, *texts.values(), main, shim])
+            main = f"define i32 @part({parameters}) {self.body(self.calls)}"
+            return "\n".join([*head, *texts.values(), main])
         # The time for one function of many calls grows faster than their number.
         pieces, lines = [], []
         for n, start in enumerate(range(0, len(self.calls), MANY)):
@@ -115,8 +104,8 @@ class Text:
             lines.append(f"  br i1 %bad{n}, label %refused, label %next{n}")
             lines.append(f"next{n}:")
         lines += ["  ret i32 0", "refused:", "  ret i32 1"]
-        main = "\n".join([f"define i32 @{name}({parameters}) {ATTRIBUTES} {{", *lines, "}"])
-        return "\n".join([*head, *texts.values(), *pieces, main, shim])
+        main = "\n".join([f"define i32 @part({parameters}) {ATTRIBUTES} {{", *lines, "}"])
+        return "\n".join([*head, *texts.values(), *pieces, main])
 
     def body(self, calls: list[Call]) -> str:
         """Return the body of a function that makes some calls."""
@@ -127,25 +116,6 @@ class Text:
     def is_long(self) -> bool:
         sizes = [place.buffer.size for call in self.calls for place in call.places]
         return max(sizes, default=0) >= 8 * LONG
-
-
-def checking(given: list[str]) -> str:
-    """Return the part whose status is not 0 where the last result of the whole is true."""
-    *before, flag, arena = given
-    return f"""
-define i32 @part({", ".join([*before, arena])}) {{
-  {flag.removeprefix("ptr ")} = alloca i64, align 64
-  %status = call i32 @whole({", ".join(given)})
-  %answer = load i8, {flag}
-  %changed = zext i8 %answer to i32
-  %found = or i32 %status, %changed
-  ret i32 %found
-}}"""
-
-
-def change(*args: Any) -> Any:
-    """End a run in which an answer may have changed: the other program tells which one."""
-    raise Changed(0)
 
 
 class Fallback:
@@ -171,25 +141,18 @@ class Fallback:
 
 
 def function_of(
-    part: Stage, inputs: list, direct: bool, contract: bool, threads: int, bounded: bool,
-    checked: bool = False,
-) -> tuple[Any, Fallback]:  # fmt: skip
-    """Return the builtin of a part, and what runs instead; a `bounded` part is not long.
-
-    Where it is `checked`, its last result is no result, but ends the run where it is true.
-    """
-    text = Text(part, inputs, contract, threads, checked)
+    part: Stage, inputs: list, direct: bool, contract: bool, threads: int, bounded: bool
+) -> tuple[Any, Fallback]:
+    """Return the builtin of a part, and what runs instead; a `bounded` part is not long."""
+    text = Text(part, inputs, contract, threads)
     if bounded and len(text.text) > LENGTH:
         raise TooLong(f"few of its {len(part.inside):,} calls are alike")
     forms = [form_in(part, node) for node in inputs]
     results = [output.form for output in part.outputs]
-    signature = builtin.Signature(
-        tuple(forms), tuple(results[:-1] if checked else results), text.arena, text.is_long()
-    )
+    signature = builtin.Signature(tuple(forms), tuple(results), text.arena, text.is_long())
     fallback = Fallback(part)
     symbols = {**blas.addresses(), **inner.addresses(), **text.symbols}
-    other = change if checked else fallback
-    found = builtin.make_builtin(text.text, signature, other, symbols)
+    found = builtin.make_builtin(text.text, signature, fallback, symbols)
     if direct:
         return found, fallback
 
@@ -257,10 +220,6 @@ class MachineProgram:
         The number of loops of the program that are in parts.
     direct : bool
         Whether the program is one builtin.
-    checked : bool
-        Whether that ends the run where an answer has changed.
-    bounded : bool
-        Whether it ends where an answer is in doubt.
     reasons : list of str
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback
@@ -269,27 +228,12 @@ class MachineProgram:
 
     def __init__(
         self, graph: Graph, name: str, contract: bool = False, threads: int = 1,
-        trusts: bool = True, bounded: bool = False,
+        bounded: bool = False,
     ):  # fmt: skip
         calls = sum([node.func is not None for each in every_graph(graph) for node in each.nodes])
         if bounded and calls > CALLS:
             raise TooLong(f"there are {calls:,} calls")
         graph, division = divided(graph, contract)
-        inexact = division.rounded or any(map(is_function_of_numbers, division.by_loops))
-        doubts = doubted(graph, contract) if inexact and trusts else None
-        self.bounded = doubts is not None
-        graph = doubts or graph
-        by_loops = set() if self.bounded else division.by_loops
-        whole = None
-        if self.bounded or not division.rounded:
-            arrays = [x for x in graph.inputs if x.form.kind is np.ndarray]
-            whole = None if arrays or len(graph.nodes) >= FEW else joined(graph)
-        found = None if whole is None else Division(whole, contract, True, by_loops)
-        self.checked = False
-        if found is not None and found.direct() is not None and by_loops <= found.known.keys():
-            division, self.checked = found, True
-        elif self.bounded:
-            division = Division(graph, contract, True)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes
@@ -306,9 +250,7 @@ class MachineProgram:
         self.direct = direct is not None
         if direct is not None:
             direct.taken = list(graph.inputs)
-            self.run, fallback = function_of(
-                direct, graph.inputs, True, contract, threads, bounded, self.checked
-            )
+            self.run, fallback = function_of(direct, graph.inputs, True, contract, threads, bounded)
             self.fallbacks = [fallback]
         elif parts:
             made = {}
@@ -353,23 +295,15 @@ def use_machine(
         return [f"no machine code: {error}, which takes long to make; backend='llvm' makes it"]
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
-    doubts = Doubts()
     if machine.run is not None:
-        run: Any = machine.run
-        if machine.bounded:
-            run = doubts.answering(
-                run, program._run,
-                lambda: MachineProgram(graph, program.name, contract, threads, False).run,
-            )  # fmt: skip
-        again = machine.checked or any(map(chooses, graph.nodes))
-        program._run = asked_again(run, program._run) if again and not machine.bounded else run
+        again = any(map(chooses, graph.nodes))
+        program._run = asked_again(machine.run, program._run) if again else machine.run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
         f"compiled parts: {machine.parts}{whole}",
         *[f"NumPy's: {text}" for text in machine.reasons],
         *machine.fallbacks,
-        doubts,
     ]
 
 
@@ -386,38 +320,3 @@ def asked_again(run: Callable, other: Callable) -> Callable:
             return other(*args)
 
     return both
-
-
-class Doubts:
-    """The calls of a program whose answers were in doubt, which NumPy's program has served.
-
-    After `ROW` of them in a row it is compiled again: NumPy computes then what answers depend on.
-    """
-
-    def __init__(self) -> None:
-        self.calls = self.row = 0
-
-    def answering(self, run: Callable, other: Callable, remake: Callable) -> Callable:
-        """Return a function that runs `other` where `run` ends, and later what `remake` gives."""
-
-        def both(*args: Any) -> Any:
-            nonlocal run
-            try:
-                found = run(*args)
-            except Changed:
-                found = other(*args)
-                if self.row == ROW:
-                    return found
-                self.calls, self.row = self.calls + 1, self.row + 1
-                if self.row == ROW:
-                    run = remake() or other
-                return found
-            if self.row != ROW:
-                self.row = 0
-            return found
-
-        return both
-
-    def __str__(self) -> str:
-        """Return what `explain` says, if there is something."""
-        return f"rounding left answers in doubt in {self.calls} calls" if self.calls else ""

@@ -88,11 +88,10 @@ def options() -> tuple[str, str]:
 @lru_cache(4)
 def machine(opt: int) -> Any:
     """Return the target machine of this processor; at level 0 it compiles in a hurry."""
-    opt = max(opt, 2) if opt else 0
     triple, cpu, features = host()
     reloc, model = options()
     return llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu, features=features, opt=opt, reloc=reloc, codemodel=model, jit=True
+        cpu=cpu, features=features, opt=2 * opt, reloc=reloc, codemodel=model, jit=True
     )
 
 
@@ -109,7 +108,7 @@ class Linker:
             if self.count % SHARED == 0:
                 # The newer one of LLVM's two: the other one keeps memory of dropped libraries.
                 self.owner = llvm.create_lljit_compiler(
-                    machine(2), use_jit_link=True, suppress_errors=True
+                    machine(1), use_jit_link=True, suppress_errors=True
                 )
             self.count += 1
             return builder.link(self.owner, f"functier{self.count}"), self.owner
@@ -144,15 +143,10 @@ def optimised(text: str, opt: int) -> tuple[Any, Any]:
         raise RuntimeError(f"LLVM refuses a module: {error}") from None
     if opt:
         tuning = llvm.create_pipeline_tuning_options(speed_level=opt)
-        # Loops have vectors already, and are as long as they should be.
-        tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
         builder = llvm.create_pass_builder(target, tuning)
-        if opt == 1:
-            passes = llvm.create_new_module_pass_manager()
-            for name in PASSES:
-                getattr(passes, f"add_{name}_pass")()
-        else:
-            passes = builder.getModulePassManager()
+        passes = llvm.create_new_module_pass_manager()
+        for name in PASSES:
+            getattr(passes, f"add_{name}_pass")()
         passes.run(module, builder)
         free(passes)
     return module, context
@@ -172,12 +166,6 @@ def compile_object(text: str, opt: int = 1) -> bytes:
     """Return the object code of a text."""
     module, _context = optimised(text, opt)
     return machine(opt).emit_object(module)
-
-
-def assembly(text: str, opt: int = 1) -> str:
-    """Return the assembler of a text, to read."""
-    module, _context = optimised(text, opt)
-    return machine(opt).emit_assembly(module)
 
 
 def link(
@@ -240,9 +228,9 @@ def load(
     symbols : mapping of str to int, optional
         Addresses of what the text declares. Names that are not here are those of the process,
         such as the functions of the C library.
-    opt : {0, 1, 2, 3}
+    opt : {0, 1}
         The level of optimisation. At 1 there are `PASSES` alone: a text has
-        vectors and common subexpressions already, and the other passes take half of the time
+        vectors and common subexpressions already, and LLVM's other passes take half of the time
         that compiling takes, for code that is a twentieth faster at most.
     stored : bool
         Whether object code is taken from the disk, and written there.

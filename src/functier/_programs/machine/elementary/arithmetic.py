@@ -75,14 +75,6 @@ elementwise(np.deg2rad, np.radians)(ratio(np.pi, 180.0))
 elementwise(np.rad2deg, np.degrees)(ratio(180.0, np.pi))
 
 
-@elementwise(np.heaviside)
-def heaviside(e, a, b):
-    """0 below zero, 1 above, `b` at zero; a NaN stays."""
-    result = e.select(e.compare("lt", a, 0.0), e.like(0.0, a), e.like(1.0, a))
-    result = e.select(e.compare("eq", a, 0.0), b, result)
-    return e.select(e.isnan(a), a, result)
-
-
 # ---- rounding ---------------------------------------------------------------------------------
 
 
@@ -305,36 +297,6 @@ elementwise(np.bitwise_xor)(lambda e, a, b: e.xor(a, b))
 elementwise(np.invert)(lambda e, a: e.invert(a))
 
 
-def within(e, count):
-    """The lanes whose count of bits to shift is less than the number of bits."""
-    unsigned = e.reinterpret(count, np.dtype(f"u{count.dtype.itemsize}"))
-    return e.compare("lt", unsigned, 8 * count.dtype.itemsize)
-
-
-@elementwise(np.left_shift)
-def left_shift(e, a, count):
-    """a << count; 0 for counts out of range."""
-    inside = within(e, count)
-    return e.select(inside, e.shift_left(a, e.select(inside, count, 0)), 0)
-
-
-@elementwise(np.right_shift)
-def right_shift(e, a, count):
-    """a >> count; the sign in every bit for counts out of range."""
-    inside = within(e, count)
-    result = e.shift_right(a, e.select(inside, count, 0))
-    if a.dtype.kind == "u":
-        return e.select(inside, result, 0)
-    return e.select(inside, result, e.shift_right(a, 8 * a.dtype.itemsize - 1))
-
-
-@elementwise(np.bitwise_count)
-def bitwise_count(e, a):
-    """The number of ones of the absolute value."""
-    count = e.intrinsic("ctpop", e.abs(a) if a.dtype.kind == "i" else a)
-    return e.cast(count, np.dtype(np.uint8))
-
-
 # ---- choices --------------------------------------------------------------------------------
 
 
@@ -399,24 +361,3 @@ elementwise(np.isinf)(classified(lambda e, a: e.compare("eq", e.abs(a), np.inf),
 elementwise(np.isfinite)(classified(lambda e, a: e.compare("lt", e.abs(a), np.inf), True))
 elementwise(np.signbit)(lambda e, a: e.compare("lt", e.bits(a), 0))
 elementwise(np.copysign)(lambda e, a, b: e.copysign(a, b))
-
-
-@elementwise(np.nextafter)
-def nextafter(e, a, b):
-    """The next float after `a` towards `b`."""
-    bits = e.bits(a)
-    away = e.compare("eq", e.compare("gt", b, a), e.compare("gt", a, 0.0))
-    step = e.floating(e.add(bits, e.select(away, e.like(1, bits), e.like(-1, bits))))
-    least = e.copysign(e.floating(e.like(1, bits)), b)
-    step = e.select(e.compare("eq", a, 0.0), least, step)
-    step = e.select(e.compare("eq", a, b), b, step)
-    return e.select(e.isnan(a), a, e.select(e.isnan(b), b, step))
-
-
-@elementwise(np.spacing)
-def spacing(e, a):
-    """The distance to the next float away from zero, with the sign of `a`."""
-    limit = e.copysign(e.like(np.inf, a), a)
-    result = e.sub(nextafter(e, a, limit), a)
-    result = e.select(e.compare("eq", a, 0.0), e.abs(result), result)
-    return e.select(e.compare("eq", e.abs(a), np.inf), np.nan, result)

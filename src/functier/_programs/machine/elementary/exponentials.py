@@ -1,6 +1,6 @@
 """Exponential functions, logarithms, hyperbolic functions, powers and roots.
 
-Logarithms, and the inverse hyperbolic functions that they give.
+Logarithms.
 The argument is 2**k * m with sqrt(1/2) <= m < sqrt(2), and log(m) = 2*arctanh(q) with
 q = (m - 1) / (m + 1) (Tang, "Table-driven implementation of the logarithm function", 1990,
 without the table). An argument may be a pair, whose remainder enters by its first order.
@@ -20,7 +20,7 @@ import numpy as np
 from ..text.emitter import INT64
 from .arithmetic import integer_power, square
 from .coefficients import EXP, EXP2, LN2, LOG, LOG2_E, LOG10_2, LOG10_E, POWER, TWO_THIRDS
-from .pairs import divide, fast_two_sum, root, two_product, two_sum
+from .pairs import fast_two_sum, two_product, two_sum
 from .table import doubles, elementwise, of_doubles
 
 ROOT_HALF = 0x3FE6A09E667F3BCC
@@ -128,61 +128,6 @@ def log10(e, x):
     base_rest = e.fma(k, LOG10_2[1], base_rest)
     high, low = fast_two_sum(e, base, part[0])
     return with_specials(e, x, e.add(high, e.add(e.add(low, base_rest), part[1])))
-
-
-# ---- inverse hyperbolic functions -----------------------------------------------------------
-
-
-def log1p_of_pair(e, high, low, size):
-    """log(1 + high + low); beyond 2**30 that of 2 * size."""
-    large = e.compare("gt", size, 2.0**30)
-    total, rest = two_sum(e, e.constant(1.0), high)
-    total = e.select(large, size, total)
-    k, parts = log_of_pair(e, total, e.add(rest, low), large)
-    k = e.select(large, e.add(k, 1.0), k)
-    return e.select(e.compare("lt", size, np.inf), combined(e, k, *parts), size)
-
-
-@of_doubles(np.arcsinh)
-def arcsinh(e, x):
-    """log(1 + a + a**2/(1 + sqrt(1 + a**2))) with a = |x|, the argument as a pair."""
-    size = e.abs(x)
-    a = e.select(e.compare("gt", size, 2.0**30), 1.0, size)
-    square, square_rest = two_product(e, a, a)
-    total, rest = two_sum(e, e.constant(1.0), square)
-    whole, tail = root(e, (total, e.add(rest, square_rest)))
-    below, lost = fast_two_sum(e, whole, e.constant(1.0))
-    (quotient, more), _ = divide(e, (square, square_rest), (below, e.add(lost, tail)))
-    high, low = two_sum(e, a, quotient)
-    return e.copysign(log1p_of_pair(e, high, e.add(low, more), size), x)
-
-
-@of_doubles(np.arccosh)
-def arccosh(e, x):
-    """log(1 + t + sqrt(x**2 - 1)) with t = x - 1, the argument as a pair."""
-    a = e.select(e.compare("gt", x, 2.0**30), 2.0, x)
-    square, square_rest = two_product(e, a, a)
-    less, rest = two_sum(e, square, e.constant(-1.0))
-    less, rest = fast_two_sum(e, less, e.add(rest, square_rest))
-    whole, tail = root(e, (less, rest))
-    t, t_rest = two_sum(e, a, e.constant(-1.0))
-    high, low = two_sum(e, t, whole)
-    result = log1p_of_pair(e, high, e.add(e.add(low, t_rest), tail), x)
-    return e.select(e.compare("lt", x, 1.0), np.nan, result)
-
-
-@of_doubles(np.arctanh)
-def arctanh(e, x):
-    """log(1 + 2a/(1 - a)) / 2 with a = |x|, the argument as a pair."""
-    size = e.abs(x)
-    a = e.select(e.compare("lt", size, 1.0), size, 0.5)
-    below = two_sum(e, e.constant(1.0), e.neg(a))
-    (high, low), _ = divide(e, (e.add(a, a), e.constant(0.0)), below)
-    result = e.mul(log1p_of_pair(e, high, low, a), 0.5)
-    end = e.select(e.compare("eq", size, 1.0), e.constant(np.inf), np.nan)
-    result = e.select(e.compare("lt", size, 1.0), result, end)
-    result = e.copysign(result, x)
-    return e.select(e.isnan(x), x, e.select(e.compare("eq", x, 0.0), x, result))
 
 
 SHIFT = 1.5 * 2.0**52
@@ -312,24 +257,13 @@ def cosh(e, x):
     return e.add(result, result)
 
 
-def added_logarithms(e, x, y, exponential, logarithm, log_of_2):
-    """log(e**x + e**y) in a base, by the larger of both."""
-    gap = e.abs(e.sub(x, y))
-    larger = e.select(e.compare("gt", x, y), x, y)
-    result = e.add(larger, logarithm(exponential(e, e.neg(gap))))
-    return e.select(e.compare("eq", x, y), e.add(x, log_of_2), result)
-
-
 @of_doubles(np.logaddexp)
 def logaddexp(e, x, y):
-    """log(exp(x) + exp(y))."""
-    return added_logarithms(e, x, y, exp, lambda t: log1p(e, t), LN2[0])
-
-
-@of_doubles(np.logaddexp2)
-def logaddexp2(e, x, y):
-    """log2(2**x + 2**y)."""
-    return added_logarithms(e, x, y, exp2, lambda t: e.mul(log1p(e, t), LOG2_E[0]), 1.0)
+    """log(exp(x) + exp(y)), by the larger of both."""
+    gap = e.abs(e.sub(x, y))
+    larger = e.select(e.compare("gt", x, y), x, y)
+    result = e.add(larger, log1p(e, exp(e, e.neg(gap))))
+    return e.select(e.compare("eq", x, y), e.add(x, LN2[0]), result)
 
 
 def precise_log(e, x):
@@ -369,11 +303,11 @@ def positive_power(e, size, y):
     return scaled(e, e.add(first, second), k)
 
 
-def float_power(e, x, y, of_positive=positive_power):
+def float_power(e, x, y):
     """x**y for any two floats."""
     size = e.abs(x)
     inside = e.both(e.compare("gt", size, 0.0), e.compare("lt", size, np.inf))
-    result = of_positive(e, e.select(inside, size, 1.0), y)
+    result = positive_power(e, e.select(inside, size, 1.0), y)
     # zero and infinity
     growing = e.either(
         e.both(e.compare("eq", size, 0.0), e.compare("lt", y, 0.0)),

@@ -5,7 +5,7 @@ precision" (1971), and Knuth, "The Art of Computer Programming" 2, 4.2.2; the pr
 one fused multiplication. None may be contracted.
 """
 
-__all__ = ["divide", "fast_two_sum", "root", "two_product", "two_sum"]
+__all__ = ["divide", "fast_two_sum", "two_product", "two_sum"]
 
 
 def fast_two_sum(e, a, b):
@@ -34,11 +34,3 @@ def divide(e, a, b):
     rest = e.fma(e.neg(quotient), b[0], a[0])
     rest = e.add(rest, e.fma(e.neg(quotient), b[1], a[1]))
     return (quotient, e.mul(rest, inverted)), inverted
-
-
-def root(e, a):
-    """The square root of a pair; zero has a remainder of zero."""
-    whole = e.sqrt(a[0])
-    rest = e.add(e.fma(e.neg(whole), whole, a[0]), a[1])
-    rest = e.div(rest, e.add(whole, whole))
-    return whole, e.select(e.compare("gt", whole, 0.0), rest, 0.0)

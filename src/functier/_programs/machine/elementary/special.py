@@ -1,4 +1,4 @@
-"""SciPy's error functions, logistic functions and entropies. Imported once SciPy has been.
+"""SciPy's error functions, logistic functions and `xlogy`. Imported once SciPy has been.
 
 The complementary error function beyond 1/2 is e**(-x**2) * G / (x + 2), G a polynomial of
 (x - 2)/(x + 2) (Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x)exp(x**2)erfc x
@@ -140,28 +140,8 @@ def logit(e, x):
     return e.select(inside, result, end)
 
 
-# ---- entropies ------------------------------------------------------------------------------
-
-
-def times_logarithm(logarithm):
-    """The rule of x * logarithm(y), which is 0 for x = 0 unless y is a NaN."""
-
-    def rule(e, x, y):
-        result = e.mul(x, logarithm(e, y))
-        zero = e.both(e.compare("eq", x, 0.0), e.invert(e.isnan(y)))
-        return e.select(zero, 0.0, result)
-
-    rule.__name__ = f"times_{logarithm.__name__}"
-    return rule
-
-
-of_doubles(special.xlogy)(times_logarithm(log))
-of_doubles(special.xlog1py)(times_logarithm(log1p))
-
-
-@of_doubles(special.entr)
-def entr(e, x):
-    """-x * log(x); 0 at zero and -inf below."""
-    result = e.select(e.compare("gt", x, 0.0), e.neg(e.mul(x, log(e, x))), -np.inf)
-    result = e.select(e.compare("eq", x, 0.0), 0.0, result)
-    return e.select(e.isnan(x), x, result)
+@of_doubles(special.xlogy)
+def xlogy(e, x, y):
+    """x * log(y), which is 0 for x = 0 unless y is a NaN."""
+    zero = e.both(e.compare("eq", x, 0.0), e.invert(e.isnan(y)))
+    return e.select(zero, 0.0, e.mul(x, log(e, y)))

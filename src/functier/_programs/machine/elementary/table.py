@@ -2,7 +2,7 @@
 
 from ..text.emitter import FLOAT32, FLOAT64
 
-__all__ = ["ELEMENTWISE", "SINGLES", "doubles", "elementwise", "for_singles", "of_doubles"]
+__all__ = ["ELEMENTWISE", "doubles", "elementwise", "of_doubles"]
 
 ELEMENTWISE: dict = {}
 """A rule `rule(emitter, *values) -> Value` for each function."""
@@ -19,35 +19,20 @@ def elementwise(*functions):
     return register
 
 
-SINGLES: dict = {}
-"""Shorter rules for float32, by the names of those for float64."""
-
-
-def for_singles(name):
-    """Register a rule that gets and returns float64, but has the accuracy of float32."""
-
-    def register(rule):
-        SINGLES[name] = rule
-        return rule
-
-    return register
-
-
 def doubles(rule):
     """A rule for both dtypes from one that is written for float64.
 
-    Operands of float32 become float64, and take the shorter rule that `SINGLES` has, or the same
-    one; the result is rounded once more. The body may become a function of the module.
+    Operands of float32 become float64, and the result is rounded once more. The body may become a
+    function of the module.
     """
-    name = rule.__name__
 
     def of_singles(emitter, *values):
         wide = [emitter.cast(v, FLOAT64) for v in values]
-        return emitter.cast(SINGLES.get(name, rule)(emitter, *wide), FLOAT32)
+        return emitter.cast(rule(emitter, *wide), FLOAT32)
 
     def chosen(emitter, *values):
         body = of_singles if values[0].dtype == FLOAT32 else rule
-        return emitter.call(name, body, *values)
+        return emitter.call(rule.__name__, body, *values)
 
     return chosen
 

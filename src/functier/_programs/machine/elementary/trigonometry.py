@@ -18,16 +18,14 @@ arcsin is one up to 1/2, and above it twice that of sqrt((1 - x)/2) from a quart
 
 import numpy as np
 
-from ..text.emitter import FLOAT32, FLOAT64, INT64, Value
+from ..text.emitter import FLOAT64, INT64, Value
 from .coefficients import (
     ARCSIN,
     ARCTAN,
     COS,
-    COS_SINGLE,
     HALF_PI,
     QUARTER_PI,
     SIN,
-    SIN_SINGLE,
     TWO_OVER_PI,
 )
 from .exponentials import SHIFT, signed_zero
@@ -38,20 +36,14 @@ LIMIT = 2.0**30
 TABLE_BITS = 1280
 
 
-def quadrant(e, x, wide=True):
-    """The angle as k*pi/2 + (high + low), |high| <= pi/4: k modulo 4, high, low.
-
-    Without `wide` the remainder has about 80 bits below pi/4, enough for float32.
-    """
+def quadrant(e, x):
+    """The angle as k*pi/2 + (high + low), |high| <= pi/4: k modulo 4, high, low."""
     shifted = e.fma(x, TWO_OVER_PI, SHIFT)
     k = e.sub(shifted, SHIFT)
     first = e.fma(k, -HALF_PI[0], x)
-    if wide:
-        part, part_rest = two_product(e, k, e.constant(HALF_PI[1]))
-        high, low = fast_two_sum(e, first, e.neg(part))
-        low = e.sub(low, e.fma(k, HALF_PI[2], part_rest))
-    else:
-        high, low = e.fma(k, -HALF_PI[1], first), e.constant(0.0)
+    part, part_rest = two_product(e, k, e.constant(HALF_PI[1]))
+    high, low = fast_two_sum(e, first, e.neg(part))
+    low = e.sub(low, e.fma(k, HALF_PI[2], part_rest))
     size = e.abs(x)
     finite = e.compare("lt", size, np.inf)
     large = e.both(e.compare("ge", size, LIMIT), finite)
@@ -160,27 +152,16 @@ def turned(e, k, sine, cosine):
 
 def sine_and_cosine(e, x):
     """Both, by one reduction."""
-    k, sine, cosine = waves(e, x)
-    values = e.add(*sine), e.add(*cosine)
-    return signed_zero(e, x, turned(e, k, *values)), turned(e, e.add(k, 1), *values)
-
-
-def sine_and_cosine_single(e, x):
-    """Both, to the accuracy of float32."""
     wide = e.cast(x, FLOAT64)
-    k, high, _ = quadrant(e, wide, wide=False)
-    z = e.mul(high, high)
-    sine = e.fma(e.mul(z, high), e.polynomial(z, SIN_SINGLE), high)
-    cosine = e.fma(e.mul(z, z), e.polynomial(z, COS_SINGLE), e.fma(z, -0.5, 1.0))
-    results = turned(e, k, sine, cosine), turned(e, e.add(k, 1), sine, cosine)
-    results = signed_zero(e, wide, results[0]), results[1]
-    return tuple(e.cast(v, FLOAT32) for v in results)
+    k, sine, cosine = waves(e, wide)
+    values = e.add(*sine), e.add(*cosine)
+    found = signed_zero(e, wide, turned(e, k, *values)), turned(e, e.add(k, 1), *values)
+    return tuple(e.cast(v, x.dtype) for v in found)
 
 
 def both(e, x):
     """Sine and cosine: one function of the module serves both."""
-    rule = sine_and_cosine_single if x.dtype == FLOAT32 else sine_and_cosine
-    return e.remember(("waves", x), lambda: e.call("sine_and_cosine", rule, x))
+    return e.remember(("waves", x), lambda: e.call("sine_and_cosine", sine_and_cosine, x))
 
 
 ELEMENTWISE[np.sin] = lambda e, x: both(e, x)[0]

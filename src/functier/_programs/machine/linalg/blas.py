@@ -92,13 +92,9 @@ def matrix(pointer: str, rows: int, columns: int, down: int, across: int, item: 
 
 
 def gemm(
-    code: Routine, kind: Numbers, sizes: tuple[int, int, int], a: Matrix, b: Matrix, out: Matrix,
-    accumulate: bool | str,
-) -> None:  # fmt: skip
-    """Write ``out = a @ b``, for sizes (m, n, k).
-
-    `accumulate` may be a number in the text: what the values of `out` are multiplied by.
-    """
+    code: Routine, kind: Numbers, sizes: tuple[int, int, int], a: Matrix, b: Matrix, out: Matrix
+) -> None:
+    """Write ``out = a @ b``, for sizes (m, n, k)."""
     m, n, k = sizes
     if out.transposed:
         a, b = b._replace(transposed=not b.transposed), a._replace(transposed=not a.transposed)
@@ -109,17 +105,16 @@ def gemm(
         f"declare void @{name}(i32, i32, i32, i64, i64, i64, {real}, ptr, i64, ptr, i64, "
         f"{real}, ptr, i64)",
     )
-    beta = accumulate if isinstance(accumulate, str) else "1.0" if accumulate else "0.0"
     code.line(
         f"call void @{name}(i32 {ROW_MAJOR}, i32 {flag(a)}, i32 {flag(b)}, i64 {m}, i64 {n}, "
         f"i64 {k}, {real} 1.0, ptr {a.pointer}, i64 {a.leading}, ptr {b.pointer}, "
-        f"i64 {b.leading}, {real} {beta}, ptr {out.pointer}, i64 {out.leading})"
+        f"i64 {b.leading}, {real} 0.0, ptr {out.pointer}, i64 {out.leading})"
     )
 
 
 def gemv(
     code: Routine, kind: Numbers, sizes: tuple[int, int], a: Matrix, b: tuple[str, int],
-    out: tuple[str, int], accumulate: bool,
+    out: tuple[str, int],
 ) -> None:  # fmt: skip
     """Write ``out = a @ b`` for sizes (n, k) and vectors, which are pointers and strides."""
     name, real = blas("gemv", kind), kind.name
@@ -131,7 +126,7 @@ def gemv(
     code.line(
         f"call void @{name}(i32 {ROW_MAJOR}, i32 {flag(a)}, i64 {n}, i64 {k}, {real} 1.0, "
         f"ptr {a.pointer}, i64 {a.leading}, ptr {b[0]}, i64 {b[1] // kind.size}, "
-        f"{real} {'1.0' if accumulate else '0.0'}, ptr {out[0]}, i64 {out[1] // kind.size})"
+        f"{real} 0.0, ptr {out[0]}, i64 {out[1] // kind.size})"
     )
 
 

@@ -23,9 +23,8 @@ def contract(
     a: Operand,
     b: Operand,
     out: Operand,
-    accumulate: bool = False,
-    vector: int = 0,
     same: bool = False,
+    vector: int = 0,
 ) -> Kernel | None:
     """Return a kernel ``(a, b, out, scratch)`` that computes a contraction.
 
@@ -36,12 +35,10 @@ def contract(
     a, b, out : Operand
         Their layouts; the pointers are not used. The result has no two elements in one place,
         and shares no memory with the operands.
-    accumulate : bool
-        Add to the result instead.
-    vector : int
-        The bytes of a vector; 0 for those of this processor.
     same : bool
         Both operands are the same memory, apart from their strides, as in ``a @ a.T``.
+    vector : int
+        The bytes of a vector; 0 for those of this processor.
 
     Returns
     -------
@@ -54,18 +51,17 @@ def contract(
         return None
     code = Routine(("a", "b", "out"))
     if any([axis.size == 0 for axis in axes]):
-        if not accumulate:
-            zero(code, kind, [axis for axis in axes if not axis.summed])
+        zero(code, kind, [axis for axis in axes if not axis.summed])
         return code.kernel()
     axes = joined(axes)
     count = 1
     for axis in axes:
         count *= axis.size
-    if kind.real and count > LIMIT and by_blas(code, axes, kind, accumulate, same, count > NO_BLAS):
+    if kind.real and count > LIMIT and by_blas(code, axes, kind, same, count > NO_BLAS):
         return code.kernel()
     if count > NO_BLAS and is_matrix_product(axes):
         return None
-    by_tiles(code, axes, kind, vector or engine.vector_bytes(), accumulate)
+    by_tiles(code, axes, kind, vector or engine.vector_bytes())
     return code.kernel()
 
 
@@ -97,16 +93,14 @@ def zero(code: Routine, kind: Numbers, axes: Sequence[Axis]) -> None:
         loop.__exit__(None, None, None)
 
 
-def by_blas(
-    code: Routine, axes: Sequence[Axis], kind: Numbers, accumulate: bool, same: bool, packs: bool
-) -> bool:
+def by_blas(code: Routine, axes: Sequence[Axis], kind: Numbers, same: bool, packs: bool) -> bool:
     """Write calls of BLAS; False if it has no such function.
 
     `packs`: also where several axes are summed, or the result has other strides than BLAS takes.
     """
     m, n, k = roles(axes)
     if k is not None and len(axes) == 2 and (m is None or n is None):
-        return by_gemv(code, m or n, k, kind, accumulate)
+        return by_gemv(code, m or n, k, kind)
     if m is None or n is None or k is None or not blas.address(blas.blas("gemm", kind)):
         return False
     if min(m.size, n.size, k.size) < 4:
@@ -116,31 +110,29 @@ def by_blas(
         if not packs or not all([axis.a and axis.b for axis in axes if axis.summed]):
             return False
         a, b, axes = packed_both(code, axes, kind)
-        return by_blas_of(code, axes, roles(axes), kind, accumulate, a, b)
+        return by_blas_of(code, axes, roles(axes), kind, a, b)
     item = kind.size
     out = blas.matrix("", m.size, n.size, m.out, n.out, item)
     if out is None and not packs:
         return False
     a = blas.matrix("%a", m.size, k.size, m.a, k.a, item)
     b = blas.matrix("%b", k.size, n.size, k.b, n.b, item)
-    plain = not (accumulate or rest or a is None or out is None)
+    plain = not (rest or a is None or out is None)
     if same and plain and m[:2] == (n.size, n.b) and k.a == k.b:
         blas.syrk(code, kind, n.size, k.size, a, out._replace(pointer="%out"))
         return True
     if a is None:
         pointer, moved = packed_copy(code, "%a", "a", axes, (m, k), kind)
         axes, (m, n, k) = moved, [moved[axes.index(axis)] for axis in (m, n, k)]
-        return by_blas_of(code, axes, (m, n, k), kind, accumulate, pointer, "%b")
+        return by_blas_of(code, axes, (m, n, k), kind, pointer, "%b")
     if b is None:
         pointer, moved = packed_copy(code, "%b", "b", axes, (k, n), kind)
         axes, (m, n, k) = moved, [moved[axes.index(axis)] for axis in (m, n, k)]
-        return by_blas_of(code, axes, (m, n, k), kind, accumulate, "%a", pointer)
-    return by_blas_of(code, axes, (m, n, k), kind, accumulate, "%a", "%b")
+        return by_blas_of(code, axes, (m, n, k), kind, "%a", pointer)
+    return by_blas_of(code, axes, (m, n, k), kind, "%a", "%b")
 
 
-def by_gemv(
-    code: Routine, free: Axis | None, k: Axis, kind: Numbers, accumulate: bool
-) -> bool:  # fmt: skip
+def by_gemv(code: Routine, free: Axis | None, k: Axis, kind: Numbers) -> bool:
     """Write a product of a matrix and a vector as a call; False if BLAS does not take it."""
     if free is None or not blas.address(blas.blas("gemv", kind)):
         return False
@@ -152,13 +144,12 @@ def by_gemv(
     if a is None or any([step <= 0 or step % item for step in steps]):
         return False
     sizes = free.size, k.size
-    blas.gemv(code, kind, sizes, a, (names[1], right), ("%out", free.out), accumulate)
+    blas.gemv(code, kind, sizes, a, (names[1], right), ("%out", free.out))
     return True
 
 
 def by_blas_of(
-    code: Routine, axes: Sequence[Axis], of: Sequence[Any], kind: Numbers, accumulate: bool,
-    left: str, right: str,
+    code: Routine, axes: Sequence[Axis], of: Sequence[Any], kind: Numbers, left: str, right: str,
 ) -> bool:  # fmt: skip
     """Write calls of BLAS for operands that it takes as they are, but for the right one.
 
@@ -183,17 +174,14 @@ def by_blas_of(
     out = blas.matrix(z, m.size, n.size, m.out, n.out, item)
     sizes = m.size, n.size, k.size
     if out is not None:
-        blas.gemm(code, kind, sizes, a, b, out, accumulate)
+        blas.gemm(code, kind, sizes, a, b, out)
     else:
         own = code.address("%scratch", (), code.reserve(m.size * n.size * item))
-        blas.gemm(code, kind, sizes, a, b, blas.Matrix(own, False, n.size), False)
+        blas.gemm(code, kind, sizes, a, b, blas.Matrix(own, False, n.size))
         with code.loop(m.size) as i, code.loop(n.size) as j:
             here = code.address(own, [(i.index, n.size * item), (j.index, item)])
             there = code.address(z, [(i.index, m.out), (j.index, n.out)])
             value = code.instruction(f"load {kind.name}, ptr {here}, align {item}")
-            if accumulate:
-                before = code.instruction(f"load {kind.name}, ptr {there}, align {item}")
-                value = code.instruction(f"fadd {kind.name} {before}, {value}")
             code.line(f"store {kind.name} {value}, ptr {there}, align {item}")
     for loop in reversed(loops):
         loop.__exit__(None, None, None)
@@ -251,15 +239,13 @@ def packed_copy(
     return target, [axis._replace(b=strides.get(axis, 0)) for axis in axes]
 
 
-def by_tiles(
-    code: Routine, axes: Sequence[Axis], kind: Numbers, vector: int, accumulate: bool
-) -> None:
+def by_tiles(code: Routine, axes: Sequence[Axis], kind: Numbers, vector: int) -> None:
     """Write own tiles, with the form that the strides allow; other operands are copied first."""
     item = kind.size
     pointers = {"a": "%a", "b": "%b"}
 
     def write(axes: Sequence[Axis], form: str, axis: Axis, vector: int = vector) -> None:
-        tiles = Tiles(code, axes, kind, vector, accumulate)
+        tiles = Tiles(code, axes, kind, vector)
         tiles.a, tiles.b = pointers["a"], pointers["b"]
         getattr(tiles, form)(axis)
 

@@ -86,14 +86,10 @@ class Tiles:
         The arithmetic of the operands and the result.
     vector : int
         The bytes of a vector.
-    accumulate : bool
-        Add to the result.
     """
 
-    def __init__(
-        self, code: Routine, axes: Sequence[Axis], kind: Numbers, vector: int, accumulate: bool
-    ):
-        self.code, self.kind, self.accumulate = code, kind, accumulate
+    def __init__(self, code: Routine, axes: Sequence[Axis], kind: Numbers, vector: int):
+        self.code, self.kind = code, kind
         self.a, self.b = "%a", "%b"
         self.width = max(1, vector // kind.size)
         self.registers = 30 if vector == 64 else 14
@@ -382,11 +378,8 @@ class Tiles:
         return self.code.instruction(f"select {mask}, {vector} {value}, {vector} {other}")
 
     def store(self, pointer: str, offset: int, slot: Slot, value: str) -> None:
-        """Store a vector, or add it to what is there."""
+        """Store a vector."""
         code, kind = self.code, self.kind
-        if self.accumulate:
-            before = self.load(pointer, offset, slot, True)
-            value = self.add(before, value, slot.width)
         place = code.address(pointer, (), offset)
         vector = kind.vector(slot.width)
         if slot.lanes == slot.width:

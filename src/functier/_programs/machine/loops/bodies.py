@@ -6,41 +6,16 @@ import numpy as np
 
 from ..elementary import rule_of
 from ..text.emitter import BOOL, INT64, Value
-from .nests import SHORT, Apply, ArgReduce, Gather, Load, Pad, Reduce, Scatter, Store
+from .nests import Apply, ArgReduce, Gather, Load, Pad, Reduce, Scatter, Store
 
 INT8 = np.dtype(np.int8)
-
-
-def invariant(writer: Any, pointers: list[str]) -> dict[int, Value]:
-    """Write the steps whose values are the same along the last axis; return these by line."""
-    nest = writer.nest
-    body = Body(writer, "0", pointers)
-    written = {line.stream for line in nest.body if type(line) in (Store, Scatter)}
-    found: dict[int, Value] = {}
-    for i, line in enumerate(nest.body):
-        value = None
-        if type(line) is Load:
-            if not body.stride(line.stream) and line.stream not in written:
-                if nest.streams[line.stream].alone:
-                    value = body.write_load(line)
-        elif type(line) is Apply and not line.checked and line.func in SHORT - {"cast"}:
-            if all([type(x) is not int or x in found for x in line.args]):
-                if any([type(x) is int for x in line.args]):
-                    value = body.write_apply(line)
-        if value is not None:
-            found[i] = value
-        body.values.append(value)
-    return found
 
 
 class Body:
     """The body of a nest while it is written, at an index of the last axis."""
 
-    def __init__(
-        self, writer: Any, index: str, pointers: list[str], before: dict[int, Value] | None = None
-    ):
+    def __init__(self, writer: Any, index: str, pointers: list[str]):
         self.w, self.index, self.pointers = writer, index, pointers
-        self.before = before or {}
         self.moved: dict[int, str] = {}
         self.values: list[Any] = []
         nest = writer.nest
@@ -88,11 +63,9 @@ class Body:
     def write(self) -> None:
         w = self.w
         sums = iter(w.sums)
-        for i, line in enumerate(w.nest.body):
-            value = self.before.get(i)
-            if value is not None:
-                pass
-            elif type(line) is Reduce:
+        for line in w.nest.body:
+            value = None
+            if type(line) is Reduce:
                 found = next(sums)
                 pointer = "" if found.level >= 0 else self.pointer(line.stream)
                 found.add(self.value(line.value), pointer, self.mask)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..text.emitter import ATTRIBUTES, BOOL, INT64, Declarations, Emitter, Value
 from ..text.routines import Kernel
-from .bodies import Body, invariant, origin
+from .bodies import Body, origin
 from .nests import (
     RUN,
     SHORT,
@@ -207,11 +207,10 @@ class Writer:
         width = max(self.width, 1)
         long = [s for s in self.sums if s.paired and s.level >= 0]
 
-        hoisted = invariant(self, pointers) if n > width else {}
         self.origins = {x: origin(self, x, pointers) for x in self.nest.body if type(x) is Pad}
 
         def step(index: str) -> None:
-            Body(self, index, pointers, hoisted).write()
+            Body(self, index, pointers).write()
 
         if not long:
             self.row(n, width, step)

@@ -182,8 +182,8 @@ SHORT = frozenset({
     np.square, np.divide, np.sqrt, np.positive, np.reciprocal, np.less, np.less_equal, np.greater,
     np.greater_equal, np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not,
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.sign, np.floor, np.ceil, np.rint,
-    np.trunc, np.isnan, np.isfinite, np.isinf, np.signbit, np.copysign, np.left_shift,
-    np.right_shift, np.logical_xor, np.fmax, np.fmin, np.conjugate, np.where, "cast", "copy",
+    np.trunc, np.isnan, np.isfinite, np.isinf, np.signbit, np.copysign,
+    np.logical_xor, np.fmax, np.fmin, np.conjugate, np.where, "cast", "copy",
 })  # fmt: skip
 """Functions of a few instructions."""
 

@@ -2,7 +2,7 @@
 
 import operator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...loops import Series
 from ..elementary import ELEMENTWISE
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
 from ..linalg.products import contract
-from ..text.routines import Kernel, Operand
+from ..text.routines import Operand
 from .nodes import Lowering, apply, dtype_of, is_array, rule
 from .steps import Growing, Literal, Place, Ref, Unknown, growing_in, line_of, moving, squeezed
 
@@ -209,32 +209,15 @@ def _contraction(low: Lowering, node: Node) -> Any:
     place = low.new(shape, dtype)
     right = packed_once(low, right, labels)
     same = left.place.buffer is right.place.buffer and left.place.offset == right.place.offset
-    known = Product(
-        labels, operand(left), operand(right), Operand("", dtype, shape, place[2]), same
-    )
-    kernel = contracted(known)
+    out = Operand("", dtype, shape, place[2])
+    kernel = contracted(labels, operand(left), operand(right), out, same)
     if kernel is None:
         raise Unknown("the machine does not know the contraction of these forms")
-    step = low.routine(kernel, [left, right], [place])
-    step.wants = known
-    return Ref(shape, dtype, place, (step,))
+    return Ref(shape, dtype, place, (low.routine(kernel, [left, right], [place]),))
 
 
-class Product(NamedTuple):
-    """A contraction: its axes, operands and result."""
-
-    labels: Labels
-    a: Operand
-    b: Operand
-    out: Operand
-    same: bool
-
-
-@lru_cache(1024)
-def contracted(product: Product, accumulate: bool = False) -> Kernel | None:
-    """Return the routine of a contraction, which may add to its result."""
-    labels, a, b, out, same = product
-    return contract(labels, a, b, out, accumulate, same=same)
+contracted = lru_cache(1024)(contract)
+"""Return the routine of a contraction."""
 
 
 def packed_once(low: Lowering, right: Ref, labels: Labels) -> Ref:

@@ -11,7 +11,7 @@ NOTE [what has no steps]
 """
 
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from ...stores import READS, memory_of
 from ..lowering.exact import exact
 from ..lowering.nodes import Lowering, array_of
 from ..lowering.steps import Ref, Step, Unknown, strides_out
-from .exactness import copy_of, listed, rounded, stacked
+from .answers import copy_of, listed, rounded, stacked
 
 BEFORE = -1
 
@@ -162,10 +162,7 @@ class Division:
         Why NumPy computes the others.
     """
 
-    def __init__(
-        self, graph: Graph, contract: bool = False, bounded: bool = False,
-        by_loops: Collection[Node] = (),
-    ):  # fmt: skip
+    def __init__(self, graph: Graph, contract: bool = False):
         self.graph = graph
         self.before: dict[Node, list[Node]] = {}
         latest: dict[Node, Node] = {}
@@ -176,11 +173,8 @@ class Division:
             if is_loop(node) or node.func not in READS:
                 latest.update(dict.fromkeys(memories, node))
         self.staying = staying(graph)
-        self.rounded: set[Node] = set()
-        self.by_loops: set[Node] = set(by_loops)
         lost: set[Node] = set()
-        if not bounded:
-            self.rounded, self.by_loops = rounded(graph, self.before, contract)
+        self.rounded, self.by_loops = rounded(graph, self.before, contract)
         # The memories that are NumPy's.
         self.numpys: set[Node] = set()
         while True:
@@ -193,7 +187,7 @@ class Division:
             lost |= (
                 self.by_loops - self.known.keys() - self.inside_loops
             )  # operands lie in another order
-            if bounded or self.by_loops.isdisjoint(lost):
+            if self.by_loops.isdisjoint(lost):
                 break
             self.rounded, self.by_loops = rounded(graph, self.before, contract, lost)
         self.part_views()
@@ -330,10 +324,6 @@ class Division:
             self.stages[self.known[node]].output(node)
         for part in self.stages.values():
             part.finish()
-
-    def lost_loops(self) -> list[Node]:
-        """Return the loops that the machine does not compute."""
-        return [node for node in self.graph.nodes if is_loop(node) and node not in self.known]
 
     def needed_by(self, result: Node) -> list[Node]:
         """Return the nodes from outside of its part that a result needs."""

@@ -35,27 +35,6 @@ class Operand(NamedTuple):
     strides: tuple[int, ...]
     offset: int = 0
 
-    @property
-    def size(self) -> int:
-        """Return the number of elements."""
-        size = 1
-        for length in self.shape:
-            size *= length
-        return size
-
-    @property
-    def contiguous(self) -> bool:
-        """Return whether it lies in memory in the order of its elements."""
-        return steps(self.shape, self.strides) == steps(
-            self.shape, packed_strides(self.shape, self.dtype.itemsize)
-        )
-
-    def transposed(self, axes: Sequence[int]) -> "Operand":
-        """Return the operand with its axes in another order."""
-        shape = tuple([self.shape[axis] for axis in axes])
-        strides = tuple([self.strides[axis] for axis in axes])
-        return self._replace(shape=shape, strides=strides)
-
     def broadcast(self, shape: tuple[int, ...]) -> "Operand":
         """Return the operand with a larger shape, by steps of zero."""
         new = len(shape) - len(self.shape)
@@ -66,11 +45,6 @@ class Operand(NamedTuple):
         return self._replace(shape=shape, strides=(0,) * new + tuple(strides))
 
 
-def packed(pointer: str, dtype: np.dtype, shape: tuple[int, ...], offset: int = 0) -> Operand:
-    """Return an operand whose elements lie in order, without gaps."""
-    return Operand(pointer, dtype, shape, packed_strides(shape, dtype.itemsize), offset)
-
-
 def packed_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     """Return the strides of a new array in C order."""
     strides, step = [], itemsize
@@ -78,13 +52,6 @@ def packed_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
         strides.append(step)
         step *= max(length, 1)
     return tuple(reversed(strides))
-
-
-def steps(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the sizes and strides of the axes along which there are steps."""
-    if 0 in shape:
-        return []
-    return [(length, step) for length, step in zip(shape, strides) if length != 1]
 
 
 class Kernel(NamedTuple):

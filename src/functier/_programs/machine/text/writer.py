@@ -283,10 +283,6 @@ class Instructions(Writer):
         """Shift by a count below the number of bits."""
         return self.binary("shl", a, count)
 
-    def shift_right(self, a, count):
-        """Shift by a count below the number of bits; the sign of a signed integer fills."""
-        return self.binary("ashr" if a.dtype.kind == "i" else "lshr", a, count)
-
     def shift_in_zeros(self, a, count):
         """Shift right by a count below the number of bits; zeros fill."""
         return self.binary("lshr", a, count)

@@ -2,36 +2,22 @@
 
 from . import (
     correlation,
-    frequencies,
     information,
     kolmogorov,
-    means,
-    moments,
     normality,
     order,
-    quantiles,
     ranks,
     refusals,
     slopes,
-    spacings,
-    spreads,
-    student,
 )
 
 __all__ = [
     "correlation",
-    "frequencies",
     "information",
     "kolmogorov",
-    "means",
-    "moments",
     "normality",
     "order",
-    "quantiles",
     "ranks",
     "refusals",
     "slopes",
-    "spacings",
-    "spreads",
-    "student",
 ]

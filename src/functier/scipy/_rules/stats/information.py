@@ -1,4 +1,4 @@
-"""Entropies, quantile ranges, distances and transformations of samples."""
+"""Entropies, distances and transformations of samples."""
 
 import math
 from typing import Any
@@ -11,8 +11,7 @@ from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, is_known_false
 from ..declare import declare_composite
-from .moments import as_float
-from .samples import statistic
+from .samples import as_float, statistic
 
 
 def _normalized(x: Value) -> Value:
@@ -37,29 +36,6 @@ def _entropy(pk: Value, qk: Value = None, base: Value = None) -> Value:
     if base is None:
         return total
     return total / (math.log(base) if isinstance(base, (int, float)) else np.log(base))
-
-
-SCALES = {"raw": 1.0, "normal": float(special.erfinv(0.5) * 2 * math.sqrt(2))}
-
-
-@statistic("iqr", "x", axis=None)
-def _iqr(x: Value, rng: Any = (25, 75), scale: Any = 1.0, interpolation: str = "linear") -> Value:
-    if isinstance(scale, str):
-        if scale.lower() not in SCALES:
-            raise ValueError(f"{scale} not a valid scale for `iqr`")
-        scale = SCALES[scale.lower()]
-    if len(rng) != 2:
-        raise TypeError("`rng` must be a two element sequence.")
-    if np.isnan(rng).any():
-        raise ValueError("`rng` must not contain NaNs.")
-    low, high = sorted(q / 100 for q in rng)
-    if low < 0 or high > 1:
-        raise ValueError("Elements of `rng` must be in the range [0, 100].")
-    x = as_float(x)
-    ends = x.dtype.type(low), x.dtype.type(high)
-    method: Any = interpolation
-    low, high = (np.quantile(x, q, axis=-1, method=method) for q in ends)
-    return (high - low) / scale
 
 
 def _distribution_distance(
@@ -154,3 +130,20 @@ def _yeojohnson_llf(data: Value, lmb: Value) -> Value:
     variance = np.var(transform_yeojohnson(data, lmb), axis=-1)
     slope = np.sum(np.sign(data) * np.log1p(np.absolute(data)), axis=-1)
     return -np.shape(data)[-1] / 2 * np.log(variance) + (lmb - 1) * slope
+
+
+@declare_composite(stats, "obrientransform")
+def _obrientransform(*samples: Value) -> Value:
+    found = []
+    for sample in samples:
+        a = as_float(as_array(sample))
+        n = np.shape(a)[0]
+        squares = (a - np.mean(a)) ** 2
+        total = np.sum(squares)
+        found.append(((n - 1.5) * n * squares - 0.5 * total) / ((n - 1) * (n - 2)))
+    if len({np.shape(a) for a in found}) > 1:
+        raise UnsupportedError(
+            "scipy.stats.obrientransform: samples of different lengths have a result of objects, "
+            "which is not supported for tensors; write scipy.stats.obrientransform(x)[0] for each"
+        )
+    return np.stack(found) if found else np.zeros(0)

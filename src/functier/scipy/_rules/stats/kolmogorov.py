@@ -11,10 +11,9 @@ from ...._core.numpy_facts import Value
 from ....protocol import op, primitive
 from ..declare import declare_composite, dispatching
 from ..distributions.methods import call
-from .moments import as_float
 from .ranks import constants, ranks
 from .results import result_class
-from .samples import statistic
+from .samples import as_float, statistic
 
 KstestResult = result_class("_stats_py", "KstestResult", more="statistic_location statistic_sign")
 SIDES = {"t": "two-sided", "g": "greater", "l": "less"}

@@ -9,9 +9,9 @@ COUNTS = (
     "call it with functier.stop_gradient(x), and in a batch by functier.sequential_vmap(function)"
 )
 FITTED = (
-    "it searches for the parameter by a minimization; call it with functier.stop_gradient(x), "
-    "where the derivative of the parameter does not matter, and in a batch by "
-    "functier.sequential_vmap(function)"
+    "it searches for the parameter by a minimization; pass lmbda to boxcox and yeojohnson, or call "
+    "it with functier.stop_gradient(x), where the derivative of the parameter does not matter, and "
+    "in a batch by functier.sequential_vmap(function)"
 )
 REASONS = {
     **dict.fromkeys(

@@ -12,7 +12,6 @@ from scipy import stats
 
 from ...._core.foreign import register_result
 from ...._core.numpy_facts import Value
-from ...._rules.axes import is_known_false
 
 ALTERNATIVES = ("less", "greater", "two-sided")
 
@@ -71,23 +70,9 @@ def p_value(cdf: Callable, sf: Callable, value: Value, alternative: str) -> Valu
     return 2 * sf(np.absolute(value))
 
 
-def at_numbers(func: Callable, *xs: Value) -> Value:
-    """Return ``func(*xs)``, and NaN where one is NaN, through which no derivative passes."""
-    bad: Value = functools.reduce(np.logical_or, map(np.isnan, xs))
-    if is_known_false(bad):
-        return func(*xs)
-    y = func(*(np.where(bad, np.asarray(0.5, x.dtype), x)[()] for x in xs))
-    return np.where(bad, np.asarray(np.nan, y.dtype), y)[()]
-
-
 def t_p_value(df: Value, t: Value, alternative: str) -> Value:
     """Return the probability of a value of Student's distribution."""
     return p_value(lambda t: special.stdtr(df, t), lambda t: special.stdtr(df, -t), t, alternative)
-
-
-def normal_p_value(z: Value, alternative: str) -> Value:
-    """Return the probability of a value of the normal distribution."""
-    return p_value(special.ndtr, lambda z: special.ndtr(-z), z, alternative)
 
 
 SIGNIFICANCE = result_class("_stats_py", "SignificanceResult")

@@ -69,7 +69,9 @@ def statistic(
             def is_small(rows: Sequence[Value]) -> bool:
                 if callable(too_small):
                     return too_small(*rows, **options)
-                return any(np.shape(r)[-1] <= too_small for r in rows)
+                if too_small < 0:
+                    return False
+                return any(0 in np.shape(r)[:-1] or np.shape(r)[-1] <= too_small for r in rows)
 
             def compute(*rows: Value) -> tuple:
                 if is_small(rows):
@@ -79,13 +81,23 @@ def statistic(
 
             values = _with_policy(compute, rows, policy, hides_nan, paired)
             if keepdims:
-                values = tuple(v if type(v) is int else np.reshape(v, form) for v in values)
+                before = np.ndim(rows[0]) - 1  # several values of each sample are along axis 0
+                values = tuple(
+                    [
+                        v if type(v) is int else np.reshape(v, (*v.shape[: v.ndim - before], *form))
+                        for v in values
+                    ]
+                )
             return values[0] if join is None else join(*values)
 
         composite(func, call)
         return body
 
     return declared
+
+
+def as_float(x: Value) -> Value:
+    return x if x.dtype.kind in "fc" else np.astype(x, float)
 
 
 def check_policy(policy: str) -> str:
@@ -202,20 +214,28 @@ NAN_OF_INTEGERS = (
 
 def _omit(compute: Callable, rows: Sequence[Value], masks: Sequence[Value]) -> tuple:
     """Compute each sample without its NaN; a batch is refused, as the lengths differ."""
+    if 0 in np.shape(rows[0])[:-1]:
+        return compute(*rows)
+    return each_sample(compute, rows, masks)
+
+
+def each_sample(compute: Callable, rows: Sequence[Value], masks: Sequence[Value] = ()) -> tuple:
+    """Return the values of one sample after the other, of each the numbers that are not masked."""
 
     def kept(index: tuple) -> list:
+        chosen = [r[index] for r in rows]
         return [
-            r[index] if m is None else r[index][np.logical_not(m[index])]
-            for r, m in zip(rows, masks)
+            r if m is None else r[np.logical_not(m[index])]
+            for r, m in zip(chosen, masks or [None] * len(rows))
         ]
 
     lead = np.shape(rows[0])[:-1]
     if not lead:
         return compute(*kept(()))
-    if 0 in lead:
-        return compute(*rows)
     found = [compute(*kept(index)) for index in np.ndindex(*lead)]
     return tuple(
-        column[0] if type(column[0]) is int else np.reshape(np.stack(column), lead)
+        column[0]
+        if type(column[0]) is int
+        else np.reshape(np.stack(column, axis=-1), (*np.shape(column[0]), *lead))
         for column in zip(*found)
     )

@@ -1,4 +1,4 @@
-"""The nodes that the machine computes to the last bit, as NumPy does, lists and copies of nodes.
+"""Answers of Python code: what the machine computes to the last bit, and flags for those in loops.
 
 NOTE [answers]
     Python code has chosen by some values, and the program asks for these answers again. Machine
@@ -6,6 +6,10 @@ NOTE [answers]
     function. What an answer depends on is therefore the machine's only where that is exact. It
     calls NumPy's own loops for products and sums. NumPy computes the rest, of operands that lie in
     memory as they do in the function.
+
+Guards in loops as flags: a loop carries for each of its guards whether an answer has changed.
+The program checks the flags after the loop, as machine code does not raise in between. What follows
+a changed answer is dropped. It harms nothing, as a step reads and writes at places that are known.
 """
 
 import operator
@@ -17,14 +21,14 @@ import numpy as np
 from ...._core.numpy_facts import UFUNC_OF, name_of
 from ...._rules import indexing
 from ... import stores
-from ...graph import Form, Graph, Node, nodes_in, replace
+from ...graph import TRUTH, Form, Graph, Guard, Node, nodes_in, replace
 from ...loops import Loop, Series, every_guard, every_node, is_arm, is_loop, is_result
 from ...sharing import gives_view
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
 from ..lowering.nodes import array_of, power
 from ..lowering.reductions import REDUCERS
-from ..lowering.steps import strides_out
+from ..lowering.steps import LARGEST, strides_out
 
 
 def copy_of(node: Node, new: dict[Node, Node]) -> Node:
@@ -201,3 +205,112 @@ def is_exact(node: Node, contract: bool) -> bool:
     if name_of(ufunc).rpartition(".")[0] != "numpy":
         return False
     return ufunc not in ROUNDED and not contract
+
+
+def can_flag(guard: Guard) -> bool:
+    """Return whether machine code can compare an answer."""
+    form = guard.node.form
+    if type(form) is not Form or form.shape or form.kind in (int, complex):
+        return False
+    if form.dtype is not None and form.dtype.kind not in "biuf":
+        return False
+    if guard.how == "bool":
+        return True
+    return guard.how in ("int", "__index__") and not is_bool(form) and abs(guard.answer) < LARGEST
+
+
+def is_bool(form: Form) -> bool:
+    return form.kind is bool or (form.dtype is not None and form.dtype.kind == "b")
+
+
+def has_flags(node: Node, but: Collection[Loop]) -> bool:
+    """Return whether a loop has guards which machine code can look at."""
+    if not is_loop(node) or node.func in but:
+        return False
+    guards = every_guard(node.func.body)  # type: ignore[union-attr]
+    return bool(guards) and all(map(can_flag, guards))
+
+
+def changed(guard: Guard) -> list[Node]:
+    """Return nodes of which the last one tells that an answer has changed."""
+    node, how, answer, _ = guard
+    if how == "bool":
+        if is_bool(node.form):
+            return [call(np.logical_not, node)] if answer else [node]
+        return [call(np.equal if answer else np.not_equal, node, 0)]
+    if node.form.dtype is not None and node.form.dtype.kind in "iu":
+        return [call(np.not_equal, node, answer)]
+    whole = Node(np.trunc, (node,), {}, node.form)
+    return [whole, call(np.not_equal, whole, answer)]
+
+
+def call(func: Any, *args: Any) -> Node:
+    """Return a node whose result is true or false."""
+    return Node(func, args, {}, TRUTH)
+
+
+class Flags:
+    """A program while its guards in loops become flags."""
+
+    def __init__(self, graph: Graph, but: Collection[Loop]):
+        self.but = but
+        self.added: dict[Node, tuple[int, int]] = {}
+        new = {x: x for x in graph.inputs}
+        nodes, guards = self.block(graph, new)
+        outputs = [new[y] if type(y) is Node else y for y in graph.outputs]
+        self.graph = Graph([*graph.inputs, *nodes], graph.inputs, outputs, guards)
+
+    def block(self, graph: Graph, new: dict[Node, Node]) -> tuple[list[Node], list[Guard]]:
+        """Return the nodes of a program, or of a step, and their guards."""
+        nodes: list[Node] = []
+        flags: list[Guard] = []
+        for node in graph.nodes:
+            if node.func is None:
+                continue
+            if has_flags(node, self.but):
+                found, more = self.loop(node, new)
+                nodes.append(found)
+                nodes += [guard.node for guard in more]
+                flags += more
+                continue
+            found = copy_of(node, new)
+            nodes.append(found)
+            if is_result(found) and found.args[0] in self.added:
+                first, count = self.added[found.args[0]]
+                if node.args[1] >= first:
+                    found.args = found.args[0], node.args[1] + count
+        return nodes, [*[guard._replace(node=new[guard.node]) for guard in graph.guards], *flags]
+
+    def loop(self, node: Node, new: dict[Node, Node]) -> tuple[Node, list[Guard]]:
+        """Return a loop with flags, and guards of these."""
+        loop: Any = node.func
+        body, first = loop.body, loop.carried
+        inside = {x: Node(None, (), {}, x.form) for x in body.inputs}
+        nodes, guards = self.block(body, inside)
+        before = [Node(None, (), {}, TRUTH) for _ in guards]
+        after = []
+        for flag, guard in zip(before, guards):
+            found = changed(guard)
+            after.append(call(np.logical_or, flag, found[-1]))
+            nodes += [x for x in (*found, after[-1]) if x is not guard.node]
+        inputs = [inside[x] for x in body.inputs]
+        outputs: list[Any] = [inside.get(y, y) for y in body.outputs]
+        inputs[first:first], outputs[first:first] = before, after
+        own = Loop(
+            Graph([*inputs, *nodes], inputs, outputs), loop.count, first + len(guards),
+            loop.reads, loop.lasts + len(guards), loop.ends,
+        )  # fmt: skip
+        made = copy_of(node, new)
+        made.func, made.form, made.kept = own, own.form(), own.has_effects()
+        made.args = (*made.args[:first], *[np.False_] * len(guards), *made.args[first:])
+        self.added[made] = first, len(guards)
+        results = [Node(operator.getitem, (made, first + i), {}, TRUTH) for i in range(len(guards))]
+        pairs = zip(results, guards)
+        return made, [Guard(x, "bool", False, guard.place) for x, guard in pairs]
+
+
+def flagged(graph: Graph, but: Collection[Loop] = ()) -> Graph:
+    """Return a program with flags for guards in loops, other than some loops."""
+    if not any([has_flags(node, but) for node in graph.nodes]):
+        return graph
+    return Flags(graph, but).graph

@@ -1,1 +1,0 @@
-"""The parts of the fuzzer: what is drawn, recipes by subject, transforms, references."""
