@@ -46,6 +46,7 @@ ROOMS = {
     "custom rules": Room("_custom overrides", "tests/custom tests/overrides"),
     "parts of batches": Room("_transforms.chunks", "tests/chunks"),
     "Dask arrays": Room("_dask", "tests/dask_arrays"),
+    "recording": Room("_transforms.tracing", "tests/tracing"),
     "random numbers": Room("random", "tests/random"),
     "observers": Room("debug modes testing progress", "tests/debug tests/modes tests/testing"),
     "programs": Room("_programs", "tests/programs"),

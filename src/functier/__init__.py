@@ -86,8 +86,8 @@ if _typing.TYPE_CHECKING:
     from ._core.vectors import ravel_pytree as ravel_pytree
     from ._control.solves import custom_linear_solve as custom_linear_solve
     from ._control.solves import custom_root as custom_root
-    from ._transforms.linearize import linear_transpose as linear_transpose
-    from ._transforms.linearize import linearize as linearize
+    from ._transforms.tracing.linearize import linear_transpose as linear_transpose
+    from ._transforms.tracing.linearize import linearize as linearize
     from ._custom.custom_op import custom_op as custom_op
     from ._transforms.functional_call import functional_call as functional_call
     from ._transforms.functional_call import stack_module_state as stack_module_state
@@ -132,7 +132,7 @@ _NAMES = {
     "_custom.registry": "registry",
     "_transforms.sparse.jacobian": "jacobian_pattern sparse_hessian sparse_jacobian",
     "_transforms.series.jet": "jet taylor",
-    "_transforms.linearize": "linear_transpose linearize",
+    "_transforms.tracing.linearize": "linear_transpose linearize",
     "_transforms.functional_call": "functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.jacobian": "hessian jacfwd jacrev",

@@ -70,6 +70,8 @@ class Level(level.Level):
         Whether a tensor holds all examples along leading axes of its value.
     differentiates : {"forward", "reverse", "series"}, optional
         Whether `extra` is a tangent, a node of a tape, or a Taylor series of `jet`.
+    records : bool
+        Whether calls are recorded and made later, so that values are not known yet.
     guards : bool
         Whether the answers that Python code gets are recorded, as a recorded program needs.
     cls : type
@@ -94,6 +96,7 @@ class Level(level.Level):
 
     batches: ClassVar[bool] = False
     differentiates: ClassVar[level.Direction | None] = None
+    records: ClassVar[bool] = False
     guards: ClassVar[bool] = False
     instead = "return it from the function"  # as `run` has no other way out
     store: ClassVar[Any] = stores.RecordStore  # a write makes a tensor by operations

@@ -10,7 +10,8 @@ from pathlib import Path
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 
 INNER = {
-    "scipy._rules", "_transforms.chunks", "_transforms.sparse", "_programs.machine",
+    "scipy._rules", "_transforms.chunks", "_transforms.tracing", "_transforms.sparse",
+    "_programs.machine",
 }  # fmt: skip
 """Folders inside a room that are rooms themselves."""
 

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine.compiler import engine
+from support import in_threads
 
 ADD = """
 declare i64 @outside(i64)
@@ -181,14 +182,5 @@ def test_a_forked_process_runs_code_and_compiles():
 
 
 def test_several_threads_load():
-    found = {}
-
-    def work(number):
-        found[number] = run(load(number, 0), "add", 0)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {number: number for number in range(12)}
+    found = in_threads(lambda number: run(load(number, 0), "add", 0), range(12))
+    assert found == [*range(12)]

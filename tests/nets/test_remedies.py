@@ -224,6 +224,7 @@ ALLOWED = {
     ("methods", "use x.elem()."): "a plain tensor, of no level: its value has all there is",
     ("points", "pass x.elem(), or a pattern"): "the same: a sparse Jacobian by a plain tensor",
     ("lying", "pass x.elem(), its plain array"): "a user's class, of no level",
+    ("level", "x.elem() here"): "the call that is refused, and no proposal",
     ("recorder", "x.elem(), as no_dispatch has it"): "the same, in a program",
     ("level", "(x.elem() shows it)"): "the level has ended, and nothing is known of x any more",
 }

@@ -1,7 +1,5 @@
 """The passes of a program, each alone: what it drops, what it keeps, and a fault that is found."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ import functier.numpy as fnp
 from functier._programs import dead, passes, sharing, source
 from functier._programs.graph import Form, Graph, Node, form_of
 from nets.programs import difference
+from support import held
 
 X = np.array([0.5, -1.0, 2.0])
 BIG = np.random.default_rng(0).normal(size=1000)
@@ -336,12 +335,7 @@ def test_names_are_dropped():
 
 def peak(f, x):
     """The most that a call has allocated at one time, in arrays like `x`."""
-    tracemalloc.start()
-    try:
-        f(x)
-        return tracemalloc.get_traced_memory()[1] / x.nbytes
-    finally:
-        tracemalloc.stop()
+    return held(lambda: f(x))[2] / x.nbytes
 
 
 def needs_no_more_than_eager_mode():

@@ -4,7 +4,6 @@ Here it is run as text alone. `test_trace_ways` has the program that replays.
 """
 
 import runpy
-import warnings
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ import functier.numpy as fnp
 import samples
 from functier._programs import literals, memories, shown
 from row_cases import cases, difference
+from support import silent
 
 
 def pasted(program):
@@ -27,8 +27,7 @@ def run(rows):
     """The names of the cases whose source is wrong, and how many were right."""
     found, right = {}, 0
     for name, row in rows.items():
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with silent():
             for kind, f, args in cases(row):
                 try:
                     program = ft.trace(f)(*args)

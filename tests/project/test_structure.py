@@ -8,7 +8,6 @@ import re
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import functier as ft
@@ -33,7 +32,7 @@ RULES.append(NETWORKS)
 
 ORDER = [
     "_cpython", "_core", "errors", "progress", "_rules", "_mutation", "_levels", "protocol",
-    "_transforms.chunks", "_transforms", "_transforms.sparse",
+    "_transforms.chunks", "_transforms", "_transforms.tracing", "_transforms.sparse",
     "_transforms.series", "_dask",
     "_programs",
     "_programs.machine.compiler", "_programs.machine.text", "_programs.machine.elementary",
@@ -350,39 +349,10 @@ def test_rules_assign_no_items(path):
     assert not [f for f in found if f not in WRITES]
 
 
-# ---- level classes are empty ----
-
-
-def test_minted_classes_hold_their_level_and_what_all_of_their_kind_share():
-    found = {}
-
-    def record(name):
-        def f(x):
-            found[name] = type(x)
-            return np.sum(x * x)
-
-        return f
-
-    x = np.ones(2)
-    ft.vmap(record("vmap"))(x)
-    ft.grad(record("grad"))(x)
-    ft.vjp(record("vjp"), x)
-    ft.jvp(record("jvp"), (x,), (x,))
-    by_type = set(vars(type("Plain", (ft.Tensor,), {"__slots__": ()})))
-
-    assert len(found) == 4
-    for cls in found.values():
-        shared = cls.level.kind.methods
-        assert set(vars(cls)) == by_type | {"level"} | set(shared)
-        assert all(vars(cls)[name] is function for name, function in shared.items())
-        assert vars(cls)["__slots__"] == ()
-        assert cls.__bases__ == (ft.Tensor,)
-
-
 # ---- kinds of level state what they do ----
 
-KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "RecordLevel"}
-FACTS = ["batches", "differentiates", "guards"]
+KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "TraceLevel", "RecordLevel"}
+FACTS = ["batches", "differentiates", "records", "guards"]
 LADDERS = {"_levels.states"}
 """The modules that may compare the class of a level: ``type(level) is not ContextualLevel``."""
 
@@ -391,6 +361,7 @@ def classes_of_levels():
     """The names of all classes of level objects, those of mixins included."""
     for name in (
         "debug._watching",
+        "_transforms.tracing.level",
         "_programs.recorder",
         "modes._asking",
     ):
@@ -469,12 +440,13 @@ def test_each_kind_states_all_facts():
     assert kinds.keys() - stated.keys() == others | ({"Level"} & kinds.keys())  # of the protocol
     assert [f for f in FACTS if f in Level.__annotations__] == FACTS
     assert stated == {
-        "RootLevel": [False, None, False],
-        "EndedLevel": [False, None, False],
-        "BatchLevel": [True, None, False],
-        "GradLevel": [False, "reverse", False],
-        "JvpLevel": [False, "forward", False],
-        "RecordLevel": [False, None, True],
+        "RootLevel": [False, None, False, False],
+        "EndedLevel": [False, None, False, False],
+        "BatchLevel": [True, None, False, False],
+        "GradLevel": [False, "reverse", False, False],
+        "JvpLevel": [False, "forward", False, False],
+        "TraceLevel": [False, None, True, False],
+        "RecordLevel": [False, None, False, True],
     }
 
 
@@ -485,15 +457,15 @@ def facts_of(level):
 def test_facts_of_live_ended_and_contextual_levels():
     """See `Level`: an ended level does nothing; its kind says what it did."""
     for make, facts in (
-        (ft.vmap, [True, None, False]),
-        (ft.grad, [False, "reverse", False]),
+        (ft.vmap, [True, None, False, False]),
+        (ft.grad, [False, "reverse", False, False]),
     ):
         for escape in ("dead", "passthrough"):
             with make(escape=escape) as cls:
                 assert facts_of(cls.level) == facts
                 with ft.no_dispatch(cls):
                     assert facts_of(cls.level) == facts
-            assert facts_of(cls.level) == [False, None, False]
+            assert facts_of(cls.level) == [False, None, False, False]
             assert facts_of(cls.level.kind) == facts
             with resume(cls):
                 assert facts_of(cls.level) == facts
@@ -503,6 +475,7 @@ SAYS_MORE = {
     "_core.sharing": "the table",
     "_core.methods": "the functions of methods and properties",
     "numpy._functions": "how each is computed for tensors in lists",
+    "numpy._records": "those that keep a class of records",
     "_levels.operands": "those that take lists in lists",
     "_programs.passes": "calls that give their argument",
     "_programs.quick": "those whose operands tell how many elements there are",
@@ -588,8 +561,3 @@ def test_type_checkers_see_what_is_imported_on_demand():
     assert all(alias.name == alias.asname for node in block.body for alias in node.names)
     with pytest.raises(AttributeError, match="module 'functier' has no attribute 'nothing'"):
         ft.nothing  # noqa: B018
-
-
-@each("name", sorted(PUBLIC))
-def test_public_names_are_documented(name):
-    assert getattr(ft, name).__doc__

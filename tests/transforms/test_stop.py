@@ -241,11 +241,64 @@ def test_a_class_that_was_switched_off_is_not_used_again():
     assert len({*map(id, seen)}) == 3
 
 
+# ---- levels that record ----
+
+
+def with_jvp_rule(rule):
+    """``x**2`` with a jvp rule, which gets the tangent before its value is known."""
+
+    @ft.custom_jvp
+    def square(x):
+        return x**2
+
+    square.defjvp(lambda primals, tangents: (primals[0] ** 2, rule(*primals, *tangents)))
+    return square
+
+
 def test_linearize_of_a_function_that_stops_a_gradient():
     f = lambda x: x * ft.stop_gradient(np.sin(x))  # noqa: E731
     x, t = np.array([1.0, 2.0]), np.array([1.0, -3.0])
 
     assert np.array_equal(ft.linearize(f, x)[1](t), t * np.sin(x))
+
+
+def test_a_recorded_tangent_is_stopped_when_it_is_known():
+    f = with_jvp_rule(lambda x, t: 2 * x * ft.stop_gradient(t))
+    x, t = np.array([1.0, 2.0]), np.array([1.0, -3.0])
+    slope = ft.linearize(f, x)[1]
+
+    assert np.array_equal(slope(t), 2 * x * t)
+    assert np.array_equal(ft.vmap(slope)(np.eye(2)), np.diag(2 * x))
+    for g in (
+        lambda v: ft.linearize(f, x)[1](v),
+        lambda v: ft.linearize(lambda y: f(v * y), x)[1](t),
+        lambda v: ft.linearize(f, v)[1](v),
+    ):
+        assert np.array_equal(ft.jacrev(g)(x), ft.jacfwd(g)(x))
+    assert not ft.grad(lambda v: np.sum(slope(v)))(t).any()
+    by_jvp = ft.grad(lambda v: np.sum(ft.jvp(lambda y: f(v * y), (x,), (t,))[1]))(x)
+    assert np.array_equal(
+        ft.grad(lambda v: np.sum(ft.linearize(lambda y: f(v * y), x)[1](t)))(x), by_jvp
+    )
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda x, t: ft.cond(t[0] > 0, lambda v: 2 * x * v, np.zeros_like, t),
+        lambda x, t: ft.while_loop(lambda v: np.sum(v) < 1, lambda v: 2 * v, t),
+        lambda x, t: ft.random.default_rng(0).gamma(np.abs(t) + 1),
+    ],
+    ids=["cond", "while_loop", "gamma"],
+)
+def test_who_asks_for_the_value_of_a_recorded_tangent_is_refused(rule):
+    f, x = with_jvp_rule(rule), np.array([1.0, 2.0])
+    ft.jvp(f, (x,), (x,))
+
+    with pytest.raises(
+        ft.ConversionError, match="value of a tangent of linearize, which is not known"
+    ):
+        ft.linearize(f, x)
 
 
 @pytest.mark.parametrize("block", [ft.no_grad, ft.enable_grad], ids=["no_grad", "enable_grad"])

@@ -62,7 +62,7 @@ def known_float(
         level = type(x).level
         if level.differentiates not in modes and not (recorded and level.guards):
             return None
-        if level.off:
+        if level.records or level.off:
             return None
         x = x._value
     return x if type(x) is float64 or type(x) is float else None
@@ -102,7 +102,7 @@ def shares(x: Any, values: np.ndarray) -> bool:
     program is for other values, too.
     """
     while isinstance(x, Tensor) and x.level.depth:
-        if x.level.kind.guards:
+        if x.level.kind.records or x.level.kind.guards:
             return False
         x = x.level.elem(x)
     return values.size > 0 and bool(np.all(values == values.flat[0]))
@@ -158,7 +158,7 @@ def class_of(x: Any) -> type:
     """
     found = type(likeness(x))
     while isinstance(x, Tensor):
-        if type(x) is Array or x.level.kind.batches:
+        if type(x) is Array or x.level.kind.batches or x.level.records:
             return found
         x, *_ = x.parts()
     return type(x) if type(x) in (bool, int, float, complex) else found

@@ -188,6 +188,8 @@ def bare(x: Value, asks: bool = True) -> tuple[Value, list[type[Tensor]]]:
             (x,) = x.parts()
         elif level.guards and level.live and not asks:
             break
+        elif level.records:
+            level.unknown_value("a choice or a loop")
         else:
             x = _known(x)
     return x, axes
@@ -213,13 +215,22 @@ def _differs(x: Value, donor: Donor) -> bool:
         else:
             if any(issubclass(type(x), cls) for cls in donor):
                 return True
-            x = _known(x)
+            x = _go_out(x)
     return False
 
 
 def _is_plain(x: Tensor) -> bool:
     """Return whether a tensor stands for a plain value: no level, or one that records a program."""
     return not x.level.depth or (x.level.guards and x.level.live)
+
+
+def _go_out(x: Tensor) -> Value:
+    """Return the value of a tensor one level out.
+
+    For a value that is known later these are zeros, which suffices for a donor: the
+    operations on such values are linear.
+    """
+    return x.parts()[0] if x.level.records else _known(x)
 
 
 def _known(x: Tensor) -> Value:
@@ -236,7 +247,7 @@ def _donate(x: Value, donor: Donor) -> Value:
         return x
     level = x.level
     if not (level.batches and level.live):
-        return _donate(_known(x), donor)
+        return _donate(_go_out(x), donor)
     value, index = _donate(x.parts()[0], donor), []
     for axis, (cls, n) in enumerate(zip(_classes(level), value.shape)):
         i = donor.get(cls) if n > 1 else None

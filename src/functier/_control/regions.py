@@ -107,6 +107,8 @@ class Sample(NamedTuple):
     def of(cls, x: Value) -> "Sample | None":
         """Return the sample of a result, or None where its numbers are not known."""
         for part in inward(x):
+            if part.level.records:
+                return None  # its numbers are known later
             x, *_ = part.parts()
         if type(x) is not np.ndarray and type(x) not in SCALARS:
             return None

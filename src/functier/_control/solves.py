@@ -42,8 +42,8 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import resume, switch_off
 from .._transforms.grad import vjp
-from .._transforms.linearize import linearize
 from .._transforms.stop_gradient import without_derivatives
+from .._transforms.tracing.linearize import linearize
 from .._transforms.vmap import vmap
 
 Func = Callable[[PyTree], PyTree]
@@ -79,7 +79,8 @@ def custom_root(
         ``lambda g, y: y / g(1.0)``; for a vector, ``lambda g, y:
         np.linalg.solve(jacfwd(g)(y), y)``. Jacobians batch their directions, so ``y`` is a
         tensor there, as under `vmap`. Wrap a solver for plain arrays in `sequential_vmap`:
-        ``lambda g, y: sequential_vmap(lambda y: cg(g, y))(y)``.
+        ``lambda g, y: sequential_vmap(lambda y: cg(g, y))(y)``. `linearize` records the calls
+        of this function.
     has_aux : bool
         Whether `solve` returns a second value, which is returned without derivatives.
 

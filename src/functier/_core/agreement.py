@@ -103,7 +103,7 @@ def examples_of(x: Tensor, differentiated: bool = True) -> ndarray | None:
     """
     levels, value = _unwrapped(x)
     for level in levels:
-        if not level.live:
+        if level.kind.records or not level.live:
             return None
         if level.kind.differentiates and not differentiated:
             return None

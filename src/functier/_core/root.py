@@ -204,7 +204,7 @@ class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
     depth, live, generator, in_generator = 0, True, None, False
-    batches, differentiates, guards = False, None, False  # see `Level`
+    batches, differentiates, records, guards = False, None, False, False  # see `Level`
     notes, quiet = None, None  # see `Level`
     forwards_methods = True  # a method is passed on itself, not the function that it means
 

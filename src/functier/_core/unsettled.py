@@ -20,6 +20,8 @@ def known_values(x: Any) -> Any:
     they are computed later.
     """
     while isinstance(x, Tensor):
+        if x.level.records:
+            return None
         x = x._value
     return None if is_lazy(x) else x
 
@@ -36,6 +38,8 @@ def is_trusted(x: Any) -> bool:
     value, guards = x, None
     while type(value) not in PLAIN and isinstance(value, Tensor):
         level = value.level
+        if level.records:
+            return level.is_tame(value)
         if level.guards:
             guards = (*(guards or ()), level)
         value = value._value

@@ -73,7 +73,7 @@ _warned: set[str] = set()
 class BatchLevel(Level):
     """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
 
-    batches, differentiates, guards = True, None, False
+    batches, differentiates, records, guards = True, None, False, False
     quiet = True
     store = BatchStore
     settle_product = staticmethod(product_in_order)

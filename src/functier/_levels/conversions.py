@@ -125,7 +125,7 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
         return how(x._value)
     if how is hash:
         return hash_of(level, x)
-    if how == "format" and args[0] and level.kind.differentiates:
+    if how == "format" and args[0] and level.kind.differentiates and not level.kind.records:
         return f"{x._value:{args[0]}}"  # a call would seem to come from adopted code
     if how == "__index__":
         return level.index(x._value)
@@ -259,7 +259,7 @@ def facts_of(level: Any) -> str:
     if kind.batches:
         sizes = ["?" if one.size is None else str(one.size) for one in kind.group(level)]
         return f"{' x '.join(sizes)} {'example' if sizes == ['1'] else 'examples'}"
-    return "recorded" if kind.guards else MODES.get(kind.differentiates, "")
+    return "recorded" if kind.records or kind.guards else MODES.get(kind.differentiates, "")
 
 
 def names_of(level: Any) -> str:
@@ -274,6 +274,8 @@ def text_of(level: Any, x: Tensor) -> str:
     text = f"{form_of(x)}{of} in {names_of(level)}"
     if not level.live:
         text += ", which has ended"
+    if level.kind.records:
+        return f"{text}, not known yet"
     tangent = f", tangent {x._extra!r}" if level.kind.differentiates == "forward" else ""
     return f"{text}: {x._value!r}{tangent}"
 
@@ -294,10 +296,13 @@ def table_of(level: Any, x: Tensor) -> str:
         inner: Any = value.level
         ended = "" if inner.live else ", ended"
         rows.append((names_of(inner), facts_of(inner) + ended))
-        if inner.kind.differentiates == "forward":
+        if inner.kind.differentiates == "forward" and not inner.kind.records:
             rows.append((f"tangent in {names_of(inner)}", repr(value._extra)))
+        if inner.kind.records:
+            value = "not known yet"
+            break
         value = value._value
-    rows.append(("value", repr(value)))
+    rows.append(("value", value if isinstance(value, str) else repr(value)))
     cells = [
         f'<tr><th style="{STYLE}">{_escape(name)}</th>'
         f'<td style="{STYLE}"><pre style="margin: 0">{_escape(text)}</pre></td></tr>'

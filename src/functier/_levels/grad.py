@@ -43,7 +43,7 @@ ndarray = np.ndarray
 class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
 
-    batches, differentiates, guards = False, "reverse", False
+    batches, differentiates, records, guards = False, "reverse", False, False
     quiet = True
     store = GradStore
 

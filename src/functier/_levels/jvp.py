@@ -62,7 +62,7 @@ class JvpLevel(Level):
     A primal is of a floating-point or complex dtype; its tangent has its shape and dtype.
     """
 
-    batches, differentiates, guards = False, "forward", False
+    batches, differentiates, records, guards = False, "forward", False, False
     quiet = True
     store = JvpStore
 

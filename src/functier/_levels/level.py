@@ -67,6 +67,7 @@ class Level:
     # them: `level.kind.batches`.
     batches: ClassVar[bool]  # a tensor holds all examples, along the first axes of `_value`
     differentiates: ClassVar[Direction | None]  # `_extra` is the tangent, or the node on the tape
+    records: ClassVar[bool]  # calls are noted and made later; `_value` has the form alone
     guards: ClassVar[bool]  # answers that Python code gets are noted, `guard`, and draws, `draw`
 
     instead = (

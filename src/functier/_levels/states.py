@@ -54,7 +54,7 @@ OF_EQUALITY = (
 class EndedLevel(Level):
     """A level object after its level has ended; `kind` is the class that it had before."""
 
-    batches, differentiates, guards = False, None, False
+    batches, differentiates, records, guards = False, None, False, False
 
     @property
     def live(self) -> bool:  # type: ignore[override]  # a property takes precedence over the attribute of a level
@@ -277,7 +277,11 @@ class ContextualLevel(PassthroughLevel):
 
     def __getattribute__(self, name: str) -> Any:
         get = object.__getattribute__
-        if name in OWN or (name in PASSING and get(self, "cls") in DISABLED.get()):
+        if name in OWN or (
+            name in PASSING
+            and get(self, "cls") in DISABLED.get()
+            and not get(self, "level").records  # it records that it is switched off
+        ):
             return get(self, name)
         return getattr(ContextualLevel.actual(self), name)
 

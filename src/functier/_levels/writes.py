@@ -327,6 +327,12 @@ def _begin(level: Any, x: Any) -> View:
             "a number never changes in NumPy, so it cannot be written to; write x = v, or make an "
             "array of it, y = functier.numpy.array(x)",
         )
+    if level.kind.records:
+        raise level.refusal(
+            MutationError,
+            "an array whose values are not known yet cannot be written to; write numpy.where, or "
+            "build the array from its parts with numpy.concatenate or numpy.stack",
+        )
     notes = notes_of(level)
     root = _source_of(level, x) if notes.rows else x
     begins = notes.taken is None

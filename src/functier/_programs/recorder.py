@@ -74,7 +74,7 @@ PYTHONS = {bool, int, float, complex}
 class RecordLevel(Level):
     """A level of `trace`: `_value` is the value, `_extra` the node that computes it."""
 
-    batches, differentiates, guards = False, None, True
+    batches, differentiates, records, guards = False, None, False, True
     store = ProgramStore
     serves = False
     instead = "return it from the function"

@@ -44,6 +44,8 @@ def requires_grad(x: Any, level: type | None = None) -> bool:
             continue
         if inner.differentiates and (level is None or type(x) is level):
             return True
+        if inner.records:
+            inner.unknown_value("requires_grad(x)")
         x = x._value
     return False
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from .._core.blocks import block
 from .._core.numpy_facts import PyTree, Value
+from .._core.op import Op
 from .._core.pytree import flatten, unflatten
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
@@ -58,6 +59,9 @@ def _stop(x: Value, classes: Collection[type] | None) -> Value:
     level: Any = x.level
     if not level.live:
         return _stop(level.release(x, level), classes)
+    if level.records:  # its value is known later, and so is the constant
+        mine = classes is None or type(x) in classes
+        return level.apply_single(STOP, x, {}) if mine else x
     if level.differentiates:
         return _stop(x.elem(), classes) if classes is None or type(x) in classes else x
     inner, *extra = x.parts()
@@ -65,11 +69,15 @@ def _stop(x: Value, classes: Collection[type] | None) -> Value:
     return x if value is inner else type(x).join(value, *extra)
 
 
+STOP = Op(stop_gradient, "x", family="constant")
+"""The operation that a level records while the value is not known."""
+
+
 def _is_differentiating(cls: type) -> bool:
-    """Return True where a level differentiates."""
+    """Return True where a level differentiates, or records calls to be differentiated later."""
     level = vars(cls).get("level")
     kind = getattr(level, "kind", None)
-    return kind is not None and kind.differentiates is not None
+    return kind is not None and (kind.differentiates is not None or kind.records)
 
 
 @block

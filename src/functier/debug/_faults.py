@@ -25,6 +25,8 @@ def parts(x: Any) -> Iterator[Part]:
             yield from parts(y)
     elif isinstance(x, Tensor):
         level = getattr(x.level, "level", x.level)
+        if level.records:
+            return  # its numbers are known later
         own = [str(part) for part in level.group()] if level.batches else []
         value, *extra = x.parts()
         for bare, batch, of in parts(value):

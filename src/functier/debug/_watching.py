@@ -33,6 +33,7 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, chain, levels_of
 from .._levels.states import Layer, next_layer
 from .._levels.tape import node_numbers
+from .._transforms.tracing.program import MANY, Step
 from ._calls import (
     RUNNING,
     WATCH,
@@ -162,6 +163,29 @@ class CustomEdge(Edge):
     def run(self, g: Value, saved: tuple) -> tuple[Value, Value]:
         c = self.rule(g, *saved)
         return c, c
+
+
+class KeepingStep:
+    """The function of a recorded step, which checks the constants that the step keeps."""
+
+    __slots__ = ("func", "given", "here", "kept", "label")
+
+    def __init__(self, func: Callable, kept: list, given: list, label: str, here: Location):
+        self.func, self.kept, self.given, self.label, self.here = func, kept, given, label, here
+
+    @classmethod
+    def around(
+        cls, func: Callable, constants: tuple, given: dict, label: str, here: Location
+    ) -> Callable:
+        """Return a step's function, which checks where the step keeps arrays."""
+        kept, options = (fingerprints(x, (), here) for x in (constants, given.values()))
+        return cls(func, kept, options, label, here) if kept or options else func
+
+    def __call__(self, /, *values: Any, **given: Any) -> Any:
+        reader = f"{self.label}: the derivative of {self.here.what}"
+        check_kept(self.kept, values, reader, self.here)
+        check_kept(self.given, given.values(), reader, self.here)
+        return self.func(*values, **given)
 
 
 def noting() -> bool:
@@ -320,12 +344,24 @@ class WatchedGrad(Watched, GradLevel):
         return known[node[0]]
 
 
+class WatchedTrace(Watched):
+    """A level that records: it has the constants of its steps checked when the steps run."""
+
+    def result(self, value: Value, step: Step) -> Value:
+        if step[1] == MANY:  # every call of a watched level that has constants
+            number, kind, func, constants, places, given = step
+            here = RUNNING.get() or locate(title(func), current_frame(2), self.made[0])
+            func = KeepingStep.around(func, constants, given, str(self), here)
+            step = number, kind, func, constants, places, given
+        return next_layer(WatchedTrace, self).result(value, step)
+
+
 MIXINS: dict[Any, type[Watched]] = {"forward": WatchedJvp, "reverse": WatchedGrad}
 
 
 def _mixin(kind: type[Level]) -> type[Watched]:
-    if kind.batches:
-        return WatchedBatch
+    if kind.batches or kind.records:
+        return WatchedBatch if kind.batches else WatchedTrace
     return MIXINS.get(kind.differentiates, Watched)
 
 

@@ -330,6 +330,8 @@ class ModeLevel(Level):
         state = STATE.get()
         again = tuple(dict.fromkeys(m for m in reversed(state.asked) if m.nested))
         state = state._replace(functions=again, asked=())
+        if self.records:  # it computes only forms, and modes should not see these numbers
+            state = state._replace(operations=())
         return _inside(state, next_layer(ModeLevel, self).function, func, args, kwargs)
 
     # ---- what enters and leaves; see NOTE [what is computed below the levels] ----

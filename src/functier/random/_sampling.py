@@ -339,6 +339,8 @@ def _unwrap_derivatives(x: Value, name: str, place: int, stop: bool) -> Value:
         if type(x) not in DISABLED.get():
             if level.batches:
                 break
+            if level.records:
+                level.unknown_value("a draw")
             if not stop:
                 raise _no_derivative(level, name, place)
         x = level.elem(x)

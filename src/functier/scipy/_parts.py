@@ -93,6 +93,10 @@ class Layout:
         mine = type(x) is level.cls
         if level.batches:
             self._take(i + 1, self._sink(level, x), path, found)
+        elif level.records:
+            if mine:
+                level.unknown_value("a function of SciPy that calls a function")
+            self._take(i + 1, x, path, found)
         elif level.guards:
             if mine:
                 raise level.refusal(
@@ -187,7 +191,7 @@ class Layout:
         if i == len(self.classes):
             return parts[path][()]
         level = self.classes[i].level
-        if level.guards:
+        if level.records or level.guards:
             return self._put(i + 1, path, parts)
         if level.batches:
             value = self._put(i + 1, path, parts)
