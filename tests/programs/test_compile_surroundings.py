@@ -204,7 +204,7 @@ def test_inside_other_transforms():
         assert np.array_equal(ft.vmap(compiled)(X[:, None]), ft.vmap(loss)(X[:, None]))
         assert np.array_equal(ft.hessian(compiled)(X), ft.hessian(loss)(X))
         compiled(X)
-    with pytest.raises(ft.LevelError, match="a trace is outermost"):
+    with pytest.raises(ft.LevelError, match="a trace must be outermost"):
         ft.grad(lambda x: ft.trace(loss)(x)(x))(X)
 
 

@@ -161,13 +161,13 @@ def test_a_trace_is_outermost(transform, inner):
         return ft.trace(g)(x if inner == "the tensor" else X)(X) * np.sum(x)
 
     where = "an argument is a tensor of" if inner == "the tensor" else "the call is inside"
-    with pytest.raises(ft.LevelError, match=f"{where} .*, and a trace is outermost"):
+    with pytest.raises(ft.LevelError, match=f"{where} .*, and a trace must be outermost"):
         transform(f)(X)
 
 
 def test_a_trace_in_a_block_of_a_level():
     with ft.vmap():
-        with pytest.raises(ft.LevelError, match="a trace is outermost"):
+        with pytest.raises(ft.LevelError, match="a trace must be outermost"):
             ft.trace(loss)(X)
         assert ft.compile(loss)(X) == loss(X)  # as the message says
 

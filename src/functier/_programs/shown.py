@@ -146,7 +146,7 @@ class Shown(Source):
             x = node.args[0]
             axes = node.kwargs.get("axes", node.args[1] if len(node.args) > 1 else None)
             if type(x) is Node and type(x.form) is Form and x.form.kind is ndarray:
-                if axes is None or axes == tuple(range(len(x.form.shape)))[::-1]:
+                if axes is None or np.array_equal(axes, range(len(x.form.shape))[::-1]):
                     return f"{self.expr(x)}.T"
         return ""
 

@@ -100,7 +100,7 @@ SPELLINGS[np.swapaxes] = _method("swapaxes", "axis1", "axis2")
 def _transpose(source: Any, node: Any) -> Any:
     axes = node.kwargs.get("axes", node.args[1] if len(node.args) > 1 else None)
     x = node.args[0]
-    turned = axes == tuple(range(len(node.form.shape)))[::-1]
+    turned = np.array_equal(axes, range(len(node.form.shape))[::-1])
     if turned and type(x) is Node and x.form.kind is np.ndarray:
         return f"{source.expr(x)}.T"
     return _method("transpose", "axes")(source, node)
