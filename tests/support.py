@@ -7,7 +7,9 @@ import sys
 import threading
 import time
 import tracemalloc
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from types import CodeType
 from typing import Any
@@ -28,6 +30,14 @@ HANG = 300
 
 HAS_PROGRAMS = pytest.mark.skipif(not facts.bytecode.holds, reason=facts.bytecode.without)
 """The mark of tests that want `compile` to run a program."""
+
+
+@contextmanager
+def silent():
+    """Let neither Python nor NumPy warn."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def model(x, *rest):

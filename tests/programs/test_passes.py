@@ -100,8 +100,8 @@ def test_whole_writes_are_values(only):
         text[names] = ft.trace(squared)(X, X)._replay.written()[0]
 
     before, after = text.values()
-    assert "np.empty" in before and "np.empty" not in after
-    assert ".copy('K')" in before and ".copy('K')" not in after
+    assert "[...] = " in before and "[...] = " not in after
+    assert before.count(".copy()") > after.count(".copy()") == 1
 
 
 def test_writes_of_other_forms_are_not_values(only):
@@ -153,7 +153,7 @@ def test_masks_that_are_checked_are_places():
     z = np.linspace(-2.0, 2.0, 30).reshape(5, 6).T
     program = ft.trace(f)(z, z + 1)
     text, _ = program._replay.written()
-    assert text.count(".reshape(-1)[c") == 2, text
+    assert text.count(".reshape(-1)[c") == 3, text
     for points in ((z, z * 3), (z * 0.999, z[::-1])):
         assert difference(program(*points), f(*points)) is None
     with pytest.raises(ValueError, match="differs from the trace"):

@@ -72,7 +72,7 @@ def test_extremes_of_neighbours():
 def test_what_is_refused():
     with pytest.raises(ft.UnsupportedError, match="leave it out"):
         ft.grad(lambda x: fnp.sum(signal.find_peaks(x, plateau_size=1)[0]))(WAVE)
-    with pytest.raises(ft.UnsupportedError, match="give one number"):
+    with pytest.raises(ft.UnsupportedError, match="pass one number"):
         ft.grad(lambda x: fnp.sum(signal.find_peaks(x, height=WAVE)[0]))(WAVE)
     data = np.ones(2), np.array([0, 1]), np.array([2, 3])
     with pytest.raises(ValueError, match="`x` must be a 1-D array"):
