@@ -12,9 +12,8 @@ from functier._levels.batch import BatchLevel
 from functier._levels.fast_calls import FastCalls
 from functier._levels.grad import GradLevel
 from functier._levels.jvp import JvpLevel
-from functier._transforms.tracing.level import TraceLevel
 
-KINDS = [GradLevel, BatchLevel, JvpLevel, TraceLevel]
+KINDS = [GradLevel, BatchLevel, JvpLevel]
 
 
 def globals_of(call):

@@ -33,7 +33,7 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, chain, levels_of
 from .._levels.states import Layer, next_layer
 from .._levels.tape import node_numbers
-from .._transforms.tracing.program import MANY, Step
+from .._transforms.tracing.program import Step
 from ._calls import (
     RUNNING,
     WATCH,
@@ -348,11 +348,11 @@ class WatchedTrace(Watched):
     """A level that records: it has the constants of its steps checked when the steps run."""
 
     def result(self, value: Value, step: Step) -> Value:
-        if step[1] == MANY:  # every call of a watched level that has constants
-            number, kind, func, constants, places, given = step
+        if len(step) > 2:
+            number, func, constants, places, given = step
             here = RUNNING.get() or locate(title(func), current_frame(2), self.made[0])
             func = KeepingStep.around(func, constants, given, str(self), here)
-            step = number, kind, func, constants, places, given
+            step = number, func, constants, places, given
         return next_layer(WatchedTrace, self).result(value, step)
 
 

@@ -21,28 +21,24 @@ from typing import Any
 import numpy as np
 
 from ..._core.errors import ConversionError, LevelError
-from ..._core.numpy_facts import FLOAT, SIMPLE, SPELLED, Function, Value
+from ..._core.numpy_facts import SPELLED, Function, Value
 from ..._core.op import Call, Op
 from ..._core.pytree import is_value, like
 from ..._core.root import DISABLED
 from ..._core.tensor import Tensor
 from ..._core.unsettled import known_values
-from ..._levels.fast_calls import FastCalls
 from ..._levels.kept import owned
 from ..._levels.level import Level
 from ..._levels.states import no_dispatch
 from ..._levels.stores import RecordStore
 from ..stop_gradient import stop_gradient
-from .program import BOTH, INPUT, LEFT, MANY, ONE, RIGHT, Step
+from .program import Step
 
 ndarray = np.ndarray
 float64 = np.float64
 new = object.__new__
 NUMBERS = float, float64
 step_numbers = count()
-
-ALIKE: set[Callable] = {np.add, np.subtract, np.multiply, np.divide}
-"""Ufuncs of two operands whose result has the form of the operands, where it is the same."""
 
 FACTORS: dict[Callable, Callable] = {
     **dict.fromkeys((np.multiply, operator.mul), np.asarray),
@@ -68,13 +64,13 @@ class TraceLevel(Level):
 
     def unknown(self, values: list[Value]) -> list[Tensor]:
         """Return tensors for values that are given later, in the forms of `values`."""
-        return [self.result(x, (next(step_numbers), INPUT)) for x in values]
+        return [self.result(x, (next(step_numbers), None)) for x in values]
 
     def result(self, value: Value, step: Step) -> Value:
         """Return the tensor, or tensors, for the result of `step`."""
         if isinstance(value, (tuple, list)):
             return like(value, [
-                self.result(v, (next(step_numbers), LEFT, operator.getitem, step, i, None))
+                self.result(v, (next(step_numbers), operator.getitem, (None, i), ((0, step),), {}))
                 for i, v in enumerate(value)
             ])  # fmt: skip
         if not is_value(value):
@@ -82,24 +78,6 @@ class TraceLevel(Level):
         x = new(self.cls)
         x._value, x._extra = value, step
         return x
-
-    @classmethod
-    def fast_calls(kind) -> dict[Callable, Callable]:
-        fast = FastCalls(
-            kind, step_numbers=step_numbers, common_form=_common_form, errstate=np.errstate,
-            ndarray=ndarray, owned=owned, ONE=ONE, LEFT=LEFT, RIGHT=RIGHT, BOTH=BOTH,
-        )  # fmt: skip
-        unary = fast.unary("func", UNARY)
-        binary = fast.binary("func, ufunc, quick, alike, product", BINARY)
-        calls: dict[Callable, Callable] = {}
-        for ufunc in (*SIMPLE, np.matmul):
-            quick = SPELLED.get(ufunc, ufunc)
-            for func in (ufunc, quick):
-                calls[func] = (
-                    unary(func) if ufunc.nin == 1
-                    else binary(func, ufunc, quick, ufunc in ALIKE, ufunc is np.matmul)
-                )  # fmt: skip
-        return calls
 
     def apply(self, op: Op, call: Call) -> Value:
         values, places = [self.lower(x) for x in call.operands], []
@@ -116,19 +94,17 @@ class TraceLevel(Level):
                 constants.append(owned(values[i]))
         if call.direct:
             func, given = op.kernel, call.given
+            if isinstance(op.func, np.ufunc) and not given:  # an operator is faster
+                func = SPELLED.get(op.func, op.func)
         else:  # the parameters include the operands
             given = {k: v for k, v in call.given.items() if k not in call.names}
             func = _Recall(op, call.names)
-        if given:
-            given = {k: owned(v) for k, v in given.items()}
         off = DISABLED.get()
         if off:
             func = _Within(func, off, self.cls in off)
-        if len(constants) == 1 and not given:
-            step: Step = ONE, func, places[0][1], None, None
-        else:
-            step = MANY, func, tuple(constants), tuple(places), given
-        return self.result(ans, (next(step_numbers), *step))
+        given = {k: owned(v) for k, v in given.items()}
+        step = next(step_numbers), func, tuple(constants), tuple(places), given
+        return self.result(ans, step)
 
     def check_form(self, op: Op, call: Call) -> None:
         """Raise where the form of a result depends on a value that is not known yet."""
@@ -140,15 +116,14 @@ class TraceLevel(Level):
     def is_tame(self, x: Tensor) -> bool:
         """Tell if the last product to a tangent has finite factors, as far as they are known."""
         step: Any = x._extra
-        while step[1] is ONE:
-            step = step[3]
-        if step[1] is INPUT or step[2] not in FACTORS:
+        while step[1] is not None and len(step[2]) == 1:
+            ((_, step),) = step[3]
+        if step[1] not in FACTORS:
             return True
-        given: Any = {LEFT: step[4:5], RIGHT: step[3:4], MANY: step[3]}.get(step[1], ())
-        for factor in map(known_values, given):
+        for factor in map(known_values, step[2]):
             if isinstance(factor, (int, float, np.generic, ndarray)):
                 with np.errstate(all="ignore"):
-                    if not np.isfinite(FACTORS[step[2]](factor)).all():
+                    if not np.isfinite(FACTORS[step[1]](factor)).all():
                         return False
         return True
 
@@ -213,49 +188,3 @@ class _Recall:
 
     def __call__(self, /, *values: Any, **given: Any) -> Any:
         return Call(self.op, given, self.names, [], False).run(values)
-
-
-def _common_form(x: Value, y: Value) -> Value | None:
-    """Return the one of two values whose form their sum has, in the commonest cases, else None."""
-    if type(x) is ndarray and x.dtype is FLOAT:
-        if type(y) is ndarray:
-            return x if y.dtype is FLOAT and x.shape == y.shape else None
-        return x if type(y) in NUMBERS else None
-    if type(y) is float64 or (type(y) is ndarray and y.dtype is FLOAT):
-        return y if type(x) in NUMBERS else None
-    return x if type(x) is float64 and type(y) is float else None
-
-
-# ---- the hot path ----
-
-UNARY = """
-with errstate(all="ignore"):
-    y._value = func(x._value)
-y._extra = next(step_numbers), ONE, func, x._extra, None, None
-"""
-
-BINARY = {
-    "both": """
-        x, y = a._value, b._value
-        kind, first, second = BOTH, a._extra, b._extra
-    """,
-    "left": """
-        x, y = a._value, b
-        kind, first, second = LEFT, a._extra, owned(b)
-    """,
-    "right": """
-        x, y = a, b._value
-        kind, first, second = RIGHT, owned(a), b._extra
-    """,
-    "result": """
-        form = common_form(x, y) if alike else None
-        if form is not None:
-            z._value = form
-        elif product and type(x) is type(y) is ndarray:  # without terms to sum
-            z._value = func(x[..., :0], y[..., :0, :] if y.ndim > 1 else y[:0])
-        else:
-            with errstate(all="ignore"):
-                z._value = ufunc(x, y)  # by an operator, 1j / 0.0 is Python's, and raises
-        z._extra = next(step_numbers), kind, quick, first, second, None
-    """,
-}

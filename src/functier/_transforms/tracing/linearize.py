@@ -76,7 +76,7 @@ def linearize(
     Notes
     -----
     `jvp_fn` keeps copies of the values that the derivative needs. Recording it takes the time of
-    one `jvp` on large arrays, and of two on small ones; each call takes a third to a fifth of that.
+    two `jvp` on large arrays, and of five to eight on small ones; each call takes a third of one.
 
     Examples
     --------

@@ -11,14 +11,10 @@ from ..stop_gradient import without_derivatives
 
 ndarray = np.ndarray
 Step = tuple[Any, ...]
-"""``(number, kind, function, a, b, keyword arguments)``.
+"""``(number, function, constants, places, keyword arguments)``.
 
-The arguments of the function are, by kind: the result of the step `a` (`ONE`); that and the
-constant `b` (`LEFT`); the constant `a` and the result of the step `b` (`RIGHT`); the results of
-both (`BOTH`); or `a`, with the results of the steps in ``b = ((position, step), ...)`` (`MANY`).
-An `INPUT` has no function."""
-
-INPUT, ONE, LEFT, RIGHT, BOTH, MANY = range(6)
+The function takes the constants, with the results of the steps in
+``places = ((position, step), ...)`` in their positions. An input has a number and None alone."""
 
 
 class Program:
@@ -38,15 +34,11 @@ class Program:
         for key in sorted(found):
             if key in slots:
                 continue
-            _, kind, func, a, b, given = step = found[key]
-            for parent in _parents(step):
+            _, func, constants, places, given = found[key]
+            for _, parent in places:
                 last[slots[parent[0]]] = len(self.steps)
-            if kind is MANY:
-                b = tuple([(i, slots[parent[0]]) for i, parent in b])
-            else:
-                a = slots[a[0]] if kind is not RIGHT else a
-                b = slots[b[0]] if kind is RIGHT or kind is BOTH else b
-            self.steps.append((kind, func, a, b, given, []))
+            places = tuple([(i, slots[parent[0]]) for i, parent in places])
+            self.steps.append((func, constants, places, given, []))
             slots[key] = len(slots)
         self.size, self.n = len(slots), len(inputs)
         self.outputs = [None if step is None else slots[step[0]] for step in outputs]
@@ -69,45 +61,25 @@ class Program:
                 return tuple([own(v) for v in x])
             return copies.value(without_derivatives(x, off) if off else x)
 
-        for i, (kind, func, a, b, given, done) in enumerate(self.steps):
-            if kind is LEFT:
-                b = own(b)
-            elif kind is RIGHT or kind is MANY:
-                a = own(a)
-            self.steps[i] = kind, func, a, b, own(given), done
+        for i, (func, constants, places, given, done) in enumerate(self.steps):
+            self.steps[i] = func, own(constants), places, own(given), done
 
     def __call__(self, values: list) -> list:
         """Return the outputs; None for one that is zeros."""
         at = values + [None] * (self.size - self.n)
         out = self.n
-        for kind, func, a, b, given, done in self.steps:
-            if kind is LEFT:
-                at[out] = func(at[a], b)
-            elif kind is BOTH:
-                at[out] = func(at[a], at[b])
-            elif kind is RIGHT:
-                at[out] = func(a, at[b])
-            elif kind is ONE:
-                at[out] = func(at[a])
-            else:
-                args = list(a)
-                for i, slot in b:
-                    args[i] = at[slot]
-                at[out] = func(*args, **given)
-                del args
+        for func, constants, places, given, done in self.steps:
+            args = list(constants)
+            for i, slot in places:
+                args[i] = at[slot]
+            at[out] = func(*args, **given)
+            del args
             for slot in done:  # nobody needs these any more
                 at[slot] = None
             out += 1
         return [None if slot is None else at[slot] for slot in self.outputs]
 
 
-def _parents(step: Step) -> Sequence[Step]:
+def _parents(step: Step) -> list[Step]:
     """Return the steps whose results a step takes."""
-    kind = step[1]
-    if kind is LEFT or kind is ONE:
-        return (step[3],)
-    if kind is BOTH:
-        return step[3:5]
-    if kind is RIGHT:
-        return (step[4],)
-    return [parent for _, parent in step[4]] if kind is MANY else ()
+    return [] if step[1] is None else [parent for _, parent in step[3]]
