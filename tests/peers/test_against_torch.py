@@ -365,8 +365,7 @@ def test_anomalies_are_where_torchs_are(name):
     }[name]
     x = np.array([0.0, 1.0])
     theirs = ours = False
-    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(action="ignore"):
         try:
             f(torch, torch.tensor(x, requires_grad=True)).backward()
         except RuntimeError as error:

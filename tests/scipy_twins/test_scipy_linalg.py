@@ -175,6 +175,12 @@ def test_values_that_are_no_pairs_are_refused():
         moved(lambda a: sl.cdf2rdf(B + 1j * np.array([1, 0, -1]), a), A)
 
 
+def test_a_number_is_no_matrix_of_an_equation():
+    """For SciPy it has another meaning."""
+    with pytest.raises(ValueError, match="must have the same shape"):
+        moved(lambda a: sl.solve_discrete_lyapunov(a[:1, :1], A), A)
+
+
 def test_a_form_that_is_no_form_of_schur_is_refused():
     with pytest.raises(ValueError, match="not a real Schur form"):
         moved(lambda a: sl.rsf2csf(a, np.eye(3)), A)

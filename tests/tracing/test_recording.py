@@ -11,7 +11,6 @@ import operator
 import pickle
 import statistics
 import sys
-import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -26,7 +25,7 @@ from functier._transforms.tracing.level import TraceLevel
 from functier._transforms.tracing.program import Program
 from nearness import outputs
 from nearness import same as agree
-from support import close, equal, raises, silent
+from support import close, equal, in_thread, raises, silent
 from turns import families
 
 X = np.array([0.5, -1.5, 2.0])
@@ -135,24 +134,6 @@ def by_function(rule):
             return rule(ctx.saved_tensors[0], t)
 
     return Ruled.apply
-
-
-def in_thread(call):
-    """The result of a call in a new thread."""
-    found: list = []
-
-    def body():
-        try:
-            found.append(call())
-        except Exception as error:
-            found.append(error)
-
-    thread = threading.Thread(target=body)
-    thread.start()
-    thread.join()
-    if isinstance(found[0], Exception):
-        raise found[0]
-    return found[0]
 
 
 class Looking(ft.modes.TensorDispatchMode):

@@ -194,8 +194,7 @@ def test_runs_are_at_most_twice_the_paths():
 def test_many_groups_warn_with_their_number():
     with pytest.warns(ft.FallbackWarning, match="for 12 groups"):
         split(lambda x: x * int(x))(np.arange(12.0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         split(lambda x: x * int(x))(np.arange(8.0))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import functier as ft
 from functier import nn
-from support import close, equal, raises
+from support import close, equal, in_threads, raises
 
 X = np.array([1.0, -2.0])
 
@@ -182,21 +182,14 @@ def test_derivatives_by_the_state(make):
 
 
 def test_threads_call_one_module_at_once():
-    model = Chain()
-    found: list = [None] * 6
-    weights = [np.eye(2) * i for i in range(6)]
+    model, weights = Chain(), [np.eye(2) * i for i in range(6)]
 
-    def work(i):
-        for _ in range(50):
-            found[i] = ft.functional_call(model, {WEIGHT: weights[i]}, X)
+    def call(w):
+        return ft.functional_call(model, {WEIGHT: w}, X)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    for i in range(6):
-        equal(found[i], ft.functional_call(model, {WEIGHT: weights[i]}, X))
+    found = in_threads(lambda w: [call(w) for _ in range(50)][-1], weights)
+    for result, w in zip(found, weights):
+        equal(result, call(w))
 
 
 # ---- tied arrays ----
@@ -322,35 +315,35 @@ def changed(change):
     return model
 
 
-@pytest.mark.parametrize(
-    ("other", "kind", "parts"),
-    [
-        (lambda: Linear(X, X), TypeError, ["models[1] is a Linear, models[0] a Net"]),
-        (lambda: net(power=2), ValueError, ["models[1] has the structure"]),
-        (
-            lambda: changed(lambda m: m.layers.append(Linear(X, X))),
-            ValueError,
-            ["models[1] has the arrays", "layers.2.weight"],
-        ),
-        (
-            lambda: changed(lambda m: setattr(m.layers[0], "bias", np.ones(3))),
-            ValueError,
-            ["'layers.0.bias' of models[1] is an array of shape (3,)", "shape (2,)"],
-        ),
-        (
-            lambda: changed(lambda m: setattr(m.layers[0], "bias", np.ones(2, np.float32))),
-            ValueError,
-            ["'layers.0.bias'", "dtype float32", "dtype float64"],
-        ),
-        (
-            lambda: changed(lambda m: setattr(m.layers[0], "bias", m.layers[1].bias)),
-            ValueError,
-            ["models[1] has one array under the names", "['layers.0.bias', 'layers.1.bias']", "[]"],
-        ),
-    ],
-)
+ERRORS = [
+    (lambda: Linear(X, X), TypeError, "models[1] is a Linear, models[0] a Net"),
+    (lambda: net(power=2), ValueError, "models[1] has the structure"),
+    (
+        lambda: changed(lambda m: m.layers.append(Linear(X, X))),
+        ValueError,
+        "models[1] has the arrays | layers.2.weight",
+    ),
+    (
+        lambda: changed(lambda m: setattr(m.layers[0], "bias", np.ones(3))),
+        ValueError,
+        "'layers.0.bias' of models[1] is an array of shape (3,) | shape (2,)",
+    ),
+    (
+        lambda: changed(lambda m: setattr(m.layers[0], "bias", np.ones(2, np.float32))),
+        ValueError,
+        "'layers.0.bias' | dtype float32 | dtype float64",
+    ),
+    (
+        lambda: changed(lambda m: setattr(m.layers[0], "bias", m.layers[1].bias)),
+        ValueError,
+        "models[1] has one array under the names | ['layers.0.bias', 'layers.1.bias'] | []",
+    ),
+]
+
+
+@pytest.mark.parametrize(("other", "kind", "parts"), ERRORS)
 def test_models_of_differing_forms(other, kind, parts):
-    raises(kind, lambda: ft.stack_module_state([net(), other()]), "stack_module_state(Net)", *parts)
+    raises(kind, lambda: ft.stack_module_state([net(), other()]), "stack_module_state(Net)", parts)
 
 
 def test_models_of_differing_modes_and_none():
