@@ -29,7 +29,7 @@ REASONS = {
     r"LinAlgError: numpy\.linalg\.(svd|eigh|eig): equal (singular |eigen)values": "they do not "
     "determine their vectors",
     r"ValueError: Each entry in 'x' must be greater": "a point that has no density",
-    "LinAlgError: a derivative is the solution of an equation of Sylvester that has no unique": "a "
+    "LinAlgError: a derivative solves a Sylvester equation that has no unique": "a "
     "singular matrix, or one with opposite eigenvalues: polar factors, signs and roots jump there",
     r"ValueError: Rotation: the best rotation is not unique": "vectors that do not determine it",
     r"ValueError: Rotation: the values must be finite": "an eigenvalue problem with infinities",

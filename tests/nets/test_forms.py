@@ -33,7 +33,7 @@ BROADCASTS = {"broadcast_to", "choose", "linalg.solve", "tril", "triu"}
 
 REASONS = {
     **sizes.REASONS,
-    "no unique one; there is no derivative here": "the polar form of 0 is not differentiable",
+    "no unique solution here; there is no derivative": "the polar form of 0 is not differentiable",
     "RuntimeWarning: logm result may be inaccurate": "SciPy's estimate of its own error",
 }
 
