@@ -4,15 +4,13 @@ A run of them reports right, refused and wrong. What is refused needs a reason i
 """
 
 import re
-import warnings
 from collections import Counter
-
-import numpy as np
 
 import checks
 import functier as ft
 from bits import difference
 from samples._batch import examples, free
+from support import silent
 
 REASONS = {
     r"constant\.(shares_memory|may_share_memory)": "it asks for the memory of an array",
@@ -91,8 +89,7 @@ def run(rows, second=False):
     """Trace and replay some rows; return the counts, and the names of those that are not right."""
     counts, found = Counter(), {}
     for name, row in rows.items():
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with silent():
             for kind, f, args in cases(row, second):
                 try:
                     expected = f(*args)

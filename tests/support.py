@@ -1,10 +1,15 @@
 """Helpers of several test files: strict equality, and tensors that record the calls they see."""
 
 import copy
+import gc
 import re
 import sys
 import threading
 import time
+import tracemalloc
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from types import CodeType
 from typing import Any
@@ -25,6 +30,14 @@ HANG = 300
 
 HAS_PROGRAMS = pytest.mark.skipif(not facts.bytecode.holds, reason=facts.bytecode.without)
 """The mark of tests that want `compile` to run a program."""
+
+
+@contextmanager
+def silent():
+    """Let neither Python nor NumPy warn."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def model(x, *rest):
@@ -190,22 +203,33 @@ def wait_until(condition: Any) -> None:
     raise AssertionError("a hang")
 
 
+def in_threads(work: Any, arguments: Any) -> list:
+    """The results of calls that start together, each in another thread."""
+    arguments = list(arguments)
+    start = threading.Barrier(len(arguments))
+
+    def run(x):
+        start.wait(HANG)
+        return work(x)
+
+    with ThreadPoolExecutor(len(arguments)) as pool:
+        return list(pool.map(run, arguments, timeout=HANG))
+
+
 def in_thread(f: Any) -> Any:
     """The result of ``f()`` in another thread, or its exception."""
-    results: list = []
+    return in_threads(lambda _: f(), [None])[0]
 
-    def run():
-        try:
-            results.append(f())
-        except Exception as error:
-            results.append(error)
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(HANG)
-    if isinstance(results[0], Exception):
-        raise results[0]
-    return results[0]
+def held(call: Any) -> tuple:
+    """The result of a call, the bytes that it keeps, and those that it needs at most."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        result = call()
+        return result, *tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
 
 
 def deep(x: Any) -> Any:

@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 import textwrap
-import threading
 import types
 import weakref
 
@@ -20,7 +19,7 @@ import functier as ft
 import functier.numpy  # which has a finder
 from functier._adopt import adoption, bindings
 from functier._adopt.adoption import _ACTIVE, _ADOPTED
-from support import raises
+from support import in_threads, raises
 
 TEXT = """
 import functools, math
@@ -192,22 +191,15 @@ def test_adoptions_are_counted(module):
 
 
 def test_threads_may_overlap(module):
-    before, failed, start = state(module), [], threading.Barrier(4)
+    before = state(module)
 
-    def run(times):
-        start.wait()
-        for _ in range(times):
+    def run(_):
+        for _ in range(5):
             with ft.adopt(module):
-                if not works(module):
-                    failed.append(1)
+                assert works(module)
 
-    threads = [threading.Thread(target=run, args=(5,)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert not failed and state(module) == before
+    in_threads(run, range(4))
+    assert state(module) == before
 
 
 def test_functions_that_no_search_finds_are_restored():

@@ -536,11 +536,11 @@ def test_options_of_a_ufunc_are_refused(module):
 
 
 def test_arguments_without_a_declared_signature_are_refused(module):
-    with ft.adopt(module):
-        with pytest.raises(
-            TypeError, match=r"declared: no declared signature .*array\(float64, 1d"
-        ):
-            ft.jacfwd(module.declared)(V)
+    with (
+        ft.adopt(module),
+        pytest.raises(TypeError, match=r"declared: no declared signature .*array\(float64, 1d"),
+    ):
+        ft.jacfwd(module.declared)(V)
 
 
 def test_an_unknown_version_of_numba_leaves_the_module(tmp_path, monkeypatch):

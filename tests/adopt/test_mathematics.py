@@ -46,8 +46,7 @@ def check_point(name, *point):
     assert type(same) is type(expected) and repr(same) == repr(expected)
     good = next(g for g in (2.5, 0.5) if not failed(outcome(func, *[g] * len(point))))
     batch = [np.array([v, good]) for v in point]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         found = outcome(ft.vmap(twin), *batch)
         under = outcome(ft.jvp, twin, point, (0.0,) * len(point))
         numbers = [np.float64(v) for v in point]

@@ -84,8 +84,7 @@ def logged(v):
             return -v
 
 def warned(v):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         try:
             return np.sqrt(v) * 2.0
         except RuntimeWarning:
@@ -116,8 +115,7 @@ def module():
 
 
 def _rows(f, points=POINTS):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return [f(v) for v in points]
 
 

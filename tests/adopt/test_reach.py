@@ -4,7 +4,6 @@ import importlib
 import subprocess
 import sys
 import textwrap
-import threading
 import warnings
 
 import numpy as np
@@ -14,6 +13,7 @@ from adopt_support import importable, state, write
 import functier as ft
 from functier._adopt import adoption, reach
 from functier._adopt.adoption import _ACTIVE, _ADOPTED
+from support import in_threads
 
 FILES = {
     # the adopted package: it calls `helper` in several ways
@@ -221,19 +221,12 @@ def test_the_twins_are_not_adopted_themselves(tmp_path):
 
 
 def test_threads_may_overlap(packages):
-    failed = []
-
-    def run():
+    def run(_):
         for _ in range(5):
             with ft.adopt("caller"):
-                failed.extend([name for name in FUNCTIONS if not is_right(name)])
+                assert all(map(is_right, FUNCTIONS))
 
-    threads = [threading.Thread(target=run) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    in_threads(run, range(3))
 
 
 def test_the_numbers_are_told(packages):
@@ -374,8 +367,7 @@ def test_the_message_names_what_was_left_alone(tmp_path, monkeypatch):
 
 
 def test_a_dependency_that_cannot_be_changed_gives_no_warning(left):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         found, works = left({"dependency.py": f"TABLE = {{1}}\n{SINE}KINDS = {{math.sin}}\n"})
     assert (
         works and list(found) == ["dependency: KINDS"] and "math.sin" in found["dependency: KINDS"]

@@ -1,8 +1,5 @@
 """checkpoint: the same derivatives from less memory, wherever the function is called."""
 
-import gc
-import threading
-import tracemalloc
 import weakref
 
 import numpy as np
@@ -13,7 +10,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._levels import level as _level
-from support import close, equal, message, raises
+from support import close, equal, held, in_threads, message, raises
 
 rng = np.random.default_rng(0)
 X, W = rng.normal(size=4), rng.normal(size=(4, 4)) / 2
@@ -123,13 +120,7 @@ def test_functions_with_rules_of_their_own_inside():
 
 def peak(f, *args):
     f(*args)
-    gc.collect()
-    tracemalloc.start()
-    try:
-        f(*args)
-        return tracemalloc.get_traced_memory()[1] / args[0].nbytes
-    finally:
-        tracemalloc.stop()
+    return held(lambda: f(*args))[2] / args[0].nbytes
 
 
 def chain(wrap):
@@ -294,8 +285,6 @@ def test_a_pullback_is_called_again_later_and_on_a_batch():
 
 
 def test_a_pullback_is_called_in_several_threads():
-    barrier = threading.Barrier(4)
-
     @ft.checkpoint
     def f(x):
         for _ in range(20):
@@ -303,21 +292,10 @@ def test_a_pullback_is_called_in_several_threads():
         return x
 
     _, pullback = ft.vjp(f, X)
-    expected, found = pullback(X)[0], []
-
-    def work():
-        barrier.wait()
-        for _ in range(20):
-            found.append(pullback(X)[0])
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 80
-    for result in found:
-        equal(result, expected)
+    expected = pullback(X)[0]
+    for results in in_threads(lambda _: [pullback(X)[0] for _ in range(20)], range(4)):
+        for result in results:
+            equal(result, expected)
 
 
 def test_afterwards_the_level_has_ended_again():

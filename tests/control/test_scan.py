@@ -1,7 +1,6 @@
 """scan, map and associative_scan beside Python's loops; what loops keep in memory."""
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from test_control import DERIVATIVES, looped, under
 
 import functier as ft
 from functier import associative_scan, cond, fori_loop, scan, while_loop
-from support import close, equal, model, raises
+from support import close, equal, held, model, raises
 
 RNG = np.random.default_rng(7)
 
@@ -300,88 +299,80 @@ def test_associative_scan_under_transforms(nest):
 X = np.ones(2)
 
 
-@pytest.mark.parametrize(
-    ("kind", "call", "parts"),
-    [
-        (TypeError, lambda: scan(3, 0.0, X), ["scan: f is a Python int", "pass a function"]),
-        (ValueError, lambda: scan(model, 0.0), ["scan(model): xs contains no arrays", "length"]),
-        (
-            ValueError,
-            lambda: scan(model, 0.0, X, 3),
-            ["xs has length 2 along axis 0, but length is 3"],
-        ),
-        (ValueError, lambda: scan(model, 0.0, length=-1), ["length=-1"]),
-        (TypeError, lambda: scan(model, 0.0, length=2.0), ["length is a Python float"]),
-        (ValueError, lambda: scan(model, 0.0, 1.0), ["xs is a Python float, which has no axis"]),
-        (ValueError, lambda: scan(model, 0.0, {"a": X, "b": "text"}), ["xs['b'] is a Python str"]),
-        (
-            ValueError,
-            lambda: scan(model, 0.0, (X, [X, np.ones(3)])),
-            ["xs[1][1] has length 3 along axis 0, but that of xs[0] is 2"],
-        ),
-        (
-            TypeError,
-            lambda: scan(lambda c, x: c, 0.0, X),
-            ["f returned an array of shape ()", "(carry, y)"],
-        ),
-        (TypeError, lambda: scan(lambda c, x: (c, x, x), 0.0, X), ["f returned (float"]),
-        (
-            TypeError,
-            lambda: scan(lambda c, x: ({"a": c["a"][0]}, x), {"a": X}, X),
-            ["f returned float64[] for init['a'] of the carry, which was float64[2]"],
-        ),
-        (
-            TypeError,
-            lambda: scan(lambda c, x: (c + 1, np.ones(c)), 1, X),
-            ["the result is float64[2], but was float64[1] before"],
-        ),
-        (
-            TypeError,
-            lambda: scan(lambda c, x: (c + 1, (x, x) if c else {"a": x}), 0, X),
-            ["f returned the result (float64[], float64[]), but {'a': float64[]} before"],
-        ),
-        (
-            TypeError,
-            lambda: scan(lambda c, x: (c, "a"), 0, X),
-            ["the result is a Python str; return arrays"],
-        ),
-        (TypeError, lambda: ft.map(None, X), ["map: f is a Python NoneType"]),
-        (ValueError, lambda: ft.map(model, 2.0), ["map(model): xs is a Python float"]),
-        (
-            TypeError,
-            lambda: ft.map(lambda x: None if x > 2 else "a", X),
-            ["map(<lambda>)", "return arrays"],
-        ),
-        (
-            ValueError,
-            lambda: ft.map(model, X, batch_size=0),
-            ["map(model): batch_size=0", "at least 1"],
-        ),
-        (TypeError, lambda: associative_scan(3, X), ["associative_scan: fn is a Python int"]),
-        (
-            ValueError,
-            lambda: associative_scan(model, {"a": X}, axis=1),
-            ["associative_scan(model)", "elems['a']", "no axis 1"],
-        ),
-        (
-            ValueError,
-            lambda: associative_scan(model, (X, np.ones(3))),
-            ["elems[1] has length 3", "elems[0] has 2"],
-        ),
-        (
-            TypeError,
-            lambda: associative_scan(lambda a, b: a[:0], np.ones(4)),
-            ["fn returned an array of shape (0,)"],
-        ),
-        (
-            TypeError,
-            lambda: associative_scan(lambda a, b: (a, b), np.ones(4)),
-            ["fn returned (float64[2]"],
-        ),
-    ],
-)
+ERRORS = [
+    (TypeError, lambda: scan(3, 0.0, X), "scan: f is a Python int | pass a function"),
+    (ValueError, lambda: scan(model, 0.0), "scan(model): xs contains no arrays | length"),
+    (ValueError, lambda: scan(model, 0.0, X, 3), "xs has length 2 along axis 0, but length is 3"),
+    (ValueError, lambda: scan(model, 0.0, length=-1), "length=-1"),
+    (TypeError, lambda: scan(model, 0.0, length=2.0), "length is a Python float"),
+    (ValueError, lambda: scan(model, 0.0, 1.0), "xs is a Python float, which has no axis"),
+    (ValueError, lambda: scan(model, 0.0, {"a": X, "b": "text"}), "xs['b'] is a Python str"),
+    (
+        ValueError,
+        lambda: scan(model, 0.0, (X, [X, np.ones(3)])),
+        "xs[1][1] has length 3 along axis 0, but that of xs[0] is 2",
+    ),
+    (
+        TypeError,
+        lambda: scan(lambda c, x: c, 0.0, X),
+        "f returned an array of shape () | (carry, y)",
+    ),
+    (TypeError, lambda: scan(lambda c, x: (c, x, x), 0.0, X), "f returned (float"),
+    (
+        TypeError,
+        lambda: scan(lambda c, x: ({"a": c["a"][0]}, x), {"a": X}, X),
+        "f returned float64[] for init['a'] of the carry, which was float64[2]",
+    ),
+    (
+        TypeError,
+        lambda: scan(lambda c, x: (c + 1, np.ones(c)), 1, X),
+        "the result is float64[2], but was float64[1] before",
+    ),
+    (
+        TypeError,
+        lambda: scan(lambda c, x: (c + 1, (x, x) if c else {"a": x}), 0, X),
+        "f returned the result (float64[], float64[]), but {'a': float64[]} before",
+    ),
+    (
+        TypeError,
+        lambda: scan(lambda c, x: (c, "a"), 0, X),
+        "the result is a Python str; return arrays",
+    ),
+    (TypeError, lambda: ft.map(None, X), "map: f is a Python NoneType"),
+    (ValueError, lambda: ft.map(model, 2.0), "map(model): xs is a Python float"),
+    (
+        TypeError,
+        lambda: ft.map(lambda x: None if x > 2 else "a", X),
+        "map(<lambda>) | return arrays",
+    ),
+    (ValueError, lambda: ft.map(model, X, batch_size=0), "map(model): batch_size=0 | at least 1"),
+    (TypeError, lambda: associative_scan(3, X), "associative_scan: fn is a Python int"),
+    (
+        ValueError,
+        lambda: associative_scan(model, {"a": X}, axis=1),
+        "associative_scan(model) | elems['a'] | no axis 1",
+    ),
+    (
+        ValueError,
+        lambda: associative_scan(model, (X, np.ones(3))),
+        "elems[1] has length 3 | elems[0] has 2",
+    ),
+    (
+        TypeError,
+        lambda: associative_scan(lambda a, b: a[:0], np.ones(4)),
+        "fn returned an array of shape (0,)",
+    ),
+    (
+        TypeError,
+        lambda: associative_scan(lambda a, b: (a, b), np.ones(4)),
+        "fn returned (float64[2]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "call", "parts"), ERRORS)
 def test_errors_say_what_is_wrong(kind, call, parts):
-    raises(kind, call, *parts)
+    raises(kind, call, parts)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -416,14 +407,7 @@ def body(c):
 def peak(f, *args):
     """The bytes that a call needs at most, in arrays of `SIZE`."""
     f(*args)  # what is made once
-    tracemalloc.start()
-    try:
-        tracemalloc.reset_peak()
-        before = tracemalloc.get_traced_memory()[0]
-        f(*args)
-        return (tracemalloc.get_traced_memory()[1] - before) / ONE
-    finally:
-        tracemalloc.stop()
+    return held(lambda: f(*args))[2] / ONE
 
 
 def loops(body, n):

@@ -3,8 +3,6 @@
 import gc
 import subprocess
 import sys
-import threading
-import tracemalloc
 from math import comb
 
 import numpy as np
@@ -18,7 +16,7 @@ from functier._control import schedule
 from functier._control.schedule import split
 from functier._levels import backward as _backward
 from functier._transforms.chunks.streams import replay_draws
-from support import close, equal, message
+from support import close, equal, held, in_threads, message
 
 rng = np.random.default_rng(0)
 N = 23
@@ -208,7 +206,7 @@ def drift(x):
 
 
 def risen(n, slots, chunk):
-    """Return the evaluations of the step, and by how many bytes the memory rose."""
+    """Return by how many bytes the memory rose, and the evaluations of the step."""
     runs = 0
 
     def step(x):
@@ -220,22 +218,18 @@ def risen(n, slots, chunk):
         return np.sum(ft.checkpoint(step, slots=slots, chunk=chunk, steps=n)(x))
 
     x = np.linspace(0.0, 1.0, 100)
-    gc.collect()
     gc.disable()  # nothing waits for it
-    tracemalloc.start()
     try:
-        ft.grad(loss)(x)
-        return runs, tracemalloc.get_traced_memory()[1]
+        return held(lambda: ft.grad(loss)(x))[2], runs
     finally:
-        tracemalloc.stop()
         gc.enable()
 
 
 def test_the_memory_does_not_grow_with_the_loop():
     risen(200, 8, 4)
-    runs, short = risen(200, 8, 4)
+    short, runs = risen(200, 8, 4)
     assert runs == 4 * optimum(50, 8) + 200
-    _, long = risen(2_000, 8, 4)
+    long, _ = risen(2_000, 8, 4)
     assert long < 1.3 * short < 200_000
 
 
@@ -277,12 +271,7 @@ def test_a_second_order_keeps_a_state_for_each_chunk():
     def peak(f):
         g = ft.grad(lambda x: np.sum(ft.grad(f)(x) ** 2))
         g(x)
-        tracemalloc.start()
-        try:
-            g(x)
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        return held(lambda: g(x))[2]
 
     x = np.linspace(0.0, 1.0, 1000)
     assert peak(loss) < peak(plain) / 2.5
@@ -589,23 +578,11 @@ def test_other_forms_in_the_second_run():
 
 
 def test_a_pullback_is_called_in_several_threads():
-    barrier = threading.Barrier(4)
     value, pullback = ft.vjp(ft.checkpoint(scanned, slots=2, chunk=2), X, W, ROWS)
-    expected, found = pullback(value), []
-
-    def work():
-        barrier.wait()
-        for _ in range(5):
-            found.append(pullback(value))
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 20
-    for result in found:
-        same(result, expected)
+    expected = pullback(value)
+    for results in in_threads(lambda _: [pullback(value) for _ in range(5)], range(4)):
+        for result in results:
+            same(result, expected)
 
 
 def test_arguments_may_be_written_to_after_the_forward_pass():

@@ -4,14 +4,13 @@ Every row of the sample table with two operands and more, with one of them a ten
 the others lists; or, where these have one axis, ranges.
 """
 
-import warnings
-
 import numpy as np
 import optree
 import pytest
 
 import functier as ft
 from rows import run_each
+from support import silent
 from turns import families
 
 ASIDE = {np.take: 1, np.repeat: 1, np.pad: 1, np.select: 2}
@@ -70,8 +69,7 @@ def check_lists(row, i, as_list=np.ndarray.tolist):
     def f(value):
         return row.call(*[value if j == i else as_list(v) for j, v in enumerate(row.leaves)])
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         try:
             expected = f(x)
         except (TypeError, ValueError, AttributeError, IndexError):

@@ -279,36 +279,24 @@ def test_nodes_that_are_registered_with_optree():
     raises(TypeError, lambda: ft.grad(f)(Elsewhere(3.0)), "register_dataclass(Elsewhere)")
 
 
-@pytest.mark.parametrize(
-    ("register", "kind", "parts"),
-    [
-        (
-            lambda: ft.register_dataclass(Line),
-            TypeError,
-            ["not a dataclass", "register_pytree_node"],
-        ),
-        (
-            lambda: ft.register_dataclass(Model),
-            ValueError,
-            ["(Model)", "already a node of pytrees"],
-        ),
-        (lambda: ft.register_pytree_node(Line, len, len), ValueError, ["(Line)", "already"]),
-        (lambda: ft.register_pytree_node(dict, len, len), ValueError, ["(dict)", "already"]),
-        (lambda: ft.register_pytree_node(3, len, len), TypeError, ["3 is not a class"]),
-        (lambda: ft.register_pytree_node(Layer, len, 3), TypeError, ["unflatten is a int"]),
-        (lambda: register_fields(["a"]), ValueError, ["field 'b'", "data_fields=['a']"]),
-        (lambda: register_fields(["a", "b", "c"]), ValueError, ["field 'c'"]),
-        (lambda: register_fields(["a", "b"], ["b"]), ValueError, ["field 'b'", "once"]),
-        (
-            lambda: register_fields(["a", "derived", "b"]),
-            ValueError,
-            ["field 'derived'", "__init__"],
-        ),
-        (lambda: register_fields(None, "a"), ValueError, ["meta_fields='a' is one str"]),
-    ],
-)
+ERRORS = [
+    (lambda: ft.register_dataclass(Line), TypeError, "not a dataclass | register_pytree_node"),
+    (lambda: ft.register_dataclass(Model), ValueError, "(Model) | already a node of pytrees"),
+    (lambda: ft.register_pytree_node(Line, len, len), ValueError, "(Line) | already"),
+    (lambda: ft.register_pytree_node(dict, len, len), ValueError, "(dict) | already"),
+    (lambda: ft.register_pytree_node(3, len, len), TypeError, "3 is not a class"),
+    (lambda: ft.register_pytree_node(Layer, len, 3), TypeError, "unflatten is a int"),
+    (lambda: register_fields(["a"]), ValueError, "field 'b' | data_fields=['a']"),
+    (lambda: register_fields(["a", "b", "c"]), ValueError, "field 'c'"),
+    (lambda: register_fields(["a", "b"], ["b"]), ValueError, "field 'b' | once"),
+    (lambda: register_fields(["a", "derived", "b"]), ValueError, "field 'derived' | __init__"),
+    (lambda: register_fields(None, "a"), ValueError, "meta_fields='a' is one str"),
+]
+
+
+@pytest.mark.parametrize(("register", "kind", "parts"), ERRORS)
 def test_errors_of_registration(register, kind, parts):
-    raises(kind, register, *parts)
+    raises(kind, register, parts)
 
 
 def register_fields(*fields):

@@ -276,7 +276,7 @@ def test_importing_changes_nothing_in_numpy():
 
 
 def test_the_order_of_a_call_with_four_classes():
-    """A27, E25: subclasses before superclasses, otherwise left to right"""
+    """A27, B03, B04, B05, E25: subclasses before superclasses, otherwise left to right"""
     log: list = []
     Base = hooked("A", log, answer=NotImplemented)
     B = hooked("B", log, (Base,), NotImplemented)
@@ -307,7 +307,7 @@ def test_two_classes_that_share_a_hook_are_both_asked():
 
 
 def test_the_control_flow_of_an_overridden_operator(monkeypatch):
-    """A42, E23: the operator, then the hook, then Tensor, and back in this order."""
+    """A41, A42, E18, E23: the operator, then the hook, then Tensor, and back in this order."""
     trace = []
 
     class SubTensor(ft.Tensor):
@@ -466,7 +466,7 @@ def test_numpys_protocols_are_the_front_door():
 
 
 def test_the_order_is_that_of_numpys_array_function():
-    """B07, E34: NEP 18's rules, on random forests of classes, by both protocols"""
+    """B06, B07, B18, E34: NEP 18's rules, on random forests of classes, by both protocols"""
     rng = np.random.default_rng(0)
     for _ in range(40):
         ours: list = []

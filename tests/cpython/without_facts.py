@@ -349,8 +349,10 @@ def outcome(program):
 
 
 def outcomes():
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", ft.FallbackWarning)
+    with (
+        warnings.catch_warnings(action="ignore", category=ft.FallbackWarning),
+        np.errstate(all="ignore"),
+    ):
         return {name: outcome(program) for name, program in PROGRAMS.items()}
 
 

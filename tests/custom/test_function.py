@@ -900,19 +900,19 @@ def test_jvp_is_differentiated():
     close(ft.grad(ft.grad(ByJvp.apply))(3.0), np.float64(18.0))
 
 
-@pytest.mark.parametrize(
-    ("jvp", "kind", "parts"),
-    [
-        (lambda ctx, t: (t, t), RuntimeError, ["number of tangents (expected 1, got 2)"]),
-        (lambda ctx, t: t[:2], ValueError, ["invalid tangent for output 0", "(2,)", "(3,)"]),
-        (lambda ctx, t: "t", ValueError, ["invalid tangent for output 0", "type str"]),
-    ],
-)
+ERRORS = [
+    (lambda ctx, t: (t, t), RuntimeError, "number of tangents (expected 1, got 2)"),
+    (lambda ctx, t: t[:2], ValueError, "invalid tangent for output 0 | (2,) | (3,)"),
+    (lambda ctx, t: "t", ValueError, "invalid tangent for output 0 | type str"),
+]
+
+
+@pytest.mark.parametrize(("jvp", "kind", "parts"), ERRORS)
 def test_what_is_wrong_with_a_jvp(jvp, kind, parts):
     """C46, C50: number and form of the tangents are those of the outputs."""
     with pytest.raises(kind) as error:
         ft.jvp(function(lambda x: x * 1.0, jvp=jvp).apply, (V,), (V,))
-    has_all(message(error), "Op: jvp returned", *parts)
+    has_all(message(error), "Op: jvp returned", parts)
 
 
 def test_tangents_are_not_written_to():
@@ -956,20 +956,20 @@ def test_missing_rules():
     close(out, 2 * V)
 
 
-@pytest.mark.parametrize(
-    ("gradient", "kind", "parts"),
-    [
-        (lambda g: g[:2], ValueError, ["position 0", "shape (2,)", "shape (3,)"]),
-        (lambda g: "g", ValueError, ["position 0", "a str", "shape (3,)"]),
-    ],
-)
+FORM_ERRORS = [
+    (lambda g: g[:2], ValueError, "position 0 | shape (2,) | shape (3,)"),
+    (lambda g: "g", ValueError, "position 0 | a str | shape (3,)"),
+]
+
+
+@pytest.mark.parametrize(("gradient", "kind", "parts"), FORM_ERRORS)
 def test_gradients_of_another_form(gradient, kind, parts):
     """C06: the form of a gradient is that of its input."""
     with pytest.raises(kind) as error:
         ft.grad(lambda x: np.sum(function(lambda x: x * 1.0, lambda ctx, g: gradient(g)).apply(x)))(
             V
         )
-    has_all(message(error), "Op: backward returned an invalid gradient", *parts)
+    has_all(message(error), "Op: backward returned an invalid gradient", parts)
 
 
 def test_gradients_are_fitted_to_their_input():

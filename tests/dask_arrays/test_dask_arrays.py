@@ -31,6 +31,9 @@ TRANSFORMS = {
     "two arguments": lambda x, t: ft.grad(logistic, argnums=(0, 1))(W, x),
     "of weights": lambda x, t: ft.grad(logistic)(W, x),
     "vjp": lambda x, t: (lambda y, pull: (y, pull(t)))(*ft.vjp(both, x)),
+    "vjp of a form": lambda x, t: ft.vjp(lambda x: np.reshape(x, (*x.shape[:1], 1, -1)), x)[1](
+        t[:, None]
+    ),
     "vjp of nothing": lambda x, t: ft.vjp(lambda x, y: x * 2, x, x)[1](t),
     "jvp": lambda x, t: ft.jvp(both, (x,), (t,)),
     "hvp": lambda x, t: ft.hvp(model, (x,), (t,)),

@@ -39,9 +39,8 @@ def _nothing_left():
 
 def leaks(call):
     """The LeakError of a block that runs `call`."""
-    with pytest.raises(ft.LeakError) as error:
-        with ft.debug.check_leaks():
-            call()
+    with pytest.raises(ft.LeakError) as error, ft.debug.check_leaks():
+        call()
     return error.value
 
 

@@ -212,8 +212,7 @@ def test_what_is_no_fault_passes():
 
 
 def test_no_warning_beside_the_error():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         assert "numpy.log" in found(lambda: ft.vmap(np.log)(X))
 
 
@@ -438,8 +437,7 @@ def test_both_at_once():
 
 def test_other_threads_are_not_affected():
     with ft.debug.debug_nans(), np.errstate(all="ignore"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             assert np.isinf(in_thread(lambda: ft.vmap(np.log)(X))[1])
         context = copy_context()
         with pytest.raises(ft.NonFiniteError):
@@ -555,8 +553,7 @@ ROWS = [
 
 @pytest.mark.parametrize("row", ROWS)
 def test_watched_levels_do_what_levels_do(row):
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"), np.errstate(all="ignore"):
         for check in checks.checks_of(row).values():
             with (
                 ft.debug.debug_nans(nans=False, infs=False),

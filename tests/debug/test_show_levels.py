@@ -1,13 +1,12 @@
 """show_levels: the tree of levels, what each handled, and its picture."""
 
-import threading
-
 import numpy as np
 import pytest
 
 import functier as ft
 from functier._core.blocks import LEVELS
 from functier.debug import show_levels
+from support import in_thread
 
 XS = np.arange(6.0).reshape(2, 3)
 
@@ -103,9 +102,7 @@ def test_levels_around_the_call_are_in_the_tree():
 
 def test_other_threads_are_not_in_the_tree():
     def call(x):
-        thread = threading.Thread(target=lambda: ft.grad(np.cos)(1.0))
-        thread.start()
-        thread.join()
+        in_thread(lambda: ft.grad(np.cos)(1.0))
         return f(x)
 
     assert "cos" not in str(show_levels(ft.vmap(call), XS))

@@ -1,14 +1,12 @@
 """Pullbacks keep copies, and results are nobody else's memory."""
 
-import tracemalloc
-
 import numpy as np
 import optree
 import pytest
 
 import functier as ft
 from functier._levels import kept as _copies
-from support import message
+from support import held, message
 
 
 def one(*shape):
@@ -64,24 +62,15 @@ def test_views_of_one_array_share_a_copy():
             x = np.tanh(w.T @ x)
         return x
 
-    tracemalloc.start()
-    try:
-        _, pullback = ft.vjp(f, one(200))
-        in_use, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    (_, pullback), in_use, _ = held(lambda: ft.vjp(f, one(200)))
     assert in_use < 2 * w.nbytes
     pullback(one(200))
 
 
 def test_a_broadcast_array_is_not_spread():
     row = np.ones(1000)
-    tracemalloc.start()
-    try:
-        _, pullback = ft.vjp(lambda x: x * np.broadcast_to(row, (500, 1000)), one(1, 1))
-        in_use, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    spread = lambda x: x * np.broadcast_to(row, (500, 1000))  # noqa: E731
+    (_, pullback), in_use, _ = held(lambda: ft.vjp(spread, one(1, 1)))
     row[:] = 0.0
     assert in_use < 5 * 500 * 1000 * 8 / 4
     assert pullback(one(500, 1000))[0][0, 0] == 500 * 1000
@@ -204,24 +193,44 @@ def test_what_a_checkpoint_closes_over_is_compared():
 # ---- what comes out ----
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda v: v,
-        lambda v: v[::-1],
-        lambda v: (v, v),
-        lambda v: np.broadcast_to(v, (3, 2)),
-        lambda v: {"a": v.T, "b": [v]},
+def forms(x):
+    return x, x, x[::-1], x[:1], x + 1.0, np.broadcast_to(x, (2, *x.shape)), {"a": [x.T, x]}
+
+
+WRITABLE = {
+    "vmap": ft.vmap(forms),
+    "vmap, the value of vjp": lambda x: ft.vjp(ft.vmap(forms), x)[0],
+    "vmap in chunks": lambda x: ft.vmap(forms, chunk_size=2)(x),
+    "vmap of what does not vary": lambda x: [
+        ft.vmap(lambda y: ft.vmap(np.sin)(x[:2]), out_dims=dim)(x) for dim in (0, 1)
     ],
-)
-def test_results_of_vmap_are_stacked(f):
+    "grad": lambda x: ft.grad(lambda x, y: np.sum(x + y), (0, 1))(x, x),
+    "jvp": lambda x: ft.jvp(forms, (x,), (x,))[1],
+    "linearize": lambda x: ft.linearize(forms, x)[1](x),
+    "jacrev": lambda x: [
+        ft.jacrev(np.add, (0, 1))(x, x),
+        ft.jacrev(forms)(x),
+        ft.jacrev(np.sum)(x),
+    ],
+    "jacfwd": lambda x: [
+        ft.jacfwd(np.add, (0, 1))(x, x),
+        ft.jacfwd(forms)(x),
+        ft.jacfwd(np.sum)(x),
+    ],
+}
+
+
+@pytest.mark.parametrize("call", WRITABLE)
+def test_results_can_be_written_to(call):
+    """Each element alone: it is no memory of an argument, of another result or element."""
     x = np.arange(6.0).reshape(3, 2)
-    for call in (ft.vmap(f), lambda x: ft.vjp(ft.vmap(f), x)[0]):
-        results = optree.tree_leaves(call(x))
-        for i, y in enumerate(results):
-            assert y.flags.writeable
-            assert not np.shares_memory(y, x)
-            assert not any(np.shares_memory(y, z) for z in results[:i])
+    results = optree.tree_leaves(WRITABLE[call](x))
+    numbers = [np.arange(y.size).reshape(y.shape) + 10.0 * i for i, y in enumerate(results)]
+    for y, wanted in zip(results, numbers):
+        y[...] = wanted
+    for y, wanted in zip(results, numbers):
+        np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(x, np.arange(6.0).reshape(3, 2))
 
 
 def test_meshgrid_and_resize_copy_as_those_of_numpy():

@@ -12,7 +12,7 @@ import pytest
 
 import functier as ft
 from functier._levels import level as _level
-from support import HANG, equal, has_all, in_thread, message
+from support import HANG, equal, has_all, in_thread, in_threads, message
 
 XS = np.arange(20.0).reshape(10, 2)
 YS = 100 * np.arange(30.0).reshape(15, 2)
@@ -143,7 +143,8 @@ def test_two_threads_have_levels_of_their_own():
     tensors: dict = {}
     outcome: dict = {}
 
-    def work(name, other):
+    def work(names):
+        name, other = names
         with ft.vmap() as B:
             tensors[name] = B(XS)
             barrier.wait()
@@ -154,11 +155,7 @@ def test_two_threads_have_levels_of_their_own():
             equal(B.unwrap(tensors[name] + 1), XS + 1)
             barrier.wait()
 
-    threads = [threading.Thread(target=work, args=p) for p in (("a", "b"), ("b", "a"))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(HANG)
+    in_threads(work, ["ab", "ba"])
     assert sorted(outcome) == ["a", "b"]
     assert all("not in one chain" in text for text in outcome.values())
     assert type(tensors["a"]).__bases__ == type(tensors["b"]).__bases__ == (ft.Tensor,)
@@ -168,31 +165,17 @@ def test_two_threads_enter_one_context_manager():
     shared = ft.vmap()
     barrier = threading.Barrier(2, timeout=HANG)
 
-    def first():
+    def work(_):
         with shared as B:
             x = B(XS)
             barrier.wait()
-            barrier.wait()
             equal(B.unwrap(x + 1), XS + 1)
+            barrier.wait()
         with pytest.raises(ft.EscapedTensorError):
             x + 1
-        barrier.wait()
+        return B
 
-    def second():
-        barrier.wait()
-        with shared as B:
-            x = B(XS)
-            barrier.wait()
-            barrier.wait()
-            equal(B.unwrap(x + 1), XS + 1)
-        with pytest.raises(ft.EscapedTensorError):
-            x + 1
-
-    thread = threading.Thread(target=first)
-    thread.start()
-    in_thread(second)
-    thread.join(HANG)
-    assert _level.AMBIENT.get() is ft.Tensor
+    assert len({*in_threads(work, range(2))}) == 2
 
 
 def test_a_tensor_handed_to_another_thread_nests_under_its_class():

@@ -20,6 +20,7 @@ CALLS = {
     "jacrev": lambda f, e: ft.jacrev(f, escape=e)(X),
     "jacfwd": lambda f, e: ft.jacfwd(f, escape=e)(X),
     "hessian": lambda f, e: ft.hessian(f, escape=e)(X),
+    "linearize": lambda f, e: ft.linearize(f, X, escape=e),
 }
 BLOCKS = {
     "vmap": (ft.vmap, lambda B: B(X)),

@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._levels.lineage import AMBIENT
 from nets.test_escape import holders
 from rows import each
+from support import in_threads
 
 XS = np.arange(3.0)
 
 
 def run(transform, f):
-    if transform is ft.jvp:
-        return ft.jvp(f, (XS,), (XS,))
+    if transform in (ft.jvp, ft.hvp):
+        return transform(f, (XS,), (XS,))
+    if transform is ft.linearize:
+        return ft.linearize(f, XS)[1](XS)
     if transform is ft.vjp:
         return ft.vjp(f, XS)
     return transform(f)(XS)
@@ -38,7 +40,9 @@ def identities(transform, keep, calls=4):
     return seen
 
 
-@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize(
+    "transform", [*TRANSFORMS, ft.jacrev, ft.jacfwd, ft.hessian, ft.hvp, ft.linearize]
+)
 def test_one_class_serves_calls_that_leave_nothing_behind(transform):
     assert len(set(identities(transform, lambda x: None))) == 1
 
@@ -127,11 +131,7 @@ def test_concurrent_calls_have_their_own_classes():
 
     ft.grad(lambda x: x * x)(1.0)
     for _ in range(20):
-        threads = [threading.Thread(target=ft.grad(f), args=(1.0,)) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(ft.grad(f), [1.0, 1.0])
         first, second = seen[-2:]
         assert first != second
 
@@ -192,10 +192,3 @@ def test_deep_levels_are_used_again():
     for _ in range(3):
         ft.vmap(nest(29))(np.ones((1,) * 30))
     assert len(seen) == 90 and seen[:30] == seen[30:60] == seen[60:]
-
-
-@pytest.mark.parametrize("transform", TRANSFORMS)
-def test_the_ambient_level_is_restored(transform):
-    for _ in range(3):
-        identities(transform, lambda x: None)
-        assert AMBIENT.get() is ft.Tensor

@@ -80,21 +80,6 @@ def test_the_helper_of_contextlib_nests_like_the_with_statement():
         x + 1
 
 
-def test_a_helper_of_helpers_nests_too():
-    @contextmanager
-    def batch(xs):
-        with ft.vmap() as B:
-            yield B(xs)
-
-    @contextmanager
-    def pair():
-        with batch(XS) as x, batch(YS) as y:
-            yield x, y
-
-    with pair() as (x, y), ft.vmap() as B:
-        assert B.__bases__ == (type(y),) and type(y).__bases__ == (type(x),)
-
-
 def test_exit_stacks_nest():
     with ExitStack() as stack:
         B0 = stack.enter_context(ft.vmap())

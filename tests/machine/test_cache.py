@@ -3,13 +3,13 @@
 import ctypes
 import os
 import random
-import threading
 
 import pytest
 
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine.compiler import cache, engine
+from support import in_threads
 
 TEXT = "define i64 @f(i64 %x) nounwind { %y = mul i64 %x, NUMBER\n ret i64 %y }"
 HOST = engine.host()
@@ -204,22 +204,16 @@ def nobody():
 def test_many_writers_at_one_time(folder):
     code = [bytes([number]) * 5000 for number in range(8)]
     key = cache.key_of("text", ["x"])
-    wrong = []
 
-    def work(number):
+    def work(own):
         for _ in range(20):
-            cache.write(key, code[number])
+            cache.write(key, own)
             found = cache.read(key)
             # On Windows a file that is read cannot be replaced: then there is an older one.
-            if found not in code and not (found is None and os.name == "nt"):
-                wrong.append(found)
+            assert found in code or (found is None and os.name == "nt")
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong and cache.read(key) in code
+    in_threads(work, code)
+    assert cache.read(key) in code
     assert [path.suffix for path in folder.iterdir()] == [cache.SUFFIX]
 
 

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine.compiler import engine
+from support import in_threads
 
 ADD = """
 declare i64 @outside(i64)
@@ -130,7 +131,7 @@ def kept(what, **fault):
         setattr(engine, name, value)
     if what == "loads":
         numbers = iter(range(10**6))
-        return grown(lambda: load(next(numbers), 2 if fault else 1), 200)
+        return grown(lambda: load(next(numbers)), 200)
     code = engine.compile_object(ADD.replace("NUMBER", "1"))
     return grown(lambda: engine.link(code, NAMES, SYMBOLS), 500)
 
@@ -144,9 +145,9 @@ def nothing(passes):
 @pytest.mark.parametrize(
     ("what", "fault", "least", "most"),
     [
-        ("loads", {}, -math.inf, 8_000),
+        ("loads", {}, -math.inf, 3_400),
         ("links", {}, -math.inf, 2_000),
-        ("loads", {"free": nothing}, 20_000, math.inf),
+        ("loads", {"free": nothing}, 3_400, math.inf),
         ("links", {"SHARED": 10**9}, 5_000, math.inf),
     ],
 )
@@ -181,14 +182,5 @@ def test_a_forked_process_runs_code_and_compiles():
 
 
 def test_several_threads_load():
-    found = {}
-
-    def work(number):
-        found[number] = run(load(number, 0), "add", 0)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {number: number for number in range(12)}
+    found = in_threads(lambda number: run(load(number, 0), "add", 0), range(12))
+    assert found == [*range(12)]

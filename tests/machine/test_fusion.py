@@ -6,10 +6,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier as ft
-import functier.numpy as fnp
 from functier._programs.loops import unrolled
 from functier._programs.machine import backend
-from functier._programs.machine.loops import kernels, nests
+from functier._programs.machine.loops import nests
 from functier._programs.machine.loops.kernels import kernel_of
 from functier._programs.machine.parts import fusion
 from functier._programs.machine.parts.division import Division
@@ -151,46 +150,3 @@ def test_equal_nests_have_one_text():
 def test_outputs_take_what_they_need():
     part = fusion.Part()
     assert fusion.needed(part.steps, []) == []
-
-
-PRODUCTS = {
-    "a row": lambda x: np.prod(x),
-    "sines": lambda x: np.prod(np.sin(x)),
-    "rows": lambda x: np.prod(x.reshape(3, -1), axis=1),
-    "columns": lambda x: np.prod(x.reshape(-1, 3), axis=0),
-    "single": lambda x: np.prod(x.astype(np.float32)),
-}
-
-
-@pytest.mark.parametrize("f", PRODUCTS.values(), ids=PRODUCTS)
-def test_products_are_in_the_order_of_numpy(f):
-    """In another one a part may overflow: here each second number is huge."""
-    for n in (3, 24, 99, 300_003):
-        x = np.where(np.arange(n) % 2, 3e30, 1 / 3e30)
-        compiled = ft.compile(f, backend="llvm", warm=True)
-        with np.errstate(all="ignore"):
-            compiled(x)
-            np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
-        assert "NumPy's" not in compiled.explain()
-
-
-def test_a_product_in_another_order_is_found(monkeypatch):
-    kernels.written.cache_clear()
-    kernels.kernel_of.cache_clear()
-    monkeypatch.setattr(kernels, "reduction", lambda writer, line: nests.Sum(writer, line))
-    with pytest.raises(AssertionError):
-        test_products_are_in_the_order_of_numpy(PRODUCTS["a row"])
-    kernels.written.cache_clear()
-    kernels.kernel_of.cache_clear()
-
-
-def test_a_number_that_does_not_fit_into_an_array():
-    def f(x):
-        a = fnp.zeros(2, np.int8)
-        a[1] = np.argmax(x)
-        return a * 1
-
-    compiled = ft.compile(f, backend="llvm", warm=True)
-    assert np.array_equal(compiled(np.eye(200)[127]), [0, 127])
-    with pytest.raises(OverflowError, match="out of bounds for int8"):
-        compiled(np.eye(200)[128])

@@ -30,8 +30,8 @@ def run(rows, large=False):
     return found
 
 
-def test_rows(rows, request, record_property):
-    share = 1 / 40 if request.config.getoption("--slow") else 1 / 200
+def test_rows(rows, request, full, record_property):
+    share = 1 if full else 1 / 40 if request.config.getoption("--slow") else 1 / 200
     found = run(drawn(share, SEED, rows))
     record_property("net", found.summary())
     found.settle()
@@ -39,8 +39,8 @@ def test_rows(rows, request, record_property):
 
 
 @pytest.mark.slow
-def test_rows_of_other_sizes(rows, record_property):
-    found = run(drawn(1 / 80, SEED, rows, large=True), large=True)
+def test_rows_of_other_sizes(rows, full, record_property):
+    found = run(drawn(1 if full else 1 / 80, SEED, rows, large=True), large=True)
     record_property("net", found.summary())
     found.settle()
     assert found.parts

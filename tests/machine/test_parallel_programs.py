@@ -20,7 +20,7 @@ X, Y = np.random.default_rng(0).normal(size=(2, 3000))
 OPS = {
     "elements": lambda x, y: np.sin(x) * y,
     "a sum": lambda x, y: np.sum(x * y),
-    "a loop of both": lambda x, y: (np.tanh(x), np.sum(x), np.max(y), np.prod(y)),
+    "a loop of both": lambda x, y: (np.tanh(x), np.sum(x), np.max(y), np.min(x)),
     "a sum of rows": lambda x, y: np.sum((x * y).reshape(600, 5), 0),
     "sums of rows": lambda x, y: np.max(x.reshape(60, 50) + y[:50], 1),
     "the middle": lambda x, y: np.sum(x.reshape(20, 15, 10) - y[:10], 1),

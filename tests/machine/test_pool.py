@@ -10,6 +10,7 @@ pytest.importorskip("llvmlite")
 
 from functier._programs.machine.calls import pool, threads
 from hand_parts import make, refuse
+from support import in_threads
 
 
 @pytest.fixture(autouse=True)
@@ -67,19 +68,12 @@ def test_memory_is_aligned_and_nobody_elses(count):
         return call(np.int64(x - 3)) if x > 2 else np.int64(0)
 
     call = filler(count, fallback)
-    wrong = []
 
     def work(number):
         for i in range(20):
-            if call(np.int64(number * 1000 + i)) != 0:
-                wrong.append(number)
+            assert call(np.int64(number * 1000 + i)) == 0
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    in_threads(work, range(6))
 
 
 def blocks():
@@ -208,20 +202,14 @@ def test_a_status_of_one_block_is_that_of_all():
 
 
 def test_more_calls_at_one_time_than_slots():
-    call, wrong = squares(3000, 16, 3), []
+    call = squares(3000, 16, 3)
 
     def work(number):
         x = np.arange(3000.0) + number
         for _ in range(20):
-            if not (call(x) == x * x).all():
-                wrong.append(number)
+            assert (call(x) == x * x).all()
 
-    workers = [threading.Thread(target=work, args=(n,)) for n in range(threads.SLOTS + 5)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not wrong
+    in_threads(work, range(threads.SLOTS + 5))
     assert not any(threads.TABLE)  # no slot is taken, and nobody is counted in
 
 

@@ -2,7 +2,6 @@
 
 import gc
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 from functier._programs import compiled
+from support import in_threads
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -106,15 +106,10 @@ def test_a_program_that_was_read_before(made):
 
 
 def test_several_threads_at_the_second_call(made):
-    fast, found = ft.compile(wave), []
+    fast = ft.compile(wave)
     fast(X)
-    threads = [threading.Thread(target=lambda: found.append(fast(X))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    found = in_threads(fast, [X] * 8)
 
-    assert len(found) == 8
     np.testing.assert_allclose(found, [wave(X)] * 8, rtol=1e-14)
     assert len(fast.programs) == 1
 

@@ -36,8 +36,7 @@ def test_what_is_masked_out_has_no_share(func, make, mask):
     step = 1e-6
     slopes = (func(inner + step) - func(inner - step)) / (2 * step)
     expected = np.where(chosen, slopes, (make(X + 1.0) - make(X)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         value, tangent = ft.jvp(f, (X,), (np.ones(5),))
         gradient = ft.grad(lambda x: np.sum(f(x)))(X)
         second = ft.grad(lambda x: np.sum(ft.grad(lambda y: np.sum(f(y)))(x)))(X)
@@ -57,8 +56,7 @@ def test_a_quotient_by_zero_is_masked_out():
         return np.sum(np.divide(x, y, out=np.zeros_like(x), where=y != 0))
 
     x, y = np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.0, 4.0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         by_x, by_y = ft.grad(ratio, argnums=(0, 1))(x, y)
     np.testing.assert_array_equal(by_x, [0.5, 0.0, 0.25])
     np.testing.assert_array_equal(by_y, [-0.25, 0.0, -3 / 16])
@@ -79,8 +77,7 @@ def test_arrays_that_are_made_inside_have_no_warning():
 
     def f(x):
         y = fnp.array([0.0, 2.0])
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with warnings.catch_warnings(action="error"):
             return x * np.divide(1.0, y, out=fnp.ones(2), where=y != 0)
 
     np.testing.assert_array_equal(ft.vmap(f)(np.array([1.0, 2.0])), [[1.0, 0.5], [2.0, 1.0]])

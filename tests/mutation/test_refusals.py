@@ -137,8 +137,10 @@ def test_shuffle_refuses(make):
             return y
 
         for run in (lambda f=f: ft.vmap(f)(XS), lambda f=f: ft.vjp(f, X)):
-            with warnings.catch_warnings(), pytest.raises((ft.MutationError, TypeError)):
-                warnings.simplefilter("ignore")
+            with (
+                warnings.catch_warnings(action="ignore"),
+                pytest.raises((ft.MutationError, TypeError)),
+            ):
                 run()
 
 
@@ -195,8 +197,7 @@ def test_setting_the_shape():
         y = x * 1.0
         other = y
         before = y[1:]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             y.shape = (3, 1)
         assert other.shape == (3, 1) and before.shape == (2,)
         y[1, 0] = 7.0
@@ -211,8 +212,7 @@ def test_setting_the_shape():
 
     def wrong(x):
         y = x * 1.0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             y.shape = (2, 2)
 
     raises(ValueError, lambda: wrong(X.copy()), "cannot reshape array of size 3 into shape")

@@ -65,8 +65,7 @@ def total(f):
 
 def check(f):
     """One call without a warning: the values, and the derivatives inside and outside."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         np.testing.assert_allclose(ft.vmap(f)(X), [f(x) for x in X], rtol=1e-12)
         slopes = [ft.grad(total(f))(x) for x in X]
         np.testing.assert_allclose(ft.vmap(ft.grad(total(f)))(X), slopes, atol=1e-12)
@@ -85,8 +84,7 @@ def test_programs_give_the_results_of_a_loop():
 def test_an_example_that_selects_nothing():
     """It gets what NumPy gives for an empty array, and warns or raises only where NumPy does."""
     xs = np.array([[1.0, 2.0], [-1.0, -2.0]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         for f in (np.sum, np.prod, np.any, np.all, np.count_nonzero, lambda s: np.sum(np.log(s))):
             found = ft.vmap(lambda x, f=f: f(x[x > 0]) * 1.0)(xs)
             np.testing.assert_array_equal(found, [f(x[x > 0]) for x in xs])

@@ -8,11 +8,11 @@ and exceptions that it catches: its own, and those of NumPy. It runs under
 """
 
 import sys
-import warnings
 
 import numpy as np
 
 import functier as ft
+from support import silent
 
 from .commands import main
 from .verdicts import Verdicts
@@ -125,8 +125,7 @@ class Branches:
         names = {"np": np}
         exec(source, names)
         f = names["f"]
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with silent():
             try:
                 values = np.array([f(x.copy()) for x in XS])
             except (ValueError, OverflowError):  # of NumPy, and of int(v)

@@ -19,7 +19,6 @@ import linecache
 import math
 import random
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -29,6 +28,7 @@ import numpy as np
 import functier as ft
 import functier.numpy as fnp
 from functier._control import given
+from support import silent
 
 from .commands import main
 from .giving import plain
@@ -181,8 +181,7 @@ class Given:
 
     def check(self, number: int, program: Program, only: Sequence[str] = ()) -> None:
         """Judge a program by itself, and under one of the transforms, or under those of `only`."""
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with silent():
             name = f"<given {self.seed} {number}>"
             case, python = Case(program, name), Case(program, name, plain.LOOPS)
             inputs = [program.args, others(program, number % 7)]

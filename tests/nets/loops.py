@@ -18,7 +18,6 @@ import linecache
 import pickle
 import random
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,6 +33,7 @@ from functier._programs.bodies import rolled
 from functier._programs.entries import Mismatch
 from functier._programs.graph import Graph, Node
 from functier._programs.loops import every_node, is_loop
+from support import silent
 
 from .commands import main
 from .looping.draw import Program, Span, draw, values
@@ -281,8 +281,7 @@ class Loops:
 
     def run(self, number: int) -> None:
         size = 0 if number % 2 else sharing.LARGE
-        with warnings.catch_warnings(), np.errstate(all="ignore"), large(size):
-            warnings.simplefilter("ignore")
+        with silent(), large(size):
             program = draw(self.seed, number)
             name = f"<loops {self.seed} {number}>"
             case = Case(program.text, name)

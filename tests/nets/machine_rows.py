@@ -1,26 +1,18 @@
 """The rows of the samples as machine code, beside the same programs as NumPy calls.
 
-    PYTHONPATH=tests:src python -m nets.machine_rows --share 0.05 --seed 3
-    PYTHONPATH=tests:src python -m nets.machine_rows --large --slice 0/8
-    PYTHONPATH=tests:src python -m nets.machine_rows --row "elementwise.sin-d[3]"
-
 Values, derivatives and batches of each row run with three sets of inputs: those of the row, others
-near to them, and some with NaNs, infinities and zeros of both signs. With `--large` elementwise
-functions, reductions and their like run with longer axes, without elements, and with other strides.
+near to them, and some with NaNs, infinities and zeros of both signs. Those that are `large` run
+with longer axes, without elements, and with other strides: elementwise functions, reductions and
+their like.
 
 Whole numbers and truths have to be equal. A float may be as far from the same call in long doubles
 as four times NumPy's, or as `ROUNDING` of the largest number that goes in or comes out.
 """
 
 import functools
-import os
 import random
 import re
-import sys
-import time
 import warnings
-from argparse import ArgumentParser
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -294,7 +286,6 @@ class MachineRows:
     def __init__(self, counts: Verdicts, seed: int = 0):
         self.counts, self.seed = counts, seed
         self.parts = self.calls = self.skipped = 0
-        self.reasons: Counter[str] = Counter()
 
     def run(self, name: str, row: Any, large: bool = False) -> None:
         """Compare the cases of a row."""
@@ -328,7 +319,6 @@ class MachineRows:
         except Exception as error:
             self.counts.refuse(f"{name}: no machine code", error)
             return
-        self.reasons.update({reason.partition(":")[0] for reason in machine.reasons})
         self.parts += machine.parts
         if machine.run is None:
             self.counts.refused["^Numpys"] += 1
@@ -407,35 +397,3 @@ def drawn(share: float, seed: int, rows: dict, large: bool = False) -> dict:
         if random.Random(f"{seed}: {name}").random() < share
         and (not large or name.partition(".")[0] in LARGE)
     }
-
-
-def main() -> bool:
-    parser = ArgumentParser("nets.machine_rows", description=__doc__)
-    parser.add_argument("--share", type=float, default=1.0, help="the share of the rows")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--slice", default="0/1", help="the i-th of n slices: i/n")
-    parser.add_argument("--large", action="store_true", help="with other sizes and strides")
-    parser.add_argument("--row", default="", help="rows whose names begin so")
-    parser.add_argument("--most", type=int, default=1000, help="stop after so many wrong cases")
-    given = parser.parse_args()
-    os.environ["FUNCTIER_CACHE"] = "0"
-    found = net(given.seed)
-    part, _, whole = given.slice.partition("/")
-    rows = drawn(given.share, given.seed, samples.named(), given.large)
-    rows = {n: r for n, r in rows.items() if n.startswith(given.row)}
-    start, printed = time.process_time(), 0
-    for name in list(rows)[int(part) :: int(whole)]:
-        found.run(name, rows[name], given.large)
-        for text in found.counts.wrong[printed:]:
-            print(text, flush=True)
-        printed = len(found.counts.wrong)
-        if printed >= given.most:
-            break
-    print(dict(found.reasons.most_common(60)))
-    print(dict(found.counts.refused))
-    print(f"{found.summary()}; {time.process_time() - start:.0f} s")
-    return bool(found.counts.wrong)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

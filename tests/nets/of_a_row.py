@@ -14,6 +14,7 @@ from nets import test_results as results
 from nets import test_sizes as sizes
 from nets.verdicts import Verdicts
 from samples._row import Row
+from support import silent
 
 Case = Callable[[Verdicts], None]
 
@@ -22,7 +23,7 @@ def of_table(judge: Callable, name: str, row: Row) -> Iterator[Case]:
     """The one case of a net that judges a table of rows."""
 
     def run(counts: Verdicts) -> None:
-        with dtypes.quiet():
+        with silent():
             judge(counts, {name: row})
 
     yield run
@@ -67,7 +68,7 @@ def of_dtypes(name: str, row: Row) -> Iterator[Case]:
 
 
 def of_dtype(case: tuple, counts: Verdicts) -> None:
-    with dtypes.quiet():
+    with silent():
         dtypes.judge_row(counts, case, random.Random(dtypes.shown(case)), False)
 
 

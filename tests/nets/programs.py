@@ -17,13 +17,13 @@ may round in another way.
 
 import random
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import functier as ft
+from support import silent
 
 from .branches import XS, Draw
 from .commands import main
@@ -62,8 +62,7 @@ class Programs:
         self.rounded: list[str] = []
 
     def run(self, number: int) -> None:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with silent():
             if number % 3:
                 self.run_writes(number)
             else:

@@ -9,7 +9,6 @@ overwritten, unless NumPy's own function gives out a view.
 
 import functools
 import itertools
-import warnings
 
 import numpy as np
 import optree
@@ -22,6 +21,7 @@ from functier._transforms import grad as _grad
 from functier._transforms import hooks as _hooks
 from functier._transforms import vmap as _vmap
 from nets.verdicts import Verdicts
+from support import silent
 
 REASONS: dict[str, str] = {
     "An input that has been returned as-is is being saved": "a Function has to say which is meant",
@@ -555,8 +555,7 @@ def subject_of(row):
 
 
 def run(counts, names, transforms=TRANSFORMS):
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         for name in names:
             judge(counts, name, subject_of(ROWS[name]), transforms)
 
@@ -607,8 +606,7 @@ def program(seed):
 
 
 def run_programs(counts, seeds):
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         for seed in seeds:
             judge(counts, f"program {seed}", lambda seed=seed: program(seed))
 

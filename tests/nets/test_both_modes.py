@@ -6,7 +6,6 @@ and imaginary parts, so that complex rows have it too.
 """
 
 import re
-import warnings
 
 import numpy as np
 import optree
@@ -16,6 +15,7 @@ import samples
 from checks import at, precision
 from functier._rules import accumulation
 from nets.verdicts import Verdicts
+from support import silent
 
 REASONS = {
     "LinAlgError: singular matrix": "a matrix of zeros has no solution",
@@ -259,8 +259,7 @@ def is_judged(name):
 
 
 def run(counts, names):
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         for name in names:
             judge(counts, name, ROWS[name])
 

@@ -11,9 +11,7 @@ import itertools
 import operator
 import random
 import re
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,6 +37,7 @@ from nets._recast import (
 )
 from nets.verdicts import Verdicts
 from samples._batch import choices, free
+from support import silent
 
 REASONS: dict[str, str] = {
     "x and xp are complex": "NumPy drops their imaginary parts, with a warning",
@@ -328,14 +327,6 @@ def differentiable(func: Any, what: str) -> bool:
 # ---- the nets ----
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Warnings are looked at where a case is run, and nowhere else."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
-
-
 def part(cases: list, share: float, seed: int) -> list:
     """A slice of the cases, drawn by a seed."""
     return random.Random(seed).sample(cases, int(len(cases) * share))
@@ -344,7 +335,7 @@ def part(cases: list, share: float, seed: int) -> list:
 def test_rows(full, verdicts):
     """Every operand of the sample rows as every dtype, alone and with all the others."""
     counts, draw = verdicts("dtypes of rows", REASONS), random.Random(1)
-    with quiet():
+    with silent():
         for case in row_cases() if full else part(row_cases(), 0.025, 2):
             judge_row(counts, case, draw, full)
     counts.settle()
@@ -353,7 +344,7 @@ def test_rows(full, verdicts):
 def test_ufuncs(full, verdicts):
     """Ufuncs, their methods and the operators, for every pair of dtypes and Python's numbers."""
     counts, draw = verdicts("dtypes of ufuncs", REASONS), random.Random(1)
-    with quiet():
+    with silent():
         for case in ufunc_cases() if full else part(ufunc_cases(), 0.05, 3):
             judge_ufunc(counts, case, draw, full)
     counts.settle()
@@ -390,7 +381,7 @@ def is_number(g: Any) -> None:
 
 def test_gradients_of_numbers_are_numbers(verdicts):
     counts = verdicts("gradients of numbers", REASONS)
-    with quiet():
+    with silent():
         for name in gradient_cases():
             judge_gradient(counts, name)
     counts.settle()
@@ -432,7 +423,7 @@ def test_a_planted_fault_is_found(pattern, monkeypatch):
     cases = [case for case in row_cases() if re.match(pattern, shown(case))]
     cases = random.Random(4).sample(cases, min(len(cases), 120))
     before, after = Verdicts("before"), Verdicts("after")
-    with quiet():
+    with silent():
         for case in cases:
             judge_row(before, case, random.Random(1), True)
         monkeypatch.setattr(*FAULTS[pattern])
@@ -447,7 +438,7 @@ def test_a_planted_fault_of_a_ufunc_is_found(monkeypatch):
     """The exponent is a whole number."""
     monkeypatch.setattr(elementwise, "_match_precision", lambda y, g: y)
     counts = Verdicts("ufuncs")
-    with quiet():
+    with silent():
         for case in ufunc_cases():
             if case[:2] == ("ufunc", np.power) and case[2][-1] in ("bool", "int8"):
                 judge_ufunc(counts, case, random.Random(1), True)
@@ -458,7 +449,7 @@ def test_a_planted_fault_of_a_ufunc_is_found(monkeypatch):
 def test_an_array_for_the_gradient_of_a_number_is_found(monkeypatch):
     monkeypatch.setattr(_grad, "fill_zeros", lambda grads, values: grads)
     counts = Verdicts("numbers")
-    with quiet():
+    with silent():
         for name in gradient_cases():
             judge_gradient(counts, name)
 

@@ -23,7 +23,7 @@ def test_drawn_programs_as_machine_code(full, monkeypatch, record_property):
     pytest.importorskip("llvmlite")
     monkeypatch.setenv("FUNCTIER_CACHE", "0")
     found = net(2027, calls=CALLS[:3], backend="llvm")
-    for number in range(900 if full else 6):
+    for number in range(900 if full else 12):
         found.run(number)
     record_property("net", found.summary())
     found.settle()

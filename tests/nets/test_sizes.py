@@ -31,6 +31,7 @@ from nearness import outputs
 from nets.verdicts import Verdicts
 from samples._batch import examples, free, placed, stacked
 from samples._row import is_array
+from support import silent
 
 REASONS = {
     r"AxisError: axis (0|-1) is out of bounds for array of dimension 0": "an axis of an array "
@@ -351,8 +352,7 @@ def cases():
 
 
 def cases_of(name, row):
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with silent():
         sized = [(f"{name} {sizing}", row, shapes) for sizing, shapes in sizings(row).items()
                  if (name, sizing) != (CRASHING, "all 1")]  # fmt: skip
     turned = by_other_axes(row) if name.startswith(NUMPYS) else ()

@@ -15,7 +15,8 @@ import functier as ft
 import functier.numpy as fnp
 from functier._core.table import OPS
 from functier._programs import entries
-from nets.zeros import EXACT, STAGE, Case, Net, drawn, function, make, quiet, rows, slopes
+from nets.zeros import EXACT, STAGE, Case, Net, drawn, function, make, rows, slopes
+from support import silent
 
 BACKENDS = ["numpy", "llvm"][: 1 + bool(importlib.util.find_spec("llvmlite"))]
 
@@ -89,7 +90,7 @@ def named(asked, expression, at):
     """Return the case of a named program, whose answer is what differences say where it is one."""
     text = "def f(x, w):\n    v, m = x * ones(3), x * ones((2, 2))\n    return ({})[()]"
     text = text.format(expression)
-    with quiet():
+    with silent():
         truth = slopes(function(text, EXACT), at)
     if asked == "zero":
         assert truth[0] <= 0 <= truth[1], expression
@@ -145,7 +146,7 @@ def faults(chain, use):
     """Return what is unknown of chains in which "inf" is one of several infinite stages."""
     net, stages = Net(), {row[2]: row for rows in STAGE.values() for row in rows}
     for infinite in STAGE["inf"][:8]:
-        with quiet():
+        with silent():
             case = make([infinite if s == "inf" else stages[s] for s in chain], *use)
         if case is not None:
             net.run(case, ["numpy"])
@@ -198,7 +199,7 @@ def norm_of_written(x):
 def test_a_norm_of_what_was_written_keeps_its_zero():
     x = np.array([1.0, 3.0, 2.0])
     norm = np.sqrt(5.0)
-    with quiet():
+    with silent():
         found = ft.grad(norm_of_written)(x)
         batch = ft.vmap(ft.grad(norm_of_written))(x[None])
     assert np.allclose(found, [-norm, 2 * norm, -norm])
@@ -211,5 +212,5 @@ def test_a_root_of_what_was_written_that_is_not_flat_has_no_number():
         made[0] = x
         return np.sum(np.sqrt(made))
 
-    with quiet():
+    with silent():
         assert not np.isfinite(ft.grad(f)(0.0))

@@ -11,12 +11,13 @@ derivatives.
 
 import random
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from support import silent
 
 from .commands import main
 from .verdicts import Verdicts
@@ -82,8 +83,7 @@ class Machine:
         return some
 
     def run(self, number: int) -> None:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with silent():
             try:
                 program = self.draw(number)
             except Unfit:

@@ -8,9 +8,7 @@ in extended precision.
 import functools
 import itertools
 import random
-import warnings
 from collections import Counter, defaultdict
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +16,7 @@ import scipy.special
 
 import functier as ft
 from functier.scipy import spatial, special
+from support import silent
 
 INF = np.inf
 LONG = np.longdouble
@@ -127,13 +126,6 @@ class Special:
 PLAIN = {**vars(np), "special": special, "distance": spatial.distance}
 PLAIN["pair"] = lambda z, k=1.0: np.stack([z, k * z])
 EXACT = {**PLAIN, "special": Special(), "LONG": LONG}
-
-
-@contextmanager
-def quiet():
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def function(text, names=PLAIN):
@@ -256,7 +248,7 @@ def draw(rng):
 def drawn(seed, n):
     """Return so many different cases."""
     rng, found = random.Random(seed), {}
-    with quiet():
+    with silent():
         while len(found) < n:
             if case := draw(rng):
                 found[case.text] = case
@@ -303,7 +295,7 @@ class Net:
 
     def judge(self, case, mode, run, *args):
         try:
-            with quiet():
+            with silent():
                 found = float(run(*args))
             verdict = case.judge(found)
         except ft.ConversionError:

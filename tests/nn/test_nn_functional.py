@@ -123,8 +123,7 @@ def test_second_derivatives_of_all_orders_of_modes_agree(case):
 
 def quietly(f, *args):
     """The result, where no loop over examples is fallen back to."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         return f(*args)
 
 

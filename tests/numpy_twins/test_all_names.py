@@ -172,8 +172,7 @@ def test_every_name_is_known(module):
     numpys = importlib.import_module(module)
     twins = importlib.import_module(f"functier.{module}")
     assert set(dir(numpys)) <= set(dir(twins))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         pairs = {n: (getattr(numpys, n), getattr(twins, n)) for n in names_of(numpys)}
     unknown = [n for n, pair in pairs.items() if not covered(module, n, *pair)]
     assert not unknown

@@ -3,8 +3,6 @@
 Every row of the sample table, with each of its operands taken apart into nested lists.
 """
 
-import warnings
-
 import numpy as np
 import optree
 import pytest
@@ -13,6 +11,7 @@ import functier as ft
 import functier.numpy as fnp
 from rows import run_each
 from samples._row import is_array
+from support import silent
 from turns import families
 
 TWINS = {
@@ -67,8 +66,7 @@ def check(row, i):
         )
         return func(*args, **kwargs)
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         try:
             expected = f(x, row.func)
         except (TypeError, ValueError, AttributeError, IndexError):

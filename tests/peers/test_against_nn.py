@@ -32,42 +32,30 @@ def close(actual, expected, tolerance=1e-10):
 def agree(ours, theirs, *args, **kwargs):
     """Values, and the gradient and second derivative of a weighted sum, by each float array."""
     places = [i for i, x in enumerate(args) if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
-    tensors = [to_torch(x) for x in args]
-    keywords = {k: to_torch(x) for k, x in kwargs.items()}
-    out = ours(*args, **kwargs)
-    close(out, theirs(*tensors, **keywords))
-    weights = RNG.normal(size=np.shape(out))
+    weights = RNG.normal(size=np.shape(ours(*args, **kwargs)))
     directions = [draw(*args[i].shape) for i in places]
-
-    def put(values, base):
-        base = list(base)
-        for i, x in zip(places, values):
-            base[i] = x
-        return base
-
-    def loss(*values):
-        return np.sum(weights * ours(*put(values, args), **kwargs))
-
-    def torch_loss(*values):
-        return torch.sum(torch.tensor(weights) * theirs(*put(values, tensors), **keywords))
-
     numbers = tuple(range(len(places)))
-    given = [args[i] for i in places]
-    gradient = ft.grad(loss, numbers)
-    torch_gradient = torch.func.grad(torch_loss, numbers)
-    same = [torch.tensor(x) for x in given]
-    for a, e in zip(gradient(*given), torch_gradient(*same)):
-        close(a, e.numpy())
-    second = ft.grad(
-        lambda *v: sum(np.sum(g * d) for g, d in zip(gradient(*v), directions)), numbers
+
+    def results(f, xp, grad, own):
+        given, named = [own(x) for x in args], {k: own(x) for k, x in kwargs.items()}
+
+        def loss(*values):
+            whole = list(given)
+            for i, x in zip(places, values):
+                whole[i] = x
+            return xp.sum(own(weights) * f(*whole, **named))
+
+        def moved(*values):
+            return sum(xp.sum(g * own(d)) for g, d in zip(first(*values), directions))
+
+        first, at = grad(loss, numbers), [given[i] for i in places]
+        return f(*given, **named), *first(*at), *grad(moved, numbers)(*at)
+
+    found, expected = (
+        results(ours, np, ft.grad, lambda x: x),
+        results(theirs, torch, torch.func.grad, to_torch),
     )
-    torch_second = torch.func.grad(
-        lambda *v: sum(
-            torch.sum(g * torch.tensor(d)) for g, d in zip(torch_gradient(*v), directions)
-        ),
-        numbers,
-    )
-    for a, e in zip(second(*given), torch_second(*same)):
+    for a, e in zip(found, expected, strict=True):
         close(a, e.numpy(force=True))  # a zero that torch has not made
 
 
@@ -83,23 +71,14 @@ CONV = [
 @pytest.mark.filterwarnings("ignore:Using padding='same'")  # that PyTorch makes a copy
 @pytest.mark.parametrize("kernel", [(3, 3), (2, 1)])
 def test_conv2d(options, kernel):
-    agree(
-        lambda x, w, b: F.conv2d(x, w, b, **options),
-        lambda x, w, b: TF.conv2d(x, w, b, **options),
-        draw(2, 3, 7, 6), draw(4, 3, *kernel), draw(4),
-    )  # fmt: skip
+    agree(F.conv2d, TF.conv2d, draw(2, 3, 7, 6), draw(4, 3, *kernel), draw(4), **options)
 
 
 @pytest.mark.parametrize("groups", [2, 4])
 def test_conv2d_in_groups(groups):
     x, w = draw(2, 4, 5, 6), draw(8, 4 // groups, 3, 2)
 
-    agree(
-        lambda x, w: F.conv2d(x, w, groups=groups),
-        lambda x, w: TF.conv2d(x, w, groups=groups),
-        x,
-        w,
-    )
+    agree(F.conv2d, TF.conv2d, x, w, groups=groups)
 
 
 def test_conv2d_of_one_image():
@@ -108,10 +87,7 @@ def test_conv2d_of_one_image():
 
 @pytest.mark.parametrize("options", [{}, {"padding": 2, "stride": 2}, {"dilation": 3}], ids=str)
 def test_conv1d(options):
-    agree(
-        lambda *a: F.conv1d(*a, **options), lambda *a: TF.conv1d(*a, **options),
-        draw(2, 3, 9), draw(4, 3, 3), draw(4),
-    )  # fmt: skip
+    agree(F.conv1d, TF.conv1d, draw(2, 3, 9), draw(4, 3, 3), draw(4), **options)
 
 
 POOL = [
@@ -128,7 +104,7 @@ POOL = [
 def test_max_pool2d(options):
     x = draw(2, 3, 8, 7)
 
-    agree(lambda x: F.max_pool2d(x, **options), lambda x: TF.max_pool2d(x, **options), x)
+    agree(F.max_pool2d, TF.max_pool2d, x, **options)
     _, index = F.max_pool2d(x, **options, return_indices=True)
     close(index, TF.max_pool2d(torch.tensor(x), **options, return_indices=True)[1].numpy())
 
@@ -149,11 +125,7 @@ def test_max_pool2d_at_ties_and_nans():
                  "count_include_pad": False}, {"kernel_size": 2, "divisor_override": 7}], ids=str,
 )  # fmt: skip
 def test_avg_pool2d(options):
-    agree(
-        lambda x: F.avg_pool2d(x, **options),
-        lambda x: TF.avg_pool2d(x, **options),
-        draw(2, 3, 8, 7),
-    )
+    agree(F.avg_pool2d, TF.avg_pool2d, draw(2, 3, 8, 7), **options)
 
 
 ELEMENTWISE = {
@@ -164,28 +136,23 @@ ELEMENTWISE = {
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_elementwise(name):
     x = np.concatenate([draw(9) * 3, [0.0, -30.0, 30.0, 700.0, -700.0]])
-    options = ELEMENTWISE[name]
 
-    agree(lambda x: getattr(F, name)(x, *options), lambda x: getattr(TF, name)(x, *options), x)
+    agree(getattr(F, name), getattr(TF, name), x, *ELEMENTWISE[name])
 
 
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
 def test_gelu(approximate):
-    agree(
-        lambda x: F.gelu(x, approximate),
-        lambda x: TF.gelu(x, approximate=approximate),
-        draw(4, 5) * 3,
-    )
+    agree(F.gelu, TF.gelu, draw(4, 5) * 3, approximate=approximate)
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_along_an_axis(dim):
     x = draw(3, 4, 2) * 10
 
-    agree(lambda x: F.softmax(x, dim), lambda x: TF.softmax(x, dim), x)
-    agree(lambda x: F.log_softmax(x, dim), lambda x: TF.log_softmax(x, dim), x)
-    agree(lambda x: F.logsumexp(x, dim), lambda x: torch.logsumexp(x, dim), x)
-    agree(lambda x: F.logsumexp(x, dim, True), lambda x: torch.logsumexp(x, dim, True), x)
+    agree(F.softmax, TF.softmax, x, dim)
+    agree(F.log_softmax, TF.log_softmax, x, dim)
+    agree(F.logsumexp, torch.logsumexp, x, dim)
+    agree(F.logsumexp, torch.logsumexp, x, dim, True)
 
 
 def test_logsumexp_of_infinities():
@@ -200,22 +167,16 @@ def test_linear_and_embedding():
     agree(F.linear, TF.linear, draw(3), draw(4, 3))
     index = np.array([[0, 2, 2], [1, 3, 0]])
     for padding in (None, 2, -1):
-        agree(
-            lambda w, padding=padding: F.embedding(index, w, padding),
-            lambda w, padding=padding: TF.embedding(torch.tensor(index), w, padding),
-            draw(4, 3),
-        )
+        agree(F.embedding, TF.embedding, index, draw(4, 3), padding)
     close(F.one_hot(index), TF.one_hot(torch.tensor(index)).numpy())
     close(F.one_hot(index, 6), TF.one_hot(torch.tensor(index), 6).numpy())
 
 
 @pytest.mark.parametrize("form", [(4,), (3, 4)])
 def test_layer_norm(form):
-    agree(
-        lambda x, w, b: F.layer_norm(x, form, w, b, 1e-3),
-        lambda x, w, b: TF.layer_norm(x, form, w, b, 1e-3),
-        draw(2, 3, 4), draw(*form), draw(*form),
-    )  # fmt: skip
+    x, w, b = draw(2, 3, 4), draw(*form), draw(*form)
+
+    agree(F.layer_norm, TF.layer_norm, x, form, w, b, 1e-3)
 
 
 REDUCTIONS = ["mean", "sum", "none"]
@@ -225,17 +186,8 @@ REDUCTIONS = ["mean", "sum", "none"]
 def test_regression_losses(reduction):
     x, y = draw(4, 3) * 2, draw(4, 3)
     for name in ("mse_loss", "l1_loss", "huber_loss"):
-        ours, theirs = getattr(F, name), getattr(TF, name)
-        agree(
-            lambda x, y, f=ours: f(x, y, reduction=reduction),
-            lambda x, y, f=theirs: f(x, y, reduction=reduction),
-            x, y,
-        )  # fmt: skip
-    agree(
-        lambda x, y: F.huber_loss(x, y, reduction, 0.3),
-        lambda x, y: TF.huber_loss(x, y, reduction, 0.3),
-        x, y,
-    )  # fmt: skip
+        agree(getattr(F, name), getattr(TF, name), x, y, reduction=reduction)
+    agree(F.huber_loss, TF.huber_loss, x, y, reduction, 0.3)
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
@@ -244,7 +196,7 @@ def test_binary_cross_entropy(reduction):
     x, y = np.concatenate([draw(3, 3), np.full((1, 3), -800.0)]), RNG.random((4, 3))
     ours, theirs = F.binary_cross_entropy_with_logits, TF.binary_cross_entropy_with_logits
 
-    agree(lambda x, y: ours(x, y, **options), lambda x, y: theirs(x, y, **options), x, y)
+    agree(ours, theirs, x, y, **options)
     agree(
         lambda x, y, w, p: ours(x, y, w, pos_weight=p, **options),
         lambda x, y, w, p: theirs(x, y, w, pos_weight=p, **options),
@@ -264,24 +216,12 @@ def test_cross_entropy_of_classes(shape, reduction, smoothing, weighted, ignored
     else:
         target = np.array(1)
     weight = RNG.random(4) if weighted else None
-    options = {"reduction": reduction, "ignore_index": ignored}
+    options = {"weight": weight, "reduction": reduction, "ignore_index": ignored}
+    smooth = {"label_smoothing": smoothing, **options}
 
-    agree(
-        lambda x: F.cross_entropy(x, target, weight, label_smoothing=smoothing, **options),
-        lambda x: TF.cross_entropy(
-            x, torch.tensor(target), None if weight is None else torch.tensor(weight),
-            label_smoothing=smoothing, **options,
-        ),
-        draw(*shape) * 3,
-    )  # fmt: skip
+    agree(F.cross_entropy, TF.cross_entropy, draw(*shape) * 3, target, **smooth)
     if not smoothing:
-        agree(
-            lambda x: F.nll_loss(x, target, weight, **options),
-            lambda x: TF.nll_loss(
-                x, torch.tensor(target), None if weight is None else torch.tensor(weight), **options
-            ),
-            draw(*shape),
-        )
+        agree(F.nll_loss, TF.nll_loss, draw(*shape), target, **options)
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
@@ -289,14 +229,8 @@ def test_cross_entropy_of_classes(shape, reduction, smoothing, weighted, ignored
 def test_cross_entropy_of_probabilities(shape, reduction):
     weight = RNG.random(4)
     for smoothing, given in itertools.product([0.0, 0.2], [None, weight]):
-        own = {"reduction": reduction, "label_smoothing": smoothing}
-        agree(
-            lambda x, y, given=given, own=own: F.cross_entropy(x, y, given, **own),
-            lambda x, y, given=given, own=own: TF.cross_entropy(
-                x, y, None if given is None else torch.tensor(given), **own
-            ),
-            draw(*shape), RNG.random(shape),
-        )  # fmt: skip
+        own = {"weight": given, "reduction": reduction, "label_smoothing": smoothing}
+        agree(F.cross_entropy, TF.cross_entropy, draw(*shape), RNG.random(shape), **own)
 
 
 def test_attention():
@@ -306,14 +240,11 @@ def test_attention():
     mask[2] = False
 
     agree(ours, theirs, q, k, v)
-    agree(lambda *a: ours(*a, is_causal=True), lambda *a: theirs(*a, is_causal=True), q, k, v)
-    agree(lambda *a: ours(*a, scale=0.3), lambda *a: theirs(*a, scale=0.3), q, k, v)
+    agree(ours, theirs, q, k, v, is_causal=True)
+    agree(ours, theirs, q, k, v, scale=0.3)
     agree(ours, theirs, q, k, v, draw(5, 6))
     close(ours(q, k, v, mask), theirs(*map(torch.tensor, (q, k, v, mask))).numpy())
-    agree(
-        lambda *a: ours(*a, enable_gqa=True), lambda *a: theirs(*a, enable_gqa=True),
-        q, k[:, :1], v[:, :1],
-    )  # fmt: skip
+    agree(ours, theirs, q, k[:, :1], v[:, :1], enable_gqa=True)
 
 
 # ---- layers ----

@@ -13,6 +13,7 @@ import functier as ft
 import samples
 from checks import directions, function_of, leaves_of
 from functier._core.numpy_facts import name_of
+from support import silent
 
 torch = pytest.importorskip("torch", reason="PyTorch is in the extra bench")
 
@@ -86,8 +87,7 @@ def theirs(row):
 
 
 def rows():
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         return {
             name: row
             for name, row in samples.named().items()
@@ -108,8 +108,7 @@ def test_value_and_vjp(name):
     own = theirs(row)
     wanted = row.differentiated()
     f, points = function_of(row)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         value, pullback = ft.vjp(f, *points)
         cotangents = list(directions(value, 100))
         operands = [torch.tensor(x, requires_grad=i in wanted) for i, x in enumerate(row.leaves)]
@@ -366,8 +365,7 @@ def test_anomalies_are_where_torchs_are(name):
     }[name]
     x = np.array([0.0, 1.0])
     theirs = ours = False
-    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(action="ignore"):
         try:
             f(torch, torch.tensor(x, requires_grad=True)).backward()
         except RuntimeError as error:

@@ -8,7 +8,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,7 +23,7 @@ from functier._cpython.functions import Swaps, original
 from functier._programs.rewritten import rewritten
 from functier.scipy import linalg
 from nets.programs import difference
-from support import HANG
+from support import HANG, in_threads
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -44,14 +43,7 @@ def decorated(x):
 def test_threads():
     compiled = ft.compile(ft.grad(lambda x: np.sum(np.where(x > 0, x, -x) ** 3)))
     points = [np.full(n % 4 + 1, 1.0 + n) for n in range(64)]
-    start = threading.Barrier(8)
-
-    def work(k):
-        start.wait()
-        return [compiled(x) for x in points[k::8]]
-
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(work, range(8)))
+    found = in_threads(lambda k: [compiled(x) for x in points[k::8]], range(8))
     for k, results in enumerate(found):
         for x, y in zip(points[k::8], results):
             assert np.array_equal(y, 3 * x**2)
@@ -98,8 +90,7 @@ def test_fork():
 
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         process = context.Process(target=child, args=(queue,))
         process.start()
     one, two = queue.get(timeout=HANG)
@@ -465,8 +456,7 @@ def test_settings_inside_the_function():
         return y * 2
 
     compiled = ft.compile(f)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         for x in (X, X * 0, X * 0):
             assert difference(compiled(x), f(x)) is None
 
@@ -521,8 +511,7 @@ def test_warnings_that_a_function_asks_for(record):
 def test_warnings_that_a_function_ignores():
     @ft.compile
     def f(x):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
             return np.log(x)
 
     assert np.isnan(f(X)[1]) and np.isnan(f(2 * X)[1])

@@ -181,8 +181,7 @@ def test_a_function_whose_calls_become_alike_is_replayed():
 
 def test_a_few_shapes_in_turn_are_no_storm():
     fast = ft.compile(lambda x: x * 2.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         for _ in range(20):
             for n in range(7):
                 fast(np.ones(n))

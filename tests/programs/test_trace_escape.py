@@ -116,8 +116,7 @@ def coroutine(x):
     async def run():
         return x * 2
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return run()
 
 
@@ -220,8 +219,7 @@ def test_a_fork_while_another_thread_traces():
 
     context = multiprocessing.get_context("fork")
     thread = threading.Thread(target=work)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         thread.start()
         try:
             for _ in range(3):

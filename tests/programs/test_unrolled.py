@@ -2,7 +2,6 @@
 
 import operator
 import threading
-import tracemalloc
 import types
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,7 +15,7 @@ from functier._programs.loops import count_calls
 from functier._rules.primitives import primitive
 from functier.protocol import op
 from nets.programs import difference
-from support import HANG
+from support import HANG, held
 from unrolled import LOOPS, gradient, lines_of, pendulum
 
 SIZES = 8, 24, 72
@@ -68,24 +67,11 @@ def test_work_that_grows_is_found(monkeypatch):
         check_linear(pendulum)
 
 
-def held(call):
-    """Return the bytes that a call allocates at most, and those that its result keeps."""
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        tracemalloc.reset_peak()
-        result = call()
-        now, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    return peak - before, now - before, result
-
-
 def test_a_node_takes_less_than_a_kilobyte():
     found = []
     for steps in (5, 50, 300):
         f, args = gradient(pendulum, steps)
-        peak, kept, program = held(lambda f=f, args=args: ft.trace(f)(*args))
+        program, kept, peak = held(lambda f=f, args=args: ft.trace(f)(*args))
         found.append((count_calls(program._graph), peak, kept))
     _, (n, *few), (m, *many) = found
 
@@ -97,8 +83,8 @@ def test_values_that_nobody_needs_are_dropped():
     g = ft.grad(f, argnums=(0, 1))
     small = ft.grad(pendulum(2, n=10_000)[0], argnums=(0, 1))
     ft.trace(small)(*args)
-    eager, traced = held(lambda: g(*args))[0], held(lambda: ft.trace(g)(*args))[0]
-    forward = held(lambda: ft.trace(f)(*args))[0]
+    eager, traced = held(lambda: g(*args))[2], held(lambda: ft.trace(g)(*args))[2]
+    forward = held(lambda: ft.trace(f)(*args))[2]
 
     assert traced <= 1.2 * eager
     assert forward < 20 * args[0].nbytes  # of 600 values

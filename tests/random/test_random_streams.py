@@ -17,7 +17,7 @@ import functier as ft
 from functier._transforms.chunks.chunk import CHUNK
 from functier._transforms.chunks.streams import record_draws, replay_draws
 from functier.random import Generator, default_rng
-from support import HANG, equal, has_all, message
+from support import HANG, equal, has_all, in_threads, message
 
 SEED = 5
 ZEROS = np.zeros(10)
@@ -343,24 +343,17 @@ def test_checkpoint_of_fresh_entropy_and_children():
 
 
 def test_threads_that_share_a_generator_get_every_number_once():
-    rng, rows = default_rng(SEED), [None] * 8
-    start = threading.Barrier(8)
+    rng = default_rng(SEED)
 
-    def work(i):
-        start.wait()
+    def work(_):
         own = []
         for _ in range(50):
             own.append(np.ravel(different(lambda x: x + rng.normal())(np.zeros(3))))
             own.append(np.ravel(rng.random(2)))
             own.append(np.ravel(same(lambda x: rng.standard_gamma(x + 0.0))(np.array([1.5, 2.5]))))
-        rows[i] = np.concatenate(own)
+        return np.concatenate(own)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    total = np.concatenate(rows)
+    total = np.concatenate(in_threads(work, range(8)))
     assert len(np.unique(total)) == total.size == 8 * 50 * 7
 
 

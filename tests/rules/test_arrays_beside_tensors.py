@@ -3,8 +3,6 @@
 Every row of the sample table with several operands, each of which is an `Array` in turn.
 """
 
-import warnings
-
 import numpy as np
 import optree
 import pytest
@@ -13,6 +11,7 @@ import functier as ft
 import functier.numpy as fnp
 from rows import run_each
 from samples._row import is_array
+from support import silent
 from turns import families
 
 
@@ -40,8 +39,7 @@ def check(row, i):
         return row.func(*args, **kwargs)
 
     x = row.leaves[j]
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         wanted = ft.jvp(lambda x: call(x, np.array), (x,), (x,))
         found = ft.jvp(lambda x: call(x, fnp.array), (x,), (x,))
     for a, b in zip(optree.tree_leaves(found), optree.tree_leaves(wanted), strict=True):

@@ -1,12 +1,10 @@
 """Arguments at the edge of what NumPy takes: no axis, no element, infinities, mixed dtypes."""
 
-import warnings
-
 import numpy as np
 import pytest
 
 import functier as ft
-from support import alike, equal, raises
+from support import alike, equal, raises, silent
 
 F32 = np.float32
 
@@ -14,8 +12,7 @@ F32 = np.float32
 @pytest.fixture(autouse=True)
 def quiet():
     """NumPy warns of some of these, of divisions by zero for one."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         yield
 
 

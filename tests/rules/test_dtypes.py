@@ -22,7 +22,7 @@ from functier._rules.constructors import op, primitive
 from rows import run_each
 from samples._batch import free
 from samples._row import row as row_of
-from support import close, equal
+from support import close, equal, silent
 from turns import families, in_turn
 
 COMPLEX = {np.float16: np.complex64, np.float32: np.complex64, np.float64: np.complex128,
@@ -198,8 +198,7 @@ def check_or_refuse(name, row, kind):
 
 def check_row(name, row, kind, precision=None):
     row = of_precision(row, kind)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         try:
             expected = [np.asarray(y) for y in leaves_of(row)(*row.leaves)]
         except TypeError:

@@ -1,13 +1,13 @@
 """Every row of the tables of `design/0009-kinks-and-nans.md`, in both modes and by series."""
 
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import functier as ft
+from support import silent
 
 NOTE = Path(__file__).resolve().parents[2] / "design" / "0009-kinks-and-nans.md"
 ROWS = re.findall(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \|", NOTE.read_text(), re.M)
@@ -27,8 +27,7 @@ def test_row(expression, at, derivative):
     def f(x):
         return np.sum(eval(expression, {"np": np, "x": x}))
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         backward = ft.grad(f)(x)
         forward, recorded, series = [np.zeros_like(np.asarray(x)) for _ in range(3)]
         push = ft.linearize(f, x)[1]

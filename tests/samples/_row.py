@@ -120,14 +120,23 @@ def has(func: Callable, parameter: str) -> bool:
     return parameter in inspect.signature(func).parameters
 
 
+def of(family: str, function: Callable, *args: Any, **options: Any) -> Row:
+    """A row of a family of composites, of which a quick run has the first row only."""
+    return row(function, *args, _name=family, **options)
+
+
+def as_it_is(i: int, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same example again: of bad values that have to be where a mask hides them."""
+    return x
+
+
 def deprecated(func: Callable) -> Callable:
     """A function that warns where NumPy runs it; functier does not run it, and so must not."""
 
     def call(*args: Any) -> Any:
         if any(type(x) is not np.ndarray for x in args):
             return func(*args)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             return func(*args)
 
     call.__name__ = func.__name__

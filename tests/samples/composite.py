@@ -4,18 +4,13 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.testing.overrides import allows_array_function_override
 
-from ._row import integers, normal, positive, row
+from ._row import as_it_is, integers, normal, positive, row
 
 F32, C = np.float32, complex
 windows = np.lib.stride_tricks.sliding_window_view
 NAN = np.array([[1.0, np.nan, 2.0], [-0.5, 3.0, 0.25]])
 BAD = np.array([1.0, np.nan, np.inf, -np.inf])
 NODES = np.array([0.0, 0.5, 1.5, 2.0])
-
-
-def as_it_is(i, x, rng):
-    """Every example has its NaN, or its order, where the first one has it."""
-    return x
 
 
 def ordered(i, x, rng):

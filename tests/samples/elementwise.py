@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._row import booleans, integers, normal, positive, row, unit
+from ._row import as_it_is, booleans, integers, normal, positive, row, unit
 
 F32, C = np.float32, complex
 MASK = np.array([False, True, True])
@@ -17,11 +17,6 @@ def under_mask(func, outside=0.0):
 
     masked.__name__ = f"{func.__name__}_where"
     return masked
-
-
-def as_it_is(i, x, rng):
-    """Every example has its bad values where the mask hides them."""
-    return x
 
 
 REAL = [

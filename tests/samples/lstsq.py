@@ -2,16 +2,11 @@
 
 import numpy as np
 
-from ._row import integers, normal, row
+from ._row import as_it_is, integers, normal, row
 from .linalg import of
 
 C, F = complex, np.float32
 lstsq = np.linalg.lstsq
-
-
-def as_it_is(i, x, rng):
-    """Other examples of the same rank."""
-    return x
 
 
 RANK_ONE = np.outer([1.0, 2.0, -1.0, 0.5], [1.0, -1.0, 2.0])

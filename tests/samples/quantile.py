@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._row import integers, normal, positive, row, unit
+from ._row import as_it_is, integers, normal, positive, row, unit
 
 F32 = np.float32
 NAN = np.array([[1.0, np.nan, 2.0], [-0.5, 3.0, 0.25]])
@@ -19,11 +19,6 @@ def apart(*shape):
     """Numbers in any order, none of them near another."""
     ranks = np.argsort(normal(int(np.prod(shape))))
     return ranks.reshape(shape) + 0.4 * unit(*shape)
-
-
-def as_it_is(i, x, rng):
-    """Every example has its NaN where the first one has it."""
-    return x
 
 
 def weighted(a, q, weights, **options):

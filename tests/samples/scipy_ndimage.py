@@ -4,18 +4,13 @@ import numpy as np
 
 import functier.scipy.ndimage as nd
 
-from ._row import normal, positive, row
+from ._row import normal, of, positive, row
 
 F, C = np.float32, complex
 CROSS = [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
 PLACES = np.array([[0.3, 1.7, 2.2, -0.4, 3.4], [1.2, 0.6, 2.4, 0.8, 1.1]])
 
 WHOLE = np.array([[1.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
-
-
-def of(family, function, *args, **options):
-    """A row of a family of composites, of which a quick run has the first row only."""
-    return row(function, *args, _name=family, **options)
 
 
 def at_places(function, x, places, **options):

@@ -4,7 +4,7 @@ import numpy as np
 
 import functier.scipy.signal as signal
 
-from ._row import integers, normal, row
+from ._row import integers, normal, of, row
 
 F, C = np.float32, complex
 A = np.array([1.5, 0.4, -0.2])
@@ -22,11 +22,6 @@ def sections(function):
 
 def of_sections(function, *args, _name="sosfilt", **options):
     return row(sections(function), *args, _name=_name, **options)
-
-
-def of(family, function, *args, **options):
-    """A row of a family of composites, of which a quick run has the first row only."""
-    return row(function, *args, _name=family, **options)
 
 
 ROWS = [

@@ -7,17 +7,12 @@ import numpy as np
 import functier.scipy.signal as signal
 from functier.scipy._rules.signal.peaks import are_peaks
 
-from ._row import normal, row
+from ._row import normal, of, row
 
 F, C = np.float32, complex
 TAPS = np.array([0.5, 1.0, 0.3])
 SECTIONS = np.array([[0.2, 0.3, 0.1, 1, -0.3, 0.2], [0.5, 0.2, 0.4, 1, 0.2, -0.1]])
 WAVE = np.array([0.1, 1.3, 0.4, 0.9, 0.2, -0.5, 1.7, 0.3, 0.6, -0.1])
-
-
-def of(family, function, *args, **options):
-    """A row of a family of composites, of which a quick run has the first row only."""
-    return row(function, *args, _name=family, **options)
 
 
 def second(function):

@@ -42,8 +42,7 @@ def of_fixed(b):
 
 def direct(a, b):
     """SciPy makes a sparse matrix of a dense one, with a warning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return fl.spsolve(a, b)
 
 

@@ -5,17 +5,12 @@ import numpy as np
 import functier.scipy.spatial as spatial
 import functier.scipy.spatial.distance as distance
 
-from ._row import normal, positive, row, unit
+from ._row import normal, of, positive, row, unit
 
 F = np.float32
 
 MEET = np.array([0.0, 1.5, -0.7])
 """A vector whose first number is that of what it is compared with."""
-
-
-def of(family, function, *args, **options):
-    """A row of a family of composites, of which a quick run has the first row only."""
-    return row(function, *args, _name=family, **options)
 
 
 def matrix_to_vector(v):

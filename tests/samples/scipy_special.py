@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.special as special
 
-from ._row import normal, positive, row, unit
+from ._row import as_it_is, normal, positive, row, unit
 
 F32, C = np.float32, complex
 
@@ -16,11 +16,6 @@ def under_mask(x, mask):
 def in_seconds(d, m, s):
     """Each operand has the same part in the result."""
     return 3600 * special.radian(d / 3600, m / 60, s)
-
-
-def as_it_is(i, x, rng):
-    """Every example has its bad values where the mask hides them."""
-    return x
 
 
 REAL = [

@@ -49,7 +49,6 @@ ROWS = [
     row(special.log_softmax, normal(2, 3), axis=0),
     row(special.log_softmax, normal(3, dtype=C)),
     row(special.log_softmax, normal(2, 3, dtype=F)),
-    row(special.softplus, normal(3)),
     row(special.zeta, 2.5, positive(3)),
     # gamma functions
     row(special.polygamma, ORDERS, positive(2)),
@@ -98,3 +97,6 @@ if hasattr(special, "legendre_p"):  # since SciPy 1.15
         ),
         row(special.sph_harm_y_all, 2, 2, normal(2, dtype=F), normal(1), _name="sph_harm_y_all"),
     ]
+
+if hasattr(special, "softplus"):  # since SciPy 1.15
+    ROWS.append(row(special.softplus, normal(3)))

@@ -7,7 +7,7 @@ import scipy.stats
 
 import functier.scipy.stats as stats
 
-from ._row import integers, normal, positive, row
+from ._row import integers, normal, of, positive, row
 
 F = np.float32
 
@@ -31,16 +31,10 @@ def quietly(function):
     """Return a function that does not warn of samples without observations."""
 
     def call(*args):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scipy.stats.ConstantInputWarning)
+        with warnings.catch_warnings(action="ignore", category=scipy.stats.ConstantInputWarning):
             return tuple(function(*args))
 
     return call
-
-
-def of(family, function, *args, **options):
-    """A row of a family of composites, of which a quick run has the first row only."""
-    return row(function, *args, _name=family, **options)
 
 
 WITH_NAN = np.array([[0.3, np.nan, 1.2, 0.5], [0.4, 2.0, -1.0, 0.7]])

@@ -5,7 +5,7 @@ import scipy.stats
 
 import functier.scipy.stats as stats
 
-from ._row import Row, normal, positive, row, unit
+from ._row import normal, of, positive, row, unit
 
 F = np.float32
 
@@ -20,11 +20,6 @@ def parts(function, *names):
         return tuple(getattr(result, n) for n in (*fields, *names) if hasattr(result, n))
 
     return call
-
-
-def of(family, function, *args, **options) -> Row:
-    """A row of a family of composites, of which a quick run has the first row only."""
-    return row(function, *args, _name=family, **options)
 
 
 def available(name, *rows):

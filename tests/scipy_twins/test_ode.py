@@ -396,6 +396,5 @@ def test_planted_faults_are_found(fault, monkeypatch):
     place, name, wrong, program, nesting, way = fault
     monkeypatch.setattr(place, name, wrong)
     monkeypatch.setattr(_replays, "FIRST", np.inf)  # a program of another test has no fault
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         assert verdict(by(way, program), nesting, 1.1, 3e-6) == "wrong"

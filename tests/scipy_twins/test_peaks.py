@@ -42,8 +42,7 @@ def test_properties_of_peaks(name):
     gradient = ft.grad(lambda x: fnp.sum(part(x) * weights))(WAVE)
     np.testing.assert_allclose(gradient @ STEP, slope @ weights, rtol=1e-10)
     batch = np.stack([WAVE, 1.1 * WAVE + 0.02])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ft.FallbackWarning)
+    with warnings.catch_warnings(action="ignore", category=ft.FallbackWarning):
         np.testing.assert_allclose(ft.vmap(part)(batch), [part(x) for x in batch])
 
 
@@ -54,8 +53,7 @@ def test_examples_with_other_numbers_of_peaks():
         return fnp.sum(x[signal.find_peaks(x, height=0.5)[0]])
 
     batch = np.stack([WAVE, -WAVE, WAVE[::-1]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ft.FallbackWarning)
+    with warnings.catch_warnings(action="ignore", category=ft.FallbackWarning):
         with pytest.raises(ft.DataDependentError, match="nonzero"):
             ft.vmap(highest)(batch)
         result = ft.vmap(highest, branches="split")(batch)

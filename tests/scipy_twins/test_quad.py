@@ -266,8 +266,7 @@ def test_planted_faults_are_found(fault, monkeypatch):
     place, name, wrong, program, nesting = fault
     before = verdict(program, nesting, 1.1)
     monkeypatch.setattr(place, name, wrong)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         after = verdict(program, nesting, 1.1)
     assert after == "wrong" or (program is small_jump and after != "refused")
     assert before == ("refused" if "jump" in program.__name__ else "right")

@@ -51,8 +51,7 @@ def outcome(side, method, way, first, warm, monkeypatch):
     monkeypatch.setattr(_replays, "WARM", warm)
     sides.SEEN.clear()
     sides.GAIN = 1.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             return WAYS[way](lambda p: side(p, method)), [*sides.SEEN]
         except Exception as error:

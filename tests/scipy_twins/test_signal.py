@@ -34,8 +34,7 @@ def test_a_batch_of_signals_is_one_call_and_so_is_its_gradient(monkeypatch):
     def loss(b, a, x):
         return np.sum(np.square(signal.lfilter(b, a, x)))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         found = ft.vmap(ft.grad(loss, argnums=(0, 1, 2)), (None, None, 0))(B, A, X)
     assert 0 < len(calls) <= 5
     for i, x in enumerate(X):

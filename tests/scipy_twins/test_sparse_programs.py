@@ -170,8 +170,7 @@ def module():
 
 @pytest.fixture(autouse=True)
 def without_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         yield
 
 

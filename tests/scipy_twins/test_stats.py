@@ -1,7 +1,5 @@
 """Cases of `scipy.stats` beyond the samples: results of other classes, NaN, special points."""
 
-import warnings
-
 import numpy as np
 import optree
 import pytest
@@ -10,6 +8,7 @@ import scipy.stats
 import functier as ft
 import functier.scipy.stats as stats
 from functier.scipy._rules.stats.kolmogorov import kolmogorov_probability
+from support import silent
 
 RNG = np.random.default_rng(8)
 X, Y = RNG.normal(size=(2, 3, 6))
@@ -31,8 +30,7 @@ SAMPLES = {
 
 def outcome(call, *args, **kwargs):
     """The result of a call, or the class of its error."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         try:
             return np.asarray(call(*args, **kwargs))
         except (ValueError, TypeError) as error:

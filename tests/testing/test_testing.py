@@ -14,8 +14,6 @@ from functier._levels import grad as _grad
 from functier.testing import (
     _gradcheck,
     check_grads,
-    check_jvp,
-    check_vjp,
     check_vmap,
     gradcheck,
     gradgradcheck,
@@ -209,43 +207,6 @@ def test_wrong_dtype_of_the_value_under_a_transform():
         "float64",
     )
     assert gradcheck(f, A, atol=1e-2, rtol=1e-2, check_grad_dtypes=False)
-
-
-def test_wrong_value_of_a_rule_is_found_by_check_jvp_and_check_vjp():
-    fault(
-        lambda: check_jvp(np.sin, lambda x, t: (np.sin(*x) + 1e-6, np.cos(*x) * t[0]), (A,)),
-        "check_jvp(sin): the value of f_jvp is wrong",
-    )
-    fault(
-        lambda: check_vjp(np.sin, lambda x: (np.cos(x), lambda g: (np.cos(x) * g,)), (A,)),
-        "check_vjp(sin): the value of f_vjp is wrong",
-    )
-
-
-def test_hand_written_rules():
-    def f_jvp(primals, tangents):
-        (x, n), (t, _) = primals, tangents
-        return n * np.sin(x), n * np.cos(x) * t
-
-    def f_vjp(x, n):
-        return n * np.sin(x), lambda g: (n * np.cos(x) * g, None)
-
-    def f(x, n):
-        return n * np.sin(x)
-
-    check_jvp(f, f_jvp, (A, 3))
-    check_vjp(f, f_vjp, (A, 3))
-    check_jvp(f, lambda x, t: ft.jvp(lambda y: f(y, 3), x[:1], t[:1]), (A, 3))
-    fault(lambda: check_jvp(np.exp, lambda x, t: (np.exp(*x), t[0]), (A,)), "f_jvp is wrong")
-    fault(lambda: check_vjp(np.exp, lambda x: (np.exp(x), lambda g: (g,)), (A,)), "f_vjp is wrong")
-    fault(
-        lambda: check_jvp(np.exp, lambda x, t: (np.exp(*x), np.float32(t[0])), (A,)),
-        "the tangent of f_jvp gave float32",
-    )
-    fault(
-        lambda: check_vjp(np.exp, lambda x: (np.exp(x), lambda g: (g[0],)), (A,)),
-        "the cotangent of f_vjp gave float64 of shape (3,) for args[0]",
-    )
 
 
 def test_single_and_half_precision_have_their_own_tolerance():

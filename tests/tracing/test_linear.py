@@ -54,8 +54,10 @@ def check_linearize(row):
 
 @pytest.mark.parametrize("family", families())
 def test_every_operation(family, rows_of):
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", ft.FallbackWarning)
+    with (
+        warnings.catch_warnings(action="ignore", category=ft.FallbackWarning),
+        np.errstate(all="ignore"),
+    ):
         for name, row in rows_of(family).items():
             if row.order and row.differentiated():
                 try:
@@ -180,17 +182,6 @@ def test_a_derivative_that_outlives_a_level_around_it():
 # ---- forms ----
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.complex64])
-def test_dtypes(dtype):
-    x, t = X.astype(dtype), T.astype(dtype)
-    for g in (lambda x: 2.0 * x**2, np.exp, np.sum, lambda x: x / 3 + 1, lambda x: x[:, None] * x):
-        expected = ft.jvp(g, (x,), (t,))[1]
-        actual = ft.linearize(g, x)[1](t)
-        assert actual.dtype == expected.dtype == dtype
-        close(actual, expected, 1e-3 if dtype == np.float16 else 1e-6)
-        close(ft.linearize(g, x)[1](T), expected, 1e-3 if dtype == np.float16 else 1e-6)
-
-
 def test_scalars():
     for x, t in ((3.0, 1.0), (np.float64(3.0), 1), (np.array(3.0), np.array(1.0)), (3.0, True)):
         y, jvp_fn = ft.linearize(lambda x: x * x, x)
@@ -202,17 +193,6 @@ def test_scalars():
     equal(ft.linearize(lambda x: x + 1j, 3.0)[1](2.0), np.complex128(2.0))
 
 
-def test_trees():
-    p = {"w": W, "b": [T, None]}
-    g = lambda p, s: (p["w"] @ p["b"][0] * s, {"n": None, "c": p["b"][0]})  # noqa: E731
-    value, jvp_fn = ft.linearize(g, p, 2.0)
-    alike(value, g(p, 2.0))
-    alike(jvp_fn(p, 1.0), ft.jvp(g, (p, 2.0), (p, 1.0))[1])
-    assert ft.linearize(lambda x: (), X)[1](T) == ()
-    assert ft.linearize(lambda x: None, X)[1](T) is None
-    equal(ft.linearize(lambda x, y: x, X, ())[1](T, ()), T)
-
-
 def test_results_that_do_not_depend_on_the_primals():
     out = ft.linearize(lambda x: (np.ones(2), 3, np.argmax(x), np.sign(x), x), X)[1](T)
     equal(out[0], np.zeros(2))
@@ -220,19 +200,6 @@ def test_results_that_do_not_depend_on_the_primals():
     equal(out[2], np.int64(0))
     equal(out[3], np.zeros(3))
     equal(out[4], T)
-
-
-def test_results_can_be_written_to():
-    t = T.copy()
-    _, jvp_fn = ft.linearize(lambda x: (x, x, x[:2], np.broadcast_to(x, (2, 3)), W), X)
-    out = jvp_fn(t)
-    for y in out:
-        y[...] = 7.0
-    equal(t, T)
-    equal(out[0], np.full(3, 7.0))
-    out[0][...] = 1.0
-    equal(out[1], np.full(3, 7.0))
-    equal(jvp_fn(t)[0], T)
 
 
 # ---- what is recorded ----
@@ -322,18 +289,6 @@ def test_a_long_chain_needs_no_recursion():
     del jvp_fn
 
 
-def test_level_classes_serve_again():
-    seen = set()
-
-    def g(x):
-        seen.add(id(type(x)))
-        return x * x
-
-    for _ in range(4):
-        ft.linearize(g, X)[1](T)
-    assert len(seen) == 1
-
-
 def test_infinite_factors_make_no_warning_before_there_is_a_tangent():
     _, jvp_fn = ft.linearize(lambda x: np.sum(x[:, None] * np.array([np.inf, 1.0]), 0), np.ones(2))
     equal(jvp_fn(np.ones(2)), np.array([np.inf, 2.0]))
@@ -376,14 +331,6 @@ def test_a_rule_that_asks_for_a_tangents_value():
         return x * 2.0, t if np.all(t > 0) else 2.0 * t
 
     raises(ft.ConversionError, lambda: ft.linearize(clipped, X), "trace(", "not known yet")
-
-
-def test_a_tensor_that_has_escaped():
-    box = []
-    ft.linearize(lambda x: box.append(x) or x, X)
-    raises(ft.EscapedTensorError, lambda: box[0] + 1, "linearize(<lambda>)")
-    ft.linearize(lambda x: box.append(x) or x, X, escape="passthrough")
-    equal(box[1] + 1, X + 1)
 
 
 # ---- linear_transpose ----

@@ -11,8 +11,6 @@ import operator
 import pickle
 import statistics
 import sys
-import threading
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -27,7 +25,7 @@ from functier._transforms.tracing.level import TraceLevel
 from functier._transforms.tracing.program import Program
 from nearness import outputs
 from nearness import same as agree
-from support import close, equal, raises
+from support import close, equal, in_thread, raises, silent
 from turns import families
 
 X = np.array([0.5, -1.5, 2.0])
@@ -79,8 +77,7 @@ def check_recorded(row):
 @pytest.mark.parametrize("family", families())
 def test_every_operation_is_right_or_refused(family, rows_of):
     right = 0
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         for name, row in rows_of(family).items():
             try:
                 right += check_recorded(row)
@@ -137,24 +134,6 @@ def by_function(rule):
             return rule(ctx.saved_tensors[0], t)
 
     return Ruled.apply
-
-
-def in_thread(call):
-    """The result of a call in a new thread."""
-    found: list = []
-
-    def body():
-        try:
-            found.append(call())
-        except Exception as error:
-            found.append(error)
-
-    thread = threading.Thread(target=body)
-    thread.start()
-    thread.join()
-    if isinstance(found[0], Exception):
-        raise found[0]
-    return found[0]
 
 
 class Looking(ft.modes.TensorDispatchMode):
@@ -408,15 +387,13 @@ def rule_of(ask):
 
 @pytest.mark.parametrize("name", WAYS)
 def test_every_way_to_ask_is_right_or_refused(name):
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         check_way(rule_of(WAYS[name]), name)
 
 
 def test_the_ways_are_of_both_sorts():
     """Some are right and some are refused; a way that does neither asks nothing."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silent():
         right = {name for name, ask in WAYS.items() if check_way(rule_of(ask), name)}
     assert {"where", "copy", "iteration", "vmap", "scan", "a mode", "checkpoint"} <= right
     assert not {"elem", "unwrap", "float", "a condition", "a mask", "pickle", "gamma"} & right

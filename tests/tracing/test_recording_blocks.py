@@ -1,6 +1,5 @@
 """Recorded tangents that have leak_tangent, blocks around what is recorded, and who looks on."""
 
-import contextlib
 import copy
 import operator
 import pickle
@@ -11,8 +10,6 @@ import pytest
 from test_recording import T, X, old_unwrap, with_rule
 
 import functier as ft
-from functier._levels import level as _level
-from functier._levels.lineage import levels_of
 from functier._transforms.tracing import level as _tracing
 from functier._transforms.tracing.level import TraceLevel
 from support import alike, close, equal, raises
@@ -231,9 +228,3 @@ def test_a_tangent_that_depends_on_no_other():
         first[:] = 0.0
     slope = ft.grad(lambda v: np.sum(ft.linearize(f, v)[1](T)))(X)
     close(slope, ft.grad(lambda v: np.sum(ft.jvp(f, (v,), (T,))[1]))(X))
-
-
-def test_ambient_is_restored():
-    with contextlib.suppress(ft.ConversionError):
-        ft.linearize(with_rule(lambda x, t: ft.unwrap(t)), X)
-    assert not levels_of(_level.AMBIENT.get())

@@ -1,7 +1,6 @@
 """jacrev, jacfwd and hessian: values, pytrees, options and errors; in chunks, with randomness."""
 
 import gc
-import tracemalloc
 import weakref
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier import random
-from support import alike, close, equal, raises
+from support import alike, close, equal, held, raises
 
 X = np.array([0.5, -1.5, 2.0])
 W = np.array([[1.0, 2.0, -1.0], [0.5, -0.5, 3.0]])
@@ -69,21 +68,6 @@ def test_results_without_arrays(jacobian):
     assert jacobian(lambda x: {"none": None})(X) == {"none": None}
 
 
-def test_results_can_be_written_to(jacobian):
-    a, b = jacobian(lambda a, b: a + b, (0, 1))(X, X)
-    c, d = jacobian(lambda x: (x, x))(X)
-    e = jacobian(lambda x: np.sum(x))(X)
-    f = jacobian(lambda x: np.broadcast_to(x, (2, 3)))(X)
-    for array in (a, b, c, d, e, f):
-        array[...] = 7.0
-        array[...] = array + 1.0
-    for array in (a, b, c, d, e, f):
-        equal(array, np.full(array.shape, 8.0))
-    a[...] = c[...] = 0.0
-    equal(b, np.full((3, 3), 8.0))
-    equal(d, np.full((3, 3), 8.0))
-
-
 def test_complex(jacobian):
     z = X + 1j
     close(jacobian(lambda z: z**2, holomorphic=True)(z), np.diag(2 * z))
@@ -105,17 +89,6 @@ def test_values_of_outer_levels_besides_the_argument(jacobian):
     close(by_w, slope[:, None] * np.ones(3) + (bend * np.sum(W, axis=1))[:, None] * X)
 
 
-def test_an_error_leaves_no_level_behind(jacobian):
-    def fails(x):
-        return x * np.ones((2, 2))
-
-    for g in (fails, lambda x: {"a": "text"}, lambda x: 1 / 0):
-        with pytest.raises((ValueError, TypeError, ZeroDivisionError)):
-            jacobian(g)(X)
-        with ft.vmap() as B:
-            assert ft.depth_of(B(X)) == 1
-
-
 def test_the_levels_are_those_of_one_call(jacobian):
     seen = []
 
@@ -131,19 +104,6 @@ def test_the_levels_are_those_of_one_call(jacobian):
     assert seen == ([several, alone] if jacobian is ft.jacfwd else [reverse, reverse])
 
 
-@pytest.mark.parametrize("name", ["jacrev", "jacfwd", "hessian"])
-def test_level_classes_serve_again(name):
-    seen = set()
-
-    def noted(x):
-        seen.add(id(type(x)))
-        return np.sum(x * x) if name == "hessian" else x * x
-
-    for _ in range(4):
-        getattr(ft, name)(noted)(X)
-    assert len(seen) == 1
-
-
 def test_hessian():
     h = ft.hessian(lambda x, w: np.sum(f(x, w)))(X, W)
     close(h, np.einsum("i,ij,ik->jk", -np.sin(W @ X), W, W))
@@ -151,21 +111,6 @@ def test_hessian():
     close(both[0][0], np.zeros((3, 3)))
     close(both[0][1], np.diag(4 * X))
     close(both[1][1], np.diag(2 * X))
-
-
-@pytest.mark.parametrize("name", ["jacrev", "jacfwd", "hessian"])
-def test_escape(name):
-    box = []
-
-    def noted(x):
-        box.append(x)
-        return np.sum(x * x)
-
-    getattr(ft, name)(noted)(X)
-    with pytest.raises(ft.EscapedTensorError):
-        box[-1] + 1
-    getattr(ft, name)(noted, escape="passthrough")(X)
-    assert not isinstance(box[-1] + 1, ft.Tensor)
 
 
 @pytest.mark.parametrize("name", ["jacrev", "jacfwd", "hessian"])
@@ -270,13 +215,8 @@ def test_chunks_bound_the_memory(name):
     def peak(chunk_size):
         jacobian = getattr(ft, name)(f, chunk_size=chunk_size)
         jacobian(x)
-        gc.collect()
-        tracemalloc.start()
-        try:
-            result = jacobian(x)
-            return tracemalloc.get_traced_memory()[1] - result.nbytes
-        finally:
-            tracemalloc.stop()
+        result, _, most = held(lambda: jacobian(x))
+        return most - result.nbytes
 
     whole = peak(None)
     assert whole > 400 * 400 * 8

@@ -139,18 +139,6 @@ def test_inside_other_transforms():
     equal(ft.vmap(lambda s: ft.hvp(lambda x: s * x @ x, (X,), (T,))[1][0])(np.ones(2))[1], 2 * T)
 
 
-def test_level_classes_serve_again():
-    seen = set()
-
-    def f(x):
-        seen.add(id(type(x)))
-        return np.sum(x * x)
-
-    for _ in range(4):
-        ft.hvp(f, (X,), (T,))
-    assert len(seen) == 1
-
-
 def named(x):
     return np.sum(x * x)
 

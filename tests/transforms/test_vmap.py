@@ -353,11 +353,3 @@ def test_a_function_without_a_rule_is_looped_over_with_one_warning():
     nested = ft.vmap(lambda x: ft.vmap(lambda y: sorted_twice(x, scale=y)["sorted"])(B[:2]))(A)
     equal(nested, np.sort(A)[:, None] * 2 * B[:2])
     equal(ft.vmap(sorted_twice)(A[:0])["sorted"], np.zeros((0, 2)))
-
-
-def test_a_repeated_result_can_be_written_to():
-    for dim in (0, 1):
-        out = ft.vmap(lambda x: ft.vmap(lambda y: y)(B), out_dims=dim)(A)
-        out[0, 0, 0] = 99.0
-        equal(out[1, 1], np.moveaxis(np.stack([B] * 3), 0, dim)[1, 1])
-        assert out[1, 0, 0] != 99.0 and out[0, 1, 0] != 99.0

@@ -21,6 +21,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.subclasses import OVER_TENSORS, inside
+from .._core.table import later
 from .._core.tensor import Tensor
 from .._mutation.array import settle
 from .cotangents import cast, is_inexact
@@ -173,6 +174,8 @@ def match(
             )
         if type(tangent) is float:  # Python's own division by zero raises
             tangent = np.float64(tangent)
+        elif is_lazy(tangent):
+            tangent = later("_dask").taken_in(level, tangent)
         matched.append(tangent if own is dtype else cast(tangent, dtype))
     return matched
 

@@ -1,6 +1,5 @@
 """The second look at (co)tangents that are not finite: with each, where it moves.
 
-The second look at (co)tangents that are not finite: with each, where it moves.
 A (co)tangent moves where the element depends on what is differentiated, also where its derivative
 is zero at this point. Where it does not move, zero wins over infinity: see `_core.rule`. All
 functions work on values of any level. `moves` is an array of booleans; None: all of it moves.

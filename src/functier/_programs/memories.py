@@ -7,17 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Form, Graph, Node, nodes_in
-from .loops import Count, at, is_loop, memories_of, parts_of_count
-from .sharing import gives_view, is_fresh
-from .stores import READS, add, get, memory_of, put
+from .._mutation.layouts import window_of
+from .graph import Form, Graph, Node, instances_in, nodes_in
+from .literals import array_text, shape_text
+from .loops import Count, at, is_loop, memories_of, parts_of_count, times
+from .spelling import SPELLINGS
+from .stores import add, add_at, get, get_at, memory_of, put, put_at, whole
 
 ndarray = np.ndarray
-ROUNDED = {
-    np.add, np.subtract, np.multiply, np.divide, np.negative, np.sqrt, np.abs, np.maximum,
-    np.minimum, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
-}  # fmt: skip
-"""Functions whose bits do not depend on the strides of an operand."""
 
 
 def inside(node: Node, memory: Node) -> list[Node]:
@@ -36,7 +33,9 @@ def inside(node: Node, memory: Node) -> list[Node]:
 
 
 class Memories:
-    """The memories of a graph as a person sees them; `inputs` are those of the graph around.
+    """The memories of a graph as a person sees them, in the `outer` one of those around it.
+
+    `outside` has what the inputs of the graph are there.
 
     Attributes
     ----------
@@ -46,15 +45,14 @@ class Memories:
         For each memory the write that fills it at first, which makes the array.
     skipped : set
         Nodes that need no line: makings of such memories, and writes that are overwritten.
-    views : set
-        Reads that need no copy, as the memory is not written to before their last use.
     """
 
-    def __init__(self, graph: Graph, inputs: dict[Node, tuple[int, ...]]):
+    def __init__(self, graph: Graph, outer: Any = None, outside: Any = ()):
+        pairs = [(x, outside[x]) for x in graph.inputs if x in outside]
+        inputs = {x: outer.shapes[arg] for x, arg in pairs if arg in outer.shapes}
         self.shapes: dict[Node, tuple[int, ...]] = {**inputs}
         self.starts: dict[Node, Node] = {}
         self.skipped: set[Node] = set()
-        self.views: set[Node] = set()
         effects: dict[Node, list[Node]] = {node: [] for node in inputs}
         for node in graph.nodes:
             if node.memory and node.func is memory_of:
@@ -64,16 +62,7 @@ class Memories:
             elif is_loop(node):
                 for memory in memories_of(node) & effects.keys():
                     effects[memory].append(node)
-        if not effects:
-            return
-        users: dict[Node, list[Node]] = {}
-        for node in graph.nodes:
-            for parent in node.parents():
-                users.setdefault(parent, []).append(node)
-        self.users = users
-        self.kept = {*nodes_in(graph.outputs), *[guard.node for guard in graph.guards]}
         for memory, own in effects.items():
-            self.find_views(own)
             if memory in inputs:
                 continue
             self.shapes[memory] = shape_of(memory, [x for y in own for x in inside(y, memory)])
@@ -83,35 +72,6 @@ class Memories:
             if whole:
                 self.starts[memory] = own[whole - 1]
                 self.skipped |= {memory, *own[: whole - 1]}
-
-    def find_views(self, effects: list[Node]) -> None:
-        """Note the reads of a memory that may be views of it."""
-        write = 1 << 62
-        for node in reversed(effects):
-            if node.func not in READS:
-                write = node.number
-            elif node.func is get and node.form.kind is ndarray:
-                safe = ROUNDED | {put, add}
-                if is_row_major(node.args[1], node.args[2]):
-                    safe = None  # type: ignore[assignment]
-                if self.is_used_before(node, write, safe):
-                    self.views.add(node)
-
-    def is_used_before(self, node: Node, write: int, safe: Any) -> bool:
-        """Tell whether a value is used before a write alone, and by functions that copy from it."""
-        if node in self.kept:
-            return False
-        for user in self.users.get(node, ()):
-            if user.number > write or (user.number == write and user.func not in (put, add)):
-                return False
-            if safe is not None and user.func not in safe:
-                return False
-            if gives_view(user.func):
-                if not self.is_used_before(user, write, safe):
-                    return False
-            elif not (isinstance(user.func, np.ufunc) or user.func in (put, add) or is_fresh(user)):
-                return False
-        return True
 
 
 def is_whole(node: Node) -> bool:
@@ -129,13 +89,6 @@ def is_contiguous(layout: Any) -> bool:
             return False
         step *= n
     return True
-
-
-def is_row_major(layout: Any, parts: Any) -> bool:
-    """Return whether a read is of the whole of a contiguous part, or of rows of it."""
-    if not is_contiguous(layout):
-        return False
-    return parts is None or (len(parts) == 1 and type(parts[0]) is int)
 
 
 def shape_of(memory: Node, effects: list[Node]) -> tuple[int, ...]:
@@ -244,5 +197,131 @@ def shows(shape: tuple[int, ...], index: tuple, layout: Any) -> bool:
     )  # fmt: skip
 
 
-def is_array(form: Any) -> bool:
-    return type(form) is Form and form.kind is ndarray
+def part_of(source: Any, memory: Node, layout: Any, parts: Any) -> str:
+    """Return the expression of a part of a memory as a view; "" where it is not simple."""
+    name, shape = source.names[memory], source.memories.shapes[memory]
+    if parts is not None:
+        if type(layout[0]) is Count or instances_in(parts, Count) or any(nodes_in(parts)):
+            return ""
+        flat = np.empty(memory.form.shape, np.int8)
+        view = window_of(flat, layout)[whole(parts)]
+        start = view.__array_interface__["data"][0] - flat.__array_interface__["data"][0]
+        layout = (start, view.shape, view.strides)
+        if not view.size:
+            layout = 0, view.shape, (0,) * view.ndim
+    if type(layout[0]) is Count:
+        counts = [counter.count for counter in source.counters]
+        index = index_of_steps(shape, layout, counts)
+    else:
+        index = index_of(shape, layout)
+    if index is None:
+        return ""
+    return f"{name}[{source.index(index)}]" if index else name
+
+
+# ---- effects as statements ----
+
+
+def _start(source: Any, node: Node) -> list[str] | None:
+    """Return the lines that make an array with its first content."""
+    memory, layout, _, value = node.args
+    name, shape, dtype = source.names[memory], source.memories.shapes[memory], memory.form.dtype
+    kind = "" if dtype == np.float64 else f", {source.expr(dtype)}"
+    if type(value) is Node and type(value.form) is Form:
+        same = value.form.dtype == dtype and value.form.shape == shape == layout[1]
+        if same and value.form.kind is ndarray:
+            return [f"{name} = {source.expr(value)}.copy()"]
+    elif type(value) is ndarray and value.dtype == dtype and value.size == memory.form.shape[0]:
+        text = array_text(value.reshape(shape))
+        return [f"{name} = {text or f'{source.expr(value)}.reshape({shape}).copy()'}"]
+    elif isinstance(value, (int, float)) and type(value) in (int, float, bool):
+        text = array_text(np.full(shape, value, dtype)) if shape else ""
+        return [f"{name} = {text or f'np.full({shape_text(shape)}, {source.expr(value)}{kind})'}"]
+    target = name if layout[1] == shape else f"{name}.reshape({layout[1]})"
+    return [
+        f"{name} = np.empty({shape_text(shape)}{kind})",
+        f"{target}[...] = {source.expr(value)}",
+    ]
+
+
+def _memory(source: Any, node: Node) -> list[str]:
+    shape, dtype = source.memories.shapes[node], node.form.dtype
+    kind = "" if dtype == np.float64 else f", {source.expr(dtype)}"
+    return [f"{source.names[node]} = np.empty({shape_text(shape)}{kind})"]
+
+
+def _window(source: Any, node: Node) -> str:
+    """Return the expression of the window of an effect, as a view."""
+    memory, layout = node.args[:2]
+    text = part_of(source, memory, layout, None)
+    if text:
+        return text
+    offset, shape, strides = layout
+    name, size = source.names[memory], memory.form.dtype.itemsize
+    steps = tuple([n * size for n in strides])
+    kind = source.expr(memory.form.dtype)
+    return f"np.ndarray({shape}, {kind}, {name}, {source.expr(times(offset, size))}, {steps})"
+
+
+def _target(source: Any, node: Node) -> tuple[str, bool]:
+    """Return the expression of what an effect reads or writes, and if it has an index."""
+    memory, layout, parts = node.args[:3]
+    text = part_of(source, memory, layout, parts)
+    if text:
+        return text, text.endswith("]")
+    window = _window(source, node)
+    return (f"{window}[{source.index(parts)}]", True) if parts else (window, False)
+
+
+def _get(source: Any, node: Node) -> list[str]:
+    text, _ = _target(source, node)
+    own, kind = source.names[node], node.form.kind
+    if kind is not ndarray:
+        number = node.args[2] is not None and "..." not in text
+        return [f"{own} = {text if number else f'{text}[()]'}"]
+    if not node.form.shape:
+        return [f"{own} = np.array({text})"]
+    return [f"{own} = {text}.copy({'' if part_of(source, *node.args) else repr('K')})"]
+
+
+def _put(source: Any, node: Node) -> list[str] | None:
+    if source.memories.starts.get(node.args[0]) is node:
+        return _start(source, node)
+    text, indexed = _target(source, node)
+    value = source.expr(node.args[3])
+    return [f"{text if indexed else f'{text}[...]'} = {value}"]
+
+
+def _add(source: Any, node: Node) -> list[str]:
+    text, indexed = _target(source, node)
+    if not indexed and not text.isidentifier():
+        text = f"{text}[...]"
+    return [f"{text} += {source.expr(node.args[3])}"]
+
+
+def _flat(source: Any, memory: Node) -> str:
+    name = source.names[memory]
+    return name if len(source.memories.shapes[memory]) == 1 else f"{name}.reshape(-1)"
+
+
+def _get_at(source: Any, node: Node) -> list[str]:
+    memory, places = node.args
+    return [f"{source.names[node]} = {_flat(source, memory)}[{source.expr(places)}]"]
+
+
+def _put_at(source: Any, node: Node) -> list[str]:
+    memory, places, value = node.args
+    return [f"{_flat(source, memory)}[{source.expr(places)}] = {source.expr(value)}"]
+
+
+def _add_at(source: Any, node: Node) -> list[str]:
+    memory, places, value = node.args
+    where, what = source.expr(places), source.expr(value)
+    spread = f"np.broadcast_to({what}, np.shape({where}))"
+    return [f"np.add.at({_flat(source, memory)}, {where}, {spread})"]
+
+
+SPELLINGS.update({
+    memory_of: _memory, get: _get, put: _put, add: _add,
+    get_at: _get_at, put_at: _put_at, add_at: _add_at,
+})  # fmt: skip

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._mutation.layouts import window_of
 from . import stores as _stores
-from .graph import Form, Graph, Node, instances_in, nodes_in
+from .graph import Form, Graph, Node
 from .literals import (
     array_text,
     dtype_text,
@@ -19,8 +18,7 @@ from .literals import (
     shape_text,
     weak_text,
 )
-from .loops import Count, Loop, Table, is_loop, times
-from .memories import Memories, index_of, index_of_steps
+from .loops import Loop, Table, is_loop
 from .sharing import Sharing
 from .signature import Slot, arguments_of, parameters_of, short_names, slots, write_tree
 from .source import Source
@@ -65,7 +63,6 @@ class Shown(Source):
         self.roots = [root if type(tree) is Slot else self.fresh(root) for root, tree in pairs]
         self.statements = user_statements(graph)
         self.named = names_of_nodes(graph, self.statements)
-        self.memories: Any = None
         self.current: Any = None
         self.last: Any = None
 
@@ -79,19 +76,6 @@ class Shown(Source):
     def returned(self, outputs: list[str]) -> str:
         found = write_tree(slots(self.out, len(outputs)), lambda i: outputs[i])
         return found if found is not None else super().returned(outputs)
-
-    def begin(self, graph: Graph) -> Any:
-        outer, inputs = self.memories, {}
-        if outer is not None:
-            pairs = [(x, self.outside.get(x)) for x in graph.inputs]
-            inputs = {x: outer.shapes[arg] for x, arg in pairs if arg in outer.shapes}
-        self.memories = Memories(graph, inputs)
-        return outer
-
-    def end(self, outer: Any) -> None:
-        if outer is not None:
-            outer.shapes |= self.memories.shapes
-            self.memories = outer
 
     def ends(self, node: Node) -> list[str]:
         return []
@@ -142,10 +126,6 @@ class Shown(Source):
 
     def lines_of(self, node: Node) -> list[str]:
         self.current = node
-        if node in self.memories.skipped:
-            if node.func is _stores.memory_of:
-                self.name(node)
-            return []
         inline = self.inline(node)
         if inline:
             self.names[node] = inline
@@ -162,10 +142,6 @@ class Shown(Source):
 
     def inline(self, node: Node) -> str:
         """Return the expression of a value that has no line, or ""."""
-        if node in self.memories.views:
-            text = self.part(*node.args)
-            plain = text == self.names[node.args[0]]
-            return text if text and (plain or self.uses.get(node) == 1) else ""
         if node.func is np.transpose and node not in self.named:
             x = node.args[0]
             axes = node.kwargs.get("axes", node.args[1] if len(node.args) > 1 else None)
@@ -173,11 +149,6 @@ class Shown(Source):
                 if axes is None or axes == tuple(range(len(x.form.shape)))[::-1]:
                     return f"{self.expr(x)}.T"
         return ""
-
-    def statement(self, node: Node) -> list[str]:
-        write = EFFECTS.get(node.func)  # type: ignore[arg-type]
-        found = write(self, node) if write is not None else None
-        return super().statement(node) if found is None else found
 
     def has_array(self, node: Node) -> bool:
         return super().has_array(node) or is_simple(node)
@@ -254,29 +225,6 @@ class Shown(Source):
         kind = "" if dtype == np.float64 else f", {dtype_text(dtype)}"
         return f"np.zeros({shape_text(shape)}{kind})"
 
-    # ---- memories ----
-
-    def part(self, memory: Node, layout: Any, parts: Any) -> str:
-        """Return the expression of a part of a memory as a view; "" where it is not simple."""
-        name, shape = self.names[memory], self.memories.shapes[memory]
-        if parts is not None:
-            if type(layout[0]) is Count or instances_in(parts, Count) or any(nodes_in(parts)):
-                return ""
-            flat = np.empty(memory.form.shape, np.int8)
-            view = window_of(flat, layout)[_stores.whole(parts)]
-            start = view.__array_interface__["data"][0] - flat.__array_interface__["data"][0]
-            layout = (start, view.shape, view.strides)
-            if not view.size:
-                layout = 0, view.shape, (0,) * view.ndim
-        if type(layout[0]) is Count:
-            counts = [counter.count for counter in self.counters]
-            index = index_of_steps(shape, layout, counts)
-        else:
-            index = index_of(shape, layout)
-        if index is None:
-            return ""
-        return f"{name}[{self.index(index)}]" if index else name
-
 
 def is_simple(node: Node) -> bool:
     """Return whether an operator of Python gives the bits of a ufunc of two numbers."""
@@ -305,115 +253,3 @@ def defaults_of(func: Callable) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     return {p.name: p.default for p in parameters if p.default is not p.empty}
-
-
-# ---- effects as statements: None for the usual spelling ----
-
-
-def _start(source: Shown, node: Node) -> list[str] | None:
-    """Return the lines that make an array with its first content."""
-    memory, layout, _, value = node.args
-    name, shape, dtype = source.names[memory], source.memories.shapes[memory], memory.form.dtype
-    kind = "" if dtype == np.float64 else f", {source.expr(dtype)}"
-    if type(value) is Node and type(value.form) is Form:
-        same = value.form.dtype == dtype and value.form.shape == shape == layout[1]
-        if same and value.form.kind is ndarray:
-            return [f"{name} = {source.expr(value)}.copy()"]
-    elif type(value) is ndarray and value.dtype == dtype and value.size == memory.form.shape[0]:
-        text = array_text(value.reshape(shape))
-        return [f"{name} = {text or f'{source.expr(value)}.reshape({shape}).copy()'}"]
-    elif isinstance(value, (int, float)) and type(value) in (int, float, bool):
-        text = array_text(np.full(shape, value, dtype)) if shape else ""
-        return [f"{name} = {text or f'np.full({shape_text(shape)}, {source.expr(value)}{kind})'}"]
-    target = name if layout[1] == shape else f"{name}.reshape({layout[1]})"
-    return [
-        f"{name} = np.empty({shape_text(shape)}{kind})",
-        f"{target}[...] = {source.expr(value)}",
-    ]
-
-
-def _memory(source: Shown, node: Node) -> list[str]:
-    shape, dtype = source.memories.shapes[node], node.form.dtype
-    kind = "" if dtype == np.float64 else f", {source.expr(dtype)}"
-    return [f"{source.names[node]} = np.empty({shape_text(shape)}{kind})"]
-
-
-def _window(source: Shown, node: Node) -> str:
-    """Return the expression of the window of an effect, as a view."""
-    memory, layout = node.args[:2]
-    text = source.part(memory, layout, None)
-    if text:
-        return text
-    offset, shape, strides = layout
-    name, size = source.names[memory], memory.form.dtype.itemsize
-    steps = tuple([n * size for n in strides])
-    kind = source.expr(memory.form.dtype)
-    return f"np.ndarray({shape}, {kind}, {name}, {source.expr(times(offset, size))}, {steps})"
-
-
-def _target(source: Shown, node: Node) -> tuple[str, bool]:
-    """Return the expression of what an effect reads or writes, and if it has an index."""
-    memory, layout, parts = node.args[:3]
-    text = source.part(memory, layout, parts)
-    if text:
-        return text, text.endswith("]")
-    window = _window(source, node)
-    return (f"{window}[{source.index(parts)}]", True) if parts else (window, False)
-
-
-def _get(source: Shown, node: Node) -> list[str]:
-    text, _ = _target(source, node)
-    own, kind = source.names[node], node.form.kind
-    if kind is not ndarray:
-        number = node.args[2] is not None and "..." not in text
-        return [f"{own} = {text if number else f'{text}[()]'}"]
-    if not node.form.shape:
-        return [f"{own} = np.array({text})"]
-    if node not in source.memories.views:
-        text += ".copy()" if source.part(*node.args) else ".copy('K')"
-    return [f"{own} = {text}"]
-
-
-def _put(source: Shown, node: Node) -> list[str] | None:
-    if source.memories.starts.get(node.args[0]) is node:
-        return _start(source, node)
-    text, indexed = _target(source, node)
-    value = source.expr(node.args[3])
-    if text == value:
-        return []  # the end of an addition in place
-    return [f"{text if indexed else f'{text}[...]'} = {value}"]
-
-
-def _add(source: Shown, node: Node) -> list[str]:
-    text, indexed = _target(source, node)
-    if not indexed and not text.isidentifier():
-        text = f"{text}[...]"
-    return [f"{text} += {source.expr(node.args[3])}"]
-
-
-def _flat(source: Shown, memory: Node) -> str:
-    name = source.names[memory]
-    return name if len(source.memories.shapes[memory]) == 1 else f"{name}.reshape(-1)"
-
-
-def _get_at(source: Shown, node: Node) -> list[str]:
-    memory, places = node.args
-    return [f"{source.names[node]} = {_flat(source, memory)}[{source.expr(places)}]"]
-
-
-def _put_at(source: Shown, node: Node) -> list[str]:
-    memory, places, value = node.args
-    return [f"{_flat(source, memory)}[{source.expr(places)}] = {source.expr(value)}"]
-
-
-def _add_at(source: Shown, node: Node) -> list[str]:
-    memory, places, value = node.args
-    where, what = source.expr(places), source.expr(value)
-    spread = f"np.broadcast_to({what}, np.shape({where}))"
-    return [f"np.add.at({_flat(source, memory)}, {where}, {spread})"]
-
-
-EFFECTS: dict[Any, Callable] = {
-    _stores.memory_of: _memory, _stores.get: _get, _stores.put: _put, _stores.add: _add,
-    _stores.get_at: _get_at, _stores.put_at: _put_at, _stores.add_at: _add_at,
-}  # fmt: skip

@@ -11,6 +11,7 @@ from .graph import Form, Graph, Node, nodes_in
 from .literals import path_of
 from .looping import Counting, cut_early, lines_of_loop, result_of_loop, text_of_count
 from .loops import Count, Loop, Series, Table, every_guard, is_element, is_loop, is_result
+from .memories import Memories
 from .sharing import Liveness, Sharing, is_large
 from .spelling import SPELLINGS, operator_of
 
@@ -64,6 +65,7 @@ class Source:
         for number, guard in enumerate(every_guard(graph)):
             self.guards.setdefault(guard.node, []).append((number, guard))
         self.live: Any = None
+        self.memories: Any = None
         self.counters: list[Counting] = []
         self.known_counters: dict[str, str] = {}
         self.results: dict[Node, list[str]] = {}
@@ -98,7 +100,8 @@ class Source:
 
         Those of its inputs that are `changing` are variables, which may get other values.
         """
-        outer = self.begin(graph)
+        outer = self.live, self.memories
+        self.live, self.memories = Liveness(graph), Memories(graph, self.memories, self.outside)
         self.look_at(graph)
         self.graphs.append(graph)
         for node in changing:
@@ -131,7 +134,9 @@ class Source:
                 lines.append(f"del {', '.join(ends)}")
                 settings = ()
         self.graphs.pop()
-        self.end(outer)
+        if outer[1] is not None:
+            outer[1].shapes |= self.memories.shapes
+            self.live, self.memories = outer
         return lines
 
     def look_at(self, graph: Graph) -> None:
@@ -158,6 +163,9 @@ class Source:
             self.bind(node, result)
             self.drop_late(node)
             self.pending += cut_early(self, node)
+            return []
+        if node in self.memories.skipped:
+            self.name(node)
             return []
         if self.is_needed(self.wanted.get(node, ""), node):
             del self.wanted[node]
@@ -209,16 +217,6 @@ class Source:
     def prepare(self) -> None:
         """Look at the graph before the first line."""
 
-    def begin(self, graph: Graph) -> Any:
-        """Look at a graph before its first line, and return what `end` takes."""
-        outer = self.live
-        self.live = Liveness(graph)
-        return outer
-
-    def end(self, outer: Any) -> None:
-        """Go back to the graph around."""
-        self.live = outer
-
     def name_of_carried(self, after: Node) -> str:
         """Return a name for a value that a loop carries, of which the next one is known."""
         return self.numbered()
@@ -242,14 +240,17 @@ class Source:
 
     def lines_of(self, node: Node) -> list[str]:
         """Give a node its name, and return its lines."""
-        own = self.names[node] = self.wanted.get(node) or self.numbered()
+        self.name(node)
         target = self.live.targets.get(node)
         if target is None:
             return self.statement(node)
         parts = [self.expr(x) for x in (*node.args, target)]
         if node.func in (np.maximum, np.minimum):  # NumPy warns of a third argument
             parts[-1] = f"out={parts[-1]}"
-        return [f"{own} = {self.function(node.func)}({', '.join(parts)})"]  # type: ignore[arg-type]
+        return [f"{self.names[node]} = {self.function(node.func)}({', '.join(parts)})"]  # type: ignore[arg-type]
+
+    def name(self, node: Node) -> None:
+        self.names[node] = self.wanted.get(node) or self.numbered()
 
     def ends(self, node: Node) -> list[str]:
         """Return the names to drop after a node; `last_names` has those that loops change."""
@@ -457,7 +458,7 @@ class Source:
 
     def statement(self, node: Node) -> list[str]:
         """Return the lines that compute a node."""
-        func, own = node.func, self.names[node]
+        func, own = node.func, self.names.get(node, "")
         spelling = SPELLINGS.get(func)  # type: ignore[arg-type]
         if spelling is not None:
             found = spelling(self, node)

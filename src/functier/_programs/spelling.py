@@ -13,9 +13,8 @@ import numpy as np
 
 from .._core.numpy_facts import UFUNC_OF
 from .._rules import indexing as _indexing
-from . import stores as _stores
 from .graph import Form, Node
-from .loops import Count, plus, stacked, times
+from .loops import stacked
 
 OPERATORS: dict[Any, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.power: "**",
@@ -254,78 +253,3 @@ def _add_at_zeros(source: Any, node: Any) -> Any:
         f"np.add.at({own}.reshape(-1), {places}.ravel(), "
         f"np.broadcast_to({source.expr(values)}, {places}.shape).ravel())",
     ]
-
-
-# ---- memories ----
-
-
-def _window(source: Any, memory: Any, layout: Any) -> str:
-    """Return the expression of a layout of a memory."""
-    name = source.names[memory]
-    offset, shape, strides = layout
-    size, step = 1, []
-    for n in reversed(shape):
-        step.append(size)
-        size *= n
-    if strides == tuple(reversed(step)):
-        whole = offset == 0 and size == memory.form.shape[0]
-        ends = source.expr(offset), source.expr(plus(offset, size))
-        part = name if whole else f"{name}[{ends[0]}:{ends[1]}]"
-        return part if len(shape) == 1 else f"{part}.reshape({shape})"
-    item = memory.form.dtype.itemsize
-    steps = tuple([s * item for s in strides])
-    start = source.expr(times(offset, item))
-    return f"np.ndarray({shape}, {name}.dtype, {name}, {start}, {steps})"
-
-
-@spelling(_stores.get)
-def _get(source: Any, node: Any) -> Any:
-    memory, layout, parts = node.args
-    window = _window(source, memory, layout)
-    text = window if parts is None else f"{window}[{source.index(parts)}]"
-    # An index with ``...`` gives a view of an element, which later writes would change.
-    return f"{text}.copy('K')" if node.form.kind is np.ndarray else f"{text}[()]"
-
-
-@spelling(_stores.put)
-def _put(source: Any, node: Any) -> Any:
-    memory, layout, parts, value = node.args
-    window = _window(source, memory, layout)
-    return [f"{window}[{source.index(... if parts is None else parts)}] = {source.expr(value)}"]
-
-
-@spelling(_stores.add)
-def _add(source: Any, node: Any) -> Any:
-    memory, layout, parts, value = node.args
-    window = _window(source, memory, layout)
-    if parts and {*map(type, parts)} <= {int, Count} and len(parts) == len(layout[1]):
-        return [f"{window}[{source.index(parts)}] += {source.expr(value)}"]
-    index = source.index(... if parts is None else _stores.whole(parts))
-    return [
-        f"window = {window}[{index}]",
-        f"np.add(window, {source.expr(value)}, window, casting='same_kind')",
-    ]
-
-
-@spelling(_stores.memory_of)
-def _memory(source: Any, node: Any) -> Any:
-    size, dtype = node.args
-    return f"np.empty({size}, {source.expr(dtype)})"
-
-
-@spelling(_stores.get_at)
-def _get_at(source: Any, node: Any) -> Any:
-    memory, places = node.args
-    return f"{source.names[memory]}[{source.expr(places)}]"
-
-
-@spelling(_stores.put_at)
-def _put_at(source: Any, node: Any) -> Any:
-    memory, places, value = node.args
-    return [f"{source.names[memory]}[{source.expr(places)}] = {source.expr(value)}"]
-
-
-@spelling(_stores.add_at)
-def _add_at(source: Any, node: Any) -> Any:
-    memory, places, value = map(source.expr, node.args)
-    return [f"np.add.at({memory}, {places}, np.broadcast_to({value}, np.shape({places})))"]

@@ -87,6 +87,12 @@ def _is_nonnegative(weights: Value) -> bool:
     return not np.any(weights < 0)
 
 
+WEAK: tuple[type, ...] = (int, float)
+"""The types of a `q` that leaves float32 as it is; NumPy's own floats did so, too, up to 2.1."""
+if np.quantile(np.ones(1, np.float32), np.float64(0)).dtype == np.float32:
+    WEAK = (*WEAK, np.float64)
+
+
 def _quantile(scale: float, leave_out: bool) -> Function:
     def body(
         a: Value,
@@ -111,7 +117,7 @@ def _quantile(scale: float, leave_out: bool) -> Function:
         normalize(axis, len(shape))  # NumPy's error
         if dtype.kind == "c":
             raise TypeError("a must be an array of real numbers")
-        weak, q = type(promotion_operand(q)) in (int, float), as_strong(as_array(q))
+        weak, q = type(promotion_operand(q)) in WEAK, as_strong(as_array(q))
         name = "Quantiles" if scale == 1 else "Percentiles"
         points = check_values(
             q, _make_range_check(scale), f"{name} must be in the range [0, {scale}]"

@@ -6,15 +6,11 @@ A pytree that can be called, such as a registered dataclass with ``__call__``. T
 its arrays are the paths of its leaves with dots, ``layers.0.weight``. Floating-point and
 complex leaves are parameters, and the other arrays are buffers.
 
-An object with ``named_parameters()`` and ``named_buffers()``, which return pairs of a dotted
-name and an array. Each part of a name is an attribute, or the key or index of a container.
-A call works on a copy of the module, of the modules in its attributes, and of the lists,
-tuples and dicts that contain these; everything else is shared. ``copy.copy`` of a module
-must return a module with the same attributes.
+A `functier.nn.Module`. A call works on a copy of the module, of the modules registered in it, and
+of the lists and dicts among their attributes; everything else is shared.
 """
 
-import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,8 +38,8 @@ def functional_call(
     ----------
     module : callable
         A pytree that can be called, such as a dataclass of arrays (see
-        `register_dataclass`), or an object with ``named_parameters()`` and
-        ``named_buffers()``. It stays unchanged, even if the call assigns to it.
+        `register_dataclass`), or a `functier.nn.Module`. It stays unchanged, even if the call
+        assigns to it.
     parameter_and_buffer_dicts : dict of str to array, or sequence of such
         The arrays by their names, with dots: ``{"layers.0.weight": w}``.
     args : any, optional
@@ -73,8 +69,7 @@ def functional_call(
     -----
     The signature is torch.func's. (torch ignores an unknown name unless `strict` is set.)
     The call works on a copy of the module, so several threads may call one module at once.
-    The copy takes time in proportion to the number of modules and containers, and no memory
-    for arrays.
+    The copy takes time in proportion to the number of modules, and no memory for arrays.
 
     Examples
     --------
@@ -199,22 +194,23 @@ def _merge(label: str, dicts: Any) -> dict[str, Value]:
 class _State:
     """The arrays of a module by their names, and methods to replace them.
 
-    `structure` is None for a module with ``named_parameters()``.
+    `structure` is None for a `functier.nn.Module`.
     """
 
     def __init__(self, label: str, module: Any):
         self.label, self.module = label, module
         self.structure: Structure = None
-        if hasattr(module, "named_parameters") and hasattr(module, "named_buffers"):
-            parts = [_pairs(module.named_parameters), _pairs(module.named_buffers)]
+        if hasattr(type(module), "__functional_call__"):
+            every = module.named_parameters, module.named_buffers
+            parts = [list(named(remove_duplicate=False)) for named in every]
             kinds = [[name for name, _ in part] for part in parts]
             items = [pair for part in parts for pair in part]
         else:
             self.leaves, self.structure = flatten(module)
             if len(self.leaves) == 1 and self.leaves[0] is module:
                 raise TypeError(
-                    f"{label}: the module is neither a pytree nor has named_parameters() and "
-                    f"named_buffers(); {instead_of(module)}"
+                    f"{label}: the module is neither a pytree nor a functier.nn.Module; "
+                    f"{instead_of(module)}"
                 )
             items = list(zip(dotted_names(module), self.leaves))
             kinds = [[n for n, x in items if is_value(x) and is_inexact(x)],
@@ -250,10 +246,7 @@ class _State:
         if self.structure is not None:
             leaves = [given.get(name, x) for name, x in self.arrays.items()]
             return unflatten(self.structure, leaves)
-        swap = {id(self.arrays[n]): x for n, x in given.items()} if tie_weights else {}
-        new = _copy_module(self.module, swap, {})
-        self.complete(new, given)
-        return new
+        return self.module.__functional_call__(given, True)
 
     def tie(self, given: dict[str, Value]) -> dict[str, Value]:
         """Return `given` with each array under all names of the object that it replaces."""
@@ -266,22 +259,6 @@ class _State:
                     f"arrays were given for them; give one of them, or pass tie_weights=False"
                 )
         return {n: values[first][1] for n, first in self.ties.items() if first in values}
-
-    def complete(self, new: Any, given: dict[str, Value]) -> None:
-        """Set the arrays in `given` that `new`, a copy of the module, does not hold yet."""
-        present = dict(_pairs(new.named_parameters)) | dict(_pairs(new.named_buffers))
-        for name, x in given.items():
-            if present.get(name) is not x:
-                *owners, last = name.split(".")
-                owner = new
-                for part in owners:
-                    owner = _part(owner, part)
-                if isinstance(owner, dict):
-                    owner[_key(owner, last)] = x
-                elif isinstance(owner, list):
-                    owner[int(last)] = x
-                else:
-                    setattr(owner, last, x)
 
     def compare(self, other: "_State", name: str) -> None:
         """Raise an error where another model of the class has another form."""
@@ -321,61 +298,3 @@ def _groups(ties: dict[str, str]) -> list[list[str]]:
     for name, first in ties.items():
         groups.setdefault(first, []).append(name)
     return [names for names in groups.values() if len(names) > 1]
-
-
-def _pairs(named: Callable[..., Iterable]) -> list[tuple[str, Value]]:
-    """Return the names and arrays of ``named_parameters`` or ``named_buffers``, also tied ones."""
-    try:
-        return list(named(remove_duplicate=False))
-    except TypeError:  # it has no such option
-        return list(named())
-
-
-def _copy_module(x: Any, swap: dict[int, Value], memo: dict[int, Any]) -> Any:
-    """Return a copy of a module, its modules and their containers, with other arrays.
-
-    `swap` maps the ids of objects to those that replace them, `memo` to their copies.
-    """
-    key = id(x)
-    if key in swap:
-        return swap[key]
-    if key in memo:
-        return memo[key]
-    if isinstance(x, (dict, list)):
-        new: Any = copy.copy(x)
-        memo[key] = new
-        for k, value in list(new.items() if isinstance(new, dict) else enumerate(new)):
-            new[k] = _copy_module(value, swap, memo)
-        return new
-    if isinstance(x, tuple):
-        items = [_copy_module(value, swap, memo) for value in x]
-        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
-    if hasattr(x, "named_parameters") and not isinstance(x, type):
-        new = copy.copy(x)
-        memo[key] = new
-        for name, value in getattr(x, "__dict__", {}).items():
-            vars(new)[name] = _copy_module(value, swap, memo)
-        for name in _slots(type(x)):
-            if hasattr(x, name):
-                object.__setattr__(new, name, _copy_module(getattr(x, name), swap, memo))
-        return new
-    return x
-
-
-def _slots(cls: type) -> list[str]:
-    found: list[str] = []
-    for c in cls.__mro__:
-        slots = vars(c).get("__slots__", ())
-        found += [slots] if isinstance(slots, str) else [*slots]
-    return [name for name in found if name not in ("__dict__", "__weakref__")]
-
-
-def _part(owner: Any, part: str) -> Any:
-    if isinstance(owner, dict):
-        return owner[_key(owner, part)]
-    return owner[int(part)] if isinstance(owner, (list, tuple)) else getattr(owner, part)
-
-
-def _key(owner: dict, part: str) -> Any:
-    """Return the key of a dict that a name spells as `part`."""
-    return next((k for k in owner if str(k) == part), part)

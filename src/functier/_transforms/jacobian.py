@@ -34,7 +34,7 @@ from .chunks.compute import in_chunks
 from .chunks.join import Join
 from .options import Options, check_options
 from .transformed import Transformed
-from .unit_vectors import blocks, fill_rows, only_unit, some_units, units
+from .unit_vectors import blocks, fill_rows, only_unit, units
 
 if TYPE_CHECKING:
     from .declared import Jacobian, OfAnyForward, OfAnyJacobians, OfForward, OfJacobians
@@ -194,7 +194,7 @@ def _reverse(transform: str, func: Function, options: Options) -> Function:
                 total = sum(sizes)
                 site = Site(label, "dead", frame, outer)
                 if chunk_size is None or chunk_size >= total:
-                    rows = pull_rows(site, roots, units(results, sizes, total), inputs)
+                    rows = pull_rows(site, roots, units(results, sizes, 0, total), inputs)
                     fill_rows(rows, leaves, total)
                 else:
                     rows = _pull_in_chunks(site, roots, results, inputs, leaves, chunk_size)
@@ -231,7 +231,7 @@ def _pull_in_chunks(
 
     return in_chunks(
         rows_of, sum(sizes), chunk_size,
-        lambda start, stop: (tuple(some_units(results, sizes, start, stop)), {}),
+        lambda start, stop: (tuple(units(results, sizes, start, stop)), {}),
         Join(site.label, 0),
     )  # fmt: skip
 
@@ -347,7 +347,7 @@ def _forward(transform: str, func: Function, options: Options) -> Function:
             else:
                 total = sum(sizes)
                 if chunk_size is None or chunk_size >= total:
-                    basis = units(leaves, sizes, total)
+                    basis = units(leaves, sizes, 0, total)
                     rows, out_structure, aux = push_batch(
                         label, site, call, leaves, basis, has_aux, randomness
                     )
@@ -391,7 +391,7 @@ def _push_in_chunks(
 
     rows = in_chunks(
         rows_of, sum(sizes), chunk_size,
-        lambda start, stop: (tuple(some_units(leaves, sizes, start, stop)), {}), Join(label, 0),
+        lambda start, stop: (tuple(units(leaves, sizes, start, stop)), {}), Join(label, 0),
         randomness=randomness,
     )  # fmt: skip
     structure, aux = first

@@ -18,9 +18,10 @@ import numpy as np
 from .._core.agreement import Split
 from .._core.errors import FallbackWarning
 from .._core.numpy_facts import Function, PyTree, Value
-from .._core.pytree import describe, flatten, name_of_function, same_structure, unflatten
+from .._core.pytree import flatten, name_of_function, unflatten
 from .._mutation.layouts import laid_as
 from .chunks.chunk import CHUNK, Chunk, Run
+from .chunks.join import Join
 
 MANY = 8
 """From so many groups on there is a warning."""
@@ -104,44 +105,17 @@ def take(leaf: Value, examples: np.ndarray, dim: int) -> Value:
     return np.moveaxis(laid_as(moved[: len(examples)], moved[examples]), 0, dim)
 
 
-def join_groups(label: str, found: list[tuple[Examples, PyTree]], dims: list) -> PyTree:
-    """Put the results of groups together, each leaf along its axis in `dims`."""
-    first, structure = flatten(found[0][1], label, "the result")
-    columns = [[leaf] for leaf in first]
-    for examples, result in found[1:]:
-        leaves, other = flatten(result, label, "the result")
-        if structure != other and not same_structure(result, found[0][1]):
-            raise ValueError(
-                f"{label}: the result has a different structure for example {examples[0]} than for "
-                f"example {found[0][0][0]}: {describe(result)}, and not {describe(found[0][1])}; "
-                f"return one structure on all paths"
-            )
-        for column, leaf in zip(columns, leaves):
-            column.append(leaf)
+def join_groups(label: str, found: list[tuple[Examples, PyTree]], out_dims: PyTree) -> PyTree:
+    """Put the results of groups together, each leaf along its axis in `out_dims`."""
+    join = Join(label, out_dims, lambda i: f"the group of example {found[i][0][0]}")
     order = np.argsort(np.concatenate([examples for examples, _ in found]))
-    numbers = [int(examples[0]) for examples, _ in found]
-    joined = [_join(label, c, d, order, numbers) for c, d in zip(columns, dims)]
-    return unflatten(structure, joined)
-
-
-def _join(label: str, parts: list, dim: int | None, order: Examples, numbers: list[int]) -> Value:
-    """Return one leaf of the result for all examples."""
-    if dim is None:
-        for part, number in zip(parts[1:], numbers[1:]):
-            if not np.array_equal(part, parts[0], equal_nan=np.result_type(part).kind in "fc"):
-                raise ValueError(
-                    f"{label}: a result with out_dims=None differs between example {number} and "
-                    f"example {numbers[0]}; write the axis that the batch should have"
-                )
-        return parts[0]
-    axis = dim % np.ndim(parts[0])
-    forms = [(*np.shape(x)[:axis], *np.shape(x)[axis + 1 :]) for x in parts]
-    for form, number in zip(forms, numbers):
-        if form != forms[0]:
-            raise ValueError(
-                f"{label}: the result has shape {form} for example {number} and {forms[0]} for "
-                f"example {numbers[0]}; return arrays of one shape on all paths"
-            )
-    if len(parts) == 1:
-        return parts[0]
-    return np.take(np.concatenate(parts, axis), order, axis)
+    run, start = Run(label), 0
+    for i, (examples, result) in enumerate(found):
+        stop = start + len(examples)
+        join.take(Chunk(run, i, len(found), start, stop, len(order)), result)
+        start = stop
+    leaves, structure = flatten(join.whole())
+    dims = join.dims
+    return unflatten(
+        structure, [x if d is None else np.take(x, order, d) for x, d in zip(leaves, dims)]
+    )

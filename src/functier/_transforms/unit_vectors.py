@@ -14,19 +14,11 @@ def only_unit(values: list) -> list:
     return [np.ones(shape, dtype_of(values[0])) if shape else one(values[0])]
 
 
-def units(values: list, sizes: list[int], total: int) -> list:
-    """Return the unit vectors of all values together: for each, shape (total, *value.shape)."""
-    start, parts = 0, []
-    for x, n in zip(values, sizes):
-        part = np.zeros((total, *shape_of(x)), dtype_of(x))
-        part.reshape(-1)[start * n : (start + n) * n : n + 1] = 1
-        parts.append(part)
-        start += n
-    return parts
+def units(values: list, sizes: list[int], start: int, stop: int) -> list:
+    """Return the unit vectors `start` to `stop` of all values together.
 
-
-def some_units(values: list, sizes: list[int], start: int, stop: int) -> list:
-    """Return the rows `start` to `stop` of `units` without making the others."""
+    For each value their shape is (stop - start, *value.shape).
+    """
     first, rows, parts = 0, stop - start, []
     for x, n in zip(values, sizes):
         part = np.zeros((rows, *shape_of(x)), dtype_of(x))

@@ -377,8 +377,7 @@ def _in_groups(mapping: _Mapping) -> Function:
             found = in_groups(label, call, size, randomness)
             if len(found) == 1:
                 return found[0][1]
-            results = flatten(found[0][1], label, "the result")[0]
-            return join_groups(label, found, leaf_dims(out_dims, found[0][1], results, label))
+            return join_groups(label, found, out_dims)
         except BaseException as error:
             leave(error)
             raise

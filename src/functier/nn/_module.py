@@ -91,11 +91,11 @@ class Module(Names):
         super().__init_subclass__(**options)
         register_pytree_node(cls, flatten, unflatten)
 
-    def __functional_call__(self, given: dict[str, Any]) -> Any:
-        """Return a copy with other arrays, in less time than `functier.functional_call` takes,
-        or None where that has to make it.
+    def __functional_call__(self, given: dict[str, Any], checked: bool = False) -> Any:
+        """Return a copy with other arrays for `functier.functional_call`, or None where that has
+        to look at the names, unless they are `checked`.
         """
-        return replace_arrays(self, given)
+        return replace_arrays(self, given, checked)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes that copies and pickles have."""

@@ -74,29 +74,20 @@ def _at_axes(func: Callable) -> Callable:
     return rule
 
 
-def _softmax_rule(g: Value, ans: Value, axis: Axis) -> Value:
-    """The Jacobian is symmetric: one rule for both modes."""
+def _share(g: Value, ans: Value, axis: Axis) -> Value:
+    """The Jacobian of softmax is symmetric: one rule for both modes."""
     return ans * (g - np.sum(ans * g, axis=axis, keepdims=True))
 
 
-for func in (softmax, log_softmax):
-    symmetric = func is softmax
-    op(
-        func,
-        "x axis",
-        "x",
-        vmap=_at_axes(func),
-        jvp={
-            "x": _softmax_rule
-            if symmetric
-            else lambda t, ans, axis: t - np.sum(np.exp(ans) * t, axis=axis, keepdims=True)
-        },
-        vjp={
-            "x": _softmax_rule
-            if symmetric
-            else lambda g, ans, axis: g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True)
-        },
-    )
+op(softmax, "x axis", "x", vmap=_at_axes(softmax), jvp={"x": _share}, vjp={"x": _share})
+op(
+    log_softmax,
+    "x axis",
+    "x",
+    vmap=_at_axes(log_softmax),
+    jvp={"x": lambda t, ans, axis: t - np.sum(np.exp(ans) * t, axis=axis, keepdims=True)},
+    vjp={"x": lambda g, ans, axis: g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True)},
+)
 
 
 def _kept(g: Value, shape: Shape, axis: Axis, keepdims: bool) -> Value:
@@ -115,18 +106,19 @@ def _logsumexp_vjp(
     )
 
 
+def _logsumexp_jvp(
+    t: Value, ans: Value, x: Value, axis: Axis = None, keepdims: bool = False
+) -> Value:
+    share = softmax_share(np.exp, t, _kept(ans, np.shape(x), axis, keepdims), x)
+    return np.sum(share, axis=axis, keepdims=keepdims)
+
+
 op(
     logsumexp,
     "x axis keepdims",
     "x",
     vmap=_at_axes(logsumexp),
-    jvp={
-        "x": lambda t, ans, x, axis=None, keepdims=False: np.sum(
-            softmax_share(np.exp, t, _kept(ans, np.shape(x), axis, keepdims), x),
-            axis=axis,
-            keepdims=keepdims,
-        )
-    },
+    jvp={"x": _logsumexp_jvp},
     vjp={"x": _logsumexp_vjp},
 )
 
@@ -156,6 +148,11 @@ def _from_taps(taps: Sequence[Value], size: Shape) -> Value:
     n, shape = len(size), np.shape(taps[0])
     cut = len(shape) - n
     return np.reshape(np.stack(taps, axis=cut), (*shape[:cut], *size, *shape[cut:]))
+
+
+def _leading(func: Callable) -> Callable:
+    """Return the batching rule of a function whose batch axes may stay in front."""
+    return lambda k, *args, **params: func(*args, **params)
 
 
 @primitive
@@ -195,7 +192,7 @@ linear(
     windows,
     "x size step gap",
     "x",
-    vmap=lambda k, x, size, step, gap: windows(x, size, step, gap),
+    vmap=_leading(windows),
     vjp={
         "x": lambda g, x_shape, size, step, gap: overlap_add(
             g, x_shape[len(x_shape) - len(size) :], step, gap
@@ -214,7 +211,7 @@ linear(
     overlap_add,
     "values shape step gap",
     "values",
-    vmap=lambda k, values, shape, step, gap: overlap_add(values, shape, step, gap),
+    vmap=_leading(overlap_add),
     vjp={"values": _windows_of},
 )
 
@@ -276,13 +273,13 @@ constant(
     window_argmax,
     "x size step gap",
     "x",
-    vmap=lambda k, x, size, step, gap: window_argmax(x, size, step, gap),
+    vmap=_leading(window_argmax),
 )
 linear(
     pick,
     "x index size step gap",
     "x index",
-    vmap=lambda k, x, index, size, step, gap: pick(x, index, size, step, gap),
+    vmap=_leading(pick),
     vjp={
         "x": lambda g, index, x_shape, size, step, gap: put(
             g, index, x_shape[len(x_shape) - len(size) :], size, step, gap
@@ -293,16 +290,14 @@ linear(
     put,
     "values index shape size step gap",
     "values index",
-    vmap=lambda k, values, index, shape, size, step, gap: put(
-        values, index, shape, size, step, gap
-    ),
+    vmap=_leading(put),
     vjp={"values": lambda g, index, size, step, gap: pick(g, index, size, step, gap)},
 )
 op(
     window_max,
     "x size step gap",
     "x",
-    vmap=lambda k, x, size, step, gap: window_max(x, size, step, gap),
+    vmap=_leading(window_max),
     jvp={
         "x": lambda t, x, size, step, gap: pick(
             t, window_argmax(x, size, step, gap), size, step, gap

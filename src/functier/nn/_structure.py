@@ -11,7 +11,9 @@ NOTE [modules as pytrees]
     array makes it anew.
 """
 
+import copy
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,8 @@ class Structure:
     """All of a module but its arrays; there is one for each module of the tree."""
 
     __slots__ = (
-        "arrays", "cls", "facts", "frozen", "kinds", "modules", "names", "places", "static", "whole"
+        "arrays", "cls", "copied", "facts", "frozen", "kinds", "modules", "names", "places",
+        "static",
     )  # fmt: skip
     names: tuple[str, ...]  # of the outermost module's leaves
     facts: Any  # what programs compare of it, once one has asked
@@ -67,23 +70,29 @@ class Structure:
             self.arrays.append((name, found[key][0], kind == PARAMETER, trained))
         self.frozen = frozenset(frozen)
         self.places = len(self.arrays)
-        self.whole = not any(_needs_copy(x) for n, x in self.static.items() if n not in OWN)
+        self.copied = [
+            n for n, x in self.static.items() if isinstance(x, (list, dict)) and n not in OWN
+        ]
         for name, value in inside:
             form = forms.get(id(value))
             if form is None:
                 form = Structure(value, f"{prefix}{name}.", found, names, forms)
                 self.places += form.places
-                self.whole &= form.whole
             else:
                 self.places += 1 + len(names)  # shared
             self.modules.append((name, form))
 
     def build(self, leaves: list, modules: dict, as_given: bool = False) -> Any:
-        """Build a module of this structure with other arrays."""
+        """Build a module of this structure with other arrays.
+
+        Those that are taken `as_given` are of a copy, whose lists and dicts are copies, too.
+        """
         new = object.__new__(self.cls)
         modules[id(self)] = new
         state = vars(new)
         state.update(self.static)
+        if as_given:
+            state.update([(name, copy.copy(state[name])) for name in self.copied])
         if self.frozen:
             state["_frozen"] = self.frozen
         for name, i, parameter, trained in self.arrays:
@@ -126,13 +135,6 @@ class Structure:
         return hash((self.cls, tuple(self.kinds)))
 
 
-def _needs_copy(x: Any) -> bool:
-    """Tell if `functional_call` has to copy an attribute: a list, a dict, or modules in tuples."""
-    if isinstance(x, tuple):
-        return any(map(_needs_copy, x))
-    return isinstance(x, (list, dict)) or hasattr(x, "named_parameters")
-
-
 def _is_equal(a: Any, b: Any) -> bool:
     if a is b:
         return True
@@ -166,22 +168,24 @@ def unflatten(form: Structure, leaves: Iterable) -> Any:
     return module
 
 
-def replace_arrays(module: Any, given: dict[str, Any]) -> Any:
+def replace_arrays(module: Any, given: dict[str, Any], checked: bool = False) -> Any:
     """Return a copy of a module with other arrays, given by name and taken as they are.
 
-    Return None where `functional_call` has to make the copy: for a name that does not exist,
-    a shared array, or lists and dicts, which are copied, too.
+    Return None, unless it is `checked`, where `functional_call` has to look at the names: one does
+    not exist, or an array has several.
     """
     leaves, form, names = flatten(module)
-    if form.places != len(names) or not form.whole:
-        return None
     places = dict(zip(names, range(len(names))))
-    for name, x in given.items():
-        i = places.get(name)
-        if i is None:
-            return None
-        leaves[i] = x
-    return form.build(leaves, {}, True)
+    once = form.places == len(names) and given.keys() <= places.keys()
+    if not once and not checked:
+        return None
+    for name, x in given.items() if once else ():
+        leaves[places[name]] = x
+    new = form.build(leaves, {}, True)
+    for name, x in () if once else given.items():
+        *owners, last = name.split(".")
+        vars(reduce(getattr, owners, new))[last] = x
+    return new
 
 
 def _remember(module: Any, form: Structure, count: int) -> None:

@@ -8,11 +8,11 @@ functions whose derivatives you rely on.
 
 from .._core.errors import GradcheckError
 from ._gradcheck import gradcheck, gradgradcheck
-from ._grads import check_grads, check_jvp, check_vjp
+from ._grads import check_grads
 from ._opcheck import check_vmap, opcheck
 
 __all__ = [
-    "GradcheckError", "check_grads", "check_jvp", "check_vjp", "check_vmap", "gradcheck",
+    "GradcheckError", "check_grads", "check_vmap", "gradcheck",
     "gradgradcheck", "opcheck",
 ]  # fmt: skip
 

@@ -338,34 +338,26 @@ def check_problem(
     else:
         rows, columns = problem.rows(), problem.columns()
         numerical = Differences(problem, problem.jacobian, eps)
-        for mode, on, made in (
-            (forward, check_forward, jacobian_forward),
-            (reverse, check_reverse, jacobian_reverse),
-        ):
+        for mode, on in modes.items():
             if on:
-                analytical = made(problem)
+                analytical = jacobian_of(problem, mode == forward)
                 how = Comparison(problem.label, mode, rows, columns, atol, rtol)
                 numerical.against(lambda n: compare(n, analytical, how))
     if undefined and check_reverse and len(problem.value) > 1:
         _check_alone(problem, reverse, seeds[1], rtol)
 
 
-def jacobian_forward(problem: Problem) -> np.ndarray:
-    push, point = make_push(problem), problem.point
-    units = [
-        unit_vector(point, i, k) for i, x in enumerate(point) for k in range(real_vector([x]).size)
-    ]
-    rows = real_vector(problem.value).size
-    return np.stack([real_vector(push(u)) for u in units], 1) if units else np.zeros((rows, 0))
-
-
-def jacobian_reverse(problem: Problem) -> np.ndarray:
-    pull, value = make_pull(problem), problem.value
-    units = [
-        unit_vector(value, i, k) for i, y in enumerate(value) for k in range(real_vector([y]).size)
-    ]
-    columns = real_vector(problem.point).size
-    return np.stack([real_vector(pull(u)) for u in units]) if units else np.zeros((0, columns))
+def jacobian_of(problem: Problem, forward: bool) -> np.ndarray:
+    """Return the whole Jacobian, by a product with each unit vector."""
+    product = make_push(problem) if forward else make_pull(problem)
+    given, found = problem.point, problem.value
+    if not forward:
+        given, found = found, given
+    sizes = [real_vector([x]).size for x in given]
+    units = [unit_vector(given, i, k) for i, size in enumerate(sizes) for k in range(size)]
+    rows = [real_vector(product(u)) for u in units]
+    made = np.stack(rows) if rows else np.zeros((0, real_vector(found).size))
+    return made.T if forward else made
 
 
 def _check_products(
@@ -373,50 +365,36 @@ def _check_products(
 ) -> None:
     """Check products with random vectors, for each input alone."""
     (forward, check_forward), (reverse, check_reverse) = modes.items()
-    moved = DirectionalProducts(problem, eps)
+    tangents, value = random_like(problem.point, 5), problem.value
+    directions, columns = _alone(tangents), [(p, "a random direction") for p in problem.inputs]
+
+    def differences(h: float) -> np.ndarray:
+        return np.stack([problem.difference(d, h) for d in directions], 1)
+
+    products = Differences(problem, differences, eps)
     if check_forward:
-        moved.compare_push(forward, make_push(problem), atol, rtol)
-    if check_reverse:
-        moved.compare_pull(reverse, make_pull(problem), atol, rtol)
-
-
-class DirectionalProducts:
-    """The derivatives along a random direction of each input, by finite differences."""
-
-    def __init__(self, problem: Problem, eps: float | None):
-        self.problem, self.tangents = problem, random_like(problem.point, 5)
-        zeros = [v * 0 for v in problem.point]
-        self.directions = [[*zeros[:i], t, *zeros[i + 1 :]] for i, t in enumerate(self.tangents)]
-        self.products = Differences(problem, self.differences, eps)
-        self.columns = [(path, "a random direction") for path in problem.inputs]
-
-    def differences(self, h: float) -> np.ndarray:
-        return np.stack([self.problem.difference(d, h) for d in self.directions], 1)
-
-    def compare_push(self, mode: str, push: Callable, atol: float, rtol: float) -> None:
-        """Compare with the products of forward mode."""
-        pushed = np.stack([real_vector(push(d)) for d in self.directions], 1)
-        rows = self.problem.rows()
-        how = Comparison(self.problem.label, mode, rows, self.columns, atol, rtol)
-        self.products.against(lambda n: compare(n, pushed, how))
-
-    def compare_pull(self, mode: str, pull: Callable, atol: float, rtol: float) -> None:
-        """Compare products with a random cotangent of each result with those of reverse mode."""
-        value = self.problem.value
-        zeros = [v * 0 for v in value]
-        weights = [[*zeros[:j], c, *zeros[j + 1 :]] for j, c in enumerate(random_like(value, 6))]
+        push = make_push(problem)
+        pushed = np.stack([real_vector(push(d)) for d in directions], 1)
+        how = Comparison(problem.label, forward, problem.rows(), columns, atol, rtol)
+        products.against(lambda n: compare(n, pushed, how))
+    if check_reverse:  # of a random cotangent of each result
+        pull, weights = make_pull(problem), _alone(random_like(value, 6))
         pulled = np.array(
-            [[_inner_product([g], [t]) for g, t in zip(pull(w), self.tangents)] for w in weights]
+            [
+                [real_vector([g]) @ real_vector([t]) for g, t in zip(pull(w), tangents)]
+                for w in weights
+            ]
         )
-        rows = [(path, "its product with a random cotangent") for path in self.problem.outputs]
+        rows = [(path, "its product with a random cotangent") for path in problem.outputs]
         vectors = np.stack([real_vector(w) for w in weights])
         atol *= max(1.0, float(np.linalg.norm(vectors, axis=1).max()))  # a sum of many errors
-        how = Comparison(self.problem.label, mode, rows, self.columns, atol, rtol)
-        self.products.against(lambda n: compare(vectors @ n, pulled, how))
+        how = Comparison(problem.label, reverse, rows, columns, atol, rtol)
+        products.against(lambda n: compare(vectors @ n, pulled, how))
 
 
-def _inner_product(a: Sequence, b: Sequence) -> float:
-    return float(real_vector(a) @ real_vector(b))
+def _alone(values: list) -> list[list]:
+    """Return a list for each value, with zeros for the others."""
+    return [[x if i == j else x * 0 for i, x in enumerate(values)] for j in range(len(values))]
 
 
 def _check_alone(problem: Problem, mode: str, cotangents: list, rtol: float) -> None:

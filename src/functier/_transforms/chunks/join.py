@@ -1,5 +1,6 @@
 """The results of chunks, joined to the result of the whole batch."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ class Join:
 
     Plain arrays are copied into one of the full size, which is made for the first of them. So
     memory has the whole and the chunks under way, and no more. Tensors and arrays of other
-    libraries are concatenated.
+    libraries are concatenated. Messages call chunk i ``name(i)``.
     """
 
-    def __init__(self, label: str, out_dims: PyTree):
-        self.label, self.out_dims = label, out_dims
+    def __init__(self, label: str, out_dims: PyTree, name: Callable = "chunk {}".format):
+        self.label, self.out_dims, self.name = label, out_dims, name
         self.first: tuple[int, str] | None = None  # which chunk came first, and its result's form
         self.columns: list[_Column] = []
 
@@ -31,21 +32,22 @@ class Join:
         if self.first is None:
             self.structure = structure
             self.dims = leaf_dims(self.out_dims, result, leaves, self.label)
-            self.columns = [_Column(dim) for dim in self.dims]
+            self.columns = [_Column(dim, self.name) for dim in self.dims]
             self.first = chunk.index, describe(result)
         index, form = self.first
         if structure != self.structure and not same_structure(
             result, unflatten(self.structure, leaves[:1] * len(self.dims))
         ):
             raise ValueError(
-                f"{self.label}: chunk {chunk.index} gave {describe(result)}, but chunk {index} "
-                f"{form}, which has a different structure; return the same for every batch"
+                f"{self.label}: {self.name(chunk.index)} gave {describe(result)}, but "
+                f"{self.name(index)} {form}, which has a different structure; return the same for "
+                f"every batch"
             )
         for i, (column, leaf) in enumerate(zip(self.columns, leaves)):
             problem = column.add(chunk, leaf)
             if problem:
                 where = paths(result, "the result")[i]
-                raise ValueError(f"{self.label}: {where} of chunk {chunk.index} {problem}")
+                raise ValueError(f"{self.label}: {where} of {self.name(chunk.index)} {problem}")
 
     def whole(self) -> PyTree:
         """Return the result of the whole batch."""
@@ -64,11 +66,11 @@ def leaf_dims(out_dims: PyTree, result: PyTree, leaves: list, label: str) -> lis
 class _Column:
     """A leaf of the results, over all chunks."""
 
-    def __init__(self, dim: int | None):
-        self.dim = dim
+    def __init__(self, dim: int | None, name: Callable):
+        self.dim, self.name = dim, name
         self.form: tuple | None = None
         self.buffer: Any = None
-        self.count = self.width = 0  # of chunks, and of the examples in each but the last
+        self.places: dict[int, slice] = {}  # of the chunks, in the batch
         self.pieces: dict[int, Any] = {}  # the leaf of a chunk that is not a plain array
 
     def add(self, chunk: Chunk, leaf: Value) -> str | None:
@@ -78,14 +80,13 @@ class _Column:
         shape = shape_of(leaf)
         axis = self.dim % len(shape)
         form = (axis, *shape[:axis], *shape[axis + 1 :])
-        if self.form is None:
-            self.form, self.count = form, chunk.count
-        self.width = max(self.width, chunk.stop - chunk.start)
+        self.form = self.form or form
         if form != self.form:
             return (
-                f"has shape {form[1:]} for each example, and that of another chunk "
-                f"{self.form[1:]}; return results of one shape"
+                f"has shape {form[1:]} for each example, and that of "
+                f"{self.name(next(iter(self.places)))} {self.form[1:]}; return results of one shape"
             )
+        self.places[chunk.index] = slice(chunk.start, chunk.stop)
         if type(leaf) is not np.ndarray:
             self.pieces[chunk.index] = leaf
             return None
@@ -93,7 +94,7 @@ class _Column:
             self.buffer = np.empty((*shape[:axis], chunk.size, *shape[axis + 1 :]), leaf.dtype)
         elif leaf.dtype != self.buffer.dtype:  # as of eigenvalues, some of which are complex
             self.buffer = self.buffer.astype(np.result_type(leaf, self.buffer), copy=False)
-        self.buffer[(*(slice(None),) * axis, slice(chunk.start, chunk.stop))] = leaf
+        self.buffer[(*(slice(None),) * axis, self.places[chunk.index])] = leaf
         return None
 
     def add_same(self, chunk: Chunk, leaf: Value) -> str | None:
@@ -106,8 +107,8 @@ class _Column:
             inexact = dtype_of(leaf).kind in "fc" and dtype_of(other).kind in "fc"
             if not np.array_equal(leaf, other, equal_nan=inexact):
                 return (
-                    f"is not that of chunk {index}, but out_dims is None for it; write the axis "
-                    f"that the batch should have in the result"
+                    f"is not that of {self.name(index)}, but out_dims is None for it; write the "
+                    f"axis that the batch should have in the result"
                 )
         if chunk.index < index:
             self.pieces = {chunk.index: leaf}
@@ -120,11 +121,9 @@ class _Column:
         if not self.pieces:
             return self.buffer
         axis: int = self.form[0]  # type: ignore[index]
-        lead, width = (slice(None),) * axis, self.width
+        lead = (slice(None),) * axis
         parts = [
-            self.pieces[i]
-            if i in self.pieces
-            else self.buffer[(*lead, slice(i * width, (i + 1) * width))]
-            for i in range(self.count)
+            self.pieces[i] if i in self.pieces else self.buffer[(*lead, place)]
+            for i, place in sorted(self.places.items())
         ]
         return np.concatenate(parts, axis)

@@ -51,22 +51,12 @@ def less(a: Any, b: Any) -> Any:
 
 def multiply(level: Any, operands: Sequence, ans: Any) -> Callable:
     a, b = operands
-    if a is b:
-        return square(level, [a], ans)
     at = level.coefficient
     return lambda k: products([(at(a, j), at(b, k - j)) for j in range(k + 1)])
 
 
 def square(level: Any, operands: Sequence, ans: Any) -> Callable:
-    (x,) = operands
-
-    def term(k: int) -> Any:
-        c = [level.coefficient(x, j) for j in range(k + 1)]
-        found = products(zip(c[: (k + 1) // 2], c[: k // 2 : -1]))
-        found = None if found is None else 2 * found
-        return found if k % 2 else total([found, products([(c[k // 2], c[k // 2])])])
-
-    return term
+    return multiply(level, [*operands, *operands], ans)
 
 
 def divide(level: Any, operands: Sequence, ans: Any) -> Callable:

@@ -119,33 +119,33 @@ def helper() -> Any:
         return made()
 
 
-# A task: the kernel, its frame, the count, the step, the blocks taken, the status; the blocks taken
-# from the beginning and from the end, and the threads.
-WORK = """\
+FIELDS = "kernel frame count step taken status first last members".split()
+"""The parts of a task: the kernel, its frame, the count, the step, the blocks taken, the status;
+the blocks taken from the beginning and from the end, and the threads."""
+
+PLACES = "\n".join(
+    [f"  %{name}.place = getelementptr i64, ptr %task, i64 {i}" for i, name in enumerate(FIELDS)]
+)
+ZEROS = "\n".join([f"  store i64 0, ptr %{name}.place" for name in FIELDS[4:]])
+
+WORK = f"""\
 @functier.slots = external global i8
-define internal void @functier.work(ptr %task) nounwind noinline {
-  %p1 = getelementptr i64, ptr %task, i64 1
-  %p2 = getelementptr i64, ptr %task, i64 2
-  %p3 = getelementptr i64, ptr %task, i64 3
-  %taken = getelementptr i64, ptr %task, i64 4
-  %status = getelementptr i64, ptr %task, i64 5
-  %first = getelementptr i64, ptr %task, i64 6
-  %last = getelementptr i64, ptr %task, i64 7
-  %members = getelementptr i64, ptr %task, i64 8
-  %kernel = load ptr, ptr %task
-  %frame = load ptr, ptr %p1
-  %count = load i64, ptr %p2
-  %step = load i64, ptr %p3
+define internal void @functier.work(ptr %task) nounwind noinline {{
+{PLACES}
+  %kernel = load ptr, ptr %kernel.place
+  %frame = load ptr, ptr %frame.place
+  %count = load i64, ptr %count.place
+  %step = load i64, ptr %step.place
   %more = add i64 %count, %step
   %most = sub i64 %more, 1
   %blocks = udiv i64 %most, %step
   %final = sub i64 %blocks, 1
-  %member = atomicrmw add ptr %members, i64 1 monotonic
+  %member = atomicrmw add ptr %members.place, i64 1 monotonic
   %odd = trunc i64 %member to i1
-  %side = select i1 %odd, ptr %last, ptr %first
+  %side = select i1 %odd, ptr %last.place, ptr %first.place
   br label %again
 again:
-  %before = atomicrmw add ptr %taken, i64 1 monotonic
+  %before = atomicrmw add ptr %taken.place, i64 1 monotonic
   %some = icmp slt i64 %before, %blocks
   br i1 %some, label %block, label %end
 block:
@@ -160,12 +160,12 @@ block:
   %right = icmp eq i32 %found, 0
   br i1 %right, label %again, label %bad
 bad:
-  %old = atomicrmw or ptr %status, i32 %found monotonic
-  %all = atomicrmw add ptr %taken, i64 %blocks monotonic
+  %old = atomicrmw or ptr %status.place, i32 %found monotonic
+  %all = atomicrmw add ptr %taken.place, i64 %blocks monotonic
   br label %end
 end:
   ret void
-}
+}}
 """
 
 HELPER = f"""\
@@ -208,23 +208,12 @@ define internal i32 @functier.parallel(ptr %kernel, ptr %frame, i64 %count, i64 
 entry:
   %task = alloca [9 x i64], align 64
   %pair = alloca [2 x ptr], align 8
-  %p1 = getelementptr i64, ptr %task, i64 1
-  %p2 = getelementptr i64, ptr %task, i64 2
-  %p3 = getelementptr i64, ptr %task, i64 3
-  %p4 = getelementptr i64, ptr %task, i64 4
-  %p5 = getelementptr i64, ptr %task, i64 5
-  %p6 = getelementptr i64, ptr %task, i64 6
-  %p7 = getelementptr i64, ptr %task, i64 7
-  %p8 = getelementptr i64, ptr %task, i64 8
-  store ptr %kernel, ptr %task
-  store ptr %frame, ptr %p1
-  store i64 %count, ptr %p2
-  store i64 %step, ptr %p3
-  store i64 0, ptr %p4
-  store i64 0, ptr %p5
-  store i64 0, ptr %p6
-  store i64 0, ptr %p7
-  store i64 0, ptr %p8
+{PLACES}
+  store ptr %kernel, ptr %kernel.place
+  store ptr %frame, ptr %frame.place
+  store i64 %count, ptr %count.place
+  store i64 %step, ptr %step.place
+{ZEROS}
   %more = icmp sgt i64 %count, %step
   %others = sub i64 %threads, 1
   %any = icmp sgt i64 %others, 0
@@ -244,7 +233,7 @@ taken:
   br i1 %left, label %look, label %alone
 alone:
   call void @functier.work(ptr %task)
-  %status.alone = load i32, ptr %p5
+  %status.alone = load i32, ptr %status.place
   ret i32 %status.alone
 begin:
   store atomic ptr %task, ptr %slot seq_cst, align 8
@@ -260,8 +249,8 @@ begin:
   %error = icmp eq ptr %asked, null
   br i1 %error, label %stop, label %go
 stop:
-  store atomic i32 2, ptr %p5 seq_cst, align 8
-  store atomic i64 %count, ptr %p4 seq_cst, align 8
+  store atomic i32 2, ptr %status.place seq_cst, align 8
+  store atomic i64 %count, ptr %taken.place seq_cst, align 8
   br label %on
 go:
   call void @Py_DecRef(ptr %asked)
@@ -281,7 +270,7 @@ pause:
   br label %wait
 done:
   store atomic i64 0, ptr %claim seq_cst, align 8
-  %status = load atomic i32, ptr %p5 monotonic, align 4
+  %status = load atomic i32, ptr %status.place monotonic, align 4
   ret i32 %status
 }}
 """

@@ -291,12 +291,6 @@ def cut_of(nest: Nest) -> Cut | None:
         return None
     reduced = {line.stream for line in nest.body if type(line) is Reduce}
     for line in nest.body:
-        if (
-            type(line) is Reduce
-            and line.func is np.multiply
-            and not streams[line.stream].strides[axis]
-        ):
-            return None  # floats are multiplied in their order
         if type(line) is Scatter or (type(line) is Pad and line.bounds[axis] != (0, n)):
             return None
         if type(line) is ArgReduce and not streams[line.stream].strides[axis]:

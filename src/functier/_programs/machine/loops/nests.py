@@ -268,11 +268,8 @@ class Sum:
             and per_lane > RUN * max(writer.width, 1)
         )  # fmt: skip
         if self.level >= 0:
-            self.slots = self.made_slots()
-
-    def made_slots(self) -> list[str]:
-        """Return the variables that the lanes are in."""
-        return [self.w.slot(self.w.e, self.dtype) for _ in range(1 + 2 * self.paired)]
+            # The variables that the lanes are in.
+            self.slots = [writer.slot(writer.e, self.dtype) for _ in range(1 + 2 * self.paired)]
 
     def constant(self) -> Value:
         return self.w.e.constant(self.start, self.dtype)
@@ -355,52 +352,6 @@ def half_of(writer: Any, value: Value, width: int, first: int) -> Value:
     return Value(writer.let(text), value.dtype)
 
 
-class Product(Sum):
-    """A product of floats in the order of the elements, which is NumPy's: in another one a part
-    of it may overflow.
-    """
-
-    def made_slots(self) -> list[str]:
-        return [self.w.slot(self.w.s, self.dtype)]
-
-    def begin(self) -> None:
-        one = self.w.s
-        one.store(one.constant(self.start, self.dtype), self.slots[0])
-
-    def add(self, value: Value, pointer: str, mask: Value | None) -> None:
-        if self.level < 0:
-            super().add(value, pointer, mask)
-            return
-        w, one = self.w, self.w.s
-        if mask is not None:
-            value = w.e.select(mask, value, self.constant())
-        before = one.load(self.slots[0], self.dtype)
-        if w.width:
-            kind, lanes = one.type(self.dtype), w.e.type(self.dtype)
-            name = f"@llvm.vector.reduce.fmul.v{w.width}{'f64' if kind == 'double' else 'f32'}"
-            w.declarations[name] = f"declare {kind} {name}({kind}, {lanes})"
-            given = f"{kind} {before.text}, {lanes} {value.text}"
-            value = Value(w.let(f"call {kind} {name}({given})"), self.dtype)
-        else:
-            value = one.mul(before, value)
-        one.store(value, self.slots[0])
-
-    def finish(self, pointers: list[str]) -> None:
-        one, pointer = self.w.s, pointers[self.line.stream]
-        value = one.load(self.slots[0], self.dtype)
-        if self.fills:
-            value = self.combine(one, one.load(pointer, self.dtype), value)
-        one.store(value, pointer)
-
-
-def reduction(writer: Any, line: Any) -> Sum:
-    """Return what writes a reduction."""
-    if type(line) is not Reduce:
-        return Extremum(writer, line)
-    floats = writer.nest.streams[line.stream].dtype.kind == "f"
-    return (Product if line.func is np.multiply and floats else Sum)(writer, line)
-
-
 class Extremum(Sum):
     """The place of the first largest, or smallest, number of a row."""
 
@@ -450,3 +401,8 @@ class Extremum(Sum):
         one = Emitter(0, f"h{w.count}.", w.declarations)
         one.lines, one.block = w.e.lines, w.e.block
         one.store(found, pointers[self.line.stream])
+
+
+def reduction(writer: Any, line: Any) -> Sum:
+    """Return what writes a reduction."""
+    return (Sum if type(line) is Reduce else Extremum)(writer, line)

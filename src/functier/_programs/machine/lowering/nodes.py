@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...._core.numpy_facts import UFUNC_OF
+from ...._core.numpy_private import CLIP
 from ...graph import Form, Node
 from ...loops import Loop, Series
 from ...passes import uniform
@@ -267,6 +268,9 @@ def apply(low: Lowering, func: np.ufunc, args: tuple, form: Form, checked: bool 
     if result != dtype:
         raise Unknown(f"the ufunc gives {result}")
     values = [low.operand(x, want) for x, want in zip(args, wants)]
+    if func is np.power and dtype.kind in "iu":
+        if type(values[1]) is not Literal or values[1].value < 0:
+            raise Unknown("it is a power of whole numbers by one that is computed, or negative")
     found = low.element(func, values, form.shape, dtype, tuple(wants), form.strides)
     found.steps[0].checked = checked
     return found
@@ -374,12 +378,4 @@ def _like(low: Lowering, node: Node) -> Any:
 def _clip(low: Lowering, node: Node) -> Any:
     if len(node.args) != 3 or node.kwargs or any([x is None for x in node.args[1:]]):
         raise Unknown("np.clip has options")
-    dtype = dtype_of(node.form)
-    values = [low.value(x) for x in node.args]
-    shape = node.form.shape
-    if not knows(np.maximum, (dtype, dtype)):
-        raise Unknown("np.clip of this dtype")
-    low_end = low.element(np.maximum, values[:2], shape, dtype, (dtype, dtype))
-    return low.element(
-        np.minimum, [low_end, values[2]], shape, dtype, (dtype, dtype), node.form.strides
-    )
+    return apply(low, CLIP, node.args, node.form)

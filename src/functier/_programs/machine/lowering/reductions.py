@@ -63,6 +63,8 @@ def reduced(
     logical = func in (np.logical_and, np.logical_or)
     if logical and value.dtype.kind != "b":
         value = low.element("cast", [value], shape, BOOL, (value.dtype,))
+    if func is np.multiply and dtype.kind == "f":  # in another order a part of it may overflow
+        raise Unknown("floats are multiplied in their order")
     if not logical and not knows(func, (dtype, dtype)):
         raise Unknown("the machine does not know the reduction of this dtype")
     if all([shape[k] == 1 for k in axes]):

@@ -123,9 +123,6 @@ class Routine:
         kinds = ", ".join([kind for kind, _ in operands])
         self.declare(name, f"declare {result} @{name}({kinds})")
         given = ", ".join([f"{kind} {value}" for kind, value in operands])
-        if result == "void":
-            self.line(f"call void @{name}({given})")
-            return ""
         return self.instruction(f"call {result} @{name}({given})")
 
     def reserve(self, size: int) -> int:

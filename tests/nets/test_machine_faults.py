@@ -1,39 +1,40 @@
-"""The net of kernels over a slice of a seed, and faults that it finds."""
+"""Faults of machine code, which the nets of programs that write and of rows find."""
 
 import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
+import samples
 from functier._programs.machine import backend
 from functier._programs.machine.loops import bodies, kernels, nests
 from functier._programs.machine.lowering import effects, products, reductions
 from functier._programs.machine.parts import calling
-from nets.kernels import net
+from nets import machine_rows, programs
+
+ROW = "contraction.kron-d[],d[2,2]"
 
 
-def test_drawn_kernels(full, record_property):
-    found = net(2026)
-    for number in range(5000 if full else 12):
-        found.run(number)
-    record_property("net", found.summary())
-    found.settle()
+def wrong(name):
+    """Return what is wrong as machine code: of a row with other sizes, or of drawn programs."""
+    if name == "a view taken for what it shows":
+        found = machine_rows.net(1)
+        found.run(ROW, samples.named()[ROW], large=True)
+        return found.counts.wrong
+    drawn = programs.net(2027, calls=(0, 1, 2), backend="llvm")
+    for number in (0, 1, 23):
+        drawn.run(number)
+    return drawn.counts.wrong
 
 
-def check_fault(numbers):
-    """A fault that is planted gives wrong results."""
+@pytest.fixture(autouse=True)
+def no_kernels():
+    """Make all kernels anew."""
     kernels.kernel_of.cache_clear()
     kernels.written.cache_clear()
-    found = net(1)
-    try:
-        for number in numbers:
-            found.run(number)
-            if found.counts.wrong:
-                return
-    finally:
-        kernels.kernel_of.cache_clear()
-        kernels.written.cache_clear()
-    pytest.fail(found.summary())
+    yield
+    kernels.kernel_of.cache_clear()
+    kernels.written.cache_clear()
 
 
 def overlapping(calls):
@@ -70,11 +71,13 @@ ACROSS, IDENTITY, AXES, VIEWED = (
     nests.Sum.across, nests.identity, reductions.axes_of, products.viewed,
 )  # fmt: skip
 
-NUMBERS = dict.fromkeys(FAULTS, range(100)) | {"a view taken for what it shows": [310, 501]}
-
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(monkeypatch, name):
-    place, attribute, fault = FAULTS[name]
-    monkeypatch.setattr(place, attribute, fault)
-    check_fault(NUMBERS[name])
+    monkeypatch.setattr(*FAULTS[name])
+    assert wrong(name)
+
+
+@pytest.mark.parametrize("name", [*FAULTS][-2:])
+def test_nothing_is_wrong_without_a_fault(name):
+    assert not wrong(name)
