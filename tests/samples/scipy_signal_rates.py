@@ -84,7 +84,7 @@ ROWS = [
     of("neighbours", signal.hilbert2, normal(3, 4)),
     of("forms", signal.zpk2tf, normal(2), normal(3), normal(1)),
     of("forms", signal.bilinear, normal(2), normal(3) + 4.0, 0.5),
-    of("forms", second(sections(signal.sosfreqz)), SECTIONS, worN=4),
+    of("forms", second(sections(signal.sosfreqz)), SECTIONS, worN=4, _empty=False),
     of("masks", mask_of_peaks, WAVE, _like=near, _loop=True, _diff=()),
     of("peaks", peaks_of(signal.peak_prominences, 0), WAVE, _like=near, _loop=True),
     of("widths", peaks_of(signal.peak_widths, 0), WAVE, rel_height=0.4, _like=near, _loop=True),

@@ -60,19 +60,14 @@ def check_alternative(alternative: str) -> None:
         raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
 
 
-def p_value(cdf: Callable, sf: Callable, value: Value, alternative: str) -> Value:
-    """Return the probability of a value by the functions of a symmetric distribution."""
-    check_alternative(alternative)
-    if alternative == "less":
-        return cdf(value)
-    if alternative == "greater":
-        return sf(value)
-    return 2 * sf(np.absolute(value))
-
-
 def t_p_value(df: Value, t: Value, alternative: str) -> Value:
     """Return the probability of a value of Student's distribution."""
-    return p_value(lambda t: special.stdtr(df, t), lambda t: special.stdtr(df, -t), t, alternative)
+    check_alternative(alternative)
+    if alternative == "less":
+        return special.stdtr(df, t)
+    if alternative == "greater":
+        return special.stdtr(df, -t)
+    return 2 * special.stdtr(df, -np.absolute(t))
 
 
 SIGNIFICANCE = result_class("_stats_py", "SignificanceResult")
