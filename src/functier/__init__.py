@@ -67,9 +67,9 @@ if _typing.TYPE_CHECKING:
     from ._control.collectives import pmin as pmin
     from ._control.collectives import psum as psum
     from ._control.collectives import psum_scatter as psum_scatter
-    from ._control.branches import cond as cond
+    from ._control.loops import cond as cond
     from ._control.loops import fori_loop as fori_loop
-    from ._control.branches import switch as switch
+    from ._control.loops import switch as switch
     from ._control.loops import while_loop as while_loop
     from ._custom.decorators import custom_jvp as custom_jvp
     from ._custom.decorators import custom_vjp as custom_vjp
@@ -115,10 +115,9 @@ _MODULES = (
 )  # fmt: skip
 _NAMES = {
     "_adopt.adoption": "adopt",
-    "_control.branches": "cond switch",
+    "_control.loops": "cond fori_loop switch while_loop",
     "_control.checkpoint": "checkpoint",
     "_control.collectives": "all_gather axis_index axis_size pmax pmean pmin psum psum_scatter",
-    "_control.loops": "fori_loop while_loop",
     "_control.scan": "associative_scan map scan",
     "_control.solves": "custom_linear_solve custom_root",
     "_core.vectors": "ravel_pytree",

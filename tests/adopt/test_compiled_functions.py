@@ -16,7 +16,7 @@ import pytest
 
 import functier as ft
 from functier._adopt import compiled, kernels, reach
-from functier._mutation import lending
+from functier._mutation import array
 from functier._mutation.memory import Memory
 from turns import few
 
@@ -574,10 +574,10 @@ PLANTED = {
         "an array of adopted code", Memory, "version", property(lambda m: 0, lambda m, v: None),
     ),
     "a result that is no view": (
-        "an array of adopted code", lending, "tree_map", lambda make, result: result,
+        "an array of adopted code", array, "tree_map", lambda make, result: result,
     ),
     "a result that is plain": (
-        "an array that Numba makes", lending, "tree_map", lambda make, result: result,
+        "an array that Numba makes", array, "tree_map", lambda make, result: result,
     ),
     "an element too far": (
         "guvectorize of rows", kernels, "element_of_loop",

@@ -210,7 +210,7 @@ def test_the_check_finds_planted_faults(name, monkeypatch):
         owner, target = _masks.Mask, target.partition(".")[2]
     monkeypatch.setattr(owner, target, wrong)
     if target == "merge":
-        monkeypatch.setattr("functier._control.branches.merge", wrong)
+        monkeypatch.setattr("functier._control.loops.merge", wrong)
 
     with pytest.raises((AssertionError, FloatingPointError, IndexError)):
         agree(["vmap"], root, root_python, POINTS)

@@ -28,7 +28,7 @@ import optree
 import functier as ft
 import functier.numpy as fnp
 from functier._cpython.code import file_of_code, line_of
-from functier._programs import passes, sharing
+from functier._programs import passes, stores
 from functier._programs.bodies import rolled
 from functier._programs.entries import Mismatch
 from functier._programs.graph import Graph, Node
@@ -124,12 +124,12 @@ def rolling(roll: Callable[[Graph], Graph]) -> Iterator[None]:
 @contextmanager
 def large(size: int) -> Iterator[None]:
     """Let values from so many bytes on be large: their memory is freed and used again."""
-    before = sharing.LARGE
-    sharing.LARGE = size
+    before = stores.LARGE
+    stores.LARGE = size
     try:
         yield
     finally:
-        sharing.LARGE = before
+        stores.LARGE = before
 
 
 class Case:
@@ -280,7 +280,7 @@ class Loops:
         self.flat: list[str] = []
 
     def run(self, number: int) -> None:
-        size = 0 if number % 2 else sharing.LARGE
+        size = 0 if number % 2 else stores.LARGE
         with silent(), large(size):
             program = draw(self.seed, number)
             name = f"<loops {self.seed} {number}>"

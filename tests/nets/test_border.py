@@ -19,7 +19,7 @@ from functier._custom import function_rules as _function_rules
 from functier._custom import pytree_rules as _pytree_rules
 from functier._levels import checks as _checks
 from functier._levels import cotangents as _cotangents
-from functier._rules.linalg import factorization
+from functier._rules.linalg import orthogonal
 from functier._transforms import arguments as _arguments
 from functier.testing import gradcheck
 from nets import border_cases as cases
@@ -375,9 +375,9 @@ def test_finds_real_parts_that_nobody_asked_for(monkeypatch, home):
 @pytest.mark.parametrize("name", ["complete_hermitian", "fold_triangle"])
 def test_finds_the_other_triangle(monkeypatch, name):
     def hermitian(x, upper=False):
-        return (x + factorization.adjoint(x)) * 0.5
+        return (x + orthogonal.adjoint(x)) * 0.5
 
-    monkeypatch.setattr(factorization, name, hermitian)
+    monkeypatch.setattr(orthogonal, name, hermitian)
     found = planted(triangles, range(4))
     assert any("eigh" in line for line in found) and any("cholesky" in line for line in found)
 

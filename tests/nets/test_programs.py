@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from functier._core.sharing import MEMORY
-from functier._programs import passes, recorder, sharing
+from functier._programs import passes, recorder, stores
 from nets.programs import CALLS, net
 from support import ours
 
@@ -86,7 +86,7 @@ def test_a_write_that_is_dropped(monkeypatch):
 
 
 def test_memory_of_a_live_value_that_is_written_over(monkeypatch):
-    monkeypatch.setattr(sharing, "LARGE", 0)
+    monkeypatch.setattr(stores, "LARGE", 0)
     for func in (np.flip, np.transpose, np.reshape, np.ravel, np.real):
         monkeypatch.setitem(MEMORY, func, "fresh")
     check_fault(*range(60))

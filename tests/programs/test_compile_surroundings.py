@@ -20,7 +20,7 @@ from compiling import called as check
 from functier import random as ftr
 from functier._core.ambient import AMBIENT
 from functier._cpython.functions import Swaps, original
-from functier._programs.rewritten import rewritten
+from functier._programs.dependencies import rewritten
 from functier.scipy import linalg
 from nets.programs import difference
 from support import HANG, in_threads

@@ -5,7 +5,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs import dead, passes, sharing, source
+from functier._programs import dead, passes, source, stores
 from functier._programs.graph import Form, Graph, Node, form_of
 from nets.programs import difference
 from support import held
@@ -283,14 +283,14 @@ def in_place(f, *args):
         assert difference(program(*args), f(*args)) is None
         assert difference(args, tuple(kept)) is None
     graph = []
-    init = sharing.Liveness.__init__
+    init = stores.Liveness.__init__
 
     def note(self, given):
         init(self, given)
         graph.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sharing.Liveness, "__init__", note)
+        patch.setattr(stores.Liveness, "__init__", note)
         ft.trace(f)(*args)(*args)
     return len(graph[0].targets)
 
@@ -322,7 +322,7 @@ LIVE = {
 
 @pytest.mark.parametrize("name", LIVE)
 def test_what_lives_is_not_written_over(name, monkeypatch):
-    monkeypatch.setattr(sharing, "LARGE", 0)
+    monkeypatch.setattr(stores, "LARGE", 0)
 
     in_place(LIVE[name], M)
 
@@ -352,7 +352,7 @@ def needs_no_more_than_eager_mode():
 
 def test_memory_is_at_most_that_of_eager_mode(monkeypatch):
     assert needs_no_more_than_eager_mode()
-    monkeypatch.setattr(sharing, "LARGE", 1 << 40)  # nothing is dropped
+    monkeypatch.setattr(stores, "LARGE", 1 << 40)  # nothing is dropped
     assert not needs_no_more_than_eager_mode()
 
 
@@ -361,7 +361,7 @@ def test_groups_that_may_share_memory():
     view = Node(np.flip, (x,), {}, form_of(BIG[::-1]))
     fresh = Node(np.sin, (view,), {}, form_of(BIG))
     tied = Node(np.broadcast_arrays, (fresh, BIG), {}, (form_of(BIG), form_of(BIG)))
-    found = sharing.Sharing(Graph([x, view, fresh, tied], [x], [tied]))
+    found = stores.Sharing(Graph([x, view, fresh, tied], [x], [tied]))
 
     assert found.of(x) is found.of(view)
     assert found.of(fresh) is found.of(tied)
@@ -390,8 +390,8 @@ def plant_dead(patch):
 
 
 def plant_fresh(patch):
-    patch.setattr(sharing, "is_fresh", lambda node: True)
-    patch.setattr(sharing, "LARGE", 0)
+    patch.setattr(stores, "is_fresh", lambda node: True)
+    patch.setattr(stores, "LARGE", 0)
 
 
 def plant_settled(patch):

@@ -11,7 +11,7 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 import samples
-from functier._programs import literals, memories, shown
+from functier._programs import literals, looping, shown
 from row_cases import cases, difference
 from support import silent
 
@@ -189,7 +189,7 @@ def wrong_functions():
 
 
 def test_a_wrong_index_of_a_part_is_found(monkeypatch):
-    monkeypatch.setattr(memories, "index_of", lambda shape, layout: ())
+    monkeypatch.setattr(looping, "index_of", lambda shape, layout: ())
     assert wrong_functions()
 
 
@@ -200,7 +200,7 @@ def test_a_number_of_another_kind_is_found(monkeypatch):
 
 
 def test_a_start_of_a_memory_that_is_left_out_is_found(monkeypatch):
-    monkeypatch.setattr(memories, "_start", lambda source, node: [])
+    monkeypatch.setattr(looping, "_start", lambda source, node: [])
     assert wrong_functions()
 
 

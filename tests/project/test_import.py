@@ -126,9 +126,7 @@ print(*loaded())
 """)
 
     text = (
-        set()
-        if allows_array_function_override(np.char.join)
-        else {"functier._rules.unsupported_text"}
+        set() if allows_array_function_override(np.char.join) else {"functier._rules.unsupported"}
     )
     of_users = {"functier._rules.velocities"}
     assert loaded >= DECLARATIONS - of_users - text

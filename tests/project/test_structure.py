@@ -480,7 +480,7 @@ SAYS_MORE = {
     "_programs.passes": "calls that give their argument",
     "_programs.quick": "those whose operands tell how many elements there are",
     "_programs.machine.lowering.products": "the views that machine code writes itself",
-    "_mutation.out": "those whose views cannot be written to",
+    "_mutation.array": "those whose views cannot be written to",
 }
 """Files with a table of functions that give views, and what it says besides."""
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 import functier.scipy.linalg as sl
-from functier.scipy._rules.linalg.hessenberg import solve_columns
-from functier.scipy._rules.linalg.schur import solve_below
+from functier.scipy._rules.linalg.schur import solve_below, solve_columns
 
 from ._row import normal, positive, row
 from .eig import TURNS

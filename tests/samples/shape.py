@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from functier._rules.repeat import segment_sum
+from functier._rules.insertion import segment_sum
 
 from ._row import integers, normal, row
 

@@ -9,7 +9,7 @@ from programs_of_functions import calls, verdict
 
 import functier as ft
 import functier.scipy.optimize as fo
-from functier.scipy import _conditions, _linear_problems
+from functier.scipy import _linear_problems, _problems
 from support import raises
 
 TIMES = np.linspace(0, 1, 7)
@@ -212,7 +212,7 @@ def test_most_are_right():
 
 def conditions_that_are_not_felt(patch):
     patch.setattr(
-        _conditions.Limits, "equation", lambda self, slope, x: lambda y: slope(y) * 0 + y - x
+        _problems.Limits, "equation", lambda self, slope, x: lambda y: slope(y) * 0 + y - x
     )
 
 

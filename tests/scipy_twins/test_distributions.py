@@ -16,7 +16,7 @@ import functier as ft
 import functier.scipy.stats as st
 from functier._rules import velocities
 from functier.scipy._rules.distributions import methods, moments
-from functier.scipy._rules.zeta import zeta_slope
+from functier.scipy._rules.special_formulas import zeta_slope
 from rows import each
 from samples import scipy_stats_continuous, scipy_stats_discrete
 

@@ -24,7 +24,7 @@ from programs_of_functions import (
 
 import functier as ft
 import functier.scipy.integrate as fi
-from functier.scipy import _integrands, _integrate, _jumps, _parts
+from functier.scipy import _integrands, _integrate, _parts
 from support import close, raises
 
 
@@ -252,8 +252,8 @@ def _sum_of_values(self, i, path, parts, put=_parts.Layout._put):
 FAULTS = [
     (_integrate, "with_limits", _without_limits, limits, "grad"),
     (_integrate, "check_jumps", lambda *given: None, moving_jump, "grad"),
-    (_jumps, "_jumps_at_spots", lambda integrand, path: iter(()), small_jump, "grad"),
-    (_jumps, "_jumps", lambda integrand, path: iter(()), moving_jump, "jvp"),
+    (_integrands, "_jumps_at_spots", lambda integrand, path: iter(()), small_jump, "grad"),
+    (_integrands, "_jumps", lambda integrand, path: iter(()), moving_jump, "jvp"),
     (_parts.Layout, "_put", _sum_of_values, closure, "jvp"),
     (_parts.Layout, "_put", _sum_of_values, vectors, "grad of vmap"),
     (_integrands.Range, "place", lambda self, node: node, limits, "vmap"),

@@ -14,7 +14,7 @@ import functier.numpy as fnp
 import functier.scipy as fs
 from functier import UnsupportedError
 from functier._core.table import OPS
-from functier.scipy import _sparse_places
+from functier.scipy import _sparse_parts
 from functier.scipy._rules.sparse import products
 from support import equal, raises
 
@@ -69,13 +69,13 @@ def wrong_rule(monkeypatch):
 
 
 def wrong_places(monkeypatch):
-    right = _sparse_places.chosen
-    monkeypatch.setattr(_sparse_places, "chosen", lambda v, numbers: right(v, numbers)[::-1])
+    right = _sparse_parts.chosen
+    monkeypatch.setattr(_sparse_parts, "chosen", lambda v, numbers: right(v, numbers)[::-1])
 
 
 def forgotten_sum(monkeypatch):
     """Of values at one place the last one counts."""
-    monkeypatch.setattr(_sparse_places, "added", lambda v, places, size: np.take(v, _last(places)))
+    monkeypatch.setattr(_sparse_parts, "added", lambda v, places, size: np.take(v, _last(places)))
 
 
 def _last(places):

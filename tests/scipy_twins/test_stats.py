@@ -7,7 +7,7 @@ import scipy.stats
 
 import functier as ft
 import functier.scipy.stats as stats
-from functier.scipy._rules.stats.kolmogorov import kolmogorov_probability
+from functier.scipy._rules.stats.normality import kolmogorov_probability
 from support import silent
 
 RNG = np.random.default_rng(8)

@@ -16,8 +16,7 @@ from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import PLAIN, shape_of
 from .._core.tensor import Tensor
-from .._mutation.array import is_array
-from .._mutation.lending import lend
+from .._mutation.array import is_array, lend
 from ..numpy._loops import element_of, stack_elements
 
 ndarray = np.ndarray

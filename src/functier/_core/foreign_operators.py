@@ -15,7 +15,7 @@ from .errors import UnsupportedError
 from .numpy_facts import Function
 from .table import later
 
-LIBRARIES = {"scipy.sparse._": "scipy._sparse_operators"}
+LIBRARIES = {"scipy.sparse._": "scipy._sparse_tensor"}
 """The modules whose function `operate` computes such operators, by the beginnings of the names of
 those that have the classes of the matrices."""
 

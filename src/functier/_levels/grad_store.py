@@ -16,8 +16,7 @@ import numpy as np
 from .._core.numpy_facts import FLOAT, Shape, Value, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._mutation.array import settle
-from .._mutation.layouts import Layout, contiguous
-from .._mutation.stores import PlainStore, deepen
+from .._mutation.stores import Layout, PlainStore, contiguous, deepen
 from .cotangents import fit
 from .second_look import MEMORIES
 from .stores import LevelStore

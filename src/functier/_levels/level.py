@@ -33,11 +33,10 @@ from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._cpython.frames import Frame, Place, code_at, generator_of, line_behind, place_at
-from .._mutation.array import Array, settle, view_of
+from .._mutation.array import Array, name_out, settle, view_of, write_out
 from .._mutation.copies import tie_to
 from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.memory import Notes
-from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import operands, views, writes
 from .conversions import check_shuffle, convert, has_text, index, table_of, text_of

@@ -22,8 +22,8 @@ from .._core.root import tree_map
 from .._core.sharing import ASKED, LAID
 from .._core.tensor import Tensor
 from .._mutation.array import innermost, view_of, was_written
-from .._mutation.layouts import laid_as, model_layout
 from .._mutation.memory import notes_of
+from .._mutation.stores import laid_as, model_layout
 from .memory import owner_of
 
 ndarray = np.ndarray

@@ -9,8 +9,15 @@ import numpy as np
 
 from .._core.numpy_facts import VALUES, Value, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._mutation.layouts import Layout, contiguous, positions_of, rank_at
-from .._mutation.stores import PlainStore, deepen, store_of
+from .._mutation.stores import (
+    Layout,
+    PlainStore,
+    contiguous,
+    deepen,
+    positions_of,
+    rank_at,
+    store_of,
+)
 
 ndarray = np.ndarray
 new = object.__new__

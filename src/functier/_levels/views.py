@@ -29,10 +29,10 @@ from .._cpython.collector import instances_of
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.array import is_array as is_array
 from .._mutation.copies import LOST, taking, tie
-from .._mutation.layouts import address
 from .._mutation.memory import notes_of
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
+from .._mutation.stores import address
 from .lying import (
     example,
     in_order,

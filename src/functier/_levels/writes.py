@@ -29,14 +29,20 @@ from .._cpython.collector import holders_of, instances_of
 from .._mutation.array import Array, innermost, view_of, was_written
 from .._mutation.copies import check_partners, inherit
 from .._mutation.items import item, keep_sources, keeps_dtype, view_function, wrap_like, write_item
-from .._mutation.layouts import address, layout_of, model_layout, positions_of, window_of
 from .._mutation.memory import Memory, PartView, View, notes_of
 from .._mutation.shifts import shifted_item
-from .._mutation.stores import PlainStore, deepen
-from .lineage import levels_of
+from .._mutation.stores import (
+    PlainStore,
+    address,
+    deepen,
+    layout_of,
+    model_layout,
+    positions_of,
+    window_of,
+)
+from .lineage import home_of, levels_of
 from .lying import example
 from .memory import meet, owner_of
-from .origin import home_of
 from .views import (
     Row,
     copy_of_row,

@@ -18,7 +18,20 @@ from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.tracebacks import checks_keywords
 from .._cpython.frames import Frame
-from .array import Array, array_of, close, made_here, make_writable, on_view, settle, view_of
+from .array import (
+    HALVES,
+    READ_ONLY,
+    Array,
+    array_of,
+    close,
+    made_here,
+    make_writable,
+    name_out,
+    on_view,
+    settle,
+    view_of,
+    write_out,
+)
 from .copies import SHOWN, expose, lend, note, tie_to
 from .items import (
     augment,
@@ -30,9 +43,8 @@ from .items import (
     view_function,
     write_item,
 )
-from .layouts import layout_of, window_of
 from .memory import Memory, Notes, View
-from .out import HALVES, READ_ONLY, name_out, write_out
+from .stores import layout_of, window_of
 
 ndarray = np.ndarray
 

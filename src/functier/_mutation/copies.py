@@ -22,8 +22,8 @@ from .._core.sharing import may_be_view
 from .._core.tensor import Tensor
 from .._cpython.frames import asking_frames, asking_line, runs, variables_at
 from .array import innermost, is_array, was_written
-from .layouts import laid_as
 from .memory import CHOSEN, REGION, Memory, View, notes_of
+from .stores import laid_as
 
 ndarray = np.ndarray
 OPERAND = object()

@@ -21,8 +21,8 @@ from .._rules.axes import as_array, shift
 from .._rules.indexing import apply_mode, index_along, read_at
 from .array import make_writable
 from .copies import watch
-from .layouts import may_meet, parts_of
 from .selection import choice_of
+from .stores import may_meet, parts_of
 
 # ---- functions that write to their first argument ----
 

@@ -16,6 +16,7 @@ from .._core.sharing import is_fresh
 from .._core.table import find
 from .._core.tensor import Tensor
 from .array import (
+    HALVES,
     Array,
     array_holding,
     innermost,
@@ -26,13 +27,13 @@ from .array import (
     settle,
     view_of,
     was_written,
+    write_out,
 )
 from .copies import check_exposed, check_partners, func_on, tie
-from .layouts import address, parts_of, rank_at
 from .memory import CHOSEN, REGION, View
-from .out import HALVES, write_out
 from .selection import Selection, choice_of
 from .shifts import is_number, numbers_in, shifted_item
+from .stores import address, parts_of, rank_at
 
 new = object.__new__
 ndarray = np.ndarray

@@ -14,9 +14,18 @@ from .._core.errors import MutationError
 from .._core.numpy_facts import FLOAT, Index, Value, dtype_of, shape_of
 from .._core.table import COMPLEX_OF
 from .._core.tensor import Tensor
-from .layouts import Layout, address, layout_of, may_meet, parts_of, positions_of, window_of
 from .selection import Choice, Selection, check_written, choice_of, spread
-from .stores import PlainStore, deepen
+from .stores import (
+    Layout,
+    PlainStore,
+    address,
+    deepen,
+    layout_of,
+    may_meet,
+    parts_of,
+    positions_of,
+    window_of,
+)
 
 float64 = np.float64
 ndarray = np.ndarray

@@ -15,8 +15,8 @@ import numpy as np
 from .._core.numpy_facts import BASIC_PARTS, Index, Value
 from .._core.tensor import Tensor
 from .array import is_array
-from .layouts import positions_of
 from .memory import REGION, Half, Memory, View, part_dtype
+from .stores import positions_of
 
 ndarray = np.ndarray
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .memories import index_of
+from .looping import index_of
 
 ndarray = np.ndarray
 

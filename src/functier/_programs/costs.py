@@ -10,7 +10,7 @@ import numpy as np
 from .._core.numpy_facts import name_of
 from .graph import Form, Graph, Node, nodes_in
 from .loops import Series, is_loop, is_result
-from .sharing import gives_view
+from .stores import gives_view
 
 
 class Cost(NamedTuple):

@@ -20,11 +20,10 @@ from .._cpython.collector import resting
 from .bodies import rolled
 from .dead import drop_dead
 from .graph import CONTAINERS, Form, Graph, Guard, Node, nodes_in, replace
+from .looping import is_whole
 from .loops import is_loop, memories_of
-from .memories import is_whole
-from .sharing import Sharing
 from .statements import ITEMS
-from .stores import READS, get, get_at, memory_of, put
+from .stores import READS, Sharing, get, get_at, memory_of, put
 
 ndarray = np.ndarray
 

@@ -19,7 +19,7 @@ from .._core.numpy_facts import UFUNC_OF
 from .._core.sharing import sharing_of
 from .._core.table import find
 from .._core.tensor import Tensor
-from .._mutation.out import plain_arguments
+from .._mutation.array import plain_arguments
 from ..protocol import Op
 from .graph import SCALARS
 from .watching import TEXTS, VIEWING, enters_nothing, is_known, is_public

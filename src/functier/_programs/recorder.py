@@ -33,8 +33,7 @@ from .._core.table import find
 from .._core.tensor import Tensor
 from .._cpython.frames import Frame, current_frame
 from .._cpython.sources import finder_of_places
-from .._mutation.array import Array, settle
-from .._mutation.out import plain_arguments
+from .._mutation.array import Array, plain_arguments, settle
 from ..protocol import Level
 from .captured import way_to
 from .draws import draw, has_made, note_made
@@ -46,8 +45,7 @@ from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, takes_it
 from .quick import FACTS, LENGTHS, SPELLED, fast_calls, public_call
 from .repeated import repeat
 from .sampled import Sampled, Samples
-from .sharing import is_fresh
-from .stores import ProgramStore
+from .stores import ProgramStore, is_fresh
 from .watching import (
     ANYWHERE,
     Quiet,

@@ -22,7 +22,7 @@ from .integers import AFFINE, asks_for_type, grows
 from .looping import counting_of
 from .loops import Loop, stacked
 from .replays import Changed, Replay
-from .sharing import gives_view
+from .stores import gives_view
 
 FEWEST = 4
 """The least number of steps that make a loop."""

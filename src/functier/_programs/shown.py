@@ -19,10 +19,10 @@ from .literals import (
     weak_text,
 )
 from .loops import Loop, Table, is_loop
-from .sharing import Sharing
 from .signature import Slot, arguments_of, parameters_of, short_names, slots, write_tree
 from .source import Source
 from .statements import name_of_target, names_of_nodes, statement_of_loop, user_statements
+from .stores import Sharing
 
 ndarray = np.ndarray
 EPILOGUE = "derivatives"

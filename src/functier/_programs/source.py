@@ -9,11 +9,10 @@ import numpy as np
 from .._cpython.code import line_of, name_of_code
 from .graph import Form, Graph, Node, nodes_in
 from .literals import path_of
-from .looping import Counting, cut_early, lines_of_loop, result_of_loop, text_of_count
+from .looping import Counting, Memories, cut_early, lines_of_loop, result_of_loop, text_of_count
 from .loops import Count, Loop, Series, Table, every_guard, is_element, is_loop, is_result
-from .memories import Memories
-from .sharing import Liveness, Sharing, is_large
 from .spelling import SPELLINGS, operator_of
+from .stores import Liveness, Sharing, is_large
 
 ndarray = np.ndarray
 

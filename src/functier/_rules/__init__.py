@@ -22,7 +22,6 @@ from . import (
     quantile,
     ranges_and_differences,
     reduction,
-    repeat,
     shape,
     sorting,
     statistics,
@@ -30,7 +29,7 @@ from . import (
     unsupported,
     windows,
 )
-from .linalg import eig, factorization, linear_systems, lstsq, norm, orthogonal, products
+from .linalg import eig, linear_systems, lstsq, norm, orthogonal, products
 
 __all__ = [
     "by_value",

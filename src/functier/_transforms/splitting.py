@@ -19,7 +19,7 @@ from .._core.agreement import Split
 from .._core.errors import FallbackWarning
 from .._core.numpy_facts import Function, PyTree, Value
 from .._core.pytree import flatten, name_of_function, unflatten
-from .._mutation.layouts import laid_as
+from .._mutation.stores import laid_as
 from .chunks.chunk import CHUNK, Chunk, Run
 from .chunks.join import Join
 

@@ -29,8 +29,7 @@ from .._core.tensor import Tensor
 from .._transforms.jacobian import jacfwd
 from .._transforms.stop_gradient import stop_gradient
 from ..progress import during
-from ._integrands import Integrand
-from ._jumps import moving_jump
+from ._integrands import Integrand, moving_jump
 from ._parts import Layout, NewBatch, Parts, Path
 from ._replays import Replay
 from ._systems import as_state

@@ -23,8 +23,15 @@ from .._cpython.functions import copy_of_function
 from .._transforms.stop_gradient import stop_gradient
 from ..progress import during
 from . import _boundary, _ode
-from ._integrands import Integrand, Range, has_tensor, plain_constant, with_limits
-from ._jumps import check_jumps, note_spots
+from ._integrands import (
+    Integrand,
+    Range,
+    check_jumps,
+    has_tensor,
+    note_spots,
+    plain_constant,
+    with_limits,
+)
 from ._parts import Layout, NewBatch, Parts, Path
 
 # ---- scipy.integrate.quad ----

@@ -20,8 +20,7 @@ from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from .._rules.indexing import read_at
 from .._transforms.stop_gradient import stop_gradient
-from ._conditions import NEAR, Limits
-from ._problems import Problem, has_tensor
+from ._problems import NEAR, Limits, Problem, has_tensor
 from ._sparse_making import has_tensors, plain_of
 from ._sparse_parts import is_sparse
 from ._sparse_tensor import sparse

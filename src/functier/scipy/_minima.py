@@ -13,8 +13,7 @@ from .._core.errors import UnsupportedError
 from .._transforms.grad import grad
 from .._transforms.jacobian import jacfwd
 from .._transforms.jvp import jvp
-from ._conditions import Limits, constrained_minimum, constraints_of
-from ._problems import Problem, has_tensor, is_plain
+from ._problems import Limits, Problem, constrained_minimum, constraints_of, has_tensor, is_plain
 
 
 def _first(y: Any) -> Any:

@@ -13,8 +13,7 @@ from .._core.errors import UnsupportedError
 from .._transforms.vmap import vmap
 from ._dispatching import dispatching
 from ._problems import has_tensor, is_plain
-from ._rules.ndimage.filters import stored
-from ._rules.ndimage.forms import axes_of, each, windows
+from ._rules.ndimage.filters import axes_of, each, stored, windows
 
 FUNCTIONS = {"function", "mapping", "derivative", "derivative2"}
 """The names of the parameters that are functions."""

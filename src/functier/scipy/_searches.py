@@ -14,8 +14,7 @@ import scipy.optimize as sco  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._transforms.grad import grad
-from ._conditions import Limits
-from ._problems import Problem, has_tensor, is_plain
+from ._problems import Limits, Problem, has_tensor, is_plain
 
 
 def _scalar(y: Any) -> Any:

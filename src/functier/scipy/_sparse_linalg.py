@@ -20,7 +20,7 @@ from .._core.errors import UnsupportedError
 from . import _linear_operators, _sparse_solvers
 from ._linear_operators import is_operator
 from ._rules.declare import dispatching
-from ._rules.sparse.exponentials import expm_product
+from ._rules.sparse.products import expm_product
 from ._sparse_making import has_tensors, is_outside, of_plain, plainly
 from ._sparse_parts import is_sparse
 from ._sparse_solvers import as_sparse, parts_of

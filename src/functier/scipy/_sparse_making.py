@@ -12,7 +12,7 @@ from .. import numpy as fnp
 from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
-from . import _sparse_places as places
+from . import _sparse_parts as places
 from ._problems import has_tensor
 from ._sparse_parts import is_plain_array, is_sparse, plain_index
 from ._sparse_tensor import SparseTensor, sparse

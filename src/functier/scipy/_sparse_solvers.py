@@ -22,11 +22,10 @@ from ._linear_operators import (
     solve_with_operator,
 )
 from ._problems import has_tensor
-from ._rules.sparse.patterns import Pattern
+from ._rules.sparse.products import Pattern
 from ._rules.sparse.systems import DIRECT, System, solution
 from ._sparse_making import has_tensors, is_outside, plain_of
-from ._sparse_parts import is_sparse
-from ._sparse_places import from_keys
+from ._sparse_parts import from_keys, is_sparse
 from ._sparse_tensor import SparseTensor, sparse
 
 ITERATIVE = (

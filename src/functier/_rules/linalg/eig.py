@@ -18,8 +18,8 @@ import numpy as np
 from ..._core.numpy_facts import Value
 from ..constructors import op
 from .contract import conj
-from .factorization import adjoint, as_column, as_row, stacked_vmap
 from .gaps import alike, counting, over_gaps, takes_absent
+from .orthogonal import adjoint, as_column, as_row, stacked_vmap
 
 
 def _real_place(v: Value) -> Value:

@@ -21,7 +21,7 @@ from ..axes import is_known_false
 from ..constructors import composite, constant, op, primitive
 from ..own_code import by_own_code
 from .contract import conj, contract, ensure_array
-from .factorization import (
+from .orthogonal import (
     adjoint,
     as_column,
     as_factor,

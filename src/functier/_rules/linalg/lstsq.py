@@ -14,7 +14,7 @@ from ..._core.numpy_facts import Value, align
 from ..axes import batch_shape
 from ..constructors import composite, op, primitive
 from .contract import conj, ensure_array
-from .factorization import adjoint, as_column, as_row, linalg_dtype
+from .orthogonal import adjoint, as_column, as_row, linalg_dtype
 
 
 def _tolerance(a: Value, rcond: Value) -> Value:

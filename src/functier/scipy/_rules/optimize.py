@@ -7,7 +7,7 @@ from ..._core.numpy_facts import Value
 from ..._rules.axes import as_array
 from ...protocol import constant, primitive
 from .declare import declare_composite
-from .linalg.batches import each_vmap
+from .linalg.stacks import each_vmap
 
 
 @primitive

@@ -21,6 +21,7 @@ from .special_formulas import (
     PI,
     SQRT_2PI,
     SQRT_PI,
+    VELOCITIES,
     bessel,
     beta_density,
     binom_part,
@@ -58,9 +59,8 @@ from .special_formulas import (
     voigt_gamma,
     voigt_sigma,
     voigt_x,
+    zeta_slope,
 )
-from .special_parameters import VELOCITIES
-from .zeta import zeta_slope
 
 LN2, LN10 = math.log(2), math.log(10)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...._mutation.layouts import may_meet
+from ...._mutation.stores import may_meet
 from ... import stores
 from ...graph import Node
 from .nodes import DTYPES, Lowering, dtype_of, rule

@@ -23,7 +23,7 @@ from ...._rules import indexing
 from ... import stores
 from ...graph import TRUTH, Form, Graph, Guard, Node, nodes_in, replace
 from ...loops import Loop, Series, every_guard, every_node, is_arm, is_loop, is_result
-from ...sharing import gives_view
+from ...stores import gives_view
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
 from ..lowering.nodes import array_of, power

@@ -19,8 +19,7 @@ import numpy as np
 
 from ...graph import Form, Graph, Guard, Node, nodes_in, replace
 from ...loops import Series, every_node, is_loop
-from ...sharing import gives_view
-from ...stores import READS, memory_of
+from ...stores import READS, gives_view, memory_of
 from ..lowering.exact import exact
 from ..lowering.nodes import Lowering, array_of
 from ..lowering.steps import Ref, Step, Unknown, strides_out

@@ -14,11 +14,11 @@ import numpy as np
 from ...._core.numpy_facts import Value
 from ...._rules.velocities import gamma_velocity
 from ..._private import special
-from ..special_formulas import normal_ratio
-from ..special_parameters import (
+from ..special_formulas import (
     beta_velocity,
     f_velocity,
     log_odds_velocity,
+    normal_ratio,
     t_velocity,
     von_mises_velocity,
 )

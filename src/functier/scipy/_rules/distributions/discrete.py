@@ -10,9 +10,7 @@ import numpy as np
 
 from ...._core.numpy_facts import Value
 from ..._private import special
-from ..special_formulas import beta_density, safe_ratio
-from ..special_parameters import beta_velocity
-from ..zeta import zeta_slope
+from ..special_formulas import beta_density, beta_velocity, safe_ratio, zeta_slope
 from .methods import DISCRETE, Discrete, standard
 
 

@@ -5,17 +5,11 @@ from . import (
     eigen,
     equations,
     factorizations,
-    hessenberg,
-    least_squares,
     matrix_functions,
-    pencils,
-    riccati,
     schur,
     singular,
     solves,
-    spaces,
     structured,
-    toeplitz,
 )
 
 __all__ = [

@@ -18,9 +18,8 @@ from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj
 from ..declare import declare, declare_composite, dispatching, record_of
-from .batches import declare_of_pair, each_vmap, keeping
 from .eigen import eigh, eigvalsh, like_scipys, part_of
-from .stacks import lapack_dtype, matrices, refuse
+from .stacks import declare_of_pair, each_vmap, keeping, lapack_dtype, matrices, refuse
 
 # ---- matrices in diagonal form ----
 

@@ -13,7 +13,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj, ensure_array
-from ...._rules.linalg.factorization import adjoint
+from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import constant, op, primitive
 from ..declare import declare_composite, record_of
 from .solves import solve_triangle, system

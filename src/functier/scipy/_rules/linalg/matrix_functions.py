@@ -19,12 +19,11 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value, name_of
-from ...._rules.linalg.factorization import adjoint
+from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import constant, primitive, unsupported
 from ..declare import declare, declare_composite, dispatching
-from .batches import as_lapack, each_vmap
 from .equations import sylvester
-from .stacks import matrices, refuse
+from .stacks import as_lapack, each_vmap, matrices, refuse
 
 # ---- the derivative along a direction ----
 

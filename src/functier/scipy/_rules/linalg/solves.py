@@ -13,12 +13,12 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import Value, align
 from ...._rules.linalg.contract import ensure_array
-from ...._rules.linalg.factorization import adjoint
+from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import op, primitive
 from ..declare import declare_composite, record_of
-from .batches import as_lapack
 from .stacks import (
     LAPACK,
+    as_lapack,
     at_once,
     for_each,
     hermitian_of,

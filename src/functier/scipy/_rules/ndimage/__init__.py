@@ -1,5 +1,5 @@
 """Rules for the functions of `scipy.ndimage`."""
 
-from . import filters, fourier, gaussians, ranks, sampling, splines
+from . import filters, ranks, sampling
 
 __all__ = ["filters", "fourier", "gaussians", "ranks", "sampling", "splines"]

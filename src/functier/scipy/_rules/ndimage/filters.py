@@ -1,5 +1,7 @@
-"""Linear filters of images: correlations, averages and the filters that are made of them."""
+"""Linear filters of images: correlations, averages, Gaussians, and products in frequency."""
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,67 @@ from ...._rules.axes import as_array, normalize
 from ...._rules.linalg.contract import conj
 from ..declare import declare_composite
 from ..signal.convolutions import convolution
-from .forms import as_numbers, axes_of, dtype_of, each, widened
+
+PADDING = {
+    "reflect": "symmetric", "grid-mirror": "symmetric", "mirror": "reflect", "nearest": "edge",
+    "wrap": "wrap", "grid-wrap": "wrap", "constant": "constant", "grid-constant": "constant",
+}  # fmt: skip
+"""NumPy's names of what is around an image."""
+
+
+def dtype_of(func: Callable, x: Value, *args: Any, output: Any = None, **options: Any) -> np.dtype:
+    """Return the dtype of a result; SciPy checks the other arguments on an image of one pixel."""
+    if isinstance(output, np.ndarray):
+        raise UnsupportedError(
+            f"scipy.ndimage.{func.__name__}: output= is a plain array, which has no "
+            f"derivative; write y = scipy.ndimage.{func.__name__}(...) without it"
+        )
+    like = np.zeros((1,) * np.ndim(x), x.dtype)
+    return func(like, *[plain(v) for v in args], output=output, **options).dtype
+
+
+def plain(value: Any) -> Any:
+    """Return an argument for a check of its form: zeros for an array or a tensor."""
+    return np.zeros(np.shape(value), value.dtype) if hasattr(value, "dtype") else value
+
+
+def axes_of(axes: Any, x: Value) -> tuple[int, ...]:
+    return normalize(None if axes is None else axes, np.ndim(x))
+
+
+def each(value: Any, count: int) -> list:
+    """Return a list of one value for each axis."""
+    several = not isinstance(value, str) and np.ndim(value) > 0
+    if several and len(value) != count:
+        raise RuntimeError("sequence argument must have length equal to input rank")
+    return [value[i] for i in range(count)] if several else [value] * count
+
+
+def widened(x: Value, axis: int, before: int, after: int, mode: str, cval: Value) -> Value:
+    """Return an image with more pixels along one axis."""
+    widths = [(before, after) if i == axis else (0, 0) for i in range(np.ndim(x))]
+    options: dict[str, Any] = {"constant_values": cval} if PADDING[mode] == "constant" else {}
+    return np.pad(x, widths, PADDING[mode], **options)  # type: ignore[call-overload]
+
+
+def as_numbers(x: Value) -> Value:
+    """Return an image in the dtype that SciPy computes with."""
+    return np.astype(x, complex if x.dtype.kind == "c" else float, copy=False)
+
+
+def windows(
+    x: Value, shape: Sequence[int], origins: Sequence[int], modes: Sequence[str], cval: Value
+) -> list[tuple[tuple[int, ...], Value]]:
+    """Return the shifted images: for each place of a window, the pixels that it sees there."""
+    sizes = np.shape(x)
+    for axis, (n, origin, mode) in enumerate(zip(shape, origins, modes)):
+        before = n // 2 + origin
+        if n > 1 or origin:
+            x = widened(x, axis, before, n - 1 - before, mode, cval)
+    return [
+        (place, x[tuple(slice(i, i + n) for i, n in zip(place, sizes))])
+        for place in np.ndindex(*shape)
+    ]
 
 
 def correlated(
@@ -163,3 +225,150 @@ def _laplace(
         for axis, edge in zip(axes, each(mode, len(axes)))
     ]
     return sum(terms[1:], terms[0]) if terms else stored(x, dtype)
+
+
+def _kernel(sigma: Value, order: int, radius: int) -> Value:
+    """Return a Gaussian, or one of its derivatives, at integers, reversed.
+
+    With ``f = p * phi`` the derivative is ``(p' - x p / sigma**2) * phi``; `factors` are those of
+    the powers in `p`.
+    """
+    if order < 0:
+        raise ValueError("order must be non-negative")
+    n = 2 * radius + 1
+    x = np.arange(n) - radius
+    phi = np.exp(-0.5 / (sigma * sigma) * x**2)
+    phi = phi / np.sum(phi)
+    factors: list = [1.0]
+    for _ in range(order):
+        slopes = [*[i * f for i, f in enumerate(factors)][1:], 0.0, 0.0]
+        moved = [0.0] + [-f / (sigma * sigma) for f in factors]
+        factors = [a + b for a, b in zip(slopes, moved)]
+    return np.flip(sum(f * x**i for i, f in enumerate(factors)) * phi, 0)
+
+
+def check_plain(sigma: Value) -> float:
+    """Return the width that the number of weights depends on, or raise for a tensor."""
+    if hasattr(sigma, "level"):
+        raise UnsupportedError(
+            "scipy.ndimage.gaussian_filter1d: sigma is a tensor, and the number of weights depends "
+            "on it; write radius=, the number of pixels on each side"
+        )
+    return sigma
+
+
+@declare_composite(ndimage, "gaussian_filter1d")
+def gaussian_filter1d(
+    input: Value, sigma: Value, axis: int = -1, order: int = 0, output: Any = None,
+    mode: str = "reflect", cval: Value = 0.0, truncate: float = 4.0, *, radius: Any = None,
+) -> Value:  # fmt: skip
+    x = as_array(input)
+    dtype = dtype_of(ndimage.gaussian_filter1d, x, 1.0, axis, 0, output=output, mode=mode)
+    (axis,) = normalize(axis, np.ndim(x))
+    if radius is None:
+        radius = int(truncate * check_plain(sigma) + 0.5)
+    if radius < 0 or radius != int(radius):
+        raise ValueError("Radius must be a nonnegative integer.")
+    return stored(correlated(x, _kernel(sigma, order, int(radius)), axis, mode, cval), dtype)
+
+
+@declare_composite(ndimage, "gaussian_filter")
+def gaussian_filter(
+    input: Value, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect",
+    cval: Value = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
+) -> Value:  # fmt: skip
+    x = as_array(input)
+    dtype = dtype_of(ndimage.uniform_filter, x, 1, output=output, mode="reflect")
+    axes = axes_of(axes, x)
+    options = [each(v, len(axes)) for v in (sigma, order, mode, radius)]
+    for axis, width, power, edge, far in zip(axes, *options):
+        if width > 1e-15:
+            x = gaussian_filter1d(
+                x, width, axis, power, dtype, edge, cval, truncate, radius=far
+            )  # fmt: skip
+    return stored(x, dtype)
+
+
+def _derivatives(
+    input: Value, sigma: Any, power: int, output: Any, mode: Any, cval: Value, options: dict
+) -> list:
+    """Return the derivatives of a smoothed image along each axis, of one order."""
+    x = as_array(input)
+    dtype = dtype_of(ndimage.uniform_filter, x, 1, output=output, mode="reflect")
+    axes = axes_of(options.pop("axes", None), x)
+    found, widths = [], each(sigma, len(axes))
+    for place, edge in enumerate(each(mode, len(axes))):
+        orders = [power if i == place else 0 for i in range(len(axes))]
+        found.append(
+            gaussian_filter(x, widths, orders, dtype, edge, cval, axes=axes, **options)
+        )  # fmt: skip
+    return found or [stored(x, dtype)]
+
+
+@declare_composite(ndimage, "gaussian_laplace")
+def _gaussian_laplace(
+    input: Value, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Value = 0.0,
+    **options: Any,
+) -> Value:  # fmt: skip
+    terms = _derivatives(input, sigma, 2, output, mode, cval, options)
+    return sum(terms[1:], terms[0])
+
+
+@declare_composite(ndimage, "gaussian_gradient_magnitude")
+def _gaussian_gradient_magnitude(
+    input: Value, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Value = 0.0,
+    **options: Any,
+) -> Value:  # fmt: skip
+    terms = [np.square(t) for t in _derivatives(input, sigma, 1, output, mode, cval, options)]
+    return np.sqrt(sum(terms[1:], terms[0]))
+
+
+def _filtered(
+    func: Callable, factor: Callable, input: Value, values: Value, n: int, axis: int, output: Any
+) -> Value:
+    """Return an image times ``factor(frequency, value)`` along each axis.
+
+    The transform of a real image has half of the frequencies along `axis`, if `n` is its length.
+    """
+    x = as_array(input)
+    dtype = dtype_of(func, x, 1.0, output=output)
+    values = np.real(as_array(values))
+    for i, (size, value) in enumerate(zip(np.shape(x), each(values, np.ndim(x)))):
+        half = n >= 0 and i == axis % np.ndim(x)
+        frequencies = np.arange(size) / n if half else np.fft.fftfreq(size)
+        form = [size if j == i else 1 for j in range(np.ndim(x))]
+        x = x * np.reshape(factor(frequencies, value), form)
+    return np.astype(x, dtype, copy=False)
+
+
+def _gaussian(frequencies: Value, sigma: Value) -> Value:
+    return np.exp(-2 * (math.pi * sigma * frequencies) ** 2)
+
+
+def _uniform(frequencies: Value, size: Value) -> Value:
+    return np.sinc(size * frequencies)
+
+
+def _shift(frequencies: Value, shift: Value) -> Value:
+    return np.exp(-2j * math.pi * shift * frequencies)
+
+
+@declare_composite(ndimage, "fourier_gaussian")
+def _fourier_gaussian(
+    input: Value, sigma: Value, n: int = -1, axis: int = -1, output: Any = None
+) -> Value:
+    return _filtered(ndimage.fourier_gaussian, _gaussian, input, sigma, n, axis, output)
+
+
+@declare_composite(ndimage, "fourier_uniform")
+def _fourier_uniform(
+    input: Value, size: Value, n: int = -1, axis: int = -1, output: Any = None
+) -> Value:
+    return _filtered(ndimage.fourier_uniform, _uniform, input, size, n, axis, output)
+
+
+@declare_composite(ndimage, "fourier_shift")
+def _fourier_shift(
+    input: Value, shift: Value, n: int = -1, axis: int = -1, output: Any = None
+) -> Value:
+    return _filtered(ndimage.fourier_shift, _shift, input, shift, n, axis, output)

@@ -10,8 +10,7 @@ from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, normalize
 from ..declare import declare_composite
-from .filters import stored
-from .forms import axes_of, dtype_of, each, windows
+from .filters import axes_of, dtype_of, each, stored, windows
 
 
 def _window(size: Any, footprint: Any, axes: tuple[int, ...], ndim: int) -> np.ndarray:

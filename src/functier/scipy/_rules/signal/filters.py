@@ -13,16 +13,43 @@ NOTE [the derivatives of a filter]
     and of the coefficients are correlations with `q`, that of the initial state is its beginning.
 """
 
+import warnings
+from collections.abc import Callable
+
 import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
 
+from ...._core.errors import FallbackWarning
 from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array, normalize
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
 from ....protocol import op, primitive
 from ..declare import declare_composite
-from .examples import loop_examples
+
+
+def loop_examples(k: int, func: Callable, name: str, reason: str, *operands: Value) -> Value:
+    """Call a function that returns a tuple for one example after the other, with a warning."""
+    warnings.warn(
+        f"functier.vmap: {reason}, so {name} is applied to one example after the other",
+        FallbackWarning,
+        stacklevel=2,
+    )
+    batch = np.broadcast_shapes(*[np.shape(v)[:k] for v in operands])
+
+    def example(index: tuple) -> Value:
+        own = []
+        for x in operands:
+            if 0 in batch:
+                own.append(np.ones(x.shape[k:], x.dtype))
+            else:
+                own.append(x[tuple(i if n > 1 else 0 for i, n in zip(index, x.shape[:k]))])
+        return func(*own)
+
+    rows = [example(index) for index in np.ndindex(*batch)] or [example(())]
+    columns = [np.stack(column) for column in zip(*rows)]
+    return tuple(np.reshape(c[:0] if 0 in batch else c, batch + np.shape(c)[1:]) for c in columns)
+
 
 # ---- the filter along the last axis ----
 
@@ -162,6 +189,7 @@ op(
     vjp={"b": _vjp_b, "a": _vjp_a, "x": _vjp_x, "zi": _vjp_zi},
     joint=_all_cotangents,
 )
+
 
 # ---- SciPy's functions ----
 

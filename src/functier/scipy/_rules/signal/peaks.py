@@ -17,7 +17,7 @@ from ...._rules.axes import as_array
 from ...._rules.indexing import read_at
 from ....protocol import constant, primitive
 from ..declare import declare_composite
-from .examples import loop_examples
+from .filters import loop_examples
 
 BOUNDED = "height", "threshold", "prominence", "width"
 """The conditions on peaks that have a least and a largest value."""

@@ -1,5 +1,5 @@
 """Rules for sparse matrices: products with tensors, and linear systems."""
 
-from . import exponentials, products, systems
+from . import products, systems
 
 __all__ = ["exponentials", "products", "systems"]

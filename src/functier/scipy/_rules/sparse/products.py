@@ -1,4 +1,4 @@
-"""Products of a sparse matrix with an array: linear in the values of the matrix and in the array.
+"""Products with sparse matrices, whose places are plain.
 
 NOTE [a batch of sparse matrices]
     The examples of a batch share the pattern, so a batch of matrices is one of values. A product
@@ -7,14 +7,94 @@ NOTE [a batch of sparse matrices]
     are a product with a plain matrix.
 """
 
+import functools
 from math import prod
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp  # type: ignore[import-untyped]
+import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive
-from .patterns import Pattern
+
+COMPRESSED = "csr", "csc"
+
+
+class Pattern:
+    """The places of the stored values of a matrix of SciPy in the format csr, csc or coo.
+
+    `template` is such a matrix, whose values do not count. A value may be stored twice for one
+    place, and then they add up.
+    """
+
+    def __init__(self, template: Any):
+        if template.format not in (*COMPRESSED, "coo"):
+            raise TypeError(f"a pattern has the format csr, csc or coo, not {template.format!r}")
+        self.template = template
+        self.shape: tuple[int, int] = template.shape
+        self.format: str = template.format
+
+    @functools.cached_property
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """The row and the column of each stored value."""
+        coo = self.template.tocoo(copy=False)
+        return coo.row, coo.col
+
+    @property
+    def size(self) -> int:
+        """Number of stored values."""
+        return int(np.shape(self.template.data)[0])
+
+    @functools.cached_property
+    def shared(self) -> bool:
+        """True where SciPy leaves the arrays of places alone, as they are sorted."""
+        return self.format == "coo" or self.template.has_canonical_format
+
+    def fill(self, values: Value) -> Any:
+        """Return SciPy's matrix of these values."""
+        t = self.template
+        if not values.flags.c_contiguous:
+            values = values.copy()
+        if self.format == "coo":
+            return type(t)((values, (t.row, t.col)), shape=t.shape)
+        places = t.indices, t.indptr
+        if not self.shared:
+            places = t.indices.copy(), t.indptr.copy()
+            values = values.copy()
+        return type(t)((values, *places), shape=t.shape)
+
+    @functools.cached_property
+    def transposed(self) -> "Pattern":
+        """The places of the transposed matrix, for the values in the same order."""
+        return Pattern(self.template.T)
+
+    @functools.cached_property
+    def rows(self) -> "Pattern":
+        """The matrix that adds up the values of each row."""
+        return summing(self.places[0], self.shape[0])
+
+    @functools.cached_property
+    def elements(self) -> "Pattern":
+        """The matrix that adds up the values at each place of the dense matrix, in its order."""
+        row, col = self.places
+        m, n = self.shape
+        return summing(row.astype(np.int64) * n + col, m * n)
+
+
+def summing(places: np.ndarray, size: int) -> Pattern:
+    """Return the matrix whose product with values has at each place the sum of those there."""
+    ones, numbers = np.ones(places.shape[0], np.int8), np.arange(places.shape[0])
+    shape = size, places.shape[0]
+    return Pattern(sp.csc_array((ones, places, np.append(numbers, len(numbers))), shape=shape))
+
+
+def pattern_of(matrix: Any) -> tuple[np.ndarray, Pattern]:
+    """Return the values and the pattern of a sparse matrix of SciPy."""
+    if matrix.format not in (*COMPRESSED, "coo"):
+        matrix = matrix.tocsr()
+    return matrix.data, Pattern(matrix)
 
 
 @primitive
@@ -65,3 +145,30 @@ linear(
         "x": lambda g, values, pattern: multiply(conj(values), g, pattern.transposed),
     },
 )
+
+
+@primitive
+def expm_product(x: Value, values: Value, pattern: Pattern | None) -> Value:
+    """Return the product of a matrix exponential and an array of one or two axes.
+
+    Without a pattern the matrix is dense. It has no derivative with respect to the matrix.
+    """
+    return ssl.expm_multiply(values if pattern is None else pattern.fill(values), x)
+
+
+def _vmap(k: int, x: Value, values: Value, pattern: Pattern | None) -> Value:
+    own, form = np.shape(x)[:k], np.shape(x)[k:]
+    if 0 in own:
+        return x
+    wide = np.reshape(np.moveaxis(x, k, 0), (form[0], prod(own) * prod(form[1:])))
+    y = expm_product(wide, values, pattern)
+    return np.moveaxis(np.reshape(y, (form[0], *own, *form[1:])), 0, k)
+
+
+def _transposed(g: Value, values: Value, pattern: Pattern | None) -> Value:
+    if pattern is None:
+        return expm_product(g, np.conjugate(values).T, None)
+    return expm_product(g, np.conjugate(values), pattern.transposed)
+
+
+linear(expm_product, "x values pattern", "x", vmap=_vmap, vjp={"x": _transposed})

@@ -18,11 +18,10 @@ import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 from ...._core.numpy_facts import Shape, Value, name_of
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
-from ...._rules.linalg.factorization import adjoint
+from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import op, primitive
-from ..linalg.batches import each_vmap
-from .patterns import Pattern
-from .products import elements, multiply
+from ..linalg.stacks import each_vmap
+from .products import Pattern, elements, multiply
 
 ONLY_ONCE = "callback", "callback_type", "outer_v", "CU", "show", "check", "x0"
 """Options for the solve that the caller asked for, and not for those of its derivatives."""

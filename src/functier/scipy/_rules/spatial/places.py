@@ -12,7 +12,7 @@ from ...._core.numpy_facts import Value
 from ...._rules.axes import as_array
 from ....protocol import constant, primitive
 from ..declare import declare_composite, dispatching
-from ..signal.examples import loop_examples
+from ..signal.filters import loop_examples
 
 
 @primitive

@@ -3,11 +3,9 @@
 from . import (
     correlation,
     information,
-    kolmogorov,
     normality,
     ranks,
     refusals,
-    slopes,
 )
 
 __all__ = [
