@@ -180,7 +180,7 @@ rule.
 """
 
 IN_PART = {
-    "scipy.signal.lfilter", "scipy.signal.deconvolve", "scipy.signal.peak_prominences",
+    "scipy.signal.lfilter", "scipy.signal.peak_prominences",
     "scipy.signal.peak_widths",
 }  # fmt: skip
 """Functions that have a batching rule, which takes the loop for some calls."""

@@ -424,3 +424,10 @@ def test_levels_are_used_again():
                 seen.clear()
     finally:
         _observers.LEVELS.remove(note)
+
+
+def test_results_that_numpy_would_convert_are_refused():
+    f = ft.custom_vjp(np.sin)
+    f.defvjp(lambda x: (memoryview(np.sin(X)), x), lambda x, g: (g * np.cos(x),))
+    with pytest.raises(TypeError, match=r"a result of sin is a memoryview.* numpy\.asarray\(y\)"):
+        ft.grad(lambda x: np.sum(f(x)))(X)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core.border import OBJECT, check_leaf, check_objects
+from .._core.border import OBJECT, check_leaf, check_objects, is_convertible
 from .._core.errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
 from .._core.numpy_facts import PLAIN, dtype_of, shape_of
 from .._core.pytree import is_value
@@ -115,7 +115,7 @@ def _check_numbers(level: Level, rules: Rules, outs: list) -> None:
     for x in outs:
         if type(x) is not ndarray or x.dtype is OBJECT:
             check_leaf(level, f"a result of {rules.name}", x)
-            if hasattr(x, "__array__") and not is_value(x):
+            if not isinstance(x, (str, bytes)) and is_convertible(x) and not is_value(x):
                 raise TypeError(
                     f"{level}: a result of {rules.name} is a {type(x).__name__}, which would "
                     f"become a constant; return an array, numpy.asarray(y)"
