@@ -17,7 +17,6 @@ from functier._core.sharing import MEMORY
 from functier._levels import lying, views, writes
 from functier._mutation import array, array_level, copies
 from functier._programs import recorder
-from functier._programs.recorder import RecordLevel
 from nets.sharing.calls import GROUPS, NEVER
 from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
 from nets.sharing.modes import MODES
@@ -173,10 +172,6 @@ PLANTED = {
     "a lost view of a level around is forgotten": (
         lambda patch: patch.setattr(copies, "LOST", [lambda *given: True]),
         "np.lib.stride_tricks.sliding_window_view(a, 2, 1)", "C", "jvp(inside)",
-    ),
-    "a program asks for no sizes": (
-        lambda patch: patch.setattr(RecordLevel, "guard_sizes", lambda *given: None),
-        "np.extract(a > 0.5, a)", "C", "trace",
     ),
     "a program calls a function that writes": (
         lambda patch: patch.setattr(recorder, "is_followed", lambda *given: False),

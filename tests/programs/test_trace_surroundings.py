@@ -390,3 +390,14 @@ def test_an_array_of_a_container_that_is_written_to_stays_in_it():
     given = {"x": np.array([1.0, 2.0, 3.0]), "more": {"y": np.ones(2)}}
     for _ in range(2):  # also as a function that has written before
         assert ft.trace(f)(copy.deepcopy(given))(copy.deepcopy(given)) == 10.0
+
+
+def test_a_size_that_code_reads_is_that_of_the_trace(monkeypatch):
+    def sized(a):
+        return a * np.extract(a > 0.5, a).size
+
+    few, many = np.array([0.1, 0.2, 0.9]), np.array([0.1, 0.8, 0.9])
+    with pytest.raises(ValueError, match=r"np\.size\(\w+\), in line \d+ of sized, differs"):
+        ft.trace(sized)(few)(many)
+    monkeypatch.setattr(recorder.RecordLevel, "guard_sizes", lambda *given: None)
+    assert not np.array_equal(ft.trace(sized)(few)(many), sized(many))

@@ -46,7 +46,7 @@ PLACES = {
     "reduction._extremum_vjp": "zeros that are written to, or a choice of zeros",
     "reduction._mean_kernel": "the sum over the count, as NumPy computes it",
     "scipy.fft._is_plain": "a shortcut for Python's numbers, whose formula is the same",
-    "scipy.ndimage.forms.dtype_of": "an array that would be written to is refused",
+    "scipy.ndimage.filters.dtype_of": "an array that would be written to is refused",
     "scipy.ndimage.sampling._result": "an array that would be written to is refused",
     "scatter.arrays_in": "it asks for the class of an index, which is plain",
     "shape._reshape": "the same function as a method",

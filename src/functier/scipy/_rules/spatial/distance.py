@@ -127,13 +127,30 @@ def _checked(w: Value) -> Value:
     return check_values(w, _is_weight, "Input weights should be all non-negative")
 
 
+def _vectors(*vectors: Value) -> list:
+    found = [as_array(x) for x in vectors]
+    if any(np.ndim(x) != 1 for x in found):
+        raise ValueError("Input vector should be 1-D.")
+    return found
+
+
 @declare_composite(distance, "canberra")
 def _canberra_of_two(u: Value, v: Value, w: Value = None) -> Value:
-    """Divide by no zero, as SciPy's code does; that serves for the other metrics."""
-    u, v = as_array(u), np.astype(as_array(v), float, copy=False)
-    if np.ndim(u) != 1 or np.ndim(v) != 1:
-        raise ValueError("Input vector should be 1-D.")
-    return _canberra(u, v, None if w is None else _checked(w))
+    """Divide by no zero, as SciPy's code does; that serves for most other metrics."""
+    u, v = _vectors(u, v)
+    return _canberra(u, np.astype(v, float, copy=False), None if w is None else _checked(w))
+
+
+@declare_composite(distance, "correlation")
+def _correlation_of_two(u: Value, v: Value, w: Value = None, centered: bool = True) -> Value:
+    """Keep the precision of the vectors, where SciPy's code divides by one of Python's numbers."""
+    u, v = _vectors(u, v)
+    return _correlation(u, v, None if w is None else _checked(w), centered)
+
+
+@declare_composite(distance, "cosine")
+def _cosine_of_two(u: Value, v: Value, w: Value = None) -> Value:
+    return _correlation_of_two(u, v, w, False)
 
 
 # ---- all pairs of vectors ----
