@@ -149,8 +149,7 @@ def test_closures_that_adopted_code_made_are_restored(module):
         g = module.make(2.0)
         assert ft.grad(g)(1.0) == 2.0
     assert g(1.5) == 3.0 and "float" in g.__code__.co_names
-    with pytest.raises(ft.ConversionError):
-        ft.grad(g)(1.0)
+    raises(ft.ConversionError, lambda: ft.grad(g)(1.0))
 
 
 def test_a_generator_that_is_suspended_goes_on(module):
@@ -281,8 +280,7 @@ def test_a_package_is_adopted_with_its_modules_and_later_imports(package):
         assert type(spec.loader) is type(sys.modules["pack.two"].__loader__)
         assert "functier" not in type(spec.loader).__module__
     for name in ("pack", "pack.two", "pack.sub.three"):
-        with pytest.raises(ft.ConversionError):
-            derivative(name)
+        raises(ft.ConversionError, lambda: derivative(name))
     assert sys.modules["pack.two"].sin.__module__ == "math"
     assert "undone" in repr(adopted)
 
@@ -300,8 +298,7 @@ def test_overlapping_packages_count_what_is_imported_later(package):
     first.undo()
     assert np.isclose(derivative("pack.sub.three"), np.exp(0.5))
     second.undo()
-    with pytest.raises(ft.ConversionError):
-        derivative("pack.sub.three")
+    raises(ft.ConversionError, lambda: derivative("pack.sub.three"))
 
 
 def test_a_module_that_is_loaded_again_is_adopted_again(package):
@@ -310,8 +307,7 @@ def test_a_module_that_is_loaded_again_is_adopted_again(package):
         old = module.f
         importlib.reload(module)
         assert module.f is not old and np.isclose(ft.grad(module.f)(0.5), np.exp(0.5))
-    with pytest.raises(ft.ConversionError):
-        ft.grad(module.f)(0.5)
+    raises(ft.ConversionError, lambda: ft.grad(module.f)(0.5))
 
 
 def test_an_import_that_fails_leaves_nothing(package, tmp_path):
@@ -501,8 +497,7 @@ def no_count(self):
 
 def test_a_planted_fault_of_the_counts_is_found(module, monkeypatch):
     monkeypatch.setattr(adoption.Adoption, "undo", no_count)
-    with pytest.raises(AssertionError):
-        test_adoptions_are_counted(module)
+    raises(AssertionError, lambda: test_adoptions_are_counted(module))
     for left in list(_ACTIVE):
         left.undo()
 
@@ -518,5 +513,4 @@ def test_a_planted_fault_of_undo_is_found(part, module, monkeypatch):
         setattr(self, part, kept)
 
     monkeypatch.setattr(bindings.Bindings, "unbind", unbind)
-    with pytest.raises(AssertionError):
-        test_undo_restores_everything(module)
+    raises(AssertionError, lambda: test_undo_restores_everything(module))

@@ -17,6 +17,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier._adopt import calls
 from functier._adopt.calls import complex_, float_, int_, isinstance_, max_, min_, sorted_, type_
+from support import raises
 
 ODD = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.nan, math.inf, -math.inf]
 numbers_ = st.sampled_from(ODD) | st.integers(-3, 3) | st.floats()
@@ -94,8 +95,7 @@ def test_a_batch_of_sorts_is_a_loop(rows, reverse, key):
     batch = np.array(rows)
     sort = lambda x: np.stack(sorted_(x, key=key, reverse=reverse))  # noqa: E731
     if np.isnan(batch).any():
-        with pytest.raises(ValueError, match="sorted: a key is NaN in an example"):
-            ft.vmap(sort)(batch)
+        raises(ValueError, lambda: ft.vmap(sort)(batch), "sorted: a key is NaN in an example")
         return
     expected = [sorted(row, key=key, reverse=reverse) for row in rows]
     found = ft.vmap(sort)(batch)
@@ -342,8 +342,7 @@ def test_a_dead_tensor_is_refused():
         x = B(np.ones(3))
     asking = lambda v: isinstance_(v, float)  # noqa: E731
     for call in (float_, int_, complex_, lambda v: max_(v, 1.0), asking, type_):
-        with pytest.raises(ft.EscapedTensorError):
-            call(x)
+        raises(ft.EscapedTensorError, lambda: call(x))
 
 
 def test_a_function_that_some_examples_chose_has_no_errors_of_the_others():

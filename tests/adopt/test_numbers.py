@@ -15,6 +15,7 @@ from functier._adopt import complex_mathematics, twins
 from functier._adopt.calls import round_
 from functier._adopt.complex_mathematics import CMATH, FORMULAS
 from functier._core import adopted
+from support import raises
 from tables import sources
 
 USES = sources("""
@@ -68,8 +69,7 @@ def test_only_adopted_code_gets_tensors_from_item(tmp_path):
     module = module_of(tmp_path, "def f(x):\n    return x.item() ** 2, [v * 2 for v in x.tolist()]")
     x = np.array([3.0])
     for _ in range(2):
-        with pytest.raises(ft.ConversionError, match="item"):
-            ft.jvp(module.f, (x,), (x,))
+        raises(ft.ConversionError, lambda: ft.jvp(module.f, (x,), (x,)), "item")
         with ft.adopt(module), pytest.raises(ft.ConversionError, match="item"):
             ft.grad(lambda x: x.item())(x)
     with ft.adopt(module):
@@ -148,10 +148,8 @@ def test_round_is_pythons():
     assert [ft.jvp(round_, (v,), (1.0,)) for v in values] == [(round(v), 0) for v in values]
     assert round_(2.5) == 2 and type(round_(2.5)) is int and round_(2.25, 1) == round(2.25, 1)
     for bad, error in ((np.nan, ValueError), (np.inf, OverflowError)):
-        with pytest.raises(error):
-            ft.vmap(round_)(np.array([1.0, bad]))
-    with pytest.raises(TypeError):
-        ft.vmap(round_)(np.ones((2, 3)))
+        raises(error, lambda: ft.vmap(round_)(np.array([1.0, bad])))
+    raises(TypeError, lambda: ft.vmap(round_)(np.ones((2, 3))))
 
 
 # ---- cmath ----

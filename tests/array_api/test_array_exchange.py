@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import equal
+from support import equal, raises
 
 X = np.array([0.3, 1.7])
 
@@ -66,8 +66,7 @@ def test_an_array_made_inside_a_level_is_shown():
 def test_a_tensor_whose_level_has_ended_exports_nothing():
     kept = []
     ft.grad(lambda x: kept.append(x) or np.sum(x))(X)
-    with pytest.raises(ft.EscapedTensorError):
-        kept[0].__dlpack__()
+    raises(ft.EscapedTensorError, lambda: kept[0].__dlpack__())
 
 
 def test_numbers_of_a_tensor():

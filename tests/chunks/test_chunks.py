@@ -755,16 +755,14 @@ def test_without_an_executor_no_later_chunk_is_begun():
         begun.append(CHUNK.get().index)
         return fails_late(x)
 
-    with pytest.raises(OwnError):
-        ft.vmap(f, chunk_size=2)(XS)
+    raises(OwnError, lambda: ft.vmap(f, chunk_size=2)(XS))
     assert begun == [0, 1, 2, 3]
 
 
 def test_an_executor_that_is_closed():
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
-    with pytest.raises(RuntimeError, match="shutdown"):
-        ft.vmap(np.sin, chunk_size=2, executor=pool)(XS)
+    raises(RuntimeError, lambda: ft.vmap(np.sin, chunk_size=2, executor=pool)(XS), "shutdown")
 
 
 # ---- nothing stays ----
@@ -959,8 +957,7 @@ def test_reports_are_merged_after_an_error(threads):
 
     for executor in (None, threads):
         MERGED.clear()
-        with pytest.raises(OwnError):
-            ft.vmap(f, chunk_size=2, executor=executor)(XS)
+        raises(OwnError, lambda: ft.vmap(f, chunk_size=2, executor=executor)(XS))
         ((_, items, _),) = MERGED
         assert {0, 3} <= set(items) or executor
         assert 3 in items
@@ -1015,8 +1012,7 @@ def test_a_bar_counts_chunks(bars, threads, pooled):
 @pytest.mark.parametrize("pooled", [False, True])
 def test_a_bar_is_closed_after_an_error(bars, threads, pooled):
     options = {"executor": threads} if pooled else {}
-    with pytest.raises(OwnError):
-        ft.vmap(fails_late, chunk_size=2, progress=True, **options)(XS)
+    raises(OwnError, lambda: ft.vmap(fails_late, chunk_size=2, progress=True, **options)(XS))
     (bar,) = bars
     assert bar.closed and bar.n < 5
 

@@ -499,8 +499,7 @@ def test_the_level_of_a_generator_has_its_name_in_it_only():
 
 def test_a_tensor_in_another_thread_brings_its_levels():
     equal(over(lambda x: in_thread(lambda: ft.psum(x, "i")), X), np.tile(X.sum(0), (4, 1)))
-    with pytest.raises(NameError):
-        over(lambda x: in_thread(lambda: ft.axis_index("i")), X)
+    raises(NameError, lambda: over(lambda x: in_thread(lambda: ft.axis_index("i")), X))
 
 
 def test_threads_have_names_of_their_own():

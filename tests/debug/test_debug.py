@@ -411,8 +411,7 @@ def test_as_a_decorator():
         return ft.grad(entropy)(x)
 
     for _ in range(2):
-        with pytest.raises(ft.NonFiniteError):
-            f(X)
+        raises(ft.NonFiniteError, lambda: f(X))
 
 
 def test_a_decorator_without_its_parentheses():

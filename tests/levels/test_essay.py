@@ -7,7 +7,7 @@ import pytest
 
 import functier as ft
 from functier._levels import level as _level
-from support import LEVEL_ERRORS, equal, has_all, message, recorder
+from support import LEVEL_ERRORS, equal, has_all, message, raises, recorder
 
 XS = np.arange(20.0).reshape(10, 2)
 YS = 100 * np.arange(30.0).reshape(15, 2)
@@ -219,8 +219,7 @@ def test_the_escape_program_raises():
 
 def test_the_escape_program_raises_with_equal_batch_sizes():
     """B14: what integer levels get silently wrong"""
-    with pytest.raises(ft.EscapedTensorError, match=r"vmap\(write\)"):
-        escape_program(np.ones((10, 2)))
+    raises(ft.EscapedTensorError, lambda: escape_program(np.ones((10, 2))), "vmap(write)")
 
 
 def test_siblings_under_one_level_do_not_mix():
@@ -231,8 +230,7 @@ def test_siblings_under_one_level_do_not_mix():
         ft.vmap(lambda y: box.append(y) or y)(YS)
         return ft.vmap(lambda y: y + box[0])(YS)
 
-    with pytest.raises(ft.EscapedTensorError):
-        ft.vmap(outer)(XS)
+    raises(ft.EscapedTensorError, lambda: ft.vmap(outer)(XS))
 
 
 def test_a_dead_level_is_known_while_another_of_the_same_depth_is_live():
@@ -256,8 +254,7 @@ def test_ending_a_level_ends_all_its_tensors_at_once_and_keeps_their_class():
         kept = {"a": B(XS), "b": [B(XS), (B(XS),)]}
     for x in (kept["a"], kept["b"][0], kept["b"][1][0]):
         assert type(x) is B
-        with pytest.raises(ft.EscapedTensorError):
-            x + 1
+        raises(ft.EscapedTensorError, lambda: x + 1)
 
 
 def test_an_outer_level_that_ended_first_is_dead_for_the_inner_one():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import equal, in_thread, recorder
+from support import equal, in_thread, raises, recorder
 
 XS = np.arange(20.0).reshape(10, 2)
 
@@ -112,8 +112,7 @@ def test_a_level_that_ends_inside_no_dispatch_is_dead():
         manager = ft.no_dispatch(B)
         manager.__enter__()
     manager.__exit__(None, None, None)
-    with pytest.raises(ft.EscapedTensorError):
-        x + 1
+    raises(ft.EscapedTensorError, lambda: x + 1)
 
 
 def test_no_dispatch_ends_the_recursion_of_a_hook():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from support import raises
 
 TEXTS = {
     "one number": lambda x: "%.3f" % x,  # noqa: UP031
@@ -63,8 +64,7 @@ def test_a_remainder_keeps_the_derivative_or_raises(a):
 
 def test_other_conversions_are_refused():
     for f in (lambda x: float(x) % 2, lambda x: np.float64(x), lambda x: "%s" % float(x)):  # noqa: UP031
-        with pytest.raises(ft.ConversionError):
-            ft.grad(f)(1.3)
+        raises(ft.ConversionError, lambda: ft.grad(f)(1.3))
     with pytest.raises((TypeError, ft.ConversionError)):
         ft.jvp(lambda z: len("%g" % z) * z, (1 + 2j,), (1.0 + 0j,))  # noqa: UP031
 
@@ -73,11 +73,9 @@ def test_a_planted_fault_is_found(monkeypatch):
     from functier._core import tensor
 
     monkeypatch.setattr(tensor, "is_called_by_percent", lambda: True)
-    with pytest.raises(pytest.fail.Exception):
-        test_other_conversions_are_refused()
+    raises(pytest.fail.Exception, test_other_conversions_are_refused)
     monkeypatch.setattr(tensor, "is_called_by_percent", lambda: False)
-    with pytest.raises(ft.ConversionError):
-        test_a_number_is_written_for_people("one number")
+    raises(ft.ConversionError, lambda: test_a_number_is_written_for_people("one number"))
 
 
 def test_a_python_without_the_private_table_of_operators():

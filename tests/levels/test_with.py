@@ -7,7 +7,7 @@ import pytest
 
 import functier as ft
 from functier._levels import level as _level
-from support import equal
+from support import equal, raises
 
 XS = np.arange(20.0).reshape(10, 2)
 YS = 100 * np.arange(30.0).reshape(15, 2)
@@ -76,8 +76,7 @@ def test_the_helper_of_contextlib_nests_like_the_with_statement():
     with batch(XS) as x, batch(YS) as y:
         assert type(y).__bases__ == (type(x),)
         equal((x + y).elem().elem(), SUMS)
-    with pytest.raises(ft.EscapedTensorError):
-        x + 1
+    raises(ft.EscapedTensorError, lambda: x + 1)
 
 
 def test_exit_stacks_nest():

@@ -9,7 +9,7 @@ import pytest
 
 import functier as ft
 from functier._programs import guards, recorder
-from support import alike
+from support import alike, raises
 
 W = np.array([1.0, -2.0, 0.5])
 HEAD = """
@@ -216,8 +216,7 @@ def test_arrays_are_let_go():
     assert compiled._traced == 1
     np.testing.assert_array_equal(compiled.programs[0](W), user.f(W))
     user.X = None
-    with pytest.raises(ValueError, match="has changed; call the compiled function"):
-        compiled.programs[0](W)
+    raises(ValueError, lambda: compiled.programs[0](W), "has changed; call the compiled function")
 
 
 def test_arrays_of_a_module_that_is_compiled_are_arguments_alone():
@@ -241,16 +240,14 @@ def test_a_second_way_that_is_not_compared_is_found(monkeypatch):
         return "False" if id(value) in self.names else real(self, i, now, value)
 
     monkeypatch.setattr(guards.Writer, "differs", differs)
-    with pytest.raises(AssertionError):
-        test_changes("what was one", "")
+    raises(AssertionError, lambda: test_changes("what was one", ""))
 
 
 def test_arrays_that_are_not_fixed_are_found(monkeypatch):
     fixed = property(lambda self: (), lambda *given: None)
     monkeypatch.setattr(guards.Writer, "fixed", fixed, raising=False)
     for name in ("which one it is", "in a tuple", "in a partial"):
-        with pytest.raises(AssertionError):
-            test_changes(name, "")
+        raises(AssertionError, lambda: test_changes(name, ""))
 
 
 def test_a_wrong_view_is_found(monkeypatch):

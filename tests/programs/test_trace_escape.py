@@ -17,7 +17,7 @@ from compiling import check
 from functier._core.ambient import AMBIENT
 from functier._programs import compiled as _compiled
 from functier._programs import trace as _trace
-from support import HANG
+from support import HANG, raises
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -137,8 +137,7 @@ OBJECTS = {
 @pytest.mark.parametrize("name", OBJECTS)
 def test_results_with_values_inside_are_refused(name):
     for call in (ft.compile(OBJECTS[name]), ft.trace(OBJECTS[name])):
-        with pytest.raises(ft.LevelError, match="whose values would be those of the trace"):
-            call(X)
+        raises(ft.LevelError, lambda: call(X), "whose values would be those of the trace")
 
 
 def test_plain_results_are_part_of_the_program():
@@ -240,5 +239,4 @@ def test_a_fork_while_another_thread_traces():
 def test_a_result_that_is_not_looked_at_is_found(monkeypatch):
     monkeypatch.setattr(_trace, "check_result", lambda *given: None)
 
-    with pytest.raises(pytest.fail.Exception):
-        test_results_with_values_inside_are_refused("object")
+    raises(pytest.fail.Exception, lambda: test_results_with_values_inside_are_refused("object"))

@@ -182,8 +182,7 @@ def test_what_a_generator_is_made_of():
     equal(Generator(np.random.MT19937(3)).random(), twister.random())
     assert default_rng().normal() != default_rng().normal()
     assert repr(rng) == "functier.random.Generator(PCG64)"
-    with pytest.raises(AttributeError):
-        Generator(3)
+    raises(AttributeError, lambda: Generator(3))
 
 
 def test_other_libraries_take_it_for_numpys():
@@ -817,8 +816,7 @@ def test_another_thread_may_draw_meanwhile(f):
     if f is None:
         equal(g(np.zeros(3)), np.ones(3))
     else:
-        with pytest.raises(ft.RandomnessError, match="Python's Random"):
-            g(np.zeros(3))
+        raises(ft.RandomnessError, lambda: g(np.zeros(3)), "Python's Random")
     thread.join()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import HAS_PROGRAMS, close, equal
+from support import HAS_PROGRAMS, close, equal, raises
 
 GUARDED = {
     "sqrt": (lambda x: np.where(x > 0, np.sqrt(x), 0.0), [0.0, -1.0]),
@@ -235,8 +235,7 @@ def test_the_check_finds_a_probe_that_sees_nothing(monkeypatch):
     monkeypatch.setattr(
         second_look, "_probing", lambda: lambda rule, given, *_: (given[0] * 0, None)
     )
-    with pytest.raises(AssertionError):
-        test_a_zero_by_value_does_not_win("root of a norm")
+    raises(AssertionError, lambda: test_a_zero_by_value_does_not_win("root of a norm"))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
