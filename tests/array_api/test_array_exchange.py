@@ -1,4 +1,11 @@
-"""Attributes of an array in the standard besides a namespace: its device, and its memory."""
+"""Attributes of an array in the standard besides a namespace: its device, and its memory;
+libraries that are written for the standard.
+"""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,3 +82,45 @@ def test_numbers_of_a_tensor():
     picked = []
     ft.vmap(lambda x: picked.append([10, 20][np.argmax(np.array([0, 1]), keepdims=False)]) or x)(X)
     assert picked == [20]
+
+
+# SciPy's and scikit-learn's array API functions on tensors, in a process with SCIPY_ARRAY_API
+
+
+PROGRAM = Path(__file__).with_name("library_calls.py")
+
+
+def run(*words):
+    name = "sklearn" if "sklearn" in words else "scipy"
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} is not installed")
+    done = subprocess.run([sys.executable, PROGRAM, *words], capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    return done
+
+
+def test_calls_of_scipy():
+    done = run("scipy")
+    assert not done.returncode, done.stdout
+    assert done.stdout.startswith("{'right': 20}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["scipy", "sklearn"])
+def test_all_calls(library):
+    done = run(library, "all")
+    assert not done.returncode, done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["scipy", "sklearn"])
+def test_a_wrong_tangent_is_found(library):
+    done = run(library, "", "planted")
+    assert done.returncode and "under jvp: wrong" in done.stdout
+
+
+@pytest.mark.slow
+def test_calls_of_sklearn():
+    done = run("sklearn")
+    assert not done.returncode, done.stdout
+    assert done.stdout.startswith("{'right': 16}")
