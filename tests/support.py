@@ -110,11 +110,12 @@ def has_all(text: str, *parts: str) -> None:
 
 def raises(kind: type, call: Any, *parts: str) -> None:
     """`call` raises `kind` with all `parts` in its text, and restores the ambient level."""
+    before = _level.AMBIENT.get()
     with pytest.raises(kind) as error:
         call()
     assert type(error.value) is kind
     has_all(message(error), *parts)
-    assert _level.AMBIENT.get() is ft.Tensor
+    assert _level.AMBIENT.get() is before
     if issubclass(kind, ft.LevelError):
         has_all(message(error), "levels: Tensor <- ", ", made at ")
     assert not re.search(r"array\(\[+[-\d]", message(error))  # forms, not data

@@ -273,8 +273,7 @@ def test_a_package_is_adopted_with_its_modules_and_later_imports(package):
         assert derivative("pack") == derivative("pack.one") == 1.0
         assert np.isclose(derivative("pack.two"), np.sin(0.5) + 0.5 * np.cos(0.5))
         assert np.isclose(derivative("pack.sub.three"), np.exp(0.5))
-        with pytest.raises(ft.ConversionError):
-            derivative("packer")
+        raises(ft.ConversionError, lambda: derivative("packer"))
         assert "pack" in repr(adopted) and "5 modules" in repr(adopted)
         spec = sys.modules["pack.two"].__spec__
         assert type(spec.loader) is type(sys.modules["pack.two"].__loader__)
@@ -288,8 +287,7 @@ def test_a_package_is_adopted_with_its_modules_and_later_imports(package):
 def test_a_module_alone_is_adopted_alone(package):
     with ft.adopt("pack.one"):
         assert derivative("pack.one") == 1.0
-        with pytest.raises(ft.ConversionError):
-            derivative("pack.sub.three")
+        raises(ft.ConversionError, lambda: derivative("pack.sub.three"))
 
 
 def test_overlapping_packages_count_what_is_imported_later(package):

@@ -84,10 +84,8 @@ def test_item_raises_as_numpy_does(args, error, tmp_path):
     with ft.adopt(module):
         for x in (np.ones(3), np.ones((2, 3))):
             f = module.f if x.ndim == 1 else ft.vmap(module.f)
-            with pytest.raises(error):
-                f(x)
-            with pytest.raises(error):
-                ft.jvp(f, (x,), (x,))
+            raises(error, lambda: f(x))
+            raises(error, lambda: ft.jvp(f, (x,), (x,)))
 
 
 def test_a_function_with_many_names_still_has_its_calls_of_float(tmp_path):

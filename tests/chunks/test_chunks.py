@@ -699,8 +699,7 @@ def test_those_that_run_are_waited_for_and_those_that_wait_are_cancelled():
 
     with Counting(2) as pool:
         pool._max_workers = 4  # so that more wait than can begin
-        with pytest.raises(OwnError):
-            ft.vmap(f, chunk_size=1, executor=pool)(np.ones(40))
+        raises(OwnError, lambda: ft.vmap(f, chunk_size=1, executor=pool)(np.ones(40)))
         left = list(ended)
         assert len(pool.futures) == 8
         assert sum(future.cancelled() for future in pool.futures) >= 5

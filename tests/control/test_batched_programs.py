@@ -6,7 +6,7 @@ import pytest
 import functier as ft
 from compiling import leaves
 from nets.programs import difference
-from support import alike
+from support import alike, raises
 
 TABLE = np.linspace(0.0, 1.0, 50)
 
@@ -110,8 +110,7 @@ def test_an_index_out_of_range_is_named():
     compiled = ft.compile(ft.vmap(lambda i, x: ft.switch(i, [np.sin, np.cos], x)))
     x = np.ones(2)
     compiled(np.array([0, 1]), x)
-    with pytest.raises(IndexError, match="index 2 is out of range"):
-        compiled(np.array([0, 2]), x)
+    raises(IndexError, lambda: compiled(np.array([0, 2]), x), "index 2 is out of range")
 
 
 def test_a_batched_counter_slices_an_array_that_examples_share():

@@ -491,8 +491,7 @@ def test_the_level_of_a_generator_has_its_name_in_it_only():
 
     generator = generator_in_level()
     next(generator)
-    with pytest.raises(NameError, match="there are: none"):
-        ft.psum(1, "i")
+    raises(NameError, lambda: ft.psum(1, "i"), "there are: none")
     equal(next(generator), np.tile(X.sum(0), (4, 1)))
     generator.close()
 

@@ -12,7 +12,7 @@ import pytest
 
 import functier as ft
 from rows import run_each
-from support import silent
+from support import raises, silent
 from turns import families
 
 ASIDE = {np.take: 1, np.repeat: 1, np.pad: 1, np.select: 2}
@@ -138,8 +138,7 @@ def test_a_dead_tensor_is_not_reordered(transform):
     with transform() as level:
         x = level(A)
 
-    with pytest.raises(ft.EscapedTensorError):
-        x.sort()
+    raises(ft.EscapedTensorError, lambda: x.sort())
 
 
 def test_a_tensor_that_passes_through_is_sorted_as_its_value():

@@ -160,8 +160,7 @@ def test_what_makes_a_tensor():
             ) as error:
                 made(X, *args, foo=1)
             assert form in str(error.value)
-            with pytest.raises(TypeError, match="made of one array, and not of a dict"):
-                made({"a": X}, *args)
+            raises(TypeError, lambda: made({"a": X}, *args), "made of one array, and not of a dict")
         for level in (G, J):
             with pytest.raises(TypeError, match="takes one tensor, array or number"):
                 level.unwrap({"a": G(X)})

@@ -243,8 +243,7 @@ def test_a_dead_level_is_known_while_another_of_the_same_depth_is_live():
         b = B(XS)
         assert ft.depth_of(b) == 1
         for use in (lambda: a + b, lambda: b + a, lambda: np.add(b, a), lambda: b.sum() * a):
-            with pytest.raises(ft.EscapedTensorError):
-                use()
+            raises(ft.EscapedTensorError, use)
 
 
 # ---- the appendix on escape ----
@@ -268,8 +267,7 @@ def test_an_outer_level_that_ended_first_is_dead_for_the_inner_one():
     outer.__exit__(None, None, None)
     try:
         for use in (lambda: y + x, lambda: x + y, lambda: np.multiply(y, x)):
-            with pytest.raises(ft.EscapedTensorError):
-                use()
+            raises(ft.EscapedTensorError, use)
         assert _level.AMBIENT.get() is B1
     finally:
         inner.__exit__(None, None, None)

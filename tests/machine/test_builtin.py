@@ -132,8 +132,7 @@ def wrong_calls(count, seed=0):
                     continue
                 wrong.append((forms[i], form_of(y)))
         for args in (values[:-1], [*values, values[0]]):
-            with pytest.raises(Mismatch):
-                call(*args)
+            raises(Mismatch, lambda: call(*args))
     return wrong
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import functier
 from rows import each, run_each
+from support import raises
 from turns import shuffle
 
 TESTS = Path(__file__).parents[1]
@@ -106,8 +107,7 @@ def test_all_rows_that_fail_are_named_with_their_messages():
 
 def test_a_row_that_should_have_raised_fails():
     def raising(x):
-        with pytest.raises(ValueError):
-            float(x)
+        raises(ValueError, lambda: float(x))
 
     run_each({"word": "word"}, raising)
     with pytest.raises(AssertionError, match="number: Failed: DID NOT RAISE"):
@@ -143,5 +143,4 @@ def test_rows_of_one_name_are_numbered():
 
 
 def test_a_table_without_rows_is_a_mistake():
-    with pytest.raises(AssertionError, match="no rows"):
-        each("x", [])
+    raises(AssertionError, lambda: each("x", []), "no rows")
