@@ -68,10 +68,10 @@ def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
     np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance)
 
 
-def alike(actual: Any, expected: Any) -> None:
-    """`close` trees of arrays, of one structure."""
+def alike(actual: Any, expected: Any, *tolerance: float, compare: Any = close) -> None:
+    """`close` trees of arrays, of one structure; or `equal` ones, with another comparison."""
     assert optree.tree_structure(actual) == optree.tree_structure(expected)
-    optree.tree_map(close, actual, expected)
+    optree.tree_map(lambda a, e: compare(a, e, *tolerance), actual, expected)
 
 
 def recorder() -> type[ft.Tensor]:

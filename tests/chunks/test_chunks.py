@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._levels import level as _level
 from functier._transforms.chunks import compute as _compute
 from functier._transforms.chunks import join as _join
 from functier._transforms.chunks.chunk import CHUNK, Chunk, Run
@@ -107,7 +106,6 @@ def processes():
 @pytest.fixture(autouse=True)
 def everything_is_left():
     yield
-    assert _level.AMBIENT.get() is ft.Tensor
     assert CHUNK.get() is None
 
 

@@ -3,14 +3,13 @@
 import weakref
 
 import numpy as np
-import optree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
 from functier._levels import level as _level
-from support import close, equal, held, in_threads, message, raises
+from support import alike, close, equal, held, in_threads, message, raises
 
 rng = np.random.default_rng(0)
 X, W = rng.normal(size=4), rng.normal(size=(4, 4)) / 2
@@ -30,12 +29,6 @@ def network(wrap):
         return np.sum(x * x)
 
     return f
-
-
-def equal_trees(actual, expected, tolerance=1e-12):
-    assert optree.tree_structure(actual) == optree.tree_structure(expected)
-    for a, e in zip(optree.tree_leaves(actual), optree.tree_leaves(expected)):
-        close(a, e, tolerance)
 
 
 USES = {
@@ -64,7 +57,7 @@ USES = {
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_every_transform_gives_what_it_gives_without(use):
-    equal_trees(use(network(ft.checkpoint)), use(network(lambda f: f)), 1e-9)
+    alike(use(network(ft.checkpoint)), use(network(lambda f: f)), 1e-9)
 
 
 TRANSFORMS = {

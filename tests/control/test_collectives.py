@@ -16,16 +16,9 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._control import collectives as _collectives
-from functier._levels import level as _level
 from support import HANG, close, equal, has_all, in_thread, message, model, raises
 
 NAMES = "ij"
-
-
-@pytest.fixture(autouse=True)
-def everything_is_left():
-    yield
-    assert _level.AMBIENT.get() is ft.Tensor
 
 
 # ---- the reference ----

@@ -9,8 +9,6 @@ from functier._transforms import splitting
 from nets.branches import net
 from nets.commands import check_fault, run_slice
 
-pytestmark = pytest.mark.usefixtures("frozen_heap")
-
 
 def test_drawn_programs(full, record_property):
     run_slice(net(2026), 3000 if full else 60, record_property)

@@ -13,8 +13,6 @@ from nets.commands import check_fault, run_slice
 from nets.looping.numbers import counted
 from nets.loops import net
 
-pytestmark = pytest.mark.usefixtures("frozen_heap")
-
 
 def test_drawn_programs(full, record_property):
     run_slice(net(2026), 200 if full else 20, record_property)

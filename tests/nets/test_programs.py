@@ -9,8 +9,6 @@ from nets.commands import check_fault, run_slice
 from nets.programs import CALLS, net
 from support import ours
 
-pytestmark = pytest.mark.usefixtures("frozen_heap")
-
 
 def test_drawn_programs(full, record_property):
     found = net(2026, calls=CALLS if full else CALLS[:5])
