@@ -1,7 +1,6 @@
 """The figures of the house: its size, what rooms take from the kernel, and what it costs.
 
-``python tests/figures.py`` prints them, ``--base REV`` shows those of another revision in brackets
-where they differ, and ``--json`` prints data. All files of Python count, generated ones, too.
+``python tests/figures.py`` prints them. All files of Python count, generated ones, too.
 
 A name of the kernel is one that a file of `ROOMS` imports from another module of functier, or reads
 from such a module that it imports as a whole. Those that functier exports do not count, from
@@ -15,20 +14,14 @@ A room is on the floor above the highest room that it imports from. The front do
 which imports from most rooms, has none.
 """
 
-import argparse
 import ast
 import functools
 import gc
 import graphlib
-import io
-import json
 import os
 import re
-import statistics
 import subprocess
 import sys
-import tarfile
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -224,12 +217,6 @@ def run(root: Path, script: str) -> str:
     return done.stdout.decode()
 
 
-def import_time(root: Path, module: str) -> float:
-    """Return the milliseconds that an import takes: the median of 7 processes."""
-    script = f"from time import perf_counter as t; a = t(); import {module}; print(t() - a)"
-    return round(statistics.median(float(run(root, script)) for _ in range(7)) * 1000, 1)
-
-
 # ---- the tables ----
 
 
@@ -257,8 +244,6 @@ def figures(root: Path) -> dict[str, Table]:
         "floors": top,
         "files of src over 500 lines": sum(n > 500 for n in lengths.values()),
         "files of tests over 500 lines": sum(n > 500 for n in lengths_of_tests.values()),
-        "import functier, ms": import_time(root, "functier"),
-        "import numpy, ms": import_time(root, "numpy"),
     }
     return {
         "src": with_total(rooms, floor=top, **{"kernel names": len(every)}),
@@ -284,42 +269,16 @@ def longest(lengths: dict[str, int]) -> Table:
     return {name: {"lines": lengths[name]} for name in names}
 
 
-def text_of(title: str, now: Table, base: Table | None = None) -> str:
-    """Return a table as aligned text, with the figures of `base` in brackets where they differ."""
-    old = now if base is None else base
-    rows = sorted(dict.fromkeys([*now, *old]), key=lambda name: name == "total")
-    columns = list(dict.fromkeys(c for name in rows for t in (now, old) for c in t.get(name, {})))
+def text_of(title: str, table: Table) -> str:
+    """Return a table as aligned text."""
+    columns = list(dict.fromkeys(c for row in table.values() for c in row))
     lines = [[title, *columns]]
-    for name in rows:
-        pairs = [[t.get(name, {}).get(c, "-") for t in (now, old)] for c in columns]
-        lines.append([name, *[f"{a}" if a == b else f"{a} ({b})" for a, b in pairs]])
+    lines += [[name, *[f"{row.get(c, '-')}" for c in columns]] for name, row in table.items()]
     widths = [max(map(len, column)) for column in zip(*lines)]
     texts = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
     return "\n".join("  ".join(line).rstrip() for line in texts)
 
 
-def figures_at(revision: str) -> dict[str, Table]:
-    """Return the tables of a revision, from a copy of its files."""
-    command = ["git", "-C", str(ROOT), "archive", revision, "src", "tests"]
-    packed = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-        tar.extractall(folder, filter="data")
-        return figures(Path(folder))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Print the figures of the house.")
-    parser.add_argument("--base", metavar="REV", help="a revision to compare with")
-    parser.add_argument("--json", action="store_true", help="print data")
-    given = parser.parse_args()
-    gc.disable()  # syntax trees are no cycles; to look for some takes half of the time
-    now = figures(ROOT)
-    base = figures_at(given.base) if given.base else None
-    if given.json:
-        print(json.dumps({"now": now, "base": base}, indent=1))
-    else:
-        print("\n\n".join(text_of(t, table, base and base[t]) for t, table in now.items()))
-
-
 if __name__ == "__main__":
-    main()
+    gc.disable()  # syntax trees are no cycles; to look for some takes half of the time
+    print("\n\n".join(text_of(title, table) for title, table in figures(ROOT).items()))

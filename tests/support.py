@@ -68,10 +68,10 @@ def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
     np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance)
 
 
-def alike(actual: Any, expected: Any) -> None:
-    """`close` trees of arrays, of one structure."""
+def alike(actual: Any, expected: Any, *tolerance: float, compare: Any = close) -> None:
+    """`close` trees of arrays, of one structure; or `equal` ones, with another comparison."""
     assert optree.tree_structure(actual) == optree.tree_structure(expected)
-    optree.tree_map(close, actual, expected)
+    optree.tree_map(lambda a, e: compare(a, e, *tolerance), actual, expected)
 
 
 def recorder() -> type[ft.Tensor]:
@@ -110,11 +110,12 @@ def has_all(text: str, *parts: str) -> None:
 
 def raises(kind: type, call: Any, *parts: str) -> None:
     """`call` raises `kind` with all `parts` in its text, and restores the ambient level."""
+    before = _level.AMBIENT.get()
     with pytest.raises(kind) as error:
         call()
     assert type(error.value) is kind
     has_all(message(error), *parts)
-    assert _level.AMBIENT.get() is ft.Tensor
+    assert _level.AMBIENT.get() is before
     if issubclass(kind, ft.LevelError):
         has_all(message(error), "levels: Tensor <- ", ", made at ")
     assert not re.search(r"array\(\[+[-\d]", message(error))  # forms, not data

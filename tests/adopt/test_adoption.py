@@ -149,8 +149,7 @@ def test_closures_that_adopted_code_made_are_restored(module):
         g = module.make(2.0)
         assert ft.grad(g)(1.0) == 2.0
     assert g(1.5) == 3.0 and "float" in g.__code__.co_names
-    with pytest.raises(ft.ConversionError):
-        ft.grad(g)(1.0)
+    raises(ft.ConversionError, lambda: ft.grad(g)(1.0))
 
 
 def test_a_generator_that_is_suspended_goes_on(module):
@@ -274,15 +273,13 @@ def test_a_package_is_adopted_with_its_modules_and_later_imports(package):
         assert derivative("pack") == derivative("pack.one") == 1.0
         assert np.isclose(derivative("pack.two"), np.sin(0.5) + 0.5 * np.cos(0.5))
         assert np.isclose(derivative("pack.sub.three"), np.exp(0.5))
-        with pytest.raises(ft.ConversionError):
-            derivative("packer")
+        raises(ft.ConversionError, lambda: derivative("packer"))
         assert "pack" in repr(adopted) and "5 modules" in repr(adopted)
         spec = sys.modules["pack.two"].__spec__
         assert type(spec.loader) is type(sys.modules["pack.two"].__loader__)
         assert "functier" not in type(spec.loader).__module__
     for name in ("pack", "pack.two", "pack.sub.three"):
-        with pytest.raises(ft.ConversionError):
-            derivative(name)
+        raises(ft.ConversionError, lambda: derivative(name))
     assert sys.modules["pack.two"].sin.__module__ == "math"
     assert "undone" in repr(adopted)
 
@@ -290,8 +287,7 @@ def test_a_package_is_adopted_with_its_modules_and_later_imports(package):
 def test_a_module_alone_is_adopted_alone(package):
     with ft.adopt("pack.one"):
         assert derivative("pack.one") == 1.0
-        with pytest.raises(ft.ConversionError):
-            derivative("pack.sub.three")
+        raises(ft.ConversionError, lambda: derivative("pack.sub.three"))
 
 
 def test_overlapping_packages_count_what_is_imported_later(package):
@@ -300,8 +296,7 @@ def test_overlapping_packages_count_what_is_imported_later(package):
     first.undo()
     assert np.isclose(derivative("pack.sub.three"), np.exp(0.5))
     second.undo()
-    with pytest.raises(ft.ConversionError):
-        derivative("pack.sub.three")
+    raises(ft.ConversionError, lambda: derivative("pack.sub.three"))
 
 
 def test_a_module_that_is_loaded_again_is_adopted_again(package):
@@ -310,8 +305,7 @@ def test_a_module_that_is_loaded_again_is_adopted_again(package):
         old = module.f
         importlib.reload(module)
         assert module.f is not old and np.isclose(ft.grad(module.f)(0.5), np.exp(0.5))
-    with pytest.raises(ft.ConversionError):
-        ft.grad(module.f)(0.5)
+    raises(ft.ConversionError, lambda: ft.grad(module.f)(0.5))
 
 
 def test_an_import_that_fails_leaves_nothing(package, tmp_path):
@@ -501,8 +495,7 @@ def no_count(self):
 
 def test_a_planted_fault_of_the_counts_is_found(module, monkeypatch):
     monkeypatch.setattr(adoption.Adoption, "undo", no_count)
-    with pytest.raises(AssertionError):
-        test_adoptions_are_counted(module)
+    raises(AssertionError, lambda: test_adoptions_are_counted(module))
     for left in list(_ACTIVE):
         left.undo()
 
@@ -518,5 +511,4 @@ def test_a_planted_fault_of_undo_is_found(part, module, monkeypatch):
         setattr(self, part, kept)
 
     monkeypatch.setattr(bindings.Bindings, "unbind", unbind)
-    with pytest.raises(AssertionError):
-        test_undo_restores_everything(module)
+    raises(AssertionError, lambda: test_undo_restores_everything(module))

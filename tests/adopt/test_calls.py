@@ -1,6 +1,12 @@
-"""The twins of builtins: Python's results on numbers, and loops and differences on tensors."""
+"""The twins of builtins: Python's results on numbers, and loops and differences on tensors;
+which calls of the source they stand for.
+"""
 
+import ast
+import builtins
 import collections.abc
+import dis
+import importlib.util
 import inspect
 import math
 import numbers
@@ -17,6 +23,9 @@ import functier as ft
 import functier.numpy as fnp
 from functier._adopt import calls
 from functier._adopt.calls import complex_, float_, int_, isinstance_, max_, min_, sorted_, type_
+from functier._cpython.call_sites import Names, rewrite
+from functier._cpython.code import loads_in
+from support import raises
 
 ODD = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.nan, math.inf, -math.inf]
 numbers_ = st.sampled_from(ODD) | st.integers(-3, 3) | st.floats()
@@ -94,8 +103,7 @@ def test_a_batch_of_sorts_is_a_loop(rows, reverse, key):
     batch = np.array(rows)
     sort = lambda x: np.stack(sorted_(x, key=key, reverse=reverse))  # noqa: E731
     if np.isnan(batch).any():
-        with pytest.raises(ValueError, match="sorted: a key is NaN in an example"):
-            ft.vmap(sort)(batch)
+        raises(ValueError, lambda: ft.vmap(sort)(batch), "sorted: a key is NaN in an example")
         return
     expected = [sorted(row, key=key, reverse=reverse) for row in rows]
     found = ft.vmap(sort)(batch)
@@ -342,8 +350,7 @@ def test_a_dead_tensor_is_refused():
         x = B(np.ones(3))
     asking = lambda v: isinstance_(v, float)  # noqa: E731
     for call in (float_, int_, complex_, lambda v: max_(v, 1.0), asking, type_):
-        with pytest.raises(ft.EscapedTensorError):
-            call(x)
+        raises(ft.EscapedTensorError, lambda: call(x))
 
 
 def test_a_function_that_some_examples_chose_has_no_errors_of_the_others():
@@ -402,3 +409,78 @@ def test_a_planted_fault_is_found(fault, monkeypatch):
             test_a_tensor_answers_as_what_numpy_has(float, np.float64)
         else:
             globals()[test]()
+
+
+# ---- The call sites in code objects are those of the syntax tree, in real source files ----
+
+
+CALLED = {
+    "float",
+    "int",
+    "max",
+    "min",
+    "sorted",
+    "isinstance",
+    "str",
+    "len",
+    "type",
+    "tuple",
+    "getattr",
+}
+FILES = [
+    "argparse", "ast", "asyncio.base_events", "contextlib", "dataclasses", "csv",
+    "enum", "fractions", "functools", "inspect", "numpy.lib._function_base_impl", "statistics",
+    "tarfile", "textwrap", "turtle", "typing", "unittest.mock",
+]  # fmt: skip
+
+
+def names():
+    aliases = {id(getattr(builtins, name)): f"_functier {name}" for name in CALLED}
+    nothing = lambda *_: None  # noqa: E731
+    return Names({}, lambda value: aliases.get(id(value)), nothing, nothing, nothing)
+
+
+def place(instruction):
+    return instruction.positions.lineno, instruction.positions.col_offset
+
+
+def sites(code, prefix=""):
+    """The places of the globals that are looked up by a name with this prefix."""
+    return {
+        (i.argval.removeprefix(prefix), *place(i))
+        for inner in loads_in(code)
+        for i in dis.get_instructions(inner)
+        if i.opname in ("LOAD_GLOBAL", "LOAD_NAME") and i.argval.startswith(prefix)
+    }
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_calls_are_those_of_the_syntax_tree(name):
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        pytest.skip(f"no {name}")
+    text = spec.loader.get_source(name)
+    code, tree = compile(text, name, "exec"), ast.parse(text)
+    calls = {
+        (n.func.id, n.func.lineno, n.func.col_offset)
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in CALLED
+    }
+    new = rewrite(code, names())
+    found = sites(new, "_functier ")
+
+    assert found == calls & sites(code)
+    assert found
+
+
+def test_the_code_is_otherwise_the_same():
+    code = np.polyfit.__wrapped__.__code__ if hasattr(np.polyfit, "__wrapped__") else None
+    code = code or np.polyfit._implementation.__code__
+    new = rewrite(code, names())
+
+    assert new is not code and rewrite(new, names()) is new
+    for name in dir(code):
+        if name.startswith("co_") and name not in ("co_names", "co_code", "co_lnotab"):
+            if not callable(getattr(code, name)):
+                assert getattr(new, name) == getattr(code, name), name
+    assert list(new.co_positions()) == list(code.co_positions())

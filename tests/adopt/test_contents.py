@@ -1,4 +1,6 @@
-"""Tables, closures and partial functions of an adopted module: what they hold has twins."""
+"""Tables, closures and partial functions of an adopted module: what they hold has twins;
+labelled arrays.
+"""
 
 import functools
 import importlib
@@ -11,6 +13,7 @@ import pytest
 from adopt_support import importable, module_of, write
 
 import functier as ft
+import functier.numpy as fnp
 from differences import check
 from functier._adopt import contents, twins
 from functier._adopt.operators import SLOTS
@@ -272,3 +275,61 @@ def test_a_masked_array_among_the_globals(tmp_path):
     with ft.adopt(module):
         assert ft.grad(module.f)(np.array([3.0, 4.0])).tolist() == [1, 2]
     assert type(module.MASKED) is np.ma.MaskedArray
+
+
+# Arrays with labels that NumPy's functions drop, and structured arrays, which take no tensors
+
+
+X_LABELS = np.array([1.1, -2.0, 0.5])
+
+LABELLED = {
+    "interp": lambda x, s: np.interp(x, s, s * s),
+    "interp at labels": lambda x, s: np.interp(s, np.sort(x), x),
+    "trapezoid": lambda x, s: np.trapezoid(x, s),
+    "where": lambda x, s: np.where(x > 0, s, x),
+    "concatenate": lambda x, s: np.concatenate([x, s]) ** 2,
+    "average": lambda x, s: np.average(x, weights=s),
+    "polyval": lambda x, s: np.polyval(s, x),
+    "outer": lambda x, s: np.outer(x, s),
+    "convolve": lambda x, s: np.convolve(x, s),
+}
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_functions_drop_labels(name):
+    pandas = pytest.importorskip("pandas")
+    values = np.array([0.2, 1.5, 3.0])
+    series = pandas.Series(values, index=[2, 0, 1])
+    f = LABELLED[name]
+    for names in (("jvp",), ("vmap", "grad")):
+        check(names, lambda x: f(x, series), X_LABELS, lambda x: f(x, values))
+
+
+def test_what_keeps_labels_is_refused():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([0.2, 1.5, 3.0], index=[2, 0, 1])
+    for f in (
+        lambda x: x * series,
+        lambda x: np.add(x, series),
+        lambda x: np.clip(series, x, x),
+        lambda x: np.dot(series, x),
+        lambda x: np.interp(x, series.astype(str), x),
+    ):
+        with pytest.raises(TypeError, match="whose labels and missing values no transform"):
+            ft.jvp(f, (X_LABELS,), (X_LABELS,))
+
+
+@pytest.mark.parametrize("transform", [ft.jacfwd, ft.vmap])
+def test_structured_arrays_take_no_tensors(transform):
+    kinds = [("u", float), ("v", float)]
+    for f in (
+        lambda x: fnp.array([(x, 1.0), (x, 2.0)], dtype=kinds)["u"],
+        lambda x: fnp.asarray([(x, 1.0)], dtype=kinds)["u"],
+        lambda x: fnp.rec.fromarrays([[x, x], [1, 2]], names="u,v").u,
+        lambda x: fnp.rec.fromrecords([(x, 1)], names="u,v").u,
+    ):
+        refused = pytest.raises(
+            (ft.UnsupportedError, ft.LevelError), match="write a dict of arrays"
+        )
+        with refused:
+            transform(f)(X_LABELS)

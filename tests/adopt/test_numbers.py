@@ -15,6 +15,7 @@ from functier._adopt import complex_mathematics, twins
 from functier._adopt.calls import round_
 from functier._adopt.complex_mathematics import CMATH, FORMULAS
 from functier._core import adopted
+from support import raises
 from tables import sources
 
 USES = sources("""
@@ -68,8 +69,7 @@ def test_only_adopted_code_gets_tensors_from_item(tmp_path):
     module = module_of(tmp_path, "def f(x):\n    return x.item() ** 2, [v * 2 for v in x.tolist()]")
     x = np.array([3.0])
     for _ in range(2):
-        with pytest.raises(ft.ConversionError, match="item"):
-            ft.jvp(module.f, (x,), (x,))
+        raises(ft.ConversionError, lambda: ft.jvp(module.f, (x,), (x,)), "item")
         with ft.adopt(module), pytest.raises(ft.ConversionError, match="item"):
             ft.grad(lambda x: x.item())(x)
     with ft.adopt(module):
@@ -84,10 +84,8 @@ def test_item_raises_as_numpy_does(args, error, tmp_path):
     with ft.adopt(module):
         for x in (np.ones(3), np.ones((2, 3))):
             f = module.f if x.ndim == 1 else ft.vmap(module.f)
-            with pytest.raises(error):
-                f(x)
-            with pytest.raises(error):
-                ft.jvp(f, (x,), (x,))
+            raises(error, lambda: f(x))
+            raises(error, lambda: ft.jvp(f, (x,), (x,)))
 
 
 def test_a_function_with_many_names_still_has_its_calls_of_float(tmp_path):
@@ -148,10 +146,8 @@ def test_round_is_pythons():
     assert [ft.jvp(round_, (v,), (1.0,)) for v in values] == [(round(v), 0) for v in values]
     assert round_(2.5) == 2 and type(round_(2.5)) is int and round_(2.25, 1) == round(2.25, 1)
     for bad, error in ((np.nan, ValueError), (np.inf, OverflowError)):
-        with pytest.raises(error):
-            ft.vmap(round_)(np.array([1.0, bad]))
-    with pytest.raises(TypeError):
-        ft.vmap(round_)(np.ones((2, 3)))
+        raises(error, lambda: ft.vmap(round_)(np.array([1.0, bad])))
+    raises(TypeError, lambda: ft.vmap(round_)(np.ones((2, 3))))
 
 
 # ---- cmath ----

@@ -1,7 +1,7 @@
 """Calls of SciPy's and scikit-learn's array API functions under transforms: a program.
 
 ``python library_calls.py scipy`` prints the verdicts on the first rows of SciPy, and ``... all``
-those on all rows. `test_array_libraries` runs it, since SciPy reads SCIPY_ARRAY_API when it is
+those on all rows. `test_array_exchange` runs it, since SciPy reads SCIPY_ARRAY_API when it is
 imported. A last word ``planted`` puts in a fault: a tangent that is too large by a thousandth.
 """
 

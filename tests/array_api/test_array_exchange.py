@@ -1,10 +1,17 @@
-"""Attributes of an array in the standard besides a namespace: its device, and its memory."""
+"""Attributes of an array in the standard besides a namespace: its device, and its memory;
+libraries that are written for the standard.
+"""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import functier as ft
-from support import equal
+from support import equal, raises
 
 X = np.array([0.3, 1.7])
 
@@ -23,10 +30,8 @@ def test_a_tensor_of_a_level_keeps_its_memory(name):
         assert x.__dlpack_device__() == X.__dlpack_device__()
         assert x.mT is not None if x.ndim > 1 else True
         for export in (x.__dlpack__, lambda: np.from_dlpack(x)):
-            with pytest.raises(ft.ConversionError, match="hand the result of the transform"):
-                export()
-        with pytest.raises(ValueError, match="move it before"):
-            x.to_device("gpu")
+            raises(ft.ConversionError, export, "hand the result of the transform")
+        raises(ValueError, lambda: x.to_device("gpu"), "move it before")
 
     LEVELS[name](f)
 
@@ -56,8 +61,7 @@ def test_an_array_made_inside_a_level_is_shown():
         equal(b, np.array([1.5, 2.0]))
         del b
         a[1] = x[0]
-        with pytest.raises(ft.ConversionError, match="__dlpack__"):
-            np.from_dlpack(a)
+        raises(ft.ConversionError, lambda: np.from_dlpack(a), "__dlpack__")
         return np.sum(a)
 
     equal(ft.grad(f)(X), np.array([1.0, 0.0]))
@@ -66,8 +70,7 @@ def test_an_array_made_inside_a_level_is_shown():
 def test_a_tensor_whose_level_has_ended_exports_nothing():
     kept = []
     ft.grad(lambda x: kept.append(x) or np.sum(x))(X)
-    with pytest.raises(ft.EscapedTensorError):
-        kept[0].__dlpack__()
+    raises(ft.EscapedTensorError, lambda: kept[0].__dlpack__())
 
 
 def test_numbers_of_a_tensor():
@@ -76,3 +79,45 @@ def test_numbers_of_a_tensor():
     picked = []
     ft.vmap(lambda x: picked.append([10, 20][np.argmax(np.array([0, 1]), keepdims=False)]) or x)(X)
     assert picked == [20]
+
+
+# SciPy's and scikit-learn's array API functions on tensors, in a process with SCIPY_ARRAY_API
+
+
+PROGRAM = Path(__file__).with_name("library_calls.py")
+
+
+def run(*words):
+    name = "sklearn" if "sklearn" in words else "scipy"
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} is not installed")
+    done = subprocess.run([sys.executable, PROGRAM, *words], capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    return done
+
+
+def test_calls_of_scipy():
+    done = run("scipy")
+    assert not done.returncode, done.stdout
+    assert done.stdout.startswith("{'right': 20}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["scipy", "sklearn"])
+def test_all_calls(library):
+    done = run(library, "all")
+    assert not done.returncode, done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["scipy", "sklearn"])
+def test_a_wrong_tangent_is_found(library):
+    done = run(library, "", "planted")
+    assert done.returncode and "under jvp: wrong" in done.stdout
+
+
+@pytest.mark.slow
+def test_calls_of_sklearn():
+    done = run("sklearn")
+    assert not done.returncode, done.stdout
+    assert done.stdout.startswith("{'right': 16}")

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._levels import level as _level
 from functier._transforms.chunks import compute as _compute
 from functier._transforms.chunks import join as _join
 from functier._transforms.chunks.chunk import CHUNK, Chunk, Run
@@ -107,7 +106,6 @@ def processes():
 @pytest.fixture(autouse=True)
 def everything_is_left():
     yield
-    assert _level.AMBIENT.get() is ft.Tensor
     assert CHUNK.get() is None
 
 
@@ -699,8 +697,7 @@ def test_those_that_run_are_waited_for_and_those_that_wait_are_cancelled():
 
     with Counting(2) as pool:
         pool._max_workers = 4  # so that more wait than can begin
-        with pytest.raises(OwnError):
-            ft.vmap(f, chunk_size=1, executor=pool)(np.ones(40))
+        raises(OwnError, lambda: ft.vmap(f, chunk_size=1, executor=pool)(np.ones(40)))
         left = list(ended)
         assert len(pool.futures) == 8
         assert sum(future.cancelled() for future in pool.futures) >= 5
@@ -755,16 +752,14 @@ def test_without_an_executor_no_later_chunk_is_begun():
         begun.append(CHUNK.get().index)
         return fails_late(x)
 
-    with pytest.raises(OwnError):
-        ft.vmap(f, chunk_size=2)(XS)
+    raises(OwnError, lambda: ft.vmap(f, chunk_size=2)(XS))
     assert begun == [0, 1, 2, 3]
 
 
 def test_an_executor_that_is_closed():
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
-    with pytest.raises(RuntimeError, match="shutdown"):
-        ft.vmap(np.sin, chunk_size=2, executor=pool)(XS)
+    raises(RuntimeError, lambda: ft.vmap(np.sin, chunk_size=2, executor=pool)(XS), "shutdown")
 
 
 # ---- nothing stays ----
@@ -959,8 +954,7 @@ def test_reports_are_merged_after_an_error(threads):
 
     for executor in (None, threads):
         MERGED.clear()
-        with pytest.raises(OwnError):
-            ft.vmap(f, chunk_size=2, executor=executor)(XS)
+        raises(OwnError, lambda: ft.vmap(f, chunk_size=2, executor=executor)(XS))
         ((_, items, _),) = MERGED
         assert {0, 3} <= set(items) or executor
         assert 3 in items
@@ -1015,8 +1009,7 @@ def test_a_bar_counts_chunks(bars, threads, pooled):
 @pytest.mark.parametrize("pooled", [False, True])
 def test_a_bar_is_closed_after_an_error(bars, threads, pooled):
     options = {"executor": threads} if pooled else {}
-    with pytest.raises(OwnError):
-        ft.vmap(fails_late, chunk_size=2, progress=True, **options)(XS)
+    raises(OwnError, lambda: ft.vmap(fails_late, chunk_size=2, progress=True, **options)(XS))
     (bar,) = bars
     assert bar.closed and bar.n < 5
 

@@ -3,14 +3,13 @@
 import weakref
 
 import numpy as np
-import optree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
 from functier._levels import level as _level
-from support import close, equal, held, in_threads, message, raises
+from support import alike, close, equal, held, in_threads, message, raises
 
 rng = np.random.default_rng(0)
 X, W = rng.normal(size=4), rng.normal(size=(4, 4)) / 2
@@ -30,12 +29,6 @@ def network(wrap):
         return np.sum(x * x)
 
     return f
-
-
-def equal_trees(actual, expected, tolerance=1e-12):
-    assert optree.tree_structure(actual) == optree.tree_structure(expected)
-    for a, e in zip(optree.tree_leaves(actual), optree.tree_leaves(expected)):
-        close(a, e, tolerance)
 
 
 USES = {
@@ -64,7 +57,7 @@ USES = {
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_every_transform_gives_what_it_gives_without(use):
-    equal_trees(use(network(ft.checkpoint)), use(network(lambda f: f)), 1e-9)
+    alike(use(network(ft.checkpoint)), use(network(lambda f: f)), 1e-9)
 
 
 TRANSFORMS = {
@@ -309,8 +302,7 @@ def test_afterwards_the_level_has_ended_again():
     for _ in range(2):
         pullback(X)
         for x in kept:
-            with pytest.raises(ft.EscapedTensorError):
-                np.sin(x)
+            raises(ft.EscapedTensorError, lambda: np.sin(x))
     assert _level.AMBIENT.get() is ft.Tensor
 
 
@@ -327,8 +319,7 @@ def test_an_error_in_the_second_run_leaves_nothing_behind():
     _, pullback = ft.vjp(f, X)
     raises(KeyError, lambda: pullback(X), "second")
     assert _level.AMBIENT.get() is ft.Tensor
-    with pytest.raises(ft.EscapedTensorError):
-        np.sin(runs[0])
+    raises(ft.EscapedTensorError, lambda: np.sin(runs[0]))
     close(pullback(X)[0], X * np.cos(X))
 
 

@@ -16,16 +16,9 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._control import collectives as _collectives
-from functier._levels import level as _level
 from support import HANG, close, equal, has_all, in_thread, message, model, raises
 
 NAMES = "ij"
-
-
-@pytest.fixture(autouse=True)
-def everything_is_left():
-    yield
-    assert _level.AMBIENT.get() is ft.Tensor
 
 
 # ---- the reference ----
@@ -491,16 +484,14 @@ def test_the_level_of_a_generator_has_its_name_in_it_only():
 
     generator = generator_in_level()
     next(generator)
-    with pytest.raises(NameError, match="there are: none"):
-        ft.psum(1, "i")
+    raises(NameError, lambda: ft.psum(1, "i"), "there are: none")
     equal(next(generator), np.tile(X.sum(0), (4, 1)))
     generator.close()
 
 
 def test_a_tensor_in_another_thread_brings_its_levels():
     equal(over(lambda x: in_thread(lambda: ft.psum(x, "i")), X), np.tile(X.sum(0), (4, 1)))
-    with pytest.raises(NameError):
-        over(lambda x: in_thread(lambda: ft.axis_index("i")), X)
+    raises(NameError, lambda: over(lambda x: in_thread(lambda: ft.axis_index("i")), X))
 
 
 def test_threads_have_names_of_their_own():

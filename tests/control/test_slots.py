@@ -16,7 +16,7 @@ from functier._control import schedule
 from functier._control.schedule import split
 from functier._levels import backward as _backward
 from functier._transforms.chunks.streams import replay_draws
-from support import close, equal, held, in_threads, message
+from support import alike, close, equal, held, in_threads, message
 
 rng = np.random.default_rng(0)
 N = 23
@@ -111,15 +111,11 @@ SECOND = {
 
 def same(actual, expected):
     """Compare trees bit by bit."""
-    assert optree.tree_structure(actual) == optree.tree_structure(expected)
-    for a, e in zip(optree.tree_leaves(actual), optree.tree_leaves(expected)):
-        equal(a, e)
+    alike(actual, expected, compare=equal)
 
 
 def near(actual, expected):
-    assert optree.tree_structure(actual) == optree.tree_structure(expected)
-    for a, e in zip(optree.tree_leaves(actual), optree.tree_leaves(expected)):
-        close(a, e, 1e-12 * max(1.0, float(np.max(np.abs(e)))))
+    alike(actual, expected, compare=lambda a, e: close(a, e, 1e-12 * max(1.0, np.max(np.abs(e)))))
 
 
 @pytest.mark.parametrize("sizes", [(1, 3), (3, 2), (4, 1)], ids=str)

@@ -93,9 +93,7 @@ def test_a_plain_out_raises_in_levels(call):
     out = np.zeros((2, 3))
 
     def use(x):
-        with pytest.raises(ft.MutationError) as error:
-            call(x, out)
-        has_all(message(error), "out=")
+        raises(ft.MutationError, lambda: call(x, out), "out=")
 
     with ft.vmap() as V, ft.grad() as G, ft.jvp() as F:
         for x in (V(A), G(A), F(A, A)):

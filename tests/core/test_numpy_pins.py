@@ -97,8 +97,7 @@ def test_functions_ask_each_class_once():
 
 
 def test_ufuncs_ask_each_class_once():
-    with pytest.raises(TypeError):
-        np.add(Outer(answer=False), Outer(answer=False))
+    raises(TypeError, lambda: np.add(Outer(answer=False), Outer(answer=False)))
 
     assert Outer.asked == [Outer]
 
@@ -106,10 +105,8 @@ def test_ufuncs_ask_each_class_once():
 def test_siblings_are_asked_left_to_right():
     for pair in ((Middle, Sibling), (Sibling, Middle)):
         Outer.asked.clear()
-        with pytest.raises(TypeError):
-            np.stack([cls(answer=False) for cls in pair])
-        with pytest.raises(TypeError):
-            np.add(*[cls(answer=False) for cls in pair])
+        raises(TypeError, lambda: np.stack([cls(answer=False) for cls in pair]))
+        raises(TypeError, lambda: np.add(*[cls(answer=False) for cls in pair]))
 
         assert Outer.asked == [*pair, *pair]
 

@@ -252,8 +252,7 @@ def test_attributes_that_are_not_there():
     with ft.vmap() as B:
         x = B(Sub(A))
         assert not hasattr(x, "__nothing__")
-    with pytest.raises(ft.EscapedTensorError):
-        x.scaled(2.0)
+    raises(ft.EscapedTensorError, lambda: x.scaled(2.0))
     with ft.vmap(escape="passthrough") as B:
         x = B(Sub(A))
     equal(x.scaled(2.0).elem(), 2 * A)

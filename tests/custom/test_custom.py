@@ -354,8 +354,7 @@ def test_draws_inside_of_a_rule(randomness, count):
     value, pull = ft.vjp(rows, xs)
     for drawn in (rows(xs), value, pull(np.ones((3, 2)))[0]):
         assert len(np.unique(drawn)) == count
-    with pytest.raises(ft.RandomnessError):
-        ft.vjp(ft.vmap(f), xs)
+    raises(ft.RandomnessError, lambda: ft.vjp(ft.vmap(f), xs))
 
 
 def test_imperative_levels():

@@ -2,9 +2,7 @@
 
 import pytest
 
-import functier as ft
 from functier._core import blocks as _observers
-from functier._levels import level as _level
 from functier.debug import _calls
 
 
@@ -15,4 +13,3 @@ def _nothing_left_on():
     assert _calls.RUNNING.get() is None
     assert _observers.LEVELS == []
     assert _observers.RULES == []
-    assert _level.AMBIENT.get() is ft.Tensor

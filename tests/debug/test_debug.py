@@ -411,8 +411,7 @@ def test_as_a_decorator():
         return ft.grad(entropy)(x)
 
     for _ in range(2):
-        with pytest.raises(ft.NonFiniteError):
-            f(X)
+        raises(ft.NonFiniteError, lambda: f(X))
 
 
 def test_a_decorator_without_its_parentheses():
@@ -425,8 +424,7 @@ def test_switched_off_inside():
     with ft.debug.debug_nans(), np.errstate(all="ignore"):
         with ft.debug.debug_nans(nans=False, infs=False):
             assert np.isinf(ft.vmap(np.log)(X)[1])
-        with pytest.raises(ft.NonFiniteError):
-            ft.vmap(np.log)(X)
+        raises(ft.NonFiniteError, lambda: ft.vmap(np.log)(X))
 
 
 def test_both_at_once():
@@ -440,8 +438,7 @@ def test_other_threads_are_not_affected():
         with warnings.catch_warnings(action="ignore"):
             assert np.isinf(in_thread(lambda: ft.vmap(np.log)(X))[1])
         context = copy_context()
-        with pytest.raises(ft.NonFiniteError):
-            in_thread(lambda: context.run(ft.vmap(np.log), X))
+        raises(ft.NonFiniteError, lambda: in_thread(lambda: context.run(ft.vmap(np.log), X)))
 
 
 def test_chunks_and_executors():
@@ -460,8 +457,7 @@ def test_two_threads_that_both_debug():
     def run():
         with ft.debug.debug_nans():
             ready.wait(HANG)
-            with pytest.raises(ft.NonFiniteError):
-                ft.grad(entropy)(X)
+            raises(ft.NonFiniteError, lambda: ft.grad(entropy)(X))
             ready.wait(HANG)
         return True
 
@@ -501,8 +497,7 @@ def test_with_blocks_and_ended_levels():
             x = G(V(X + 1.0))
             slope = G.gradient(np.log(x), x)
             equal(V.unwrap(slope), 1.0 / (X + 1.0))
-        with pytest.raises(ft.EscapedTensorError):
-            x + 1
+        raises(ft.EscapedTensorError, lambda: x + 1)
         assert "grad()" in repr(x)
 
 

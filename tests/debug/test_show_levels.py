@@ -6,7 +6,7 @@ import pytest
 import functier as ft
 from functier._core.blocks import LEVELS
 from functier.debug import show_levels
-from support import in_thread
+from support import in_thread, raises
 
 XS = np.arange(6.0).reshape(2, 3)
 
@@ -79,14 +79,12 @@ def test_results_are_those_of_the_call_and_nothing_stays():
 
     np.testing.assert_array_equal(tree.result, plain)
     assert LEVELS == []
-    with pytest.raises(ZeroDivisionError):
-        show_levels(ft.grad(lambda x: 1 / 0), 1.0)
+    raises(ZeroDivisionError, lambda: show_levels(ft.grad(lambda x: 1 / 0), 1.0))
     assert LEVELS == []
     kinds = []
     ft.grad(lambda x: [x, kinds.append(type(type(x).level).__name__)][0])(1.0)
     assert kinds == ["GradLevel"]
-    with pytest.raises(TypeError, match="show_levels: func is a int"):
-        show_levels(3)
+    raises(TypeError, lambda: show_levels(3), "show_levels: func is a int")
 
 
 def test_levels_around_the_call_are_in_the_tree():

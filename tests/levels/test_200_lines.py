@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import close
+from support import close, raises
 
 FILE = Path(__file__).parents[2] / "examples" / "functier_in_200_lines.py"
 SMALL = runpy.run_path(str(FILE), run_name="small")
@@ -75,8 +75,7 @@ def test_unrelated_levels_do_not_mix():
         finally:
             ambient.reset(token)
 
-    with pytest.raises(TypeError):
-        run(batch, beside)
+    raises(TypeError, lambda: run(batch, beside))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import functier as ft
 from functier._core import agreement
 from rows import run_each
+from support import raises
 
 X = np.array([[1.0, 2.0, 0.5], [3.0, 4.0, 0.25]])
 
@@ -115,8 +116,7 @@ def check(xs, how):
 def test_the_first_answer_for_all_is_found(monkeypatch):
     """The check fails where one example speaks for those that differ."""
     monkeypatch.setattr(agreement, "examples_of", lambda x, **options: x.elem()[:1])
-    with pytest.raises(AssertionError):
-        check(np.array([1.0, 0.0]), bool)
+    raises(AssertionError, lambda: check(np.array([1.0, 0.0]), bool))
 
 
 def test_examples_that_differ_are_refused():
@@ -154,8 +154,7 @@ def test_outer_examples_have_to_agree_as_well():
     f = lambda y: lambda x: x if y > 0 else -x  # noqa: E731
     both = lambda ys: ft.vmap(lambda y: ft.vmap(f(y))(X))(ys)  # noqa: E731
     np.testing.assert_array_equal(both(np.array([1.0, 2.0])), [X, X])
-    with pytest.raises(ft.DataDependentError):
-        both(np.array([1.0, -1.0]))
+    raises(ft.DataDependentError, lambda: both(np.array([1.0, -1.0])))
     with pytest.raises(ft.DataDependentError):
         ft.vmap(lambda y: ft.vmap(lambda x: x if x[0] * y > 0 else -x)(X))(np.array([1.0, -1.0]))
 
@@ -170,17 +169,13 @@ def test_a_float_loses_no_derivative():
         lambda: ft.jvp(ft.vmap(f), (X,), (X,)),
         lambda: ft.linearize(ft.vmap(f), X)[1](X),
     ):
-        with pytest.raises(ft.ConversionError):
-            run()
-    with pytest.raises(ft.ConversionError):
-        ft.vmap(lambda x: float(x[0]))(X)
+        raises(ft.ConversionError, run)
+    raises(ft.ConversionError, lambda: ft.vmap(lambda x: float(x[0]))(X))
 
 
 def test_an_array_of_several_elements_has_no_truth():
-    with pytest.raises(ValueError, match="ambiguous"):
-        ft.vmap(lambda x: x if x > 0 else -x)(X)
-    with pytest.raises(TypeError):
-        ft.vmap(lambda x: operator.index(x[0]))(X * 0)
+    raises(ValueError, lambda: ft.vmap(lambda x: x if x > 0 else -x)(X), "ambiguous")
+    raises(TypeError, lambda: ft.vmap(lambda x: operator.index(x[0]))(X * 0))
 
 
 def test_the_text_of_a_whole_number_is_an_answer():
@@ -189,8 +184,7 @@ def test_the_text_of_a_whole_number_is_an_answer():
     f = lambda x: x * table.get(f"k{x.astype(int)}", 0.0)  # noqa: E731
     np.testing.assert_array_equal(ft.vmap(f)(np.array([1.0, 1.5])), [10.0, 15.0])
     np.testing.assert_array_equal(ft.vmap(f, branches="split")(np.array([1.0, 2.0])), [10.0, 40.0])
-    with pytest.raises(ft.ConversionError, match=r"format\(x\)"):
-        ft.vmap(f)(np.array([1.0, 2.0]))
+    raises(ft.ConversionError, lambda: ft.vmap(f)(np.array([1.0, 2.0])), "format(x)")
     texts = []
     ft.vmap(lambda x: [x, texts.append(f"{x}")][0])(X)  # of other values a text to look at
     assert "examples in vmap(" in texts[0]

@@ -160,8 +160,7 @@ def test_what_makes_a_tensor():
             ) as error:
                 made(X, *args, foo=1)
             assert form in str(error.value)
-            with pytest.raises(TypeError, match="made of one array, and not of a dict"):
-                made({"a": X}, *args)
+            raises(TypeError, lambda: made({"a": X}, *args), "made of one array, and not of a dict")
         for level in (G, J):
             with pytest.raises(TypeError, match="takes one tensor, array or number"):
                 level.unwrap({"a": G(X)})
@@ -196,8 +195,7 @@ def test_like_with_tensors():
     close(ft.grad(lambda x: np.sum(np.arange(0.0, 2 * x, x, like=x)))(2.0), 1.0)
     close(ft.jvp(lambda x: np.arange(x, 3 + x, like=x), (2.0,), (1.0,))[0], [2.0, 3.0, 4.0])
     equal(ft.grad(lambda x: np.sum(np.arange(3, like=x) * x))(2.0), 3.0)
-    with pytest.raises(ft.DataDependentError):
-        ft.vmap(lambda x: np.arange(0.0, x, like=x))(X)
+    raises(ft.DataDependentError, lambda: ft.vmap(lambda x: np.arange(0.0, x, like=x))(X))
 
 
 # ---- the modules of functier.numpy ----

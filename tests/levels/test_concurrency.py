@@ -12,7 +12,7 @@ import pytest
 
 import functier as ft
 from functier._levels import level as _level
-from support import HANG, equal, has_all, in_thread, in_threads, message
+from support import HANG, equal, in_thread, in_threads, raises
 
 XS = np.arange(20.0).reshape(10, 2)
 YS = 100 * np.arange(30.0).reshape(15, 2)
@@ -34,9 +34,7 @@ def test_interleaved_generators_do_not_mix():
     a, b = next(one), next(two)
     assert type(a).__bases__ == type(b).__bases__ == (ft.Tensor,)
     for use in (lambda: a + b, lambda: b + a, lambda: np.multiply(a, b)):
-        with pytest.raises(ft.LevelError) as error:
-            use()
-        has_all(message(error), "vmap", "not in one chain", "test_concurrency.py:")
+        raises(ft.LevelError, use, "vmap", "not in one chain", "test_concurrency.py:")
     one.close()
     two.close()
 
@@ -46,8 +44,7 @@ def test_generators_that_end_out_of_order_leave_each_other_alone():
     one, two = generator_in_level(XS), generator_in_level(XS)
     a, b = next(one), next(two)
     one.close()  # opened first, ended first
-    with pytest.raises(ft.EscapedTensorError):
-        a + 1
+    raises(ft.EscapedTensorError, lambda: a + 1)
     equal((b + 1).elem(), XS + 1)
     with ft.vmap() as C:
         assert not issubclass(C, type(a)) and not issubclass(C, type(b))
@@ -97,8 +94,7 @@ def test_a_suspended_generators_level_does_not_enclose_its_caller():
     equal(ft.vmap(lambda x: x + 1)(XS), XS + 1)
     with ft.vmap() as B:
         assert B.__bases__ == (ft.Tensor,)
-        with pytest.raises(ft.LevelError):
-            B(XS) + a
+        raises(ft.LevelError, lambda: B(XS) + a)
     gen.close()
 
 
@@ -171,8 +167,7 @@ def test_two_threads_enter_one_context_manager():
             barrier.wait()
             equal(B.unwrap(x + 1), XS + 1)
             barrier.wait()
-        with pytest.raises(ft.EscapedTensorError):
-            x + 1
+        raises(ft.EscapedTensorError, lambda: x + 1)
         return B
 
     assert len({*in_threads(work, range(2))}) == 2

@@ -62,13 +62,8 @@ def test_inputs_of_the_imperative_style():
         G(I)
     has_all(message(error), "grad()", "int64", "x.astype(float)")
     with ft.jvp() as J:
-        with pytest.raises(
-            TypeError, match=r"jvp\(\): no tangent was given; write J\(x, tangent\)"
-        ):
-            J(X)
-        with pytest.raises(ValueError) as error:
-            J(X, X.T)
-        has_all(message(error), "jvp()", "(2, 3)", "(3, 2)")
+        raises(TypeError, lambda: J(X), "jvp(): no tangent was given; write J(x, tangent)")
+        raises(ValueError, lambda: J(X, X.T), "jvp()", "(2, 3)", "(3, 2)")
 
 
 # ---- argnums ----
@@ -170,12 +165,8 @@ def test_has_aux_without_a_pair(run, f, came):
 def test_the_gradient_of_the_imperative_style():
     with ft.grad() as G:
         x = G(X)
-        with pytest.raises(ValueError) as error:
-            G.gradient(x * 2, x)
-        has_all(message(error), "grad()", "shape (3, 2)", "numpy.sum(y)")
-        with pytest.raises(ValueError) as error:
-            G.gradient(np.sum(x), X)
-        has_all(message(error), "gradient(y, x)", "ndarray")
+        raises(ValueError, lambda: G.gradient(x * 2, x), "grad()", "shape (3, 2)", "numpy.sum(y)")
+        raises(ValueError, lambda: G.gradient(np.sum(x), X), "gradient(y, x)", "ndarray")
     with ft.vmap() as B, pytest.raises(ft.LevelError, match="needs a level of grad"):
         B.gradient(B(X), B(X))
 
@@ -343,8 +334,7 @@ def test_a_tensor_keeps_its_size():
 def test_an_array_that_was_nearly_written_to_is_unchanged():
     a = np.ones(2)
     for use in (lambda x: a.__iadd__(x), lambda x: np.copyto(a, x), lambda x: np.add(x, 1, out=a)):
-        with pytest.raises(ft.MutationError):
-            ft.grad(lambda x, use=use: np.sum(use(x)))(X[0])
+        raises(ft.MutationError, lambda: ft.grad(lambda x, use=use: np.sum(use(x)))(X[0]))
     equal(a, np.ones(2))
 
 

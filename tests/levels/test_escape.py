@@ -5,7 +5,7 @@ import optree
 import pytest
 
 import functier as ft
-from support import equal
+from support import equal, raises
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -43,8 +43,7 @@ def let_escape(call, *escape):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_and_a_decorator(name):
-    with pytest.raises(ft.EscapedTensorError):
-        let_escape(CALLS[name], "dead") + 1
+    raises(ft.EscapedTensorError, lambda: let_escape(CALLS[name], "dead") + 1)
     y = let_escape(CALLS[name], "passthrough")
     assert not isinstance(y + 1, ft.Tensor)
     equal(ft.vmap(lambda x: x * 2)(np.stack([y + 0, y + 1])), np.stack([y * 2, y * 2 + 2]))
@@ -56,8 +55,7 @@ def test_a_context_manager(name):
     for options in ({}, {"escape": "dead"}):
         with enter(**options) as cls:
             x = make(cls)
-        with pytest.raises(ft.EscapedTensorError):
-            x + 1
+        raises(ft.EscapedTensorError, lambda: x + 1)
     with enter(escape="passthrough") as cls:
         x = make(cls)
     equal(x + 1, X + 1)

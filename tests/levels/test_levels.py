@@ -1,10 +1,13 @@
-"""Levels that have end_level, the ambient state, and what a level leaves behind."""
+"""Levels that have end_level, the ambient state, and what a level leaves behind;
+levels as context managers.
+"""
 
 import copy
 import gc
 import math
 import operator
 import weakref
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
@@ -115,8 +118,7 @@ def test_a_dead_tensor_still_shows_and_gives_its_value(transform):
     has_all(repr(x), transform, "array([[0., 1.]")
     assert f"{x}" == repr(x) == str(x)
     assert isinstance(x, ft.Tensor)
-    with pytest.raises(ft.EscapedTensorError):
-        hash(x)
+    raises(ft.EscapedTensorError, lambda: hash(x))
 
 
 def test_the_message_names_the_line_that_made_the_level():
@@ -285,8 +287,7 @@ def meeting(use, inner, escape):
 @pytest.mark.parametrize("inner", ["vmap", "grad"])
 def test_an_ended_inner_level_meets_a_live_outer_one(inner, use):
     use = MEETINGS[use]
-    with pytest.raises(ft.EscapedTensorError):
-        ft.vmap(meeting(use, inner, "dead"))(XS)
+    raises(ft.EscapedTensorError, lambda: ft.vmap(meeting(use, inner, "dead"))(XS))
     with pytest.raises(ft.EscapedTensorError):
         ft.grad(lambda x: np.sum(meeting(use, inner, "dead")(x)))(XS[0])
     equal(ft.vmap(meeting(use, inner, "passthrough"))(XS), np.stack([use(x, XS) for x in XS]))
@@ -299,8 +300,7 @@ def test_a_function_without_a_record_meets_an_ended_inner_level():
     def unknown(x, y):
         return x + y
 
-    with pytest.raises(ft.EscapedTensorError):
-        ft.vmap(meeting(unknown, "vmap", "dead"))(XS)
+    raises(ft.EscapedTensorError, lambda: ft.vmap(meeting(unknown, "vmap", "dead"))(XS))
     with pytest.warns(ft.FallbackWarning, match="unknown"):
         out = ft.vmap(meeting(unknown, "vmap", "passthrough"))(XS)
     equal(out, XS[:, None] + XS)
@@ -358,10 +358,8 @@ def test_the_tensors_of_a_call_that_raised_are_dead():
         box.append(x)
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
-        ft.vmap(f)(XS)
-    with pytest.raises(ft.EscapedTensorError):
-        box[0] + 1
+    raises(ZeroDivisionError, lambda: ft.vmap(f)(XS))
+    raises(ft.EscapedTensorError, lambda: box[0] + 1)
 
 
 # ---- what stays in memory ----
@@ -414,3 +412,94 @@ def test_many_threads_at_once():
         return [bool(np.all(g(XS) == 2 * n * XS)) for _ in range(20)]
 
     assert in_threads(work, range(1, 5)) == [[True] * 20] * 4
+
+
+# ---- Levels as context managers: the imperative style of the essay ----
+
+
+XS_WITH = np.arange(20.0).reshape(10, 2)
+YS = 100 * np.arange(30.0).reshape(15, 2)
+SUMS = XS_WITH[:, None] + YS[None]
+
+
+def test_the_snippet_of_the_essay():
+    """B23: two blocks in one statement, whose sum is unwrapped twice."""
+
+    def program(xs, ys):
+        with ft.vmap() as BatchTensor0, ft.vmap() as BatchTensor1:
+            x = BatchTensor0(xs)
+            y = BatchTensor1(ys)
+            z = x + y
+            assert type(z) is BatchTensor1 and z.shape == (2,)
+            return z.elem().elem()
+
+    equal(program(XS_WITH, YS), SUMS)
+
+
+def test_returning_the_tensor_itself_gives_a_dead_tensor():
+    """B23, B35: without elem it raises after the block, and says where that is."""
+
+    def program(xs, ys):
+        with ft.vmap() as BatchTensor0, ft.vmap() as BatchTensor1:
+            return BatchTensor0(xs) + BatchTensor1(ys)
+
+    out = program(XS_WITH, YS)
+    with pytest.raises(ft.EscapedTensorError, match=r"test_levels.py:\d+$"):
+        out + 1
+    equal(out.elem().elem(), SUMS)
+
+
+def test_in_dim_and_out_dim():
+    """B23: the axis that is mapped on the way in and on the way out."""
+    with ft.vmap() as B0:
+        x = B0(XS_WITH.T, in_dim=1)
+        assert x.shape == (2,)
+        equal(x.elem(), XS_WITH)
+        equal(B0.unwrap(x * 2, out_dim=-1), 2 * XS_WITH.T)
+        equal(B0.unwrap(x * 2), 2 * XS_WITH)
+
+
+def test_unwrap_gives_every_example_to_a_value_that_does_not_vary():
+    with ft.vmap() as B:
+        B(XS_WITH)
+        equal(B.unwrap(np.array([1.0, 2.0])), np.tile([1.0, 2.0], (10, 1)))
+        equal(B.unwrap(np.array([1.0, 2.0]), out_dim=None), np.array([1.0, 2.0]))
+
+
+def test_unwrap_of_the_outer_value_in_the_inner_level():
+    with ft.vmap() as B0, ft.vmap() as B1:
+        x, y = B0(XS_WITH), B1(YS)
+        rows = B1.unwrap(x)
+        assert type(rows) is B0 and rows.shape == (15, 2)
+        equal(B0.unwrap(rows), np.repeat(XS_WITH[:, None], 15, axis=1))
+        equal(B0.unwrap(B1.unwrap(x * y)), XS_WITH[:, None] * YS[None])
+
+
+def test_the_helper_of_contextlib_nests_like_the_with_statement():
+    @contextmanager
+    def batch(xs):
+        with ft.vmap() as B:
+            yield B(xs)
+
+    with batch(XS_WITH) as x, batch(YS) as y:
+        assert type(y).__bases__ == (type(x),)
+        equal((x + y).elem().elem(), SUMS)
+    raises(ft.EscapedTensorError, lambda: x + 1)
+
+
+def test_exit_stacks_nest():
+    with ExitStack() as stack:
+        B0 = stack.enter_context(ft.vmap())
+        B1 = stack.enter_context(ft.vmap())
+        assert B1.__bases__ == (B0,)
+        equal((B0(XS_WITH) + B1(YS)).elem().elem(), SUMS)
+    assert _level.AMBIENT.get() is ft.Tensor
+
+
+def test_one_context_manager_can_be_entered_again():
+    batch = ft.vmap()
+    with batch as A, batch as B:
+        assert B.__bases__ == (A,)
+        equal((A(XS_WITH) + B(YS)).elem().elem(), SUMS)
+    with batch as C:
+        assert C.__bases__ == (ft.Tensor,)

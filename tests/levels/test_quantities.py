@@ -1,11 +1,21 @@
-"""Objects that carry a meaning hold tensors: quantities of pint, and labelled arrays of xarray."""
+"""Objects and code of other libraries: quantities of pint and labelled arrays of xarray;
+code that asks for the module of a class; comparisons with what is no number.
+"""
 
+import dataclasses
+import importlib
+import inspect
+import pickle
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import functier as ft
+import functier.numpy as fnp
+from differences import check
 
 pint = pytest.importorskip("pint", reason="pint is not installed")
 xarray = pytest.importorskip("xarray", reason="xarray is not installed")
@@ -126,3 +136,169 @@ def test_units_that_no_derivative_has_are_refused_by_name():
     assert ft.jacfwd(mixed)(X) == {"way": Q, "time": 3 * S}
     with pytest.raises(TypeError, match=r"write x.data where it comes from"):
         ft.grad(lambda x: (x * LABELLED).sum())(X)
+
+
+# ---- Code that finds the functions for an array by the module of its class, which is NumPy's ----
+
+
+X_MODULES = np.array([0.7, 1.3, 2.1])
+NESTINGS = [("grad",), ("jvp",), ("vmap",), ("vmap", "grad"), ("grad", "vmap")]
+
+
+def library(x):
+    return sys.modules[x.__class__.__module__.split(".")[0]]
+
+
+def by_name(x):
+    return {"numpy": np}[type(x).__module__.split(".")[0]]
+
+
+def imported(x):
+    return importlib.import_module(getattr(type(x), "__module__").partition(".")[0])  # noqa: B009
+
+
+HELPERS = {
+    "a table": by_name,
+    "sys.modules": library,
+    "an import": imported,
+    "its beginning": lambda x: np if type(x).__module__.startswith("numpy") else None,
+    "inspect": lambda x: inspect.getmodule(type(x)),
+    "its namespace": lambda x: x.__array_namespace__(),
+    "of what is made": lambda x: library(fnp.zeros(3)),
+}
+
+
+@pytest.mark.parametrize("nesting", NESTINGS)
+@pytest.mark.parametrize("name", HELPERS)
+def test_the_functions_are_found(name, nesting):
+    find = HELPERS[name]
+    check(
+        nesting,
+        lambda x: find(x).sqrt(x) * find(x[0]).sum(x),
+        X_MODULES,
+        lambda x: np.sqrt(x) * x.sum(),
+    )
+
+
+def test_classes_say_whose_they_are():
+    seen = []
+    ft.grad(lambda x: (seen.append((repr(type(x)), type(x).__name__, f"{type(x)}")), x)[1])(1.0)
+    assert seen == [("<class 'functier grad(<lambda>)'>", "grad(<lambda>)", seen[0][0])]
+
+
+def test_a_class_is_still_not_pickled():
+    classes = []
+    ft.grad(lambda x: (classes.append(type(x)), x)[1])(1.0)
+    with pytest.raises(pickle.PicklingError):
+        pickle.dumps(classes[0])
+
+
+def test_a_fault_is_found(monkeypatch):
+    for name in ("a table", "sys.modules", "an import", "its beginning"):
+        find = HELPERS[name]
+
+        def f(x, find=find):
+            type.__setattr__(type(x), "__module__", "functier._levels.level")
+            return find(x).sqrt(x)
+
+        with pytest.raises((KeyError, AttributeError)):
+            ft.grad(f)(1.5)
+
+
+# ``x == other`` and ``x != other`` where `other` is no number: NumPy's and Python's answers
+
+
+class Thing:
+    pass
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+
+
+OTHERS = [
+    "a", b"a", np.str_("a"), None, Thing(), Point(2.0), int, np.sum, ..., slice(1), {}, {"a": 1},
+    {1}, frozenset(), [], (), ["a"], ["a", "b"], ("a", "b"), [["a", "b"]], ["a", 1.0], [[1], 2],
+    [2.0, 1.0], range(2), range(1, 3), Fraction(2), Fraction(1, 3), Fraction(10**400), Decimal(2),
+    Decimal("0.1"), np.array(["a", "b"]), np.array("a"), np.datetime64("2020"),
+    np.timedelta64(2, "D"),
+]  # fmt: skip
+VALUES = [2.0, np.array([2.0, 1.0]), np.array([[2.0, 1.0], [3.0, 0.1]]), np.array([2, 1])]
+FORMS = {
+    "==": lambda x, other: x == other,
+    "!=": lambda x, other: x != other,
+    "other ==": lambda x, other: other == x,
+    "other !=": lambda x, other: other != x,
+    "in a tuple": lambda x, other: x in ("b", other),
+    "has": lambda x, other: other in [x],
+}
+MODES = {
+    "grad": lambda f, x: ft.grad(f)(x),
+    "jvp": lambda f, x: ft.jvp(f, (x,), (x,)),
+    "vmap": lambda f, x: ft.vmap(f)(np.stack([x, x])),
+    "vmap of grad": lambda f, x: ft.vmap(ft.grad(f))(np.stack([x, x])),
+    "trace": lambda f, x: ft.trace(f)(x),
+}
+
+
+def attempt(form, x, other):
+    """Return the answer, or None where it raises."""
+    try:
+        return form(x, other)
+    except Exception:
+        return None
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("mode", MODES)
+def test_operands_that_no_number_equals(mode, name):
+    form = FORMS[name]
+    for value in VALUES:
+        if value is VALUES[-1] and mode != "vmap":
+            continue  # whole numbers have no derivative
+        # NumPy's own texts and times, on the left, ask a tensor for its values.
+        for other in OTHERS if name in ("==", "!=") else OTHERS[:-4]:
+            # An example of a batch of numbers is one of NumPy's.
+            plain = np.float64(value) if mode.startswith("vmap") and np.ndim(value) == 0 else value
+            wanted, seen = attempt(form, plain, other), []
+
+            def f(x, other=other, seen=seen):
+                answer = attempt(form, x, other)
+                if isinstance(answer, ft.Tensor):
+                    return np.sum(np.where(answer, 3.0, 5.0) * x)
+                seen.append(answer)
+                return np.sum(x * 1.0)
+
+            try:
+                result = MODES[mode](f, value)
+            except ft.ConversionError:  # a fraction asks a float for its digits
+                assert mode == "trace" and isinstance(other, Fraction)
+                continue
+            if seen and seen[0] is None:
+                assert wanted is None, (value, other)
+            elif seen:
+                assert np.shape(seen[0]) == np.shape(wanted), (value, other)
+                np.testing.assert_array_equal(seen[0], wanted, err_msg=repr((value, other)))
+            elif mode == "vmap":
+                expected = np.sum(np.where(wanted, 3.0, 5.0) * value)
+                np.testing.assert_array_equal(result, [expected, expected])
+            elif mode == "grad":
+                expected = np.broadcast_to(np.where(wanted, 3.0, 5.0), np.shape(wanted))
+                assert np.sum(result) == np.sum(expected * np.ones_like(value)), (value, other)
+
+
+def test_an_object_that_compares_itself_with_numbers_is_asked():
+    class Asked:
+        def __eq__(self, other):
+            return "asked"
+
+    for value in (2.0, np.ones(2)):
+        seen = []
+        ft.grad(lambda x, seen=seen: seen.append(x == Asked()) or np.sum(x))(value)
+        assert seen == ["asked"]
+
+
+def test_the_ufunc_refuses_a_text_as_numpys_does():
+    with pytest.raises(TypeError, match="did not contain a loop"):
+        ft.grad(lambda x: x * np.equal(x, "a"))(1.0)

@@ -8,7 +8,7 @@ import pytest
 import functier as ft
 from nets.test_escape import holders
 from rows import each
-from support import in_threads
+from support import in_threads, raises
 
 XS = np.arange(3.0)
 
@@ -87,8 +87,7 @@ def test_escapes_at_every_depth_beside_spare_classes(depth, number):
     classes = {type(x) for x in kept}
     assert len(classes) == len(calls) >= 3
     for x in kept:
-        with pytest.raises(ft.EscapedTensorError):
-            x + 1.0
+        raises(ft.EscapedTensorError, lambda: x + 1.0)
 
 
 def test_beside_a_suspended_generator():

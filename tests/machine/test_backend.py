@@ -15,6 +15,7 @@ import functier.numpy as fnp
 from functier._programs.machine import backend
 from functier._programs.machine.backend import MachineProgram
 from functier._programs.trace import trace
+from support import raises
 
 X, Y = np.random.default_rng(0).normal(size=(2, 50))
 
@@ -107,8 +108,7 @@ def test_what_is_out_of_bounds_is_numpys_error():
         return x[i] * 2.0
 
     machine, _ = machine_of(f, X, np.array([1, -50]))
-    with pytest.raises(IndexError, match="out of bounds"):
-        machine.run(X, np.array([1, 50]))
+    raises(IndexError, lambda: machine.run(X, np.array([1, 50])), "out of bounds")
 
 
 def test_a_part_that_is_refused_is_numpys():
@@ -116,8 +116,7 @@ def test_a_part_that_is_refused_is_numpys():
         return np.linalg.solve(a, b) + 1.0
 
     machine, _ = machine_of(f, np.eye(2), np.ones(2))
-    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
-        machine.run(np.zeros((2, 2)), np.ones(2))
+    raises(np.linalg.LinAlgError, lambda: machine.run(np.zeros((2, 2)), np.ones(2)), "Singular")
 
 
 def test_a_large_matrix_that_is_nearly_singular_is_numpys():
@@ -291,8 +290,7 @@ def test_numbers_of_python_raise(f):
     compiled = ft.compile(f, backend="llvm", warm=True)
 
     assert compiled(4.0) == f(4.0)
-    with pytest.raises(ZeroDivisionError):
-        compiled(0.0)
+    raises(ZeroDivisionError, lambda: compiled(0.0))
 
 
 def test_inputs_are_not_written_to():

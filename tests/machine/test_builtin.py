@@ -132,8 +132,7 @@ def wrong_calls(count, seed=0):
                     continue
                 wrong.append((forms[i], form_of(y)))
         for args in (values[:-1], [*values, values[0]]):
-            with pytest.raises(Mismatch):
-                call(*args)
+            raises(Mismatch, lambda: call(*args))
     return wrong
 
 
@@ -178,8 +177,7 @@ def test_a_status_calls_the_fallback():
 def test_errors_of_the_fallback_come_through():
     call = adder(fallback=lambda *args: 1 / 0)
     for _ in range(3):
-        with pytest.raises(ZeroDivisionError):
-            call(ONE * 3, ONE * 4)
+        raises(ZeroDivisionError, lambda: call(ONE * 3, ONE * 4))
     assert call(ONE, ONE) == [2.0]
 
 
@@ -188,8 +186,7 @@ def test_arrays_that_are_not_aligned_go_to_the_fallback():
     assert not bent.flags.aligned
     call = adder(fallback=lambda a, b: a + b + 40)
     assert call(ONE, bent) == [41.0] and call(bent, ONE) == [41.0]
-    with pytest.raises(Mismatch):
-        call(bent, np.ones(2))
+    raises(Mismatch, lambda: call(bent, np.ones(2)))
 
 
 def test_an_int_that_is_too_large_goes_to_the_fallback():
@@ -211,8 +208,7 @@ def test_dtypes_that_are_equal_are_taken():
 
 
 def test_the_exception_can_be_chosen():
-    with pytest.raises(KeyError):
-        adder(mismatch=KeyError)(1, 2)
+    raises(KeyError, lambda: adder(mismatch=KeyError)(1, 2))
     raises(TypeError, lambda: adder()(ONE, b=ONE), "keyword")
 
 
@@ -237,8 +233,7 @@ def test_results_that_cannot_be_made_are_errors():
     gc.collect()
     assert references() == before
     call = adder(arena=2**60)
-    with pytest.raises(MemoryError):
-        call(ONE, ONE)
+    raises(MemoryError, lambda: call(ONE, ONE))
 
 
 # ---- references and memory ----

@@ -46,6 +46,7 @@ from loop_programs import (
     unknown,
     windows,
 )
+from support import raises
 
 
 def check_parts(machine, *args):
@@ -127,8 +128,7 @@ def test_the_first_step_whose_answer_differs_is_any():
     for i in range(20):
         other = y.copy()
         other[i] = -1.0
-        with pytest.raises(Changed):
-            machine.run(0.5, other)
+        raises(Changed, lambda: machine.run(0.5, other))
 
 
 def test_answers_by_rounded_values(monkeypatch):
@@ -187,8 +187,7 @@ def test_the_text_of_an_answer_in_a_loop():
     use_machine(program, program._graph, contract=False, threads=1, bounded=False)
     y = np.ones(20)
     y[3] = -1.0
-    with pytest.raises(ValueError, match="bool"):
-        program(0.5, y)
+    raises(ValueError, lambda: program(0.5, y), "bool")
     assert f(0.5, np.ones(20)) == 10.0
     assert f(0.5, y) == 9.5
 

@@ -14,6 +14,7 @@ from functier._programs.machine.loops import bodies, nests
 from functier._programs.machine.lowering import reductions
 from functier._programs.machine.text import routines
 from nets.machine_rows import Judge, drawn, long_doubles, net
+from support import raises
 
 SEED = 2026
 
@@ -161,8 +162,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_found(name):
     judge().check([changed(X, 3, 3 + 1e-14)], [X.copy()], [X])
-    with pytest.raises(AssertionError):
-        judge().check([WRONG[name]], [X.copy()], [X])
+    raises(AssertionError, lambda: judge().check([WRONG[name]], [X.copy()], [X]))
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,7 @@ def test_what_is_wrong_is_found(name):
     ],
 )
 def test_other_kinds_and_numbers_are_found(found, expected):
-    with pytest.raises(AssertionError):
-        judge(np.sum).check([found], [expected], [X])
+    raises(AssertionError, lambda: judge(np.sum).check([found], [expected], [X]))
 
 
 def test_the_error_may_be_four_times_that_of_numpy():
@@ -185,8 +184,7 @@ def test_the_error_may_be_four_times_that_of_numpy():
     poor = lambda x: x + (1e-9 if x.dtype == float else 0)  # noqa: E731
 
     judge(poor).check([X + 4e-9], [X + 1e-9], [X])
-    with pytest.raises(AssertionError, match="at most 4e-09"):
-        judge(poor).check([X + 5e-9], [X + 1e-9], [X])
+    raises(AssertionError, lambda: judge(poor).check([X + 5e-9], [X + 1e-9], [X]), "at most 4e-09")
 
 
 def test_without_long_doubles_numpys_result_counts():
@@ -196,8 +194,7 @@ def test_without_long_doubles_numpys_result_counts():
         return x
 
     judge(single).check([X + 1e-13], [X + 0], [X])
-    with pytest.raises(AssertionError, match="apart"):
-        judge(single).check([X + 1e-12], [X + 0], [X])
+    raises(AssertionError, lambda: judge(single).check([X + 1e-12], [X + 0], [X]), "apart")
 
 
 def test_zeros_whose_sign_is_a_matter_of_rounding():

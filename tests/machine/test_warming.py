@@ -10,7 +10,7 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 from functier._programs import compiled
-from support import in_threads
+from support import in_threads, raises
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -127,8 +127,7 @@ def test_machine_code_that_is_made_for_each_trace_is_found(made, monkeypatch):
     monkeypatch.setattr(compiled.Compiled, "warm", property(lambda self: True, lambda *x: None),
                         raising=False)  # fmt: skip
 
-    with pytest.raises(AssertionError):
-        test_calls_with_other_answers_do_not_make_it(made)
+    raises(AssertionError, lambda: test_calls_with_other_answers_do_not_make_it(made))
 
 
 @pytest.mark.parametrize("bound", ["CALLS", "LENGTH"])

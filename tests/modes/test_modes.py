@@ -17,7 +17,7 @@ from functier._core import blocks as _observers
 from functier._levels import level as _level
 from functier.modes import _asking as _asking
 from programs import TRANSFORMS, apply, programs, starts
-from support import close, equal, in_thread, recorder
+from support import close, equal, in_thread, raises, recorder
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -315,8 +315,7 @@ def test_a_mode_together_with_debugging(first):
     both = [Log(), ft.debug.debug_nans()]
     with both[first == "debug"], both[first == "mode"]:
         equal(ft.vmap(np.sin)(A), np.sin(A))
-        with pytest.raises(ft.NonFiniteError):
-            ft.vmap(np.log)(A - 1)
+        raises(ft.NonFiniteError, lambda: ft.vmap(np.log)(A - 1))
     assert both[0].seen == [np.sin, np.log]
 
 

@@ -1,4 +1,6 @@
-"""Selections by masks that differ from example to example: one call for the whole batch."""
+"""Selections by masks that differ from example to example: one call for the whole batch;
+``out=`` with ``where=``; the one element of ``x.flat``.
+"""
 
 import warnings
 
@@ -6,8 +8,10 @@ import numpy as np
 import pytest
 
 import functier as ft
+import functier.numpy as fnp
 from functier._mutation import reductions, selection
 from rows import run_each
+from support import raises
 
 X = np.array([[1.0, -2.0, 3.0, 4.0], [-1.0, 2.0, -3.0, 0.5], [1.0, 1.5, 1.0, 1.0]])
 
@@ -92,14 +96,12 @@ def test_an_example_that_selects_nothing():
         found = ft.vmap(lambda x: np.mean(x[x > 0]))(xs)
     np.testing.assert_array_equal(found, [1.5, np.nan])
     for extreme in (np.min, np.max):
-        with pytest.raises(ValueError, match="zero-size array"):
-            ft.vmap(lambda x, f=extreme: f(x[x > 0]))(xs)
+        raises(ValueError, lambda: ft.vmap(lambda x, f=extreme: f(x[x > 0]))(xs), "zero-size array")
 
 
 def test_other_masks_are_refused_or_split():
     f = lambda x: np.sum(x[x > 0][: len(x[x > 1])])  # noqa: E731
-    with pytest.raises(ft.DataDependentError, match="boolean mask"):
-        ft.vmap(f)(X)
+    raises(ft.DataDependentError, lambda: ft.vmap(f)(X), "boolean mask")
     np.testing.assert_allclose(ft.vmap(f, branches="split")(X), [f(x) for x in X])
     with pytest.raises((ft.DataDependentError, ValueError)):
         ft.vmap(lambda x: np.sum(x[x > 0] * x[x > 1]))(X)
@@ -118,3 +120,115 @@ def test_a_planted_fault_is_found(monkeypatch, fault):
         name = "a mask of a selection"
     with pytest.raises(AssertionError):
         check(PROGRAMS[name])
+
+
+# ``out=`` with ``where=``: what is masked is not computed, so it has no warning and no NaN
+
+
+X_OUT = np.array([0.5, -0.8, 0.0, 2.0, -0.3])
+UNARY = (np.sqrt, np.log, np.log2, np.log10, np.log1p, np.reciprocal)
+
+
+def _masked(func, make, mask):
+    def f(x):
+        return func(x, out=make(x), where=mask(func, x))
+
+    return f
+
+
+def _inside(func, x):
+    return x > 0.0
+
+
+def _fixed(func, x):
+    return X_OUT > 0.0
+
+
+@pytest.mark.parametrize("mask", [_inside, _fixed])
+@pytest.mark.parametrize("make", [np.zeros_like, np.ones_like, lambda x: 3.0 * x])
+@pytest.mark.parametrize("func", UNARY, ids=lambda f: f.__name__)
+def test_what_is_masked_out_has_no_share(func, make, mask):
+    f = _masked(func, make, mask)
+    chosen = mask(func, X_OUT)
+    inner = np.where(chosen, X_OUT, 2.0)
+    step = 1e-6
+    slopes = (func(inner + step) - func(inner - step)) / (2 * step)
+    expected = np.where(chosen, slopes, (make(X_OUT + 1.0) - make(X_OUT)))
+    with warnings.catch_warnings(action="error"):
+        value, tangent = ft.jvp(f, (X_OUT,), (np.ones(5),))
+        gradient = ft.grad(lambda x: np.sum(f(x)))(X_OUT)
+        second = ft.grad(lambda x: np.sum(ft.grad(lambda y: np.sum(f(y)))(x)))(X_OUT)
+        batch = np.stack([X_OUT, X_OUT])
+        rows = ft.vmap(f)(batch)
+        both = ft.vmap(ft.grad(lambda x: np.sum(f(x))))(batch)
+    np.testing.assert_array_equal(value, f(X_OUT.copy()))
+    np.testing.assert_allclose(tangent, expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-9)
+    assert np.isfinite(second).all()
+    np.testing.assert_array_equal(rows, [value, value])
+    np.testing.assert_array_equal(both, [gradient, gradient])
+
+
+def test_a_quotient_by_zero_is_masked_out():
+    def ratio(x, y):
+        return np.sum(np.divide(x, y, out=np.zeros_like(x), where=y != 0))
+
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.0, 4.0])
+    with warnings.catch_warnings(action="error"):
+        by_x, by_y = ft.grad(ratio, argnums=(0, 1))(x, y)
+    np.testing.assert_array_equal(by_x, [0.5, 0.0, 0.25])
+    np.testing.assert_array_equal(by_y, [-0.25, 0.0, -3 / 16])
+
+
+def test_a_mask_that_is_a_tensor_beside_plain_operands():
+    import functier.numpy as fnp
+
+    def f(x):
+        return np.sum(x * np.sqrt(np.array([4.0, 9.0]), out=fnp.zeros(2), where=x > 0))
+
+    batch = np.array([[1.0, -1.0], [2.0, 3.0]])
+    np.testing.assert_array_equal(ft.vmap(f)(batch), [2.0, 13.0])
+
+
+def test_arrays_that_are_made_inside_have_no_warning():
+    import functier.numpy as fnp
+
+    def f(x):
+        y = fnp.array([0.0, 2.0])
+        with warnings.catch_warnings(action="error"):
+            return x * np.divide(1.0, y, out=fnp.ones(2), where=y != 0)
+
+    np.testing.assert_array_equal(ft.vmap(f)(np.array([1.0, 2.0])), [[1.0, 0.5], [2.0, 1.0]])
+
+
+# ---- Writes by ``x.flat`` to an array without axes: its one element, where the index has it ----
+
+
+INDICES = {
+    "nothing, by a mask": np.array([False]),
+    "the element, by a mask": np.array([True]),
+    "no place": np.array([], int),
+    "one place": np.array([0]),
+    "one place twice": np.array([0, 0]),
+    "all": slice(None),
+    "an empty slice": slice(0, 0),
+    "a number": 0,
+}
+
+
+@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
+@pytest.mark.parametrize("several", [False, True])
+def test_a_write_to_an_array_without_axes_is_numpys(index, several):
+    def f(x, xp):
+        out = xp.zeros_like(x, dtype=float)
+        values = xp.stack([x, 3.0 * x]) if several and np.ndim(index) else x
+        out.flat[index] = values
+        return out * 2.0
+
+    expected = f(np.float64(0.7), np)
+    value, tangent = ft.jvp(lambda x: f(x, fnp), (0.7,), (1.0,))
+    np.testing.assert_array_equal(value, expected)
+    np.testing.assert_allclose(tangent, expected / 0.7)
+    np.testing.assert_allclose(ft.grad(lambda x: np.sum(f(x, fnp)))(0.7), expected / 0.7)
+    rows = ft.vmap(lambda x: f(x, fnp))(np.array([0.7, 1.4]))
+    np.testing.assert_allclose(rows, [expected, 2 * expected])

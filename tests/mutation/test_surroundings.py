@@ -14,7 +14,7 @@ import functier.numpy as fnp
 from functier import modes
 from functier._core.ambient import AMBIENT
 from functier.testing import check_grads
-from support import close, equal, has_all, in_thread, message, recorder
+from support import close, equal, has_all, in_thread, message, raises, recorder
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])
@@ -266,8 +266,7 @@ def test_a_write_for_some_examples_does_not_go_to_a_plain_array():
 
         return ft.cond(x[0] > 1.0, doubled, lambda v: v, x) * a
 
-    with pytest.raises(ft.MutationError, match="was written to"):
-        ft.vmap(f)(XS)
+    raises(ft.MutationError, lambda: ft.vmap(f)(XS), "was written to")
 
 
 def test_numpy_require_gives_no_copy_that_is_lost():
@@ -447,8 +446,7 @@ def test_an_exception_in_the_middle_of_a_program():
         lambda: ft.vmap(ft.grad(f), (0, None))(XS, True),
     ):  # fmt: skip
         before = X.copy(), XS.copy()
-        with pytest.raises(Stop):
-            run()
+        raises(Stop, run)
         assert AMBIENT.get() is ft.Tensor
         equal(X, before[0])
         equal(XS, before[1])

@@ -27,8 +27,6 @@ from functier._levels import states as _states
 from nets.verdicts import Verdicts
 from support import HANG
 
-pytestmark = pytest.mark.usefixtures("frozen_heap")
-
 XS = np.arange(1.0, 4.0)
 
 

@@ -9,17 +9,14 @@ from functier._control import given
 from functier._control.effects import Effects
 from functier._programs import dead, repeated, sampled
 from functier._programs.loops import Count
+from nets.commands import run_slice
 from nets.given import net
 from nets.giving.draw import draw
 from nets.looping.numbers import counted
 
 
 def test_drawn_programs(full, record_property):
-    found = net(2026)
-    for number in range(200 if full else 16):
-        found.run(number)
-    record_property("net", found.summary())
-    found.settle()
+    run_slice(net(2026), 200 if full else 16, record_property)
 
 
 # ---- faults that are planted, and found ----

@@ -31,10 +31,7 @@ from nets.interrupts import Hits, by_signal, by_thread, interrupted, until_it_co
 from nets.verdicts import Verdicts
 
 # Python reports what is raised in a finalizer, such as that of a WeakSet, and drops it.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.usefixtures("frozen_heap"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 XS = np.arange(1.0, 4.0)
 

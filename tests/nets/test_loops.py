@@ -9,24 +9,19 @@ from functier._programs.bodies import rolled
 from functier._programs.graph import Node
 from functier._programs.loops import Count, Table, every_node, is_loop
 from functier._programs.stores import add, put
+from nets.commands import check_fault, run_slice
 from nets.looping.numbers import counted
 from nets.loops import net
 
-pytestmark = pytest.mark.usefixtures("frozen_heap")
-
 
 def test_drawn_programs(full, record_property):
-    found = net(2026)
-    for number in range(200 if full else 20):
-        found.run(number)
-    record_property("net", found.summary())
-    found.settle()
+    run_slice(net(2026), 200 if full else 20, record_property)
 
 
 # ---- faults that are planted, and found ----
 
 
-def check_fault(spoil, *numbers):
+def check_spoilt(spoil, *numbers):
     """A fault that is planted in each loop gives wrong results."""
 
     def roll(graph):
@@ -35,12 +30,7 @@ def check_fault(spoil, *numbers):
             spoil(node, graph)
         return graph
 
-    found = net(2026, roll=roll, most=1)
-    for number in numbers or range(20):
-        found.run(number)
-        if found.counts.wrong:
-            return
-    pytest.fail(found.summary())
+    check_fault(net(2026, roll=roll, most=1), numbers or range(20))
 
 
 def recount(node, change):
@@ -50,7 +40,7 @@ def recount(node, change):
 
 
 def test_a_wrong_stride():
-    check_fault(lambda node, graph: recount(node, lambda c: Count(c.start, c.step * 2)))
+    check_spoilt(lambda node, graph: recount(node, lambda c: Count(c.start, c.step * 2)))
 
 
 def test_a_wrong_first_step():
@@ -59,11 +49,11 @@ def test_a_wrong_first_step():
             count.start + count.step if type(count.start) is int else count.start, count.step
         )
 
-    check_fault(lambda node, graph: recount(node, later))
+    check_spoilt(lambda node, graph: recount(node, later))
 
 
 def test_a_guard_that_is_dropped():
-    check_fault(lambda node, graph: node.func.body.guards.clear(), *range(60))
+    check_spoilt(lambda node, graph: node.func.body.guards.clear(), *range(60))
 
 
 def test_writes_that_are_swapped():
@@ -75,7 +65,7 @@ def test_writes_that_are_swapped():
                 nodes[i], nodes[k] = nodes[k], nodes[i]
                 return
 
-    check_fault(swap, *range(60))
+    check_spoilt(swap, *range(60))
 
 
 def test_a_stale_value_that_is_kept():
@@ -87,7 +77,7 @@ def test_a_stale_value_that_is_kept():
         before = dict(zip(outputs[: loop.carried], loop.body.inputs))
         outputs[loop.lasts :] = [before.get(y, y) for y in outputs[loop.lasts :]]
 
-    check_fault(stale)
+    check_spoilt(stale)
 
 
 def test_a_carried_value_of_a_step_before():
@@ -109,7 +99,7 @@ def test_a_carried_value_of_a_step_before():
                 x.args = node, x.args[1] + 1
         loop.body.renumber()
 
-    check_fault(delay)
+    check_spoilt(delay)
 
 
 def test_a_table_that_is_shifted():
@@ -118,7 +108,7 @@ def test_a_table_that_is_shifted():
             if type(x) is Table:
                 x.values = [*x.values[1:], x.values[0]]
 
-    check_fault(shift)
+    check_spoilt(shift)
 
 
 def test_a_loop_that_is_not_found():

@@ -5,38 +5,21 @@ import pytest
 
 from functier._core.sharing import MEMORY
 from functier._programs import passes, recorder, stores
+from nets.commands import check_fault, run_slice
 from nets.programs import CALLS, net
 from support import ours
-
-pytestmark = pytest.mark.usefixtures("frozen_heap")
 
 
 def test_drawn_programs(full, record_property):
     found = net(2026, calls=CALLS if full else CALLS[:5])
-    for number in range(1500 if full else 8):
-        found.run(number)
-    record_property("net", found.summary())
-    found.settle()
+    run_slice(found, 1500 if full else 8, record_property)
 
 
 def test_drawn_programs_as_machine_code(full, monkeypatch, record_property):
     pytest.importorskip("llvmlite")
     monkeypatch.setenv("FUNCTIER_CACHE", "0")
     found = net(2027, calls=CALLS[:3], backend="llvm")
-    for number in range(900 if full else 12):
-        found.run(number)
-    record_property("net", found.summary())
-    found.settle()
-
-
-def check_fault(*numbers):
-    """A fault that is planted gives wrong results."""
-    found = net(2026)
-    for number in numbers:
-        found.run(number)
-        if found.counts.wrong:
-            return
-    pytest.fail(found.summary())
+    run_slice(found, 900 if full else 12, record_property)
 
 
 def test_an_answer_that_is_not_guarded(monkeypatch):
@@ -48,12 +31,12 @@ def test_an_answer_that_is_not_guarded(monkeypatch):
         return found
 
     monkeypatch.setattr(recorder.RecordLevel, "convert", ours(without))
-    check_fault(*range(0, 60, 3))
+    check_fault(net(2026), range(0, 60, 3))
 
 
 def test_a_mask_that_is_not_guarded(monkeypatch):
     monkeypatch.setattr(recorder.RecordLevel, "guard", ours(lambda self, x, how: None))
-    check_fault(*range(0, 60, 3))
+    check_fault(net(2026), range(0, 60, 3))
 
 
 def test_a_read_that_is_shared_across_a_write(monkeypatch):
@@ -69,7 +52,7 @@ def test_a_read_that_is_shared_across_a_write(monkeypatch):
         return graph
 
     monkeypatch.setitem(passes.PASSES, "share", careless)
-    check_fault(*[n for n in range(60) if n % 3])
+    check_fault(net(2026), [n for n in range(60) if n % 3])
 
 
 def test_a_write_that_is_dropped(monkeypatch):
@@ -82,11 +65,11 @@ def test_a_write_that_is_dropped(monkeypatch):
         return drop(graph)
 
     monkeypatch.setitem(passes.PASSES, "drop_dead", careless)
-    check_fault(*[n for n in range(60) if n % 3])
+    check_fault(net(2026), [n for n in range(60) if n % 3])
 
 
 def test_memory_of_a_live_value_that_is_written_over(monkeypatch):
     monkeypatch.setattr(stores, "LARGE", 0)
     for func in (np.flip, np.transpose, np.reshape, np.ravel, np.real):
         monkeypatch.setitem(MEMORY, func, "fresh")
-    check_fault(*range(60))
+    check_fault(net(2026), range(60))

@@ -3,6 +3,7 @@
 import pytest
 
 from functier._programs import compiled
+from nets.commands import run_slice
 from nets.threads import net
 from support import ours
 
@@ -11,10 +12,7 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 def test_threads_that_call_and_one_that_changes(full, record_property):
     found = net(1, rounds=40, calls=300) if full else net(1, rounds=8, calls=40)
-    for number in range(40 if full else 2):
-        found.run(number)
-    record_property("net", found.summary())
-    found.counts.settle()
+    run_slice(found, 40 if full else 2, record_property)
     assert found.traced
 
 

@@ -1,8 +1,7 @@
 """The counting of verdicts itself: what is wrong, and too many refusals, fail a net."""
 
-import pytest
-
 from nets.verdicts import Verdicts
+from support import raises
 
 
 def boom():
@@ -25,8 +24,7 @@ def test_each_verdict():
     assert counts.judge("c", lambda: 1, never) == "wrong"
     assert counts.judge("d", lambda: 1 / 0, accept) == "wrong"
     assert counts.summary() == "net: 4 cases, 1 right, 1 refused, 2 wrong"
-    with pytest.raises(AssertionError, match="c: 1 is not 2"):
-        counts.settle()
+    raises(AssertionError, lambda: counts.settle(), "c: 1 is not 2")
 
 
 def test_too_many_refusals_fail():
@@ -36,8 +34,7 @@ def test_too_many_refusals_fail():
     counts.judge("b", boom, accept)
     counts.settle()
     counts.judge("b", boom, accept)
-    with pytest.raises(AssertionError, match="2 refused"):
-        counts.settle()
+    raises(AssertionError, lambda: counts.settle(), "2 refused")
 
 
 def test_counts_are_shown(verdicts):

@@ -192,8 +192,7 @@ def test_hooks_with_keywords_in_their_order_and_after_errors():
     assert m(1.0, y=3.0) == 13.0
     assert seen == ["a", "b"]
     m.register_forward_hook(lambda mod, a, out: seen.append(out), always_call=True)
-    with pytest.raises(TypeError):
-        m("x", y=3.0)
+    raises(TypeError, lambda: m("x", y=3.0))
     assert seen == ["a", "b", None]
     n = Add()
     n.register_forward_pre_hook(lambda mod, a, k: 5, with_kwargs=True)
@@ -773,8 +772,7 @@ def test_no_gradient_flows_to_buffers_and_frozen_parameters():
 def test_integer_buffers():
     m = nn.Linear(3, 2)
     m.register_buffer("steps", np.array(4))
-    with pytest.raises(TypeError):
-        grad(loss)(m, X)
+    raises(TypeError, lambda: grad(loss)(m, X))
     slopes = grad(loss, allow_int=True)(m, X)
     assert slopes.weight.any()
 

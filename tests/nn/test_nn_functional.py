@@ -14,7 +14,7 @@ from functier._core.table import OPS
 from functier.nn import _operations as neural
 from functier.nn import init
 from functier.testing import check_grads
-from support import close, equal
+from support import close, equal, raises
 
 RNG = np.random.default_rng(7)
 CLASSES = np.array([2, 0, 1])
@@ -381,8 +381,7 @@ def test_dropout_under_vmap_asks_for_randomness():
     x = np.ones((6, 30))
     rng = ft.random.default_rng(0)
     drop = lambda x: F.dropout(x, 0.5, generator=rng)  # noqa: E731
-    with pytest.raises(ft.RandomnessError):
-        vmap(drop)(x)
+    raises(ft.RandomnessError, lambda: vmap(drop)(x))
 
     same = vmap(drop, randomness="same")(x)
     equal(same, np.broadcast_to(same[0], x.shape))

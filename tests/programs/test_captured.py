@@ -1,4 +1,6 @@
-"""Arrays that a compiled function finds outside: they are read at each call, as arguments are."""
+"""Arrays that a compiled function finds outside: they are read at each call, as arguments are;
+writes to a row whose number is computed.
+"""
 
 import gc
 import types
@@ -8,8 +10,9 @@ import numpy as np
 import pytest
 
 import functier as ft
+import functier.numpy as fnp
 from functier._programs import guards, recorder
-from support import alike
+from support import alike, raises
 
 W = np.array([1.0, -2.0, 0.5])
 HEAD = """
@@ -216,8 +219,7 @@ def test_arrays_are_let_go():
     assert compiled._traced == 1
     np.testing.assert_array_equal(compiled.programs[0](W), user.f(W))
     user.X = None
-    with pytest.raises(ValueError, match="has changed; call the compiled function"):
-        compiled.programs[0](W)
+    raises(ValueError, lambda: compiled.programs[0](W), "has changed; call the compiled function")
 
 
 def test_arrays_of_a_module_that_is_compiled_are_arguments_alone():
@@ -241,19 +243,123 @@ def test_a_second_way_that_is_not_compared_is_found(monkeypatch):
         return "False" if id(value) in self.names else real(self, i, now, value)
 
     monkeypatch.setattr(guards.Writer, "differs", differs)
-    with pytest.raises(AssertionError):
-        test_changes("what was one", "")
+    raises(AssertionError, lambda: test_changes("what was one", ""))
 
 
 def test_arrays_that_are_not_fixed_are_found(monkeypatch):
     fixed = property(lambda self: (), lambda *given: None)
     monkeypatch.setattr(guards.Writer, "fixed", fixed, raising=False)
     for name in ("which one it is", "in a tuple", "in a partial"):
-        with pytest.raises(AssertionError):
-            test_changes(name, "")
+        raises(AssertionError, lambda: test_changes(name, ""))
 
 
 def test_a_wrong_view_is_found(monkeypatch):
     monkeypatch.setattr(recorder, "way_to", lambda x, base: [(np.reshape, x.shape)])
     with pytest.raises((AssertionError, ValueError)):
         test_uses("transposed", "")
+
+
+# ---- Writes to a row whose number is computed: a program writes to the row of its own call ----
+
+
+X = np.arange(1.0, 5).reshape(2, 2)
+POINTS = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+
+
+def named(x, y):
+    v = np.array(x, like=x)
+    w = v[np.argmax(y)]
+    w += 1
+    return v
+
+
+def augmented(x, y):
+    v = x * 1
+    v[np.argmax(y) % 2] *= x[0]
+    return v
+
+
+def written_before(x, y):
+    v = np.array(x, like=x)
+    v[0] = 1
+    w = v[np.argmax(y)]
+    w += x[0]
+    return v
+
+
+def made(x, y):
+    v = fnp.zeros((2, 2))
+    v[np.argmax(y)] += x[0]
+    return v
+
+
+def of_a_view(x, y):
+    v = x * 1
+    w = v.T[:, np.argmax(y)][::-1]
+    w *= 3
+    return v
+
+
+def of_parts(x, y):
+    v = x * 1
+    w = np.array_split(v[np.argmax(y)], 2)[1]
+    w *= 3
+    return v
+
+
+def of_parts_of_all(x, y):
+    v = x * 1
+    w = np.array_split(v[np.argmax(y)], 2)[1]
+    v *= x[0]
+    return v, w * 1
+
+
+def number(x, y):
+    v = np.cumsum(x)
+    v[np.argmax(y)] += 1
+    return v
+
+
+def slope(f):
+    return ft.grad(lambda x, y: np.sum(np.sin(f(x, y))))
+
+
+TRANSFORMS_VIEWS = {
+    "value": lambda f: f,
+    "grad": slope,
+    "jvp": lambda f: lambda x, y: ft.jvp(lambda x: f(x, y), (x,), (x,))[1],
+    "vmap": lambda f: ft.vmap(f, (0, None)),
+    "vmap grad": lambda f: ft.vmap(slope(f), (0, None)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS_VIEWS)
+@pytest.mark.parametrize("f", [named, augmented, written_before, made, of_a_view, of_parts, number])
+def test_a_later_call_writes_to_another_row(f, transform):
+    call = TRANSFORMS_VIEWS[transform](f)
+    x = np.stack([X, X + 1]) if "vmap" in transform else X
+    compiled = ft.compile(call, backend="numpy")
+    for y in (*POINTS, *POINTS):
+        np.testing.assert_array_equal(compiled(x, y), call(x, y))
+    assert len(compiled.programs) == (1 if f is number else 2)
+
+
+def test_a_part_of_another_row_that_a_write_to_all_changes():
+    compiled = ft.compile(of_parts_of_all, backend="numpy")
+    for y in (*POINTS, *POINTS):
+        for found, wanted in zip(compiled(X, y), of_parts_of_all(X, y)):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_row_that_is_read_has_no_guard():
+    compiled = ft.compile(slope(lambda x, y: x[np.argmax(y)] * 2))
+    for y in POINTS:
+        np.testing.assert_array_equal(compiled(X, y), slope(lambda x, y: x[np.argmax(y)] * 2)(X, y))
+    assert len(compiled.programs) == 1
+
+
+def test_a_place_that_is_not_noted_is_found(monkeypatch):
+    monkeypatch.setattr("functier._levels.writes.note_place", id)
+    compiled = ft.compile(named, backend="numpy")
+    compiled(X, POINTS[0])
+    assert not np.array_equal(compiled(X, POINTS[1]), named(X, POINTS[1]))

@@ -207,8 +207,7 @@ def test_data_that_is_written_to_is_refused():
         with pytest.raises(ft.MutationError, match="puts another value into a container"):
             ft.compile(lambda x, d, name=name: setattr(d, name, "b"))(X, Settings(2.0))
     d = Settings(2.0)
-    with pytest.raises(ft.MutationError):
-        ft.compile(f)(X, d)
+    raises(ft.MutationError, lambda: ft.compile(f)(X, d))
     assert d.rate == 2.0
 
 

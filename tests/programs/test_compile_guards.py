@@ -19,6 +19,7 @@ from compiling import called as check
 from functier._programs import compiled as _compiled
 from functier._programs import entries, misses, recorder
 from nets.programs import difference
+from support import raises
 
 
 def module(text, name="user_module"):
@@ -104,8 +105,7 @@ def test_sizes(name):
     assert len({f(*x).size for x in points}) > 1
     assert check(lambda x: f(x) * len(f(x)), *points).programs
     program = ft.trace(f)(X)
-    with pytest.raises(ValueError, match="differs from the trace"):
-        [program(*x) for x in points]
+    raises(ValueError, lambda: [program(*x) for x in points], "differs from the trace")
 
 
 def inverse(a):
@@ -162,8 +162,7 @@ def test_an_error_of_the_function_is_raised():
     compiled = ft.compile(checked)
     compiled(X)
 
-    with pytest.raises(KeyError, match="negative"):
-        compiled(-X)
+    raises(KeyError, lambda: compiled(-X), "negative")
     assert np.array_equal(compiled(X), X)
 
 
@@ -290,8 +289,7 @@ def test_keywords():
         for given in ({}, {"y": 2.0}, {"y": 3.0}, {"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0},
                       {"y": X}, {"y": 2}, {"y": 3}, {"a": 5.0, "b": -2.0}):  # fmt: skip
             assert difference(compiled(X, **given), f(X, **given)) is None, given
-    with pytest.raises(TypeError):
-        compiled(y=1.0)
+    raises(TypeError, lambda: compiled(y=1.0))
 
 
 def test_strides():

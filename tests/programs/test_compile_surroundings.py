@@ -23,7 +23,7 @@ from functier._cpython.functions import Swaps, original
 from functier._programs.dependencies import rewritten
 from functier.scipy import linalg
 from nets.programs import difference
-from support import HANG, in_threads
+from support import HANG, in_threads, raises
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -155,10 +155,8 @@ def test_state_after_an_exception():
     profile = sys.getprofile()
     for _ in range(3):
         fails = True
-        with pytest.raises(Failure):
-            compiled(X)
-        with pytest.raises(Failure):
-            ft.trace(f)(X)
+        raises(Failure, lambda: compiled(X))
+        raises(Failure, lambda: ft.trace(f)(X))
         assert AMBIENT.get() is ft.Tensor
         assert sys.getprofile() is profile
         fails = False
@@ -442,8 +440,7 @@ def test_a_plain_array_that_is_written_to():
             written[1] += 1
             return y + x * big
 
-        with pytest.raises(ft.MutationError, match="written to later"):
-            ft.trace(g)(1.0)
+        raises(ft.MutationError, lambda: ft.trace(g)(1.0), "written to later")
 
 
 # ---- warnings and settings ----

@@ -19,6 +19,7 @@ from functier._cpython import assembly
 from functier._cpython import observed as module
 from functier._cpython.assembly import ENDS
 from functier._cpython.observed import MISSING, Events, observed
+from support import raises
 
 NAMES = [name for name in vars(Events) if not name.startswith("_")]
 
@@ -620,8 +621,7 @@ def test_another_super_is_refused():
 
     assert space["Sub"]().method() == "n"
     space["Sub"].method = copied(space["Sub"].method, Events())
-    with pytest.raises(NotImplementedError, match="the name super is not Python's"):
-        space["Sub"]().method()
+    raises(NotImplementedError, lambda: space["Sub"]().method(), "the name super is not Python's")
 
 
 def test_classes_that_are_raised_and_calls_at_the_end_of_with_are_told():
@@ -1024,8 +1024,7 @@ def test_a_wrong_jump_is_refused(monkeypatch):
     code = large(600).__code__
     monkeypatch.setattr(assembly, "_long", lambda argument: 0)
 
-    with pytest.raises(NotImplementedError, match="cannot be rewritten"):
-        observed(code, Events())
+    raises(NotImplementedError, lambda: observed(code, Events()), "cannot be rewritten")
 
 
 def test_a_stack_that_is_too_small_is_found(monkeypatch):
@@ -1044,8 +1043,7 @@ def test_a_lost_range_of_a_handler_is_refused(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "Listing", losing)
-        with pytest.raises(NotImplementedError, match="its stack differs"):
-            observed(tried.__code__, Events())
+        raises(NotImplementedError, lambda: observed(tried.__code__, Events()), "its stack differs")
 
     monkeypatch.setattr(assembly, "_rows", lambda table: [*rows(table)][1:])
     with pytest.raises(NotImplementedError, match="when it is put together"):
@@ -1056,8 +1054,7 @@ def test_a_call_that_leaves_something_on_the_stack_is_refused(monkeypatch):
     call = module._call
     monkeypatch.setattr(module, "_call", lambda count: call(count - 1))
 
-    with pytest.raises(NotImplementedError, match="its stack differs"):
-        observed(items.__code__, Events())
+    raises(NotImplementedError, lambda: observed(items.__code__, Events()), "its stack differs")
 
 
 def test_the_copy_of_an_empty_place_is_refused(monkeypatch):

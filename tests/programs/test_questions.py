@@ -1,15 +1,29 @@
-"""Questions of Python about values of a trace: classes, texts and flags are as without one."""
+"""Questions of Python about values of a trace: classes, texts and flags are as without one;
+tensors that get out of a trace.
+"""
 
 import collections.abc
+import copy
+import fractions
 import functools
+import multiprocessing
 import numbers
+import pickle
+import sys
+import threading
+import warnings
 
 import numpy as np
 import pytest
 
 import functier as ft
+from compiling import check
+from functier._core.ambient import AMBIENT
+from functier._programs import compiled as _compiled
 from functier._programs import questions
+from functier._programs import trace as _trace
 from nets.programs import difference
+from support import HANG, raises
 
 X = np.array([0.5, -1.0, 2.0])
 GIVEN = [
@@ -85,8 +99,7 @@ def test_a_text_is_a_guard():
     assert "str(x), in line" in compiled.explain()
     program = ft.trace(lambda x: x * (2 if f"{x:.1f}" == "2.0" else 3))(2.0)
     assert program(2.01) == 4.02
-    with pytest.raises(ValueError, match=r"format\(x, '.1f'\)"):
-        program(3.0)
+    raises(ValueError, lambda: program(3.0), "format(x, '.1f')")
 
 
 def test_libraries_see_the_class_of_the_level():
@@ -117,12 +130,233 @@ def test_flags_of_arguments():
         assert np.array_equal(compiled(x)[0], f(x)[0])
     assert compiled._traced == 2
     for sets in (lambda x: x.setflags(write=False), lambda x: setattr(x.flags, "writeable", False)):
-        with pytest.raises(ft.UnsupportedError):
-            ft.compile(sets)(X)
+        raises(ft.UnsupportedError, lambda: ft.compile(sets)(X))
         ft.grad(lambda x, sets=sets: sets(x) or np.sum(x))(X)
 
 
 def test_code_that_answers_no_questions_is_found(monkeypatch):
     monkeypatch.setattr(questions, "KINDS", ())
-    with pytest.raises(AssertionError):
-        test_answers_are_those_of_the_plain_function("array", "numpy")
+    raises(AssertionError, lambda: test_answers_are_those_of_the_plain_function("array", "numpy"))
+
+
+# ---- Recorded tensors that get out of a trace, and traces that get into each other's way ----
+
+
+def loss(x):
+    return np.sum(np.sin(x) * x)
+
+
+@pytest.fixture(autouse=True)
+def state():
+    """Nothing stays switched on."""
+    before = sys.getprofile()
+    yield
+    assert AMBIENT.get() is ft.Tensor
+    assert sys.getprofile() is before
+
+
+# ---- a tensor of a trace that has ended ----
+
+
+def escaped():
+    """A tensor of a trace that has ended."""
+    kept = []
+    ft.trace(lambda x: (kept.append(x * 2), x)[1])(X)
+    return kept[0]
+
+
+USES = {
+    "operator": lambda x: x + 1,
+    "ufunc": np.sin,
+    "function": np.sum,
+    "index": lambda x: x[0],
+    "bool": lambda x: bool(x[0] > 0),
+    "in the next trace": lambda x: ft.trace(lambda y: x + y)(X),
+    "in grad": lambda x: ft.grad(lambda y: np.sum(x * y))(X),
+    "as an argument": ft.compile(loss),
+    "as an argument of trace": lambda x: ft.trace(loss)(x),
+    "as an argument of a program": lambda x: ft.trace(loss)(X)(x),
+    "pickle": pickle.dumps,
+    "copy": copy.deepcopy,
+    "asarray": np.asarray,
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_an_escaped_tensor_is_refused(name):
+    with pytest.raises((ft.LevelError, TypeError), match=r"return it from the function|trace the"):
+        USES[name](escaped())
+
+
+def test_a_thread_that_lives_longer_than_the_trace():
+    found, go = [], threading.Event()
+
+    def f(x):
+        def work():
+            go.wait(HANG)
+            try:
+                found.append(x + 1)
+            except ft.LevelError as error:
+                found.append(error)
+
+        found.append(threading.Thread(target=work))
+        found[0].start()
+        return x * 2
+
+    ft.trace(f)(X)
+    go.set()
+    found[0].join()
+
+    assert isinstance(found[1], ft.EscapedTensorError)
+
+
+def test_a_thread_inside_the_trace():
+    def f(x):
+        found = []
+        thread = threading.Thread(target=lambda: found.append(np.sin(x) * 3))
+        thread.start()
+        thread.join()
+        return found[0] * x
+
+    check(f, (X,), (X + 1,), programs=1)
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Held(Slotted):
+    pass
+
+
+def coroutine(x):
+    async def run():
+        return x * 2
+
+    with warnings.catch_warnings(action="ignore"):
+        return run()
+
+
+OBJECTS = {
+    "generator": lambda x: (x * i for i in range(3)),
+    "coroutine": coroutine,
+    "closure": lambda x: lambda y: x * y,
+    "pullback": lambda x: ft.vjp(np.sin, x),
+    "partial": lambda x: functools.partial(np.add, x),
+    "method": lambda x: Slotted(x).__init__,
+    "object": lambda x: [Held(x)],
+    "slots": lambda x: (x, Slotted(x)),
+    "iterator": lambda x: iter([x]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", OBJECTS)
+def test_results_with_values_inside_are_refused(name):
+    for call in (ft.compile(OBJECTS[name]), ft.trace(OBJECTS[name])):
+        raises(ft.LevelError, lambda: call(X), "whose values would be those of the trace")
+
+
+def test_plain_results_are_part_of_the_program():
+    compiled = ft.compile(lambda x: (x * 2, "a", None, np.float64, fractions.Fraction, np.sin))
+
+    for _ in range(2):
+        assert compiled(X)[1:] == ("a", None, np.float64, fractions.Fraction, np.sin)
+
+
+# ---- traces inside transforms, and inside each other ----
+
+
+@pytest.mark.parametrize("transform", [ft.grad, ft.vmap, ft.trace, ft.hessian])
+@pytest.mark.parametrize("inner", ["arrays", "a closure", "the tensor"])
+def test_a_trace_is_outermost(transform, inner):
+    def f(x):
+        def g(y):
+            return np.sum(x * y) if inner == "a closure" else np.sum(y)
+
+        return ft.trace(g)(x if inner == "the tensor" else X)(X) * np.sum(x)
+
+    where = "an argument is a tensor of" if inner == "the tensor" else "the call is inside"
+    with pytest.raises(ft.LevelError, match=f"{where} .*, and a trace must be outermost"):
+        transform(f)(X)
+
+
+def test_a_trace_in_a_block_of_a_level():
+    with ft.vmap():
+        with pytest.raises(ft.LevelError, match="a trace must be outermost"):
+            ft.trace(loss)(X)
+        assert ft.compile(loss)(X) == loss(X)  # as the message says
+
+
+def test_a_compiled_function_closes_over_tensors_of_other_levels():
+    def f(x):
+        return np.sum(ft.compile(lambda y: x * np.sin(y))(X))
+
+    assert np.array_equal(ft.grad(f)(X), np.sin(X))
+    check(f, (X,), (X + 1,), programs=1)
+
+
+# ---- errors, recursion and forks ----
+
+
+def test_recursion_without_an_end():
+    def f(x):
+        return f(x * 2)
+
+    for call in (ft.compile(f), ft.trace(ft.grad(f)), ft.compile(ft.vmap(f))):
+        with pytest.raises(RecursionError):
+            call(X)
+    assert ft.compile(loss)(X) == loss(X)
+
+
+def test_an_interrupt():
+    def f(x):
+        np.sin(x)
+        raise KeyboardInterrupt
+
+    for call in (ft.compile(f), ft.trace(ft.grad(f))):
+        with pytest.raises(KeyboardInterrupt):
+            call(X)
+
+
+@pytest.mark.skipif(not hasattr(_compiled.os, "fork"), reason="a system without fork")
+def test_a_fork_while_another_thread_traces():
+    compiled = ft.compile(loss)
+    stop = threading.Event()
+
+    def work():
+        n = 0
+        while not stop.is_set():
+            n += 1
+            compiled(np.full(n % 50 + 1, 0.5))
+
+    def child(queue):
+        queue.put([compiled(np.full(n, 0.5)) for n in range(60, 64)])
+
+    context = multiprocessing.get_context("fork")
+    thread = threading.Thread(target=work)
+    with warnings.catch_warnings(action="ignore"):
+        thread.start()
+        try:
+            for _ in range(3):
+                queue = context.Queue()
+                process = context.Process(target=child, args=(queue,))
+                process.start()
+                found = queue.get(timeout=HANG)
+                process.join()
+                assert found == [loss(np.full(n, 0.5)) for n in range(60, 64)]
+        finally:
+            stop.set()
+            thread.join()
+
+
+# ---- planted faults ----
+
+
+def test_a_result_that_is_not_looked_at_is_found(monkeypatch):
+    monkeypatch.setattr(_trace, "check_result", lambda *given: None)
+
+    raises(pytest.fail.Exception, lambda: test_results_with_values_inside_are_refused("object"))

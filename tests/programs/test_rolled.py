@@ -12,7 +12,7 @@ import functier.numpy as fnp
 from functier._programs import rolling
 from functier._programs.loops import every_graph, is_loop, unrolled
 from functier._programs.replays import Replay
-from support import held
+from support import held, raises
 
 X = np.linspace(0.1, 1.0, 8)
 
@@ -187,8 +187,7 @@ def test_draws_of_a_step_that_ends_are_made_again():
 
     program = ft.trace(f)(0.0)
     other.uniform(size=8)
-    with pytest.raises(ValueError, match="in step"):
-        program(98.0)
+    raises(ValueError, lambda: program(98.0), "in step")
 
     assert rng.uniform() == other.uniform()
 

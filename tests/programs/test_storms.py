@@ -10,7 +10,7 @@ import pytest
 import functier as ft
 from functier._programs import integers, misses, recorder
 from nets.programs import difference
-from support import ours
+from support import ours, raises
 
 X, K, M = np.array([0.5, -1.0, 2.0]), np.array([1, 2, 3]), np.arange(12.0).reshape(3, 4)
 NUMBERS = 1, 2, 3, 5, 4, 2, 0, -1, 7, 12
@@ -123,8 +123,7 @@ def test_a_planted_fault_is_found(name, fault, monkeypatch, patient):
     owner, kind, other = fault
     monkeypatch.setattr(owner, kind, ours(other) if type(other) is FunctionType else other)
 
-    with pytest.raises(AssertionError):
-        check(ASKED[name], NUMBERS)
+    raises(AssertionError, lambda: check(ASKED[name], NUMBERS))
 
 
 # ---- storms ----
@@ -204,8 +203,7 @@ def test_the_function_as_it_is_raises_and_writes():
         assert fast(a, n) is a
         assert a[0] == n
     assert fast._misses.left
-    with pytest.raises(KeyError):
-        fast(a, -1)
+    raises(KeyError, lambda: fast(a, -1))
 
 
 @pytest.mark.filterwarnings("ignore:compile")

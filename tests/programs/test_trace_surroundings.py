@@ -156,8 +156,7 @@ def test_numbers_of_python_are_rounded_by_python():
     check(lambda x, y: (divmod(x, y), divmod(7, x)), (7.5, 2.0), (-1.0, 3.0))
     compiled = ft.compile(lambda x, y: divmod(x, y))
     compiled(1.0, 2.0)
-    with pytest.raises(ZeroDivisionError):
-        compiled(1.0, 0.0)
+    raises(ZeroDivisionError, lambda: compiled(1.0, 0.0))
 
 
 # ---- modes and debuggers ----
@@ -361,10 +360,8 @@ def test_a_loop_of_a_batch_depends_on_its_predicate_alone():
 def test_a_change_that_is_not_looked_for_is_found(monkeypatch):
     monkeypatch.setattr(trace, "check_unchanged", lambda *given: None)
 
-    with pytest.raises(pytest.fail.Exception):
-        test_containers_that_change_are_refused()
-    with pytest.raises(pytest.fail.Exception):
-        test_modules_that_change_themselves_are_refused(Counts)
+    raises(pytest.fail.Exception, test_containers_that_change_are_refused)
+    raises(pytest.fail.Exception, lambda: test_modules_that_change_themselves_are_refused(Counts))
 
 
 def test_a_mode_that_is_not_looked_for_is_found(monkeypatch):

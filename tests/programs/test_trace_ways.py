@@ -258,8 +258,7 @@ def test_a_copy_in_another_order_is_found(monkeypatch):
     copy = lambda x: x.copy() if type(x) is np.ndarray else np.copy(x)  # noqa: E731
     monkeypatch.setattr(memory, "copy_in_rows", copy)
 
-    with pytest.raises(AssertionError):
-        test_later_sums_are_in_the_same_order(ORDERS[0])
+    raises(AssertionError, lambda: test_later_sums_are_in_the_same_order(ORDERS[0]))
 
 
 def test_a_lost_sign_is_found(monkeypatch):

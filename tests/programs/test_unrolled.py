@@ -15,7 +15,7 @@ from functier._programs.loops import count_calls
 from functier._rules.primitives import primitive
 from functier.protocol import op
 from nets.programs import difference
-from support import HANG, held
+from support import HANG, held, raises
 from unrolled import LOOPS, gradient, lines_of, pendulum
 
 SIZES = 8, 24, 72
@@ -63,8 +63,7 @@ def test_work_that_grows_is_found(monkeypatch):
         return graph
 
     monkeypatch.setattr(passes, "PASSES", {"slow": slow, **passes.PASSES})
-    with pytest.raises(AssertionError):
-        check_linear(pendulum)
+    raises(AssertionError, lambda: check_linear(pendulum))
 
 
 def test_a_node_takes_less_than_a_kilobyte():

@@ -29,6 +29,7 @@ from bench import (
 )  # fmt: skip
 from bench import run as command_line
 from bench.workloads import LIST, WORKLOADS, dispatch
+from support import raises
 
 ROOT = Path(__file__).parents[2]
 FUNCTIER = libraries.Library()
@@ -90,8 +91,7 @@ def test_a_loop_stands_in_for_vmap():
 
 
 def test_what_a_library_does_not_have_is_missing():
-    with pytest.raises(libraries.Missing, match="functier has no pmap"):
-        FUNCTIER.pmap(np.sin)
+    raises(libraries.Missing, lambda: FUNCTIER.pmap(np.sin), "functier has no pmap")
 
 
 # ---- timing ----
@@ -322,8 +322,7 @@ def test_a_wrong_result_is_not_timed_and_fails_the_run(tmp_path, monkeypatch):
     args = argparse.Namespace(
         only="overhead_grad", libs="functier", threads=1, rounds=2, out=str(tmp_path / "wrong")
     )
-    with pytest.raises(SystemExit, match="functier fails or is wrong: overhead_grad"):
-        session.run(args)
+    raises(SystemExit, lambda: session.run(args), "functier fails or is wrong: overhead_grad")
     assert "functier is left out: off by" in (tmp_path / "wrong.md").read_text(encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier.random import _multivariate, _sampling, default_rng
-from support import close, equal, has_all, message
+from support import close, equal, has_all, message, raises
 
 SEED = 11
 same = partial(ft.vmap, randomness="same")
@@ -293,8 +293,7 @@ def test_a_singular_covariance_and_what_is_none():
     for method in ("svd", "eigh"):
         draw = same(lambda c, method=method: default_rng(0).multivariate_normal(
             np.zeros(2), c, check_valid="raise", method=method))  # fmt: skip
-        with pytest.raises(ValueError, match="positive-semidefinite"):
-            draw(np.stack([np.eye(2), -np.eye(2)]))
+        raises(ValueError, lambda: draw(np.stack([np.eye(2), -np.eye(2)])), "positive-semidefinite")
     with pytest.warns(RuntimeWarning, match="positive-semidefinite"):
         same(lambda c: default_rng(0).multivariate_normal(np.zeros(2), c))(-np.eye(2)[None])
     quiet = same(lambda c: default_rng(0).multivariate_normal(np.zeros(2), c, check_valid="ignore"))

@@ -17,7 +17,7 @@ import functier as ft
 from functier._transforms.chunks.chunk import CHUNK
 from functier._transforms.chunks.streams import record_draws, replay_draws
 from functier.random import Generator, default_rng
-from support import HANG, equal, has_all, in_threads, message
+from support import HANG, equal, has_all, in_threads, message, raises
 
 SEED = 5
 ZEROS = np.zeros(10)
@@ -407,8 +407,7 @@ def test_a_draw_from_numpys_generator_among_the_arguments_is_seen(rng, noun):
             has_all(message(error), "vmap(model)", f"{place} is NumPy's {noun}", __file__,
                     "functier.random.default_rng(seed)", "randomness='same'")  # fmt: skip
     assert len(np.unique(same(model, (0, None))(ZEROS, tree))) == 1
-    with pytest.raises(ft.RandomnessError):
-        ft.vmap(model, (0, None), chunk_size=3)(ZEROS, tree)
+    raises(ft.RandomnessError, lambda: ft.vmap(model, (0, None), chunk_size=3)(ZEROS, tree))
     with pytest.raises(ft.RandomnessError):
         ft.vmap(lambda x: ft.vmap(model, (0, None))(x, tree))(np.zeros((2, 3)))
     # One that stays where it is may be passed in.
@@ -423,8 +422,7 @@ def test_functiers_generator_is_not_taken_for_numpys():
 
 
 def test_a_failure_in_the_function_is_told_before_the_generator():
-    with pytest.raises(ArithmeticError):
-        ft.vmap(fails, (0, None))(ZEROS, np.random.default_rng(0))
+    raises(ArithmeticError, lambda: ft.vmap(fails, (0, None))(ZEROS, np.random.default_rng(0)))
 
 
 def test_a_generator_that_was_sent_and_comes_back():

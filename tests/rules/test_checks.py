@@ -17,7 +17,7 @@ from functier._levels import cotangents as _cotangents
 from functier._rules.axes import broadcast_back
 from functier._rules.constructors import composite, elementwise, op, primitive, reduction_vmap
 from samples._row import normal, row
-from support import bare
+from support import bare, raises
 
 
 @pytest.fixture(autouse=True)
@@ -317,13 +317,11 @@ def test_batch_axis_that_is_not_moved_is_found(monkeypatch):
 def test_cotangent_that_is_not_cast_is_found(monkeypatch, dtype):
     monkeypatch.setattr(_cotangents, "cast", lambda c, dtype: c)
 
-    with pytest.raises(AssertionError):
-        checks.check_vjp(row(np.multiply, SINGLE, MATRIX))
+    raises(AssertionError, lambda: checks.check_vjp(row(np.multiply, SINGLE, MATRIX)))
 
 
 def test_cotangent_that_is_not_summed_is_found(monkeypatch):
     for module in (_cotangents, _backward):
         monkeypatch.setattr(module, "fit", lambda c, shape, dtype: c)
 
-    with pytest.raises(AssertionError):
-        checks.check_vjp(row(np.multiply, MATRIX, VECTOR))
+    raises(AssertionError, lambda: checks.check_vjp(row(np.multiply, MATRIX, VECTOR)))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from support import raises
 
 RANK_ONE = np.outer([1.0, 2.0, -1.0], [1.0, -1.0])
 
@@ -133,8 +134,7 @@ def test_single_vectors_of_equal_values_are_refused():
     ):
         with pytest.raises(np.linalg.LinAlgError):
             ft.grad(lambda a, f=f: np.sum(direction * f(a)))(matrix)
-        with pytest.raises(np.linalg.LinAlgError):
-            ft.jvp(f, (matrix,), (direction,))
+        raises(np.linalg.LinAlgError, lambda: ft.jvp(f, (matrix,), (direction,)))
 
 
 def test_what_uses_other_vectors_has_its_derivative():
@@ -184,8 +184,7 @@ def test_a_batch_of_differing_ranks_has_no_residuals_of_one_shape():
     batch = np.stack([RANK_ONE, RANK_ONE + np.eye(3, 2)])
     b = np.ones(3)
 
-    with pytest.raises(ft.DataDependentError, match="rank"):
-        ft.vmap(lambda a: np.linalg.lstsq(a, b))(batch)
+    raises(ft.DataDependentError, lambda: ft.vmap(lambda a: np.linalg.lstsq(a, b))(batch), "rank")
     solutions = ft.vmap(lambda a: np.linalg.pinv(a, 1e-10) @ b)(batch)
     np.testing.assert_allclose(solutions, [np.linalg.lstsq(a, b)[0] for a in batch])
 

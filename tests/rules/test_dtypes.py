@@ -22,7 +22,7 @@ from functier._rules.constructors import op, primitive
 from rows import run_each
 from samples._batch import free
 from samples._row import row as row_of
-from support import close, equal, silent
+from support import close, equal, raises, silent
 from turns import families, in_turn
 
 COMPLEX = {np.float16: np.complex64, np.float32: np.complex64, np.float64: np.complex128,
@@ -330,8 +330,7 @@ def test_transforms_hand_integer_arguments_on(n):
     equal(ft.vmap(lambda m: m)(n), n)
     equal(ft.vmap(lambda m: m + m)(n), n + n)
     equal(ft.jacrev(lambda x, n: x * n)(X, n), np.diag(n).astype(np.float32))
-    with pytest.raises(TypeError, match=f"dtype {n.dtype}"):
-        ft.grad(np.sum)(n)
+    raises(TypeError, lambda: ft.grad(np.sum)(n), f"dtype {n.dtype}")
 
 
 # ---- what NumPy makes of narrow integers and truth values, under vmap ----
@@ -402,8 +401,7 @@ def test_a_number_counts_as_an_array_of_one_axis_as_in_numpy():
     for f in (np.sum, np.prod, np.max, np.any, np.cumsum, np.cumprod, np.argmax, np.nansum, np.ptp):
         expected = np.stack([f(x, axis=0) for x in np.arange(3.0)])
         equal(ft.vmap(lambda x, f=f: f(x, axis=0))(np.arange(3.0)), expected)
-    with pytest.raises(np.exceptions.AxisError):
-        ft.vmap(lambda x: np.mean(x, axis=0))(np.arange(3.0))
+    raises(np.exceptions.AxisError, lambda: ft.vmap(lambda x: np.mean(x, axis=0))(np.arange(3.0)))
 
 
 @pytest.mark.parametrize("q", [1.5, [0.5, -0.1]])

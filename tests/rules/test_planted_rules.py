@@ -1,4 +1,5 @@
-"""Every rule of the real table is made wrong once, and the chosen rows of the samples find it.
+"""Every rule of the real table is made wrong once, and the chosen rows of the samples find it;
+the checks of all rows.
 
 So a quick run finds each of these faults, and a run of all rows does, too. Which rows find which
 is frozen in `faults/rules.jsonl`.
@@ -6,6 +7,7 @@ is frozen in `faults/rules.jsonl`.
 
 import pytest
 
+import checks
 import planted
 import samples
 from faults import rules
@@ -66,3 +68,26 @@ def test_what_is_chosen_especially_is_there_and_no_first_row():
     firsts = {*samples.firsts(False), *samples.firsts(True)}
 
     assert samples.ESPECIALLY <= set(samples.named()) - firsts
+
+
+# ---- Every check of `checks.py` over the rows of NumPy's functions, family by family ----
+
+
+NESTED = ["vmap_nested", "derivatives_of_vmap"]
+"""Checks of which a quick run takes one for each row, in turn: nestings are those of parts."""
+
+
+@pytest.mark.parametrize("check", checks.CHECKS)
+@pytest.mark.parametrize("family", [f for f in samples.families() if not samples.is_of_scipy(f)])
+def test_rows_of(family, check, rows_of, request):
+    """Every row of the family passes the check, if it applies."""
+    whole, applies = request.config.getoption("--slow"), checks.CHECKS[check][1]
+    own = {name: row for name, row in rows_of(family).items() if applies(row)}
+    if check in NESTED and not whole:
+        own = dict(list(own.items())[NESTED.index(check) :: len(NESTED)])
+    run_each(own, lambda row: checks.run_check(check, row, whole))
+
+
+def test_each_check_applies_to_some_chosen_row():
+    for check, (_, applies) in checks.CHECKS.items():
+        assert check == "warning" or any(map(applies, samples.chosen().values())), check

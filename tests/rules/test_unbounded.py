@@ -1,10 +1,15 @@
-"""Infinite derivatives beside exact zeros: what does not count, or does not move, gives zero."""
+"""Infinite derivatives beside exact zeros: what does not count, or does not move, gives zero;
+kinks.
+"""
+
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import functier as ft
-from support import HAS_PROGRAMS, close, equal
+from support import HAS_PROGRAMS, close, equal, raises, silent
 
 GUARDED = {
     "sqrt": (lambda x: np.where(x > 0, np.sqrt(x), 0.0), [0.0, -1.0]),
@@ -235,8 +240,7 @@ def test_the_check_finds_a_probe_that_sees_nothing(monkeypatch):
     monkeypatch.setattr(
         second_look, "_probing", lambda: lambda rule, given, *_: (given[0] * 0, None)
     )
-    with pytest.raises(AssertionError):
-        test_a_zero_by_value_does_not_win("root of a norm")
+    raises(AssertionError, lambda: test_a_zero_by_value_does_not_win("root of a norm"))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -253,3 +257,44 @@ def test_a_part_of_a_memory_under_vmap():
 
     equal(ft.vmap(ft.grad(loss))(x), np.stack([ft.grad(loss)(row) for row in x]))
     np.testing.assert_allclose(ft.vmap(ft.grad(loss))(x), expected, rtol=1e-15)
+
+
+# ---- Every row of the tables of `design/0009-kinks-and-nans.md`, in both modes and by series ----
+
+
+NOTE = Path(__file__).resolve().parents[2] / "design" / "0009-kinks-and-nans.md"
+ROWS = re.findall(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \|", NOTE.read_text(), re.M)
+
+NOT_BY_SERIES = {"np.arccos(np.clip(x, -1.0, 1.0))", "np.array([0.0, 2.0]) * np.cbrt(x)"}
+"""Rows of which `jet` has no number: it does not record where a series moves."""
+
+
+def test_the_tables_are_read():
+    assert len(ROWS) == NOTE.read_text().count("\n| `") > 40
+
+
+@pytest.mark.parametrize(("expression", "at", "derivative"), ROWS, ids=lambda text: text[:40])
+def test_row(expression, at, derivative):
+    x, expected = eval(at, {"np": np}), eval(derivative, {"np": np})
+
+    def f(x):
+        return np.sum(eval(expression, {"np": np, "x": x}))
+
+    with silent():
+        backward = ft.grad(f)(x)
+        forward, recorded, series = [np.zeros_like(np.asarray(x)) for _ in range(3)]
+        push = ft.linearize(f, x)[1]
+        for i in np.ndindex(np.shape(x)):
+            direction = np.zeros_like(np.asarray(x))
+            direction[i] = 1.0
+            forward[i] = ft.jvp(f, (x,), (direction[()],))[1]
+            recorded[i] = push(direction[()])
+            terms = [direction[()], np.zeros_like(direction)[()]]
+            series[i] = ft.jet(f, (x,), (terms,))[1][0]
+    np.testing.assert_allclose(backward, expected, rtol=1e-14)
+    np.testing.assert_allclose(forward, expected, rtol=1e-14)
+    np.testing.assert_allclose(recorded, expected, rtol=1e-14)
+    if expression in NOT_BY_SERIES:
+        assert np.any(np.isnan(series))
+    else:
+        np.testing.assert_allclose(series, expected, rtol=1e-14)

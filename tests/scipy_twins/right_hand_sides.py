@@ -225,9 +225,7 @@ def own_attributes(p, method):
         return swing(t, y, p[0], p[1])
 
     fun.calls = 0
-    found = solved(fun, method)
-    SEEN.append(fun.calls)
-    return found
+    return seen(fun, method, lambda: fun.calls)
 
 
 @refused
@@ -370,6 +368,13 @@ def event_writes(p, method):
 # ---- effects ----
 
 
+def seen(fun, method, effect):
+    """The solution, after which the effect of the calls is noted."""
+    found = solved(fun, method)
+    SEEN.append(effect())
+    return found
+
+
 @refused
 def counter(p, method):
     calls = 0
@@ -379,9 +384,7 @@ def counter(p, method):
         calls += 1
         return swing(t, y, p[0], p[1])
 
-    found = solved(fun, method)
-    SEEN.append(calls)
-    return found
+    return seen(fun, method, lambda: calls)
 
 
 @refused
@@ -394,9 +397,7 @@ def global_counter(p, method):
         GAIN += 1
         return swing(t, y, p[0], p[1])
 
-    found = solved(fun, method)
-    SEEN.append(GAIN)
-    return found
+    return seen(fun, method, lambda: GAIN)
 
 
 @refused
@@ -407,9 +408,7 @@ def log(p, method):
         times.append(float(t))
         return swing(t, y, p[0], p[1])
 
-    found = solved(fun, method)
-    SEEN.append(len(times))
-    return found
+    return seen(fun, method, lambda: len(times))
 
 
 @refused
@@ -420,9 +419,7 @@ def memo(p, method):
         known[float(t)] = len(known)
         return swing(t, y, p[0], p[1])
 
-    found = solved(fun, method)
-    SEEN.append(len(known))
-    return found
+    return seen(fun, method, lambda: len(known))
 
 
 @refused
@@ -433,9 +430,7 @@ def attribute(p, method):
         space.calls += 1
         return swing(t, y, p[0], p[1])
 
-    found = solved(fun, method)
-    SEEN.append(space.calls)
-    return found
+    return seen(fun, method, lambda: space.calls)
 
 
 @refused
@@ -450,9 +445,7 @@ def deep_counter(p, method):
         count()
         return swing(t, y, p[0], p[1])
 
-    found = solved(fun, method)
-    SEEN.append(calls)
-    return found
+    return seen(fun, method, lambda: calls)
 
 
 @refused
@@ -464,9 +457,7 @@ def late_effect(p, method):
             late.append(float(t))
         return swing(t, y, p[0], p[1])
 
-    found = solved(fun, method)
-    SEEN.append(len(late))
-    return found
+    return seen(fun, method, lambda: len(late))
 
 
 @refused
@@ -476,9 +467,7 @@ def prints(p, method):
         return swing(t, y, p[0], p[1])
 
     with contextlib.redirect_stdout(io.StringIO()) as paper:
-        found = solved(fun, method)
-    SEEN.append(paper.getvalue().count("called"))
-    return found
+        return seen(fun, method, lambda: paper.getvalue().count("called"))
 
 
 @refused
@@ -489,9 +478,7 @@ def buffer(p, method):
         space[0] += 1.0
         return swing(t, y, p[0], p[1])
 
-    found = solved(fun, method)
-    SEEN.append(space[0])
-    return found
+    return seen(fun, method, lambda: space[0])
 
 
 @refused
@@ -525,9 +512,7 @@ def iterator(p, method):
     def fun(t, y):
         return swing(t, y, p[0], p[1]) * (1.0 + 0.0 * next(steps))
 
-    found = solved(fun, method)
-    SEEN.append(next(steps))
-    return found
+    return seen(fun, method, lambda: next(steps))
 
 
 @refused
@@ -537,9 +522,7 @@ def draws(p, method):
     def fun(t, y):
         return swing(t, y, p[0], p[1]) * (1.0 + 1e-12 * source.random())
 
-    found = solved(fun, method)
-    SEEN.append(source.random())
-    return found
+    return seen(fun, method, lambda: source.random())
 
 
 @refused
@@ -549,9 +532,7 @@ def draws_of_ours(p, method):
     def fun(t, y):
         return swing(t, y, p[0], p[1]) * (1.0 + 1e-12 * source.random())
 
-    found = solved(fun, method)
-    SEEN.append(source.random())
-    return found
+    return seen(fun, method, lambda: source.random())
 
 
 @refused

@@ -11,6 +11,7 @@ import scipy.signal
 import functier as ft
 import functier.numpy as fnp
 from functier.scipy import _copies, _namespaces, interpolate, signal, spatial
+from support import raises
 
 A = np.array([[-1.0, 0.5], [-0.2, -0.7]])
 B, C, D = np.array([[1.0], [0.5]]), np.array([[1.0, 0.3]]), np.array([[0.1]])
@@ -32,8 +33,7 @@ def test_plain_arguments_meet_scipys_function(monkeypatch):
         return x * signal.butter(3, 0.3)[0][0]
 
     assert ft.grad(scaled)(1.0) == scipy.signal.butter(3, 0.3)[0][0]
-    with pytest.raises(ZeroDivisionError):
-        ft.grad(lambda w: signal.butter(3, w)[0][0])(0.3)
+    raises(ZeroDivisionError, lambda: ft.grad(lambda w: signal.butter(3, w)[0][0])(0.3))
 
 
 def test_names_of_a_copy_mean_twins():
@@ -49,8 +49,7 @@ def test_a_copy_without_twins_is_found(monkeypatch):
     """The planted fault: globals that stay SciPy's."""
     monkeypatch.setattr(_copies, "COPIES", {})
     monkeypatch.setattr(_copies, "copy_globals", lambda names, *more: dict(names))
-    with pytest.raises(ft.ConversionError):
-        ft.grad(lambda t: signal.chirp(t, 1.0, 2.0, 3.0))(0.4)
+    raises(ft.ConversionError, lambda: ft.grad(lambda t: signal.chirp(t, 1.0, 2.0, 3.0))(0.4))
 
 
 def test_classes_are_copied_with_their_bases():
@@ -115,8 +114,7 @@ def test_compiled_code_refuses_by_name():
 
 
 def test_errors_are_scipys():
-    with pytest.raises(ValueError, match="0 < Wn < 1"):
-        ft.grad(lambda w: signal.butter(3, w)[0][0])(1.5)
+    raises(ValueError, lambda: ft.grad(lambda w: signal.butter(3, w)[0][0])(1.5), "0 < Wn < 1")
     with pytest.raises(ft.DataDependentError, match="iirfilter"):
         ft.vmap(lambda w: signal.butter(3, w)[0][0])(np.array([0.5, 1.5]))
 

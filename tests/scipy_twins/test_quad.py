@@ -1,4 +1,6 @@
-"""Integrals of functions under every nesting: right, or refused, beside loops and differences."""
+"""Integrals of functions under every nesting: right, or refused, beside loops and differences;
+limits at which an integrand is infinite.
+"""
 
 import warnings
 
@@ -24,7 +26,7 @@ from programs_of_functions import (
 
 import functier as ft
 import functier.scipy.integrate as fi
-from functier.scipy import _integrands, _integrate, _parts
+from functier.scipy import _integrands, _integrate, _parts, integrate
 from support import close, raises
 
 
@@ -220,8 +222,7 @@ def test_errors_and_warnings_are_those_of_scipy():
     def wrong(p):
         return fi.quad(lambda x: p * np.ones(2), 0, 1)[0]
 
-    with pytest.raises(TypeError, match="0-dim"):
-        ft.grad(wrong)(1.0)
+    raises(TypeError, lambda: ft.grad(wrong)(1.0), "0-dim")
     with pytest.raises(ZeroDivisionError):
         ft.grad(lambda p: fi.quad(lambda x: p * (1 / 0), 0, 1)[0])(1.0)
     with pytest.warns(scipy.integrate.IntegrationWarning):
@@ -270,3 +271,30 @@ def test_planted_faults_are_found(fault, monkeypatch):
         after = verdict(program, nesting, 1.1)
     assert after == "wrong" or (program is small_jump and after != "refused")
     assert before == ("refused" if "jump" in program.__name__ else "right")
+
+
+# ---- Limits at which an integrand is infinite, by which the integral is differentiated ----
+
+
+def logarithmic(t):
+    """Of an integrand that is -inf at the limit, or log(2e-8) where rounding spares it."""
+    return integrate.quad(
+        lambda y: y * y * np.log(2 * np.abs(np.sin(np.sqrt(t - y * y) / 2))), 0, t**0.5
+    )[0]
+
+
+def rooted(t):
+    return integrate.quad(lambda y: np.sqrt(t - y * y), 0, 0.999 * t**0.5)[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("t", [3.2, *np.random.default_rng(0).uniform(0.3, 8, 6).tolist()])
+def test_an_integrand_that_grows_towards_a_limit_is_refused(t):
+    raises(ft.UnsupportedError, lambda: ft.grad(logarithmic)(t), "not finite at the limit b")
+
+
+@pytest.mark.parametrize("t", [0.4, 1.0, 3.2, 7.5])
+def test_an_integrand_with_an_infinite_slope_behind_the_limit_has_its_derivative(t):
+    step = 1e-5
+    expected = (rooted(t + step) - rooted(t - step)) / (2 * step)
+    np.testing.assert_allclose(ft.grad(rooted)(t), expected, rtol=1e-6)

@@ -8,7 +8,7 @@ import pytest
 import scipy.special
 
 import functier as ft
-from support import has_all, line_of
+from support import has_all, line_of, raises
 
 X = np.array([0.5, 1.5, 2.0])
 
@@ -92,8 +92,7 @@ def test_the_batch_stays_where_the_function_runs():
 
 
 def test_the_function_itself_and_its_arguments_are_checked():
-    with pytest.raises(ZeroDivisionError):
-        ft.check(lambda x: 1 / 0, 1.0)
+    raises(ZeroDivisionError, lambda: ft.check(lambda x: 1 / 0, 1.0))
     with pytest.raises(ValueError, match=r"check\(branching\): none of the args is of a floating"):
         ft.check(branching, 1)
 

@@ -212,8 +212,7 @@ def test_an_exception_is_that_of_the_first_example_that_raises():
 
     matrices = np.stack([np.eye(2), 2 * np.eye(2), np.zeros((2, 2)), np.ones((2, 2))])
     call, runs = counted(lambda m: np.linalg.inv(m))
-    with pytest.raises(np.linalg.LinAlgError):
-        split(call)(matrices)
+    raises(np.linalg.LinAlgError, lambda: split(call)(matrices))
     close(split(lambda m: np.linalg.inv(m) if m[0, 1] == 0 else m)(matrices[[0, 1, 3]]),
           [np.eye(2), np.eye(2) / 2, np.ones((2, 2))])  # fmt: skip
 
@@ -289,8 +288,7 @@ def test_random_numbers():
     different = split(f, in_dims=(0, None), randomness="different")(XS, rng)
     assert len(set(np.where(XS > 3, different, different - 100.0))) == len(XS)
     assert after != rng.normal()
-    with pytest.raises(ft.RandomnessError):
-        split(f, in_dims=(0, None))(XS, rng)
+    raises(ft.RandomnessError, lambda: split(f, in_dims=(0, None))(XS, rng))
 
 
 def test_an_empty_batch():
@@ -304,8 +302,7 @@ def test_a_planted_fault_is_found(monkeypatch, fault):
     if fault == "groups":
         halves = lambda self: np.array_split(np.arange(len(self.rows)), 2)  # noqa: E731
         monkeypatch.setattr(agreement.Varying, "groups", halves)
-        with pytest.raises(AssertionError):
-            test_runs_are_at_most_twice_the_paths()
+        raises(AssertionError, test_runs_are_at_most_twice_the_paths)
         return
     if fault == "order":
         monkeypatch.setattr(splitting.np, "argsort", lambda x: np.arange(len(x)))

@@ -7,7 +7,7 @@ import optree
 import pytest
 
 import functier as ft
-from support import close, equal
+from support import close, equal, raises
 
 X = np.array([0.5, -1.0, 2.0])
 W = np.array([[1.0, 2.0, -1.0], [0.5, 0.0, 3.0]])
@@ -138,8 +138,7 @@ def test_the_imperative_style():
         x = G(X)
         y = np.sum(x**3)
         equal(G.gradient(y, x), 3 * X**2)
-    with pytest.raises(ft.EscapedTensorError):
-        x + 1
+    raises(ft.EscapedTensorError, lambda: x + 1)
 
 
 def test_the_imperative_style_with_a_tree_and_several_outputs():

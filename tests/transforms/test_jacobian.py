@@ -293,8 +293,7 @@ def test_randomness():
             np.diag(call("same", chunk_size=2)) / factor,
             np.diag(call("same", chunk_size=1)) / factor,
         )
-        with pytest.raises(random.RandomnessError):
-            call("error")
+        raises(random.RandomnessError, lambda: call("error"))
         equal(call("error", chunk_size=1), call("same"))  # there is no batch
         raises(ValueError, lambda transform=transform: transform(named, randomness="x"), f"{name}(")
 
@@ -314,8 +313,7 @@ def test_aux_that_was_drawn_for_each_column():
 def test_a_level_with_randomness_is_not_used_again_without():
     rng = random.default_rng(0)
     ft.jacfwd(lambda x: x * rng.normal(), randomness="same")(X)
-    with pytest.raises(random.RandomnessError):
-        ft.jacfwd(lambda x: x * rng.normal())(X)
+    raises(random.RandomnessError, lambda: ft.jacfwd(lambda x: x * rng.normal())(X))
 
 
 # ---- drawn trees ----
@@ -429,5 +427,4 @@ def test_hessians_of_drawn_trees(given, chunk_size, seed):
 def test_the_comparison_of_trees_finds_what_differs():
     alike({"a": (X, None)}, {"a": (X, None)})
     for other in ({"a": [X, None]}, {"a": (X, X)}, {"a": (X + 1e-6, None)}, {"a": (X[:2], None)}):
-        with pytest.raises(AssertionError):
-            alike({"a": (X, None)}, other)
+        raises(AssertionError, lambda: alike({"a": (X, None)}, other))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import functier as ft
 from functier._core.root import DISABLED
 from functier._levels.lineage import AMBIENT
-from support import close, equal, in_thread
+from support import close, equal, in_thread, raises
 
 X = np.array([0.5, 1.5, -0.4])
 
@@ -138,8 +138,7 @@ def test_levels_that_have_ended():
     ft.grad(lambda x: kept.append(x) or np.sum(x), escape="passthrough")(X)
     assert ft.stop_gradient(kept[0]) is X
     ft.grad(lambda x: kept.append(x) or np.sum(x))(X)
-    with pytest.raises(ft.EscapedTensorError):
-        ft.stop_gradient(kept[1])
+    raises(ft.EscapedTensorError, lambda: ft.stop_gradient(kept[1]))
 
 
 def test_in_another_thread():
