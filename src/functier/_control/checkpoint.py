@@ -167,8 +167,7 @@ def _repeat(plan: Plan, func: Function, n: int, args: tuple, kwargs: dict) -> Py
     def run(start: int, stop: int, state: PyTree, xs: list, more: tuple, names: dict) -> tuple:
         for i in range(start, stop):
             try:
-                new = func(state, *more, **names)
-                state = check_carry(label, "the step", "state", state, new)
+                state = check_carry(label, "the step", "state", state, func(state, *more, **names))
             except Exception as error:
                 error.add_note(f"{label}: in step {i} of {n}")
                 raise

@@ -107,8 +107,7 @@ def _gather(x: Value, axis: BatchLevel, at: int) -> Value:
 
     def alike(x: Value, at: int = at) -> Value:
         shape = shape_of(x)
-        whole = (*shape[:at], _size(axis), *shape[at:])
-        return np.broadcast_to(np.expand_dims(x, at), whole)
+        return np.broadcast_to(np.expand_dims(x, at), (*shape[:at], _size(axis), *shape[at:]))
 
     def here(value: Value, p: int, k: int) -> Value:
         if value.shape[p] != axis.size:

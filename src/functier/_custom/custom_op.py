@@ -444,9 +444,7 @@ def _same_definition(a: Any, b: Any) -> bool:
     names = [(getattr(f, "__module__", None), getattr(f, "__qualname__", None)) for f in (a, b)]
     if a is b or names[0] != names[1] or None in names[0]:
         return a is b
-    if "<lambda>" not in str(names[0][1]):
-        return True
-    return start_of(a) == start_of(b)
+    return "<lambda>" not in str(names[0][1]) or start_of(a) == start_of(b)
 
 
 # ---- ufuncs ----

@@ -219,8 +219,7 @@ class FunctionRules(Rules):
 
     def context(self, leaves: list, setup: Callable | None) -> tuple[list, Result, Context]:
         """Return the outputs, their form, and the context of a level that differentiates."""
-        needs = self.needs()
-        ctx = Context(self.name, needs)
+        ctx = Context(self.name, self.needs())
         if self.spec.combined:
             is_plain = not any(isinstance(x, Tensor) and x.level.depth for x in leaves)
             try:

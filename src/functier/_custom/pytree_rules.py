@@ -21,7 +21,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._levels.cotangents import add, cast_from_rule, is_inexact, zeros
-from .rules import Rules
+from .rules import Rules, placed
 
 Form = tuple[Shape, np.dtype] | None
 """The shape and dtype of a leaf that has a derivative."""
@@ -101,10 +101,7 @@ class PytreeCall(Rules):
             np.zeros(*f)[()] if g is None and f is not None else g
             for g, f in zip(cotangents, out_forms)
         ]
-        leaves: list = [None] * len(in_forms)
-        for i, x in zip(self.fixed, saved[n:]):
-            leaves[i] = x
-        nondiff = self.args(leaves, self.custom.nondiff)
+        nondiff = self.args(placed(len(in_forms), self.fixed, saved[n:]), self.custom.nondiff)
         residuals = unflatten(structure, saved[:n])
         result = call_rule(
             self.name, "bwd", f"bwd({'nondiff, ' * len(nondiff)}residuals, cotangent)",

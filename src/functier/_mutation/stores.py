@@ -145,8 +145,6 @@ class PlainStore:
     are views of it, too. What is lent has the strides of a copy, which order a sum.
     """
 
-    __slots__ = ("flat", "layout", "lends", "lent", "shown", "windows")
-
     level: Any = None
 
     def __init__(self, flat: ndarray):

@@ -161,8 +161,7 @@ def _average(
     dtype = np.result_type(a, weights, *([] if _is_inexact(a) else ["f8"]))
     scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
     scale = check_values(scale, _is_nonzero, "numpy.average: the weights sum to zero")
-    total = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims)
-    average = total / scale
+    average = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims) / scale
     if not returned:
         return average
     return average, np.copy(np.broadcast_to(scale, np.shape(average)), "C")

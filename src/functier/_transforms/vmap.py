@@ -23,7 +23,7 @@ from .._cpython.frames import Place, current_frame, place_at
 from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
-from .._levels.memory import fix_unmapped, separate
+from .._levels.memory import fix_unmapped, own_memory
 from .._levels.options import UNSAID, check_escape, check_flag, check_randomness, wants_own_draws
 from .._levels.runs import LevelContext, run
 from .._levels.views import WRITERS
@@ -475,7 +475,7 @@ def _separate_results(results: list, given: Sequence, dims: Sequence) -> list:
         for i, (x, dim) in enumerate(zip(results, dims))
         if dim is not None and not (isinstance(x, Tensor) and x.level.batches)
     ]
-    for i, x in zip(places, separate([results[i] for i in places], given)):
+    for i, x in zip(places, own_memory([results[i] for i in places], given)):
         results[i] = x
     return results
 

@@ -287,8 +287,7 @@ def _tensorsolve(a: Value, b: Value, axes: Sequence[int] | None = None) -> Value
         a = np.transpose(a, (*(i for i in range(a.ndim) if i not in moved), *moved))
     shape = a.shape[b.ndim :]
     size = prod(shape)
-    x = np.linalg.solve(np.reshape(a, (b.size, size)), np.ravel(b))
-    return np.reshape(x, shape)
+    return np.reshape(np.linalg.solve(np.reshape(a, (b.size, size)), np.ravel(b)), shape)
 
 
 def _inverses(a: Value) -> Value:
