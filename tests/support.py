@@ -241,7 +241,7 @@ def load_all():
     load()
     for module in list(PENDING):
         load(module)
-    for name in ("exponentials", "products", "systems"):
+    for name in ("products", "systems"):
         import_module(f"functier.scipy._rules.sparse.{name}")
     assert ft.nn.functional and ft.random.Generator and ft.jet  # these load their own, too
 

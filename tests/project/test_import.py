@@ -126,7 +126,9 @@ print(*loaded())
 """)
 
     text = (
-        set() if allows_array_function_override(np.char.join) else {"functier._rules.unsupported"}
+        set()
+        if allows_array_function_override(np.char.join)
+        else {"functier._rules.unsupported_text"}
     )
     of_users = {"functier._rules.velocities"}
     assert loaded >= DECLARATIONS - of_users - text

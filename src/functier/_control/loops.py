@@ -1,11 +1,7 @@
 """Branches and loops that may differ from example to example: cond, switch, while_loop, fori_loop.
 
-Choices that may differ from example to example: cond and switch.
 This is Python code over NumPy on tensors. Functions may close over tensors of any level, and
 nothing here needs a derivative rule or a batching rule.
-
-Loops whose length may differ from example to example: while_loop and fori_loop.
-Like `branches`, this is Python code over NumPy on tensors.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,5 @@
 """Stores: what a memory holds at each level, and layouts: which elements a view shows.
 
-Layouts: which elements of a memory a view shows, and in which order.
 A memory is flat. A layout is ``(offset, shape, strides)``, counted in elements.
 
 NOTE [a store owns its values]

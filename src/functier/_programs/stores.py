@@ -1,6 +1,5 @@
 """The memory of a program: writes, which values may share it, and where it is free again.
 
-Writes of a program: a memory, and its effects in their order.
 The functions here are those of the nodes. They are plain NumPy; `source` writes them out.
 
 NOTE [may share]

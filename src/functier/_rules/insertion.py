@@ -1,8 +1,7 @@
 """Repeating elements, leaving elements out and putting elements in.
 
-Leaving elements out and putting elements in: `numpy.delete` and `numpy.insert`.
-Both read the elements in an order that is a constant for derivatives. The places may differ
-from example to example where the shape of the result does not.
+`numpy.delete` and `numpy.insert` read the elements in an order that is a constant for derivatives.
+The places may differ from example to example where the shape of the result does not.
 """
 
 import math

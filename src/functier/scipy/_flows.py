@@ -238,7 +238,7 @@ class Flow:
                 self.check_jumps(e, self.fun)
 
     def check_jumps(self, e: tuple, fun: Fun) -> None:
-        """Refuse a slope that jumps where the state or a parameter decides: see `_jumps`."""
+        """Refuse a slope that jumps where the state or a parameter decides: see `_integrands`."""
         layout, pieces, solution = self.layout, self.pieces, self.solutions[e]
 
         def call(t: float) -> Any:

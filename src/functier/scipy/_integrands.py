@@ -44,7 +44,7 @@ class Integrand:
         self.layout, self.func, self.args, self.place = layout, func, args, place
         self.scalar, self.met = scalar, False
         self.known: dict[float, Parts] = {}
-        self.spots: set[float] = set()  # where a rule does not see a jump: see `_jumps`
+        self.spots: set[float] = set()  # where a rule does not see a jump: see NOTE [jumps]
 
     def at(self, node: float) -> Parts:
         """Return the parts at a node."""

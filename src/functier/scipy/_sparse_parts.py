@@ -222,7 +222,7 @@ class Parts:
         return self if pattern is self._pattern else type(self)(values, pattern, self.format)
 
     def numbers(self, start: int = 0) -> Any:
-        """Return a matrix of its format of numbers: see `_sparse_places`."""
+        """Return a matrix of its format of numbers: see NOTE [numbers for values]."""
         found = numbered(self.pattern, start)
         return found if found.format == self.format else found.asformat(self.format)
 

@@ -1,6 +1,5 @@
 """Factorizations of matrices: Cholesky, and those with orthogonal factors.
 
-Factorizations: `numpy.linalg` makes them for stacks of matrices over leading axes.
 Eigenvalues and singular values have to be distinct for the derivatives of the vectors; see
 NOTE [equal eigenvalues] in `gaps`. The formulas are those of Giles, *An extended collection of
 matrix derivative results* (2008), unless a rule names another source.
@@ -13,11 +12,9 @@ NOTE [one triangle]
     itself and for the one that it is the mirror image of. The gradient of ``f((a + a.mT) / 2)``
     is the symmetric one, which PyTorch and JAX give for ``f(a)``.
 
-Factorizations with orthogonal factors: the QR and the singular value decomposition.
-The matrix has to have full rank, for QR in its first columns; else the triangular factor
-is singular, which raises `LinAlgError` or gives numbers that are not finite. Singular
-values have to be distinct for the derivatives of the vectors; see NOTE [equal eigenvalues] in
-`gaps`. What a singular value 0 would divide counts as zero.
+For a QR decomposition the first columns have to have full rank; else the triangular factor is
+singular, which raises `LinAlgError` or gives numbers that are not finite. What a singular value 0
+would divide counts as zero.
 
 The columns that a matrix does not determine, those that complete a basis
 (``mode="complete"``, ``full_matrices=True``), move as little as they have to. That is right

@@ -1,11 +1,8 @@
 """Derivatives that SciPy's special functions share, and rules of more than one line.
 
-Derivatives of distribution functions in `scipy.special` by their parameters.
-Each is minus the density times a velocity, and the velocity is the derivative of the inverse:
-see NOTE [velocities].
-
-Derivatives that SciPy's special functions share, and rules of more than one line.
-Only `special` imports this file, since it imports SciPy. The citations are those there.
+The derivative of a distribution function with respect to a parameter is minus the density times a
+velocity, the derivative of the inverse: see NOTE [velocities]. Only `special` imports this file,
+since it imports SciPy. The citations are those there.
 """
 
 import math

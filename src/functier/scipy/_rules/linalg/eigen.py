@@ -1,6 +1,5 @@
 """Rules for eigenvalues and eigenvectors in `scipy.linalg`, of matrices and of pairs.
 
-Rules for the eigenvalues and eigenvectors of Hermitian matrices in `scipy.linalg`.
 See NOTE [SciPy's function at the bottom]. The derivatives are those of `_rules.linalg`: the
 eigenvalues have to be distinct for the derivatives of the vectors.
 
@@ -10,9 +9,9 @@ NOTE [the signs of vectors]
     gets the sign that it has in SciPy's own result, which is computed for this purpose. The
     phase of complex vectors agrees, as LAPACK computes by the same steps.
 
-Rules for the eigenvalues of square matrices of any kind, and of pairs, in `scipy.linalg`.
-The derivatives are those of `_rules.linalg.eig`. The values of a pair are those of ``b^-1 a``,
-so `b` has to be regular.
+NOTE [pairs]
+    The values of a pair of matrices ``(a, b)`` are those of ``b^-1 a``, so `b` has to be regular.
+    The derivatives are those of `_rules.linalg.eig`.
 """
 
 from collections.abc import Callable, Sequence

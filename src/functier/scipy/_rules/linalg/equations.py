@@ -1,20 +1,18 @@
 """Rules for the matrix equations of `scipy.linalg`, with those of Riccati.
 
-Rules for the matrix equations of `scipy.linalg`.
 The derivative of a solution is the solution of the linear equation that comes of differentiating
 the equation; so it takes one more solve. The equations of Lyapunov and Riccati: Kao and Hennequin,
 *Automatic differentiation of Sylvester, Lyapunov, and algebraic Riccati equations* (2020); here
 with the terms `e` and `s` too.
 
-Rules for the algebraic equations of Riccati in `scipy.linalg`.
-With the optimal feedback ``k`` and ``f = a - b k`` the derivative by ``k`` is zero, so the
-equations are differentiated as if ``k`` were constant:
+In the equations of Riccati, with the optimal feedback ``k`` and ``f = a - b k``, the derivative
+with respect to ``k`` is zero, so the equations are differentiated as if ``k`` were constant:
 
     e^H x f + f^H x e - s k - (s k)^H + k^H r k + q = 0         (continuous)
     f^H x f - e^H x e - s k - (s k)^H + k^H r k + q = 0         (discrete)
 
-What remains is an equation of Lyapunov; see `equations`. SciPy requires that `q` and `r` are
-Hermitian, and returns a Hermitian solution: the derivatives are by the Hermitian parts.
+What remains is an equation of Lyapunov. SciPy requires that `q` and `r` are Hermitian, and returns
+a Hermitian solution: the derivatives are with respect to the Hermitian parts.
 """
 
 import functools

@@ -1,7 +1,6 @@
 """Rules for the matrices of a structure of `scipy.linalg`, and products and systems with them.
 
-Rules for the matrices of `scipy.linalg` that are constant along their diagonals,
-and the product of Khatri and Rao.
+These matrices are constant along their diagonals; the product of Khatri and Rao is here, too.
 SciPy's own code serves for matrices of another structure, such as Hankel's and blocks.
 """
 

@@ -2,4 +2,4 @@
 
 from . import filters, ranks, sampling
 
-__all__ = ["filters", "fourier", "gaussians", "ranks", "sampling", "splines"]
+__all__ = ["filters", "ranks", "sampling"]

@@ -2,4 +2,4 @@
 
 from . import products, systems
 
-__all__ = ["exponentials", "products", "systems"]
+__all__ = ["products", "systems"]

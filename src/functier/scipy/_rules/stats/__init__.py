@@ -11,9 +11,7 @@ from . import (
 __all__ = [
     "correlation",
     "information",
-    "kolmogorov",
     "normality",
     "ranks",
     "refusals",
-    "slopes",
 ]
