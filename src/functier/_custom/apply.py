@@ -115,7 +115,8 @@ def _check_numbers(level: Level, rules: Rules, outs: list) -> None:
     for x in outs:
         if type(x) is not ndarray or x.dtype is OBJECT:
             check_leaf(level, f"a result of {rules.name}", x)
-            if not isinstance(x, (str, bytes)) and is_convertible(x) and not is_value(x):
+            # A tensor first: a class that `Sequence` is asked about is not used again.
+            if not is_value(x) and is_convertible(x) and not isinstance(x, (str, bytes)):
                 raise TypeError(
                     f"{level}: a result of {rules.name} is a {type(x).__name__}, which would "
                     f"become a constant; return an array, numpy.asarray(y)"
