@@ -26,9 +26,7 @@ def _value_or_default(value: Value, default: Value) -> Value:
 
 def _square(x: Value) -> Value:
     """Return the square of the modulus."""
-    if dtype_of(x).kind == "c":
-        return np.square(np.real(x)) + np.square(np.imag(x))
-    return np.square(x)
+    return np.square(np.real(x)) + np.square(np.imag(x))
 
 
 def _resolve_ddof(ddof: Value, correction: Value) -> Value:

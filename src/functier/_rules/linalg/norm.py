@@ -67,10 +67,9 @@ def _vector_norm(
         return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
-    if ord < 0:  # the sum of inverses is 0 if it is empty, or for infinities
-        total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
-        return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
+    if ord < 0:  # the sum of inverses is 0 if it is empty, or for infinities
+        return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
     exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as in NumPy
     zero = np.equal(total, 0)
     if is_known_false(zero):
