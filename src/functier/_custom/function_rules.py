@@ -372,10 +372,7 @@ class FunctionRules(Rules):
                 f"{self.name}: backward returned a gradient different from None at position {k}, "
                 f"but this argument of forward is not an array; return None there"
             )
-        if form is None:
-            return None  # integers have no derivative
-        shape, dtype = form
-        return self.fit(g, shape, dtype, k)
+        return None if form is None else self.fit(g, form[0], form[1], k)  # integers have none
 
     def fit(self, g: Any, shape: tuple, dtype: np.dtype, k: int) -> Any:
         """Return `g` cast to a dtype, and summed over the axes that broadcasting has added."""

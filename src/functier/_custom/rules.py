@@ -235,10 +235,8 @@ class DerivativeRules(Rules):
 
     def replace_own(self, values: list, variables: list) -> list:
         """Return `values` with `variables` at the positions in `own`."""
-        values = list(values)
-        for i, x in zip(self.own, variables):
-            values[i] = x
-        return values
+        given = dict(zip(self.own, variables))
+        return [given.get(i, x) for i, x in enumerate(values)]
 
 
 class VjpRules(DerivativeRules):

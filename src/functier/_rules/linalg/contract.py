@@ -100,8 +100,6 @@ class Plan:
 class SummedPlan:
     """A plan, and a sum over the first axes of its result."""
 
-    __slots__ = ("axes", "plan")
-
     def __init__(self, plan: "Plan | SummedPlan", n: int):
         self.plan, self.axes = plan, tuple(range(n))
 

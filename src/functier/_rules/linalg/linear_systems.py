@@ -42,8 +42,6 @@ class Inverse:
     multiplies by that.
     """
 
-    __slots__ = ("__weakref__", "a", "needed", "shared", "value")
-
     def __init__(self, a: Value):
         self.a = a
         self.value: Value = None
