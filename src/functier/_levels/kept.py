@@ -189,7 +189,12 @@ class Copies:
         while waiting:
             mine = waiting.pop()
             parent, saved, rest = mine[1], mine[3], mine[5]
-            mine[1] = self.node(parent, waiting)
+            if parent[1] is not None:  # as `node` does, without the call
+                found = self.nodes.get(parent[0])
+                if found is None:
+                    found = self.nodes[parent[0]] = [*parent]
+                    waiting.append(found)
+                mine[1] = found
             if saved:
                 mine[3] = self.values(saved)
             if rest is not None:
