@@ -663,9 +663,9 @@ REFUSED = {
     ),
     "slots that are no int": (
         lambda: ft.checkpoint(in_loop, slots=2.0),
-        "slots is a Python float; write an int",
+        "slots is 2.0, a float; write an int",
     ),
-    "slots that are a bool": (lambda: ft.checkpoint(slots=True), "slots is a Python bool"),
+    "slots that are a bool": (lambda: ft.checkpoint(slots=True), "slots is True, a bool"),
     "steps without slots": (
         lambda: ft.checkpoint(in_loop, steps=4),
         "steps is given without slots; write slots=...",

@@ -5,13 +5,12 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar, overload
 
-import numpy as np
-
 from .._core.numpy_facts import Function, PyTree
 from .._core.pytree import check_callable, name_of_function
 from .._core.tracebacks import checks_keywords, leave
+from .._transforms.chunks.compute import check_count
 from .._transforms.transformed import Transformed
-from .masks import check_carry, form
+from .masks import check_carry
 from .regions import region
 from .schedule import Loop, Plan, planned
 
@@ -145,12 +144,8 @@ def checkpoint(
 
 def _check_numbers(slots: Any, chunk: Any, steps: Any) -> None:
     for name, value, least in (("slots", slots, 1), ("chunk", chunk, 1), ("steps", steps, 0)):
-        if value is None and name != "chunk":
-            continue
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"checkpoint: {name} is {form(value)}; write an int")
-        if value < least:
-            raise ValueError(f"checkpoint: {name}={value}; write an int of at least {least}")
+        if value is not None or name == "chunk":
+            check_count("checkpoint", name, value, least)
     if slots is None and (steps is not None or chunk != 1):
         name = "chunk" if steps is None else "steps"
         raise TypeError(
@@ -167,8 +162,7 @@ def _repeat(plan: Plan, func: Function, n: int, args: tuple, kwargs: dict) -> Py
     def run(start: int, stop: int, state: PyTree, xs: list, more: tuple, names: dict) -> tuple:
         for i in range(start, stop):
             try:
-                new = func(state, *more, **names)
-                state = check_carry(label, "the step", "state", state, new)
+                state = check_carry(label, "the step", "state", state, func(state, *more, **names))
             except Exception as error:
                 error.add_note(f"{label}: in step {i} of {n}")
                 raise

@@ -87,12 +87,14 @@ def _go_down(
 def _sum(x: Value, axis: BatchLevel, at: int = 0) -> Value:
     """Return the sum over the axis."""
 
-    def here(value: Value, p: int, k: int) -> Value:
-        if value.shape[p] != axis.size:
-            return _times(value, axis)
-        return np.sum(value, axis=p, keepdims=True)
-
+    here = lambda value, p, k: _sum_at(value, p, axis)  # noqa: E731
     return _go_down(SUM, x, axis, at, lambda x: _times(x, axis), here)
+
+
+def _sum_at(value: Value, p: int, axis: BatchLevel) -> Value:
+    """Return the sum over the batch axis `p` of an array, which may have a single example."""
+    several = value.shape[p] == axis.size
+    return np.sum(value, axis=p, keepdims=True) if several else _times(value, axis)
 
 
 def _times(x: Value, axis: BatchLevel) -> Value:
@@ -107,8 +109,7 @@ def _gather(x: Value, axis: BatchLevel, at: int) -> Value:
 
     def alike(x: Value, at: int = at) -> Value:
         shape = shape_of(x)
-        whole = (*shape[:at], _size(axis), *shape[at:])
-        return np.broadcast_to(np.expand_dims(x, at), whole)
+        return np.broadcast_to(np.expand_dims(x, at), (*shape[:at], _size(axis), *shape[at:]))
 
     def here(value: Value, p: int, k: int) -> Value:
         if value.shape[p] != axis.size:
@@ -122,11 +123,7 @@ def _scatter(x: Value, axis: BatchLevel, at: int) -> Value:
     """Return, for each example, its part along `at` of the sum over the axis."""
 
     def here(value: Value, p: int, k: int) -> Value:
-        if value.shape[p] != axis.size:
-            total = _times(value, axis)
-        else:
-            total = np.sum(value, axis=p, keepdims=True)
-        return np.squeeze(np.swapaxes(total, p, at + k), at + k)
+        return np.squeeze(np.swapaxes(_sum_at(value, p, axis), p, at + k), at + k)
 
     def alike(x: Value) -> Value:
         total, chunk = _times(x, axis), axis.chunk

@@ -465,8 +465,7 @@ class Pull:
             outer = self.level.cls
             outputs = [apart(flatten(part)[0], outer) for part in out]
             for cls in self.classes:
-                kept = apart(leaves[: self.size], cls.level.outer)
-                outputs.append(apart(kept.values, outer))
+                outputs.append(apart(apart(leaves[: self.size], cls.level.outer).values, outer))
             ends = [outputs[k].nodes[j][1] for k, j in self.places]
             del out, outputs
         ends = [node if node[0] > start else (node[0], None) for node in ends]

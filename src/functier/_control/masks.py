@@ -58,7 +58,6 @@ class Mask:
     program, nothing but these two truth values is an answer: all else are values.
     """
 
-    __slots__ = ("batched", "donor", "pred", "some", "whole")
     some: Any
 
     def __init__(self, pred: Value):
@@ -120,9 +119,7 @@ class Mask:
         return unflatten(structure, [self._shield(x) for x in leaves])
 
     def _shield(self, x: Value) -> Value:
-        if not _differs(x, self.donor):
-            return x
-        return np.where(self.pred, x, _donate(x, self.donor))
+        return x if not _differs(x, self.donor) else np.where(self.pred, x, _donate(x, self.donor))
 
 
 AMONG: ContextVar[Mask | None] = ContextVar("among", default=None)

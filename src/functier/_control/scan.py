@@ -22,6 +22,7 @@ from .._core.pytree import (
 )
 from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords
+from .._transforms.chunks.compute import check_count
 from .._transforms.vmap import vmap
 from .given import Repeats
 from .masks import WEAK, check_carry, check_function, common_dtype, form, number_of
@@ -409,9 +410,6 @@ def map(f: Function, xs: PyTree, *, batch_size: int | None = None) -> PyTree:
     check_function("map", "f", f)
     label = f"map({name_of_function(f)})"
     if batch_size is not None:
-        if type(batch_size) is bool or not isinstance(batch_size, (int, np.integer)):
-            raise TypeError(f"{label}: batch_size is {form(batch_size)}; write an int")
-        if batch_size < 1:
-            raise ValueError(f"{label}: batch_size={batch_size}; write an int of at least 1")
+        check_count(label, "batch_size", batch_size, 1)
         return vmap(f, randomness="different", chunk_size=batch_size)(xs)  # as in a loop
     return run_scan(label, lambda _, x: (None, f(x)), None, xs)[1]

@@ -35,9 +35,7 @@ class Adopted(set[int]):
 
     def method_for_caller(self, name: str) -> Callable | None:
         """Return the method of this name if the code that has called it is adopted, or None."""
-        if self and id(globals_at(current_frame(2))) in self:
-            return self.methods[name]
-        return None
+        return self.methods[name] if self and id(globals_at(current_frame(2))) in self else None
 
     def frame(self) -> Frame | None:
         """Return the innermost frame of an adopted module, if no user's code is inside of it."""

@@ -41,8 +41,6 @@ C = TypeVar("C", bound=Callable)
 class Entry:
     """One entering of a context manager: what to undo, once it is known."""
 
-    __slots__ = ("guard", "manager", "undo")
-
     def __init__(self, manager: Any):
         self.manager = manager
         self.undo: Callable[[], Any] | None = None
@@ -52,7 +50,6 @@ class Entry:
 class Guard(ref):
     """A weak reference to the exit that a ``with`` statement holds; true while it does."""
 
-    __slots__ = ("undo",)
     undo: Callable[[], Any]
 
     def __bool__(self) -> bool:
@@ -169,7 +166,6 @@ def _resume(
 class Manager(Generic[T]):
     """A context manager that runs the generator of `_inside`, which yields once."""
 
-    __slots__ = ()
     _by_hand: list[tuple[int, Callable]]  # closes generators that no ``with`` entered
 
     def _inside(self) -> Generator[T]:

@@ -11,8 +11,6 @@ from .numpy_facts import Index, Value
 class Flat:
     """An iterator over the elements of a tensor, which may be read and written to by index."""
 
-    __slots__ = ("base", "elements")
-
     def __init__(self, base: Any):
         self.base = base
         self.elements: Iterator | None = None

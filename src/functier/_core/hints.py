@@ -426,8 +426,7 @@ class Use:
             return BY_EXPRESSION["numpy.random"]
         if not of_array:
             return None
-        key = self.names()["last"]
-        return BY_EXPRESSION[METHODS.get(key, "method")]
+        return BY_EXPRESSION[METHODS.get(self.names()["last"], "method")]
 
     def is_list(self, node: ast.AST | None) -> bool:
         return isinstance(node, (ast.List, ast.Tuple, ast.ListComp)) or isinstance(

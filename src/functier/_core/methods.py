@@ -193,19 +193,16 @@ def _define_all() -> None:
 
         return call
 
-    def reading() -> Callable:
-        def call(self: Any, index: Any) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                return self[index]
-            try:
-                return level.getitem(self, index)
-            except EscapedTensorError as error:
-                hide_own(error)
-                raise
-
-        return call
+    def reading(self: Any, index: Any) -> Any:
+        try:
+            level = self.level
+        except AttributeError:
+            return self[index]
+        try:
+            return level.getitem(self, index)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
     def method(meaning: Function) -> Function:
         same = meaning in _NUMPY
@@ -311,7 +308,7 @@ def _define_all() -> None:
             _define(f"__i{name}__", augmenting(func), _into(UFUNC_OF[func]))
             INPLACE[func] = getattr(Tensor, f"__i{name}__")
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
-    _define("__getitem__", reading(), operator.getitem)
+    _define("__getitem__", reading, operator.getitem)
     CANONICAL[Tensor.__setitem__] = _same(operator.setitem)
     _name("__setitem__", Tensor.__setitem__)
     for name, meaning in METHODS.items():

@@ -63,12 +63,6 @@ class Op:
         The parameters with which a call has more than one operand, or writes to ``out``.
     """
 
-    __slots__ = (
-        "_direct", "arrays", "bind_args", "body", "boxes", "by_value", "constant", "dispatches",
-        "family", "foreign", "func", "joint", "jvp", "kernel", "lead", "order", "out_place",
-        "params", "single", "special", "variadic", "views", "vjp", "vmap",
-    )  # fmt: skip
-
     def __init__(
         self,
         func: Function,

@@ -155,8 +155,7 @@ def inside(x: Any) -> list[Any]:
     """Return what an object refers to; of a function what its code may read."""
     if type(x) is not FunctionType:
         return parts_of(x)
-    cells = map(contents, x.__closure__ or ())
-    return [*cells, *defaults_of(x), *attributes_of(x), *globals_of(x)]
+    return [*map(contents, x.__closure__ or ()), *defaults_of(x), *attributes_of(x), *globals_of(x)]
 
 
 def _is_open(x: Any) -> bool:

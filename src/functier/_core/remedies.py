@@ -339,8 +339,7 @@ def is_compiled(function: Any) -> bool:
 
 def module_of(x: Any) -> str:
     """Return the module of a function, or that of the class which a method belongs to."""
-    owner = getattr(x, "__objclass__", None) or x
-    return getattr(owner, "__module__", None) or ""
+    return getattr(getattr(x, "__objclass__", None) or x, "__module__", None) or ""
 
 
 def is_plain_python(names: dict[str, Any]) -> bool:

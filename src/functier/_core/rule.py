@@ -44,8 +44,6 @@ class Rule:
         engine then conjugates around it.
     """
 
-    __slots__ = ("_direct", "_plan", "defaults", "fn", "holomorphic", "needs", "pick")
-
     def __init__(self, fn: Any, operands: Sequence[str], holomorphic: bool = False):
         if isinstance(fn, tuple):  # a function that several rules share, and their names
             fn, *names = fn

@@ -31,7 +31,7 @@ from .._levels.lineage import inward
 from .._levels.memory import separate_from_holders
 from .._levels.runs import within
 from .._levels.tape import Roots
-from .rules import BatchedRules, JvpRules, Rules, VjpRules, inexact, tape_of
+from .rules import BatchedRules, JvpRules, Rules, VjpRules, inexact, placed, tape_of
 
 T = TypeVar("T")
 
@@ -115,7 +115,8 @@ def _check_numbers(level: Level, rules: Rules, outs: list) -> None:
     for x in outs:
         if type(x) is not ndarray or x.dtype is OBJECT:
             check_leaf(level, f"a result of {rules.name}", x)
-            if not isinstance(x, (str, bytes)) and is_convertible(x) and not is_value(x):
+            # A tensor first: a class that `Sequence` is asked about is not used again.
+            if not is_value(x) and is_convertible(x) and not isinstance(x, (str, bytes)):
                 raise TypeError(
                     f"{level}: a result of {rules.name} is a {type(x).__name__}, which would "
                     f"become a constant; return an array, numpy.asarray(y)"
@@ -181,10 +182,7 @@ def _pull_by_bwd(
     made = level.made  # distinguishes this use of a recycled level from later ones
 
     def pull(given: tuple, saved: list, info: Any) -> list:
-        cotangents: list = [None] * n
-        for place, g in zip(places, given):
-            cotangents[place] = g
-        grads = followed(rules.bwd, saved, info, cotangents)
+        grads = followed(rules.bwd, saved, info, placed(n, places, given))
         here = level.cls.level  # runs again inside a checkpoint
         if here.made is made and here.live:
             _check_results(here, rules, "the backward rule", grads)
@@ -204,10 +202,7 @@ def _pull_by_jvp(rules: Rules, level: Level, values: list, own: list) -> tuple:
     found: list = []
 
     def linear(tangents: list) -> list:
-        given: list = [None] * len(values)
-        for i, t in zip(own, tangents):
-            given[i] = t
-        outs, form, results = rules.jvp(values, given)
+        outs, form, results = rules.jvp(values, placed(len(values), own, tangents))
         if any(isinstance(y, type(t)) for t in tangents for y in outs):
             raise LevelError(
                 f"{level}: the jvp rule of {rules.name} returned a result that depends on a "
@@ -244,9 +239,7 @@ def _at_jvp(rules: Rules, level: JvpLevel, leaves: list) -> tuple[list, Any]:
     own = _own(rules, level, leaves)
     rules.note(own, True)
     values = [level.lower(x) for x in leaves]
-    tangents: list = [None] * len(leaves)
-    for i in own:
-        _, tangents[i] = leaves[i].parts()
+    tangents = placed(len(leaves), own, [leaves[i].parts()[1] for i in own])
     if rules.has_jvp:
         outs, form, tangents_out = one_level_out(level, rules.jvp, values, tangents)
     elif rules.has_vjp:
@@ -298,10 +291,7 @@ def _push_by_bwd(
     own: list[int] = []
 
     def linear(starts: list) -> list:
-        cotangents: list = [None] * len(outs)
-        for i, g in zip(places, starts):
-            cotangents[i] = g
-        grads = rules.bwd(saved, info, cotangents)
+        grads = rules.bwd(saved, info, placed(len(outs), places, starts))
         own.extend(i for i, t in enumerate(tangents) if t is not None and grads[i] is not None)
         return [grads[i] for i in own]
 
@@ -319,10 +309,7 @@ def _push_by_bwd(
         ) from error
     _check_results(level, rules, "the backward rule", results)
     pairs = [(node, tangents[i]) for i, node in zip(own, roots) if node is not None]
-    tangents_out: list = [None] * len(outs)
-    for i, t in zip(places, backward(pairs, inputs)):
-        tangents_out[i] = t
-    return outs, form, tangents_out
+    return outs, form, placed(len(outs), places, backward(pairs, inputs))
 
 
 def is_refusal(error: BaseException | None) -> bool:
@@ -391,7 +378,4 @@ def _push_by_vmap(rules: Rules, values: list, tangents: list) -> tuple[list, Any
     leaves = [*values, *[tangents[i] for i in own]]
     results, (form, places) = apply(JvpRules(rules, len(values), own, []), leaves)
     outs = results[: len(results) - len(places)]
-    tangents_out: list = [None] * len(outs)
-    for i, t in zip(places, results[len(outs) :]):
-        tangents_out[i] = t
-    return outs, form, tangents_out
+    return outs, form, placed(len(outs), places, results[len(outs) :])

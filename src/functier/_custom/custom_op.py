@@ -72,11 +72,7 @@ class CustomOp:
         setup_context : callable, optional
             ``setup_context(ctx, inputs, output)`` saves on `ctx` the values for `backward`.
         """
-        if backward is None:
-            return lambda f: self.register_vjp(f, setup_context=setup_context)
-        check_callable(f"{self.qualified_name}.register_vjp", backward)
-        self._spec = self._spec._replace(backward=backward, setup=setup_context)
-        return backward
+        return self._register("register_vjp", "backward", backward, setup=setup_context)
 
     register_autograd = register_vjp
 
@@ -92,11 +88,7 @@ class CustomOp:
         setup_context : callable, optional
             As for `register_vjp`; the default is the one that was registered there.
         """
-        if jvp is None:
-            return lambda f: self.register_jvp(f, setup_context=setup_context)
-        check_callable(f"{self.qualified_name}.register_jvp", jvp)
-        self._spec = self._spec._replace(jvp=jvp, setup_jvp=setup_context)
-        return jvp
+        return self._register("register_jvp", "jvp", jvp, setup_jvp=setup_context)
 
     def register_vmap(self, rule: Callable | None = None, /) -> Any:
         """Give the operation a rule for batches; also a decorator.
@@ -107,10 +99,14 @@ class CustomOp:
             ``rule(info, in_dims, *args)`` returns ``(output, out_dims)``, like ``vmap`` of
             `Function`. It may call the operation.
         """
+        return self._register("register_vmap", "vmap", rule)
+
+    def _register(self, method: str, name: str, rule: Any, **more: Any) -> Any:
+        """Take the rule `name`, or return the decorator that does."""
         if rule is None:
-            return self.register_vmap
-        check_callable(f"{self.qualified_name}.register_vmap", rule)
-        self._spec = self._spec._replace(vmap=rule)
+            return lambda f: self._register(method, name, f, **more)
+        check_callable(f"{self.qualified_name}.{method}", rule)
+        self._spec = self._spec._replace(**{name: rule}, **more)
         return rule
 
     def register_kernel(self, types: type | Sequence[type], fn: Callable | None = None, /) -> Any:
@@ -444,9 +440,7 @@ def _same_definition(a: Any, b: Any) -> bool:
     names = [(getattr(f, "__module__", None), getattr(f, "__qualname__", None)) for f in (a, b)]
     if a is b or names[0] != names[1] or None in names[0]:
         return a is b
-    if "<lambda>" not in str(names[0][1]):
-        return True
-    return start_of(a) == start_of(b)
+    return "<lambda>" not in str(names[0][1]) or start_of(a) == start_of(b)
 
 
 # ---- ufuncs ----

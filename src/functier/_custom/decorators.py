@@ -466,8 +466,7 @@ class Loop:
                     f"{describe(first)}; return one structure and the same shapes for all"
                 )
             rows.append(row)
-        columns = [np.stack(column)[:axis_size] for column in zip(*rows)]
-        return unflatten(form, columns), True
+        return unflatten(form, [np.stack(column)[:axis_size] for column in zip(*rows)]), True
 
 
 def _decorate(kind: str, fun: Callable | None, *nondiff: Any) -> Any:

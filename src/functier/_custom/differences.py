@@ -132,8 +132,7 @@ class Slope:
             off = np.abs(value - self.value)
             other = (self.value == 0) & (off > 10 * error) & (off > 10 * self.error)
             self.error = np.where(other, off, self.error)
-        still = (self.moves == 0) & np.isfinite(self.error)
-        self.accepted = self.is_within(rtol, size) | still
+        self.accepted = self.is_within(rtol, size) | (self.moves == 0) & np.isfinite(self.error)
 
     def is_within(self, rtol: float, size: float) -> np.ndarray:
         """Tell which errors are small, relative to the slopes over small and over large steps."""

@@ -264,8 +264,7 @@ def call(spec: Spec, args: tuple) -> Any:
         leaves.append(x)
         if parts is not None:
             parts.append((1, None))
-    rules = FunctionRules(spec, parts, len(args))
-    outs, form = rules.apply(leaves)
+    outs, form = FunctionRules(spec, parts, len(args)).apply(leaves)
     for j, k in form.dirty:
         outs[j] = _take_over(spec.name, args[k], outs[j], k)
     return form.build(outs)
@@ -365,12 +364,9 @@ class _Once(Rules):
 
     def run(self, leaves: list) -> tuple[list, Any]:
         ctx, kept = self.ctx, leaves[self.n :]
-        saved = tuple(kept[: self.n_saved])
-        ctx = ctx.replace(saved, restore_attributes(ctx._residuals[0], kept))
+        ctx = ctx.replace(tuple(kept[: self.n_saved]), restore_attributes(ctx._residuals[0], kept))
         result = self.backward(ctx, *leaves[: self.n])
-        if isinstance(result, (tuple, list)):
-            return list(result), tuple
-        return [result], None
+        return (list(result), tuple) if isinstance(result, (tuple, list)) else ([result], None)
 
     def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
         return *apply(self, leaves), [], None

@@ -219,8 +219,7 @@ class FunctionRules(Rules):
 
     def context(self, leaves: list, setup: Callable | None) -> tuple[list, Result, Context]:
         """Return the outputs, their form, and the context of a level that differentiates."""
-        needs = self.needs()
-        ctx = Context(self.name, needs)
+        ctx = Context(self.name, self.needs())
         if self.spec.combined:
             is_plain = not any(isinstance(x, Tensor) and x.level.depth for x in leaves)
             try:
@@ -373,10 +372,7 @@ class FunctionRules(Rules):
                 f"{self.name}: backward returned a gradient different from None at position {k}, "
                 f"but this argument of forward is not an array; return None there"
             )
-        if form is None:
-            return None  # integers have no derivative
-        shape, dtype = form
-        return self.fit(g, shape, dtype, k)
+        return None if form is None else self.fit(g, form[0], form[1], k)  # integers have none
 
     def fit(self, g: Any, shape: tuple, dtype: np.dtype, k: int) -> Any:
         """Return `g` cast to a dtype, and summed over the axes that broadcasting has added."""

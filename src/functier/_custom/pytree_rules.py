@@ -21,7 +21,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._levels.cotangents import add, cast_from_rule, is_inexact, zeros
-from .rules import Rules
+from .rules import Rules, placed
 
 Form = tuple[Shape, np.dtype] | None
 """The shape and dtype of a leaf that has a derivative."""
@@ -101,10 +101,7 @@ class PytreeCall(Rules):
             np.zeros(*f)[()] if g is None and f is not None else g
             for g, f in zip(cotangents, out_forms)
         ]
-        leaves: list = [None] * len(in_forms)
-        for i, x in zip(self.fixed, saved[n:]):
-            leaves[i] = x
-        nondiff = self.args(leaves, self.custom.nondiff)
+        nondiff = self.args(placed(len(in_forms), self.fixed, saved[n:]), self.custom.nondiff)
         residuals = unflatten(structure, saved[:n])
         result = call_rule(
             self.name, "bwd", f"bwd({'nondiff, ' * len(nondiff)}residuals, cotangent)",
@@ -138,12 +135,17 @@ class PytreeCall(Rules):
                     f"{describe(given)}, but {describe(like())} was expected, the structure of "
                     f"the argument, or None for zero"
                 )
-            for i, (g, form) in enumerate(zip(leaves, own)):
-                if g is not None and form is not None:
-                    what = lambda: f"cotangent of {paths(like(), f'args[{n}]')[i]} that bwd"  # noqa: E731
-                    g = self.cast(g, form, what)
-                found.append(None if form is None else g)
+            found += self.cast_all(
+                leaves, own, lambda i: f"cotangent of {paths(like(), f'args[{n}]')[i]} that bwd"
+            )
         return found
+
+    def cast_all(self, given: list, forms: list, what: Callable[[int], str]) -> list:
+        """Return (co)tangents as `cast` does, and None for leaves without a derivative."""
+        return [
+            None if g is None or form is None else self.cast(g, form, functools.partial(what, i))
+            for i, (g, form) in enumerate(zip(given, forms))
+        ]
 
     def cast(self, g: Any, form: tuple[Shape, np.dtype], what: Callable[[], str]) -> Value:
         """Return a (co)tangent with the dtype of its value, and check its shape.
@@ -208,14 +210,8 @@ class PytreeCall(Rules):
                 f"{self.name}: the tangent that the jvp rule returned is {describe(tangent)}, but "
                 f"{describe(out)} was expected, the structure of the result"
             )
-        found = []
-        for i, (t, x) in enumerate(zip(leaves, outs)):
-            own = form_of(x)
-            if t is not None and own is not None:
-                what = lambda: f"tangent of {paths(out, 'the result')[i]} that the jvp rule"  # noqa: E731
-                t = self.cast(t, own, what)
-            found.append(None if own is None else t)
-        return found
+        name = lambda i: f"tangent of {paths(out, 'the result')[i]} that the jvp rule"  # noqa: E731
+        return self.cast_all(leaves, list(map(form_of, outs)), name)
 
     def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Structure, list]:
         assert self.custom._batch is not None

@@ -187,8 +187,7 @@ def by_name() -> dict[str, Callable]:
 
 def namespaces() -> list[str]:
     """Return the first parts of all names."""
-    names = [*by_name(), *_waiting()]
-    return sorted({*NAMESPACES, *[n.partition(".")[0] for n in names if n]})
+    return sorted({*NAMESPACES, *[n.partition(".")[0] for n in [*by_name(), *_waiting()] if n]})
 
 
 def namespace(name: str) -> Namespace:

@@ -6,7 +6,7 @@ NOTE [flat rules]
     derivative, `VjpRules` and `JvpRules`, wrap any other rules.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -72,6 +72,14 @@ class Rules:
 def inexact(leaves: list) -> list[int]:
     """Return the positions of the leaves of floating-point and complex dtypes."""
     return [i for i, x in enumerate(leaves) if is_value(x) and is_inexact(x)]
+
+
+def placed(n: int, places: Iterable[int], values: Iterable) -> list:
+    """Return `n` values: these at the places, and None elsewhere."""
+    found: list = [None] * n
+    for place, value in zip(places, values):
+        found[place] = value
+    return found
 
 
 def caller() -> Any:
@@ -227,10 +235,8 @@ class DerivativeRules(Rules):
 
     def replace_own(self, values: list, variables: list) -> list:
         """Return `values` with `variables` at the positions in `own`."""
-        values = list(values)
-        for i, x in zip(self.own, variables):
-            values[i] = x
-        return values
+        given = dict(zip(self.own, variables))
+        return [given.get(i, x) for i, x in enumerate(values)]
 
 
 class VjpRules(DerivativeRules):

@@ -141,11 +141,7 @@ class BatchLevel(Level):
         except Exception as error:
             raise_of_examples(self, op.name, [x._value], lambda v: op.kernel(*v, **given), error)
             raise
-        if isinstance(result, (tuple, list)):
-            return self.wrap(result)
-        y = new(self.cls)
-        y._value = result
-        return y
+        return self.wrap(result)
 
     def missing(self, func: Function, args: tuple, kwargs: dict) -> Any:
         return self.loop(name_of(func), func, args, kwargs)
@@ -449,8 +445,6 @@ TEXTS = "format", "str", "repr"
 
 class _Slot:
     """A placeholder of a batched argument of a looped function."""
-
-    __slots__ = ("index",)
 
     def __init__(self, index: int):
         self.index = index

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -115,7 +114,7 @@ def arrays_of(level: Level, out: PyTree) -> tuple[list, Any]:
             where = paths(out, "the result")[i]
             raise TypeError(f"{level}: {where} is a {name_of_kind(y)}; {instead_of(y, 'return')}")
         if type(y) is not level.cls:
-            check_result(level, partial(_path_of_result, out, i), y)
+            check_result(level, lambda i=i: paths(out, "the result")[i], y)
             if dtype_of(y).kind not in "biufc":
                 raise TypeError(
                     f"{level}: {paths(out, 'the result')[i]} has dtype {dtype_of(y)}, which has no "
@@ -124,11 +123,7 @@ def arrays_of(level: Level, out: PyTree) -> tuple[list, Any]:
     return leaves, structure
 
 
-def _path_of_result(out: PyTree, i: int) -> str:
-    return paths(out, "the result")[i]
-
-
-def check_result(level: Level, where: Callable[[], str], y: Value) -> None:
+def check_result(level: Level, where: Callable[..., str], y: Value) -> None:
     """Raise where a plain result is not one array, or is computed later.
 
     The graph of a Dask array may hold tensors, where nobody can see them.

@@ -294,8 +294,7 @@ def table_of(level: Any, x: Tensor) -> str:
             value = SNAPSHOTS[type(value)](value)
             continue
         inner: Any = value.level
-        ended = "" if inner.live else ", ended"
-        rows.append((names_of(inner), facts_of(inner) + ended))
+        rows.append((names_of(inner), facts_of(inner) + ("" if inner.live else ", ended")))
         if inner.kind.differentiates == "forward" and not inner.kind.records:
             rows.append((f"tangent in {names_of(inner)}", repr(value._extra)))
         if inner.kind.records:

@@ -47,36 +47,32 @@ def maker({parameters}):
     return call
 """
 
+OF_LEVEL = """
+level = {0}.level
+if type(level) is not KIND:
+    return level.binary(func, a, b)
+"""
+
 BINARY = """
 def maker({parameters}):
     def call(a, b):
         try:
             cls, other = type(a), type(b)
             if other is cls:
-                level = cls.level
-                if type(level) is not KIND:
-                    return level.binary(func, a, b)
+                {of_a}
                 {both}
             elif other in VALUES:
-                level = cls.level
-                if type(level) is not KIND:
-                    return level.binary(func, a, b)
+                {of_a}
                 {left}
             elif cls in VALUES:
-                level = other.level
-                if type(level) is not KIND:
-                    return level.binary(func, a, b)
+                {of_b}
                 {right}
                 cls = other
             elif encloses(other, cls):
-                level = cls.level
-                if type(level) is not KIND:
-                    return level.binary(func, a, b)
+                {of_a}
                 {left_inner}
             elif encloses(cls, other):
-                level = other.level
-                if type(level) is not KIND:
-                    return level.binary(func, a, b)
+                {of_b}
                 {right_inner}
                 cls = other
             else:
@@ -200,7 +196,8 @@ class FastCalls:
     ) -> Callable:  # fmt: skip
         texts = {
             "left_inner": bodies["left"], "right_inner": bodies["right"], **bodies,
-            "parameters": parameters,
+            "parameters": parameters, "of_a": OF_LEVEL.format("cls"),
+            "of_b": OF_LEVEL.format("other"),
         }  # fmt: skip
         names |= {"VALUES": values, "encloses": encloses, "level_in": level_in}
         return self._maker(name, BINARY, texts, **names)

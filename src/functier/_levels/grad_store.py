@@ -34,8 +34,6 @@ class GradStore(LevelStore):
     See NOTE [the tape of a write].
     """
 
-    __slots__ = ("blank", "node")
-
     def __init__(self, level: Any, inner: Any):
         super().__init__(level, inner)
         self.node: Any = (next(node_numbers), None)

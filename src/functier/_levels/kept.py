@@ -184,16 +184,15 @@ class Copies:
     def tape(self, roots: list[Node | None]) -> list[Node | None]:
         """Copy the nodes `roots` and all nodes that they lead to; empty `roots`."""
         waiting: list[list] = []  # copies of nodes whose parts are still to be copied
-        nodes = self.nodes
         made = [None if root is None else self.node(root, waiting) for root in roots]
         roots.clear()
         while waiting:
             mine = waiting.pop()
             parent, saved, rest = mine[1], mine[3], mine[5]
-            if parent[1] is not None:
-                found = nodes.get(parent[0])
+            if parent[1] is not None:  # as `node` does, without the call
+                found = self.nodes.get(parent[0])
                 if found is None:
-                    found = nodes[parent[0]] = [*parent]
+                    found = self.nodes[parent[0]] = [*parent]
                     waiting.append(found)
                 mine[1] = found
             if saved:
@@ -202,12 +201,7 @@ class Copies:
                 edges = []
                 while rest is not None:
                     parent, rule, saved, fix, rest = rest
-                    if parent[1] is not None:
-                        found = nodes.get(parent[0])
-                        if found is None:
-                            found = nodes[parent[0]] = [*parent]
-                            waiting.append(found)
-                        parent = found
+                    parent = self.node(parent, waiting)
                     edges.append((parent, rule, self.values(saved) if saved else saved, fix))
                 for parent, rule, saved, fix in reversed(edges):
                     rest = parent, rule, saved, fix, rest
@@ -281,8 +275,6 @@ HIDDEN = __name__.partition(".")[0], "numpy"
 
 class Fingerprint:
     """The content of a large array when a rule kept it, and the line of code that did."""
-
-    __slots__ = ("array", "content", "failure", "once", "place")
 
     array: ndarray | None
     failure: str | None  # what was found when the tape was copied

@@ -20,18 +20,11 @@ Nobody else gets these. Empty until a mode has been on, or a level has met a Das
 """
 
 
-def own_memory(grads: list[Value], given: Sequence[Value] = ()) -> list[Value]:
-    """Return (co)tangents as arrays that the caller may write to.
+def own_memory(values: list[Value], given: Sequence[Value] = ()) -> list[Value]:
+    """Return results as arrays that the caller may write to.
 
-    Each has separate memory, which neither another one nor an array of `given` shares.
-    """
-    return separate(grads, given)
-
-
-def separate(values: list[Value], given: Sequence[Value]) -> list[Value]:
-    """Copy the values that share memory with another one or with `given`, or are read-only.
-
-    The memory of a tensor is that of the array inside it, with which it leaves the transform.
+    Those that share memory with another one or with `given`, or are read-only, are copied. The
+    memory of a tensor is that of the array inside it, with which it leaves the transform.
     """
     if TO_PLAIN:
         values[:] = show_plain(values)
@@ -47,9 +40,7 @@ def separate(values: list[Value], given: Sequence[Value]) -> list[Value]:
         owner = x if kind is ndarray and x.base is None else owner_of(x)
         if owner is None:
             continue
-        if id(owner) in owners:
-            values[i] = copy_in_rows(x)
-        elif is_read_only(x):
+        if id(owner) in owners or is_read_only(x):
             values[i] = copy_in_rows(x)
         owners.add(id(owner))
     return values
@@ -66,7 +57,7 @@ def is_read_only(x: Value) -> bool:
 def separate_from_holders(values: list[Value], others: Sequence[Value] = ()) -> list[Value]:
     """Make the results of a user's function safe against others that hold the same arrays.
 
-    An array that somebody else may refer to becomes a read-only view, so that `separate` copies
+    An array that somebody else may refer to becomes a read-only view, so that `own_memory` copies
     it where it comes out as a result. A tensor is copied where it shares memory with `others`.
     """
     owners = None
@@ -161,6 +152,4 @@ def meet(x: Any, y: Any) -> bool:
 
 def show_plain(values: list[Value]) -> list[Value]:
     """Replace arrays that ask modes by plain arrays."""
-    return (
-        [TO_PLAIN[type(v)](v) if type(v) in TO_PLAIN else v for v in values] if TO_PLAIN else values
-    )
+    return [TO_PLAIN[type(v)](v) if type(v) in TO_PLAIN else v for v in values]

@@ -25,7 +25,7 @@ from .._core.op import Call, Op
 from .._core.root import classes_in, opts_out, tree_map
 from .._core.table import OPS, later
 from .._core.tensor import Tensor
-from .._mutation.array import is_array, settle
+from .._mutation.array import innermost, is_array, settle
 from .._mutation.items import stacked
 
 
@@ -61,9 +61,7 @@ def attribute_inside(level: Any, x: Tensor, name: str) -> Any:
 
 def has_methods(x: Any) -> bool:
     """Return whether `x` is of a user's class, which may have more methods and attributes."""
-    if isinstance(x, Tensor):
-        return type(x) is not Tensor and not x.level.depth
-    return is_quantity(x)
+    return type(x) is not Tensor and not x.level.depth if isinstance(x, Tensor) else is_quantity(x)
 
 
 def foreign(level: Any, x: Value) -> Value:
@@ -125,9 +123,7 @@ def defers(func: Function, *operands: Any) -> bool:
 
 def is_plain(x: Any) -> bool:
     """Return whether there is no quantity inside a tensor."""
-    while isinstance(x, Tensor):
-        x = x._value
-    return not is_quantity(x)
+    return not is_quantity(innermost(x))
 
 
 def taken_out(level: Any, x: Any) -> Any:
@@ -285,7 +281,7 @@ def answer_unlike(func: Callable, a: Any, b: Any) -> Any:
         return None
     form = shape_of(x)
     if kind in SEQUENCES_OF_PYTHON:
-        if not form and type(_bare(x)) in NUMBERS_OF_PYTHON:
+        if not form and type(innermost(x)) in NUMBERS_OF_PYTHON:
             return func is ne
         if kind in LISTS and has_tensors(other):
             return None
@@ -313,15 +309,9 @@ def _as_float(number: Any) -> float:
     return nearest if nearest == number else math.nan
 
 
-def _bare(x: Any) -> Any:
-    while isinstance(x, Tensor):
-        x = x._value
-    return x
-
-
 def by_ufunc(level: Any, func: Callable, a: Any, b: Any) -> Value:
     """Compute an operator by its ufunc; of Python's numbers the value, or error, is Python's."""
-    x, y = _bare(a), _bare(b)
+    x, y = innermost(a), innermost(b)
     plain = None
     if type(x) in NUMBERS_OF_PYTHON and type(y) in NUMBERS_OF_PYTHON:
         plain = func(x, y)

@@ -1,5 +1,6 @@
 """Checks of the options that transforms share: escape, randomness and flags."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -7,13 +8,20 @@ import numpy as np
 from .._core.pytree import name_of_function
 from .level import ENDED
 
+CHOICES: dict[str, Collection[str]] = {
+    "escape": ENDED,
+    "randomness": ("error", "different", "same"),
+}
+"""The texts that options take."""
 
-def check_escape(transform: str, func: object, escape: object) -> None:
-    """Raise where `escape` is not an escape mode."""
-    if not isinstance(escape, str) or escape not in ENDED:
+
+def check_choice(transform: str, func: object, option: str, value: object) -> None:
+    """Raise where the value of an option is not one of its texts."""
+    *texts, last = map(repr, CHOICES[option])
+    if not isinstance(value, str) or value not in CHOICES[option]:
         raise ValueError(
-            f"{label_of(transform, func)}: {text_of_option('escape', escape)}; "
-            f"write 'dead' or 'passthrough'"
+            f"{label_of(transform, func)}: {text_of_option(option, value)}; "
+            f"write {', '.join(texts)} or {last}"
         )
 
 
@@ -28,15 +36,6 @@ def wants_own_draws(attributes: dict) -> bool:
     """Tell if a caller of `vmap` has written that no number may be the same for all examples."""
     said = attributes["randomness"]
     return type(said) is not Unsaid and said != "same"
-
-
-def check_randomness(transform: str, func: object, randomness: object) -> None:
-    """Raise where `randomness` is not one of the three ways to draw."""
-    if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
-        raise ValueError(
-            f"{label_of(transform, func)}: {text_of_option('randomness', randomness)}; "
-            f"write 'error', 'different' or 'same'"
-        )
 
 
 def check_flag(transform: str, func: object, option: str, value: object) -> None:

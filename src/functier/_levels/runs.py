@@ -242,19 +242,14 @@ def _push_forward(level: JvpLevel, given: tuple) -> tuple[list, Any, Any]:
         out, aux = split_aux(level, out)
     outputs, structure = arrays_of(level, out)
     if strict:
-        _check_dependence(level, out, outputs)
+        for i, y in enumerate(outputs):
+            if type(y) is not level.cls:
+                raise ValueError(
+                    f"{level}: {paths(out, 'the result')[i]} does not depend on any primal, or "
+                    f"only through operations whose derivative is zero (rounding, comparing); "
+                    f"without strict=True its tangent is zeros"
+                )
     return [level.unwrap(y) for y in outputs], structure, aux
-
-
-def _check_dependence(level: JvpLevel, out: Any, outputs: list) -> None:
-    """Raise where a leaf of the result has no tangent."""
-    for i, y in enumerate(outputs):
-        if type(y) is not level.cls:
-            raise ValueError(
-                f"{level}: {paths(out, 'the result')[i]} does not depend on any primal, or only "
-                f"through operations whose derivative is zero (rounding, comparing); without "
-                "strict=True its tangent is zeros"
-            )
 
 
 def push_batch(

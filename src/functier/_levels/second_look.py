@@ -303,9 +303,7 @@ def _walk(roots: list, inputs: list[Node] | None, floor: int, pull_edge: Any) ->
             pulled = pull_edge(rule, c, saved, fix, alone, parent, floor)
             if pulled[0] is not None:
                 arrive(parent, pulled)
-    if inputs is None:
-        return list(grads.values())
-    return [grads.get(leaf[0]) for leaf in inputs]
+    return list(grads.values()) if inputs is None else [grads.get(leaf[0]) for leaf in inputs]
 
 
 def _pull(
@@ -383,8 +381,7 @@ def _settle_root(
             if x is not None and type(x) not in MEMORIES:  # which began with constants
                 arrived = np.logical_or(arrived, np.any(np.not_equal(x, 0)))
     flat = np.logical_and(at_zero, np.logical_not(arrived))
-    still = np.logical_not(flat)
-    return np.where(flat, 0, c)[()], both(moves, still)
+    return np.where(flat, 0, c)[()], both(moves, np.logical_not(flat))
 
 
 def _probing() -> Callable:
@@ -400,10 +397,7 @@ def _probing() -> Callable:
             return pull(rule, g, saved, fix), None
         if kind == "kink":  # zero there, and yet not flat
             saved = as_ones(saved)
-        if kind is None:
-            c, moves = rule(g, *saved), None
-        else:
-            c, moves = follow(rule, g, moves, saved, alone)
+        c, moves = (rule(g, *saved), None) if kind is None else follow(rule, g, moves, saved, alone)
         if kind == "power":  # x**1.5 is not flat enough
             rough = np.logical_and(np.greater(saved[1], 1), np.not_equal(np.mod(saved[1], 1), 0))
             c = np.where(rough, g, c)

@@ -29,8 +29,6 @@ NOTHING = None, None
 class LevelStore:
     """The store of one level. `inner` is the store of the values one level out."""
 
-    __slots__ = ("inner", "level")
-
     level: Any
     inner: Any
 
@@ -73,8 +71,6 @@ class BatchStore(LevelStore):
 
     The store inside has the elements of all examples, one example after the other.
     """
-
-    __slots__ = ("batch", "count", "last", "layouts")
 
     def __init__(self, level: Any, inner: Any, batch: tuple[int, ...], count: int):
         super().__init__(level, inner)
@@ -202,8 +198,6 @@ class RecordStore(LevelStore):
     What is recorded is computed later, and must not have been overwritten by then.
     """
 
-    __slots__ = ("whole",)
-
     def __init__(self, level: Any, inner: Any):
         super().__init__(level, inner)
         self.whole: Value = inner.get(contiguous((inner.size,)), None)
@@ -264,8 +258,6 @@ def _places(layout: Layout, parts: tuple | None) -> np.ndarray:
 
 class JvpStore(LevelStore):
     """Primals, in the store `inner`, and their tangents."""
-
-    __slots__ = ("tangents",)
 
     def __init__(self, level: Any, inner: Any):
         super().__init__(level, inner)

@@ -277,8 +277,6 @@ class Row(ref):
     is the shape and the strides of the copy, where that is a view of its owner.
     """
 
-    __slots__ = ("key", "layout", "rows", "source", "steps", "way")
-
     source: Any
     way: Any  # tuple | Callable[[View], View | None]
     steps: tuple[int, ...] | None

@@ -126,8 +126,7 @@ def _method(name: str) -> Callable:
         level = type(x).level
         if level.forwards_methods and not level.kind.guards:  # which notes views, too
             return plain(x, *args, **kwargs)
-        meaning = MEANINGS[name]
-        func, args, kwargs = meaning(x, *args, **kwargs)
+        func, args, kwargs = MEANINGS[name](x, *args, **kwargs)
         return function(level, func, args, kwargs)
 
     return call
@@ -174,12 +173,8 @@ def rank(window: ndarray) -> tuple:
         window.itemsize,
         window.size,
         window.flags.forc,
-        -_reversed(window),
+        -sum([stride < 0 for stride in window.strides]),
     )
-
-
-def _reversed(window: ndarray) -> int:
-    return sum(stride < 0 for stride in window.strides)
 
 
 def check_arguments(level: Any, window: ndarray, owner: Any) -> None:
@@ -438,8 +433,7 @@ def _views_of_row(level: Any, row: Row, owner: ndarray, source: View) -> Iterato
         if view is None:
             continue
         view.window.flags.writeable = not (view.readonly or shifted.readonly)
-        own = shifted if view.whole else shifted.half(view.imaginary)
-        yield t, own.at(view.window)
+        yield t, (shifted if view.whole else shifted.half(view.imaginary)).at(view.window)
 
 
 def _has_rows(level: Any, memory: Memory) -> bool:

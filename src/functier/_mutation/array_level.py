@@ -87,9 +87,7 @@ class ArrayLevel(RootLevel):
         return self.called(func, (x,), {})
 
     def binary(self, func: Any, a: Any, b: Any) -> Any:
-        if opts_out(a) or opts_out(b):
-            return operate(func, a, b)
-        return self.called(func, (a, b), {})
+        return operate(func, a, b) if opts_out(a) or opts_out(b) else self.called(func, (a, b), {})
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.function(*canonical(func, args, kwargs))

@@ -51,9 +51,7 @@ def declare(func: Function, body: Callable[..., None]) -> Callable[..., None]:
 def _repeat(values: Value, n: int) -> Value:
     """Return `n` values: those of `values`, over and over."""
     values = np.ravel(as_array(values))
-    if not values.size:
-        return values
-    return values[np.arange(n) % values.size]
+    return values if not values.size else values[np.arange(n) % values.size]
 
 
 def _copyto(dst: Any, src: Value, casting: Any = "same_kind", where: Value = True) -> None:

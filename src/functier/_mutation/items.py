@@ -109,8 +109,7 @@ def view_function(func: Callable, args: tuple, kwargs: dict, compute: Callable[[
     def look(value: Any) -> None:
         for wrap, view in sources:
             if np.may_share_memory(value, view.memory.flat) or not np.size(value):
-                window = value.view(view.window.dtype)
-                return found.append(wrap(view.at(window)))
+                return found.append(wrap(view.at(value.view(view.window.dtype))))
         kept = isinstance(value, np.generic) or 0 in value.strides
         return found.append(not kept and (order_of(value) if is_writable(value) else None))
 

@@ -50,11 +50,6 @@ class Memory:
     `closed`, elements and sums are arrays, too, as in the array API standard, which has no scalars.
     """
 
-    __slots__ = (
-        "__weakref__", "closed", "dtype", "exposed", "flat", "home", "start", "store", "time",
-        "version",
-    )  # fmt: skip
-
     def __init__(self, flat: ndarray, home: Any, store: Any = None):
         self.flat, self.home = flat, home
         self.start = address(flat)
@@ -76,11 +71,6 @@ class View:
     The item of a view at a basic index `parts` can be read without a layout. A view shows
     `whole` elements or, of complex ones, a half; see `PartView`.
     """
-
-    __slots__ = (
-        "base", "dtype", "imaginary", "layout", "memory", "parts", "readonly", "seen", "shift",
-        "value", "window",
-    )  # fmt: skip
 
     layout: Layout
     imaginary: bool
@@ -165,9 +155,7 @@ class View:
                 level = type(part).level
                 if level.depth and (inner is None or level.depth > inner.depth):
                     inner = level
-        if inner is None:
-            return places[index]
-        return inner.function(getitem, (places, index), {})
+        return places[index] if inner is None else inner.function(getitem, (places, index), {})
 
     def element(self, parts: tuple) -> Value:
         """Return a copy of the elements at a basic index."""
@@ -343,7 +331,6 @@ def part_dtype(memory: Memory) -> np.dtype:
 class Half:
     """The behaviour that views of the real and of the imaginary parts of elements share."""
 
-    __slots__ = ()
     whole = False
     dtype: np.dtype
     imaginary: bool
@@ -363,8 +350,6 @@ class Half:
 
 class PartView(Half, View):
     """The real or the imaginary parts of complex elements."""
-
-    __slots__ = ()
 
     def __init__(self, memory: Memory, window: ndarray, imaginary: bool):
         super().__init__(memory, window)
@@ -394,8 +379,6 @@ class Notes:
     (see `_levels.views` for these), and `laid` those that lie in another order than NumPy's (see
     `_levels.lying`). The keys are the numbers of objects.
     """
-
-    __slots__ = ("laid", "partners", "points", "rows", "taken")
 
     def __init__(self, taken: dict[int, list] | None = None):
         self.taken = taken

@@ -111,8 +111,6 @@ def refuse(mask: Any) -> NoReturn:
 class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     """``x[mask]`` for a mask of a batch; see NOTE [a selection is the whole array]."""
 
-    __slots__ = ("first", "mask", "values")
-
     def __init__(self, values: Any, mask: Any, first: bool = True):
         self.values, self.mask, self.first = values, mask, first
 
@@ -125,8 +123,7 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
                 f"boolean index did not match indexed array: the mask has shape {mask.shape} and "
                 f"the array {x.shape}"
             )
-        rest = x.shape[mask.ndim :]
-        rows = np.reshape(x, (-1, *rest))
+        rows = np.reshape(x, (-1, *x.shape[mask.ndim :]))
         if rows.shape[0]:
             chosen: Any = np.argmax(np.reshape(mask, -1))
             first = type(chosen).level.function(getitem, (rows, chosen), {})

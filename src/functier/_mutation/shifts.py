@@ -28,8 +28,6 @@ class ShiftedView(View):
     `shift` places further on, which is a tensor.
     """
 
-    __slots__ = ()
-
     def __init__(
         self, memory: Memory, window: ndarray, shift: Any, base: View | None = None,
         parts: tuple | None = None,
@@ -78,8 +76,6 @@ class ShiftedView(View):
 class ShiftedPartView(Half, ShiftedView):
     """The same of the real or the imaginary parts of complex elements."""
 
-    __slots__ = ()
-
     def __init__(self, memory: Memory, window: ndarray, shift: Any, imaginary: bool):
         super().__init__(memory, window, shift)
         self.imaginary, self.dtype = imaginary, part_dtype(memory)
@@ -98,8 +94,6 @@ def _sum(a: Any, b: Value) -> Any:
 
 class _Box(ref):
     """A reference to a tensor, with the number by which it is noted."""
-
-    __slots__ = ("key",)
 
     key: int
 
@@ -158,8 +152,7 @@ def shifted_item(view: View, parts: tuple) -> View | None:
             axis += ndim - taken
         elif part is not None:
             if isinstance(part, Tensor):
-                steps = np.arange(view.window.shape[axis]) * strides[axis]
-                step = _step(steps, part, axis)
+                step = _step(np.arange(view.window.shape[axis]) * strides[axis], part, axis)
                 shift = step if shift is None else _sum(shift, step)
             axis += 1
     if view.shift is not None:

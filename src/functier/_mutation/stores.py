@@ -144,8 +144,6 @@ class PlainStore:
     are views of it, too. What is lent has the strides of a copy, which order a sum.
     """
 
-    __slots__ = ("flat", "layout", "lends", "lent", "shown", "windows")
-
     level: Any = None
 
     def __init__(self, flat: ndarray):
@@ -240,13 +238,10 @@ def deepen(store: Any, *values: Value) -> Any:
     return store if inner is level else inner.kind.store.around(inner, store)
 
 
-def store_of(value: Value, shape: Shape | None = None) -> Any:
+def store_of(value: Value) -> Any:
     """Return a store of a copy of `value`, in C order."""
-    shape = shape_of(value) if shape is None else shape
-    size = 1
-    for n in shape:
-        size *= n
-    store = deepen(PlainStore(np.empty(size, dtype_of(value))), value)
+    shape = shape_of(value)
+    store = deepen(PlainStore(np.empty(math.prod(shape), dtype_of(value))), value)
     store.put(contiguous(shape), None, value)
     return store
 

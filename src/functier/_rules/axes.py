@@ -147,8 +147,7 @@ def expand(g: Value, shape: tuple[int, ...], axis: Axis = None, keepdims: bool =
     if type(axis) is int:
         axis = normalize_axis_index(axis, len(shape))
         return g.reshape((*shape[:axis], 1, *shape[axis + 1 :]))  # a fifth of np.reshape
-    axes = normalize(axis, len(shape))
-    return np.reshape(g, collapse(shape, axes))
+    return np.reshape(g, collapse(shape, normalize(axis, len(shape))))
 
 
 def broadcast_back(

@@ -103,8 +103,7 @@ def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
             a, where = align(k, (a, params["where"]))
             params["where"] = where
             if np.shape(a)[:k] != np.shape(where)[:k]:  # a reduction does not broadcast `a`
-                batch = batch_shape(k, a, where)
-                a = np.broadcast_to(a, batch + np.shape(a)[k:])
+                a = np.broadcast_to(a, batch_shape(k, a, where) + np.shape(a)[k:])
         if type(axis) is not int or not k - a.ndim <= axis < 0:  # counted from the last one
             if a.ndim == k and (scalars or "where" in params):
                 axis = ignore_scalar_axis(axis, 0)
@@ -337,8 +336,7 @@ def _mask_rule(rule: Rule | Function | tuple, operands: list[str]) -> Rule:
             saved = [v * one if _is_real(v) else v for v in saved]  # type: ignore[assignment]
         if where is True:
             return rule.fn(g, *saved)
-        kept = [np.where(where, v, 0.5) if _is_inexact(v) else v for v in saved]
-        c = rule.fn(g, *kept)
+        c = rule.fn(g, *[np.where(where, v, 0.5) if _is_inexact(v) else v for v in saved])
         if isinstance(c, tuple):
             return tuple(None if v is None else np.where(where, v, 0) for v in c)
         return np.where(where, c, 0)

@@ -215,9 +215,7 @@ elementwise(np.degrees, lambda g: g * (180 / np.pi))
 def _choice(x: Value, y: Value, ans: Value) -> Value:
     """Return the part of the cotangent that `x` gets: 0, 1, or 1/2 where both are equal."""
     chosen, tie = x == ans, x == y
-    if is_known_false(tie):
-        return chosen
-    return np.where(tie, 0.5, chosen).astype(ans.dtype)
+    return chosen if is_known_false(tie) else np.where(tie, 0.5, chosen).astype(ans.dtype)
 
 
 choice = primitive(_choice, plain=True)
@@ -294,9 +292,7 @@ def _clip(
 
 def _absolute_rule(g: Value, x: Value) -> Value:
     """Return g sign x; the tangent of a complex number is complex, that of its modulus real."""
-    if dtype_of(g).kind == "c":
-        return np.real(g * np.conjugate(np.sign(x)))
-    return g * np.sign(x)
+    return np.real(g * np.conjugate(np.sign(x))) if dtype_of(g).kind == "c" else g * np.sign(x)
 
 
 def _sign_rule(g: Value, ans: Value, x: Value) -> Value:

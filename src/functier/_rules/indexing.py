@@ -401,10 +401,8 @@ composite(np.select, _select)
 
 REMEDY = "write numpy.where(condition, x, y), which keeps all elements"
 
-for func, params in (
-    (np.nonzero, "a"), (np.flatnonzero, "a"), (np.argwhere, "a"),
-):  # fmt: skip
-    constant(func, params, vmap=data_dependent_vmap(func, REMEDY, True), by_value=params)
+for func in (np.nonzero, np.flatnonzero, np.argwhere):
+    constant(func, "a", vmap=data_dependent_vmap(func, REMEDY, True), by_value="a")
 
 constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonzero))
 

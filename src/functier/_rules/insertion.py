@@ -218,5 +218,4 @@ def _insert(arr: Value, obj: Value, values: Value, axis: int | None = None) -> V
     length = values.shape[axis] if places.size == 1 else places.size
     shape = (*arr.shape[:axis], length, *arr.shape[axis + 1 :])
     new = np.astype(np.broadcast_to(values, shape), arr.dtype)
-    whole = np.concatenate([arr, new], axis)
-    return _picked(whole, _insertion_order(places, n, length), axis)
+    return _picked(np.concatenate([arr, new], axis), _insertion_order(places, n, length), axis)

@@ -194,13 +194,9 @@ linear(
 by_own_code(np.split, np.hsplit, np.vsplit, np.dsplit)
 
 
-def _unstack_vmap(k: int, x: Value, axis: int = 0) -> Value:
-    return np.unstack(x, axis=shift(axis, k, x.ndim - k))
-
-
 linear(
     np.unstack,
     "x axis",
-    vmap=_unstack_vmap,
+    vmap=lambda k, x, axis=0: np.unstack(x, axis=shift(axis, k, x.ndim - k)),
     vjp={"x": lambda g, axis=0: np.stack(g, axis)},
 )

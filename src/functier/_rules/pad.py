@@ -149,8 +149,7 @@ def _ramps(array: Value, axis: int, given: Value, before: int, after: int) -> tu
         return np.astype(values, array.dtype, copy=False)
 
     start = ramp(first, _slice_along(array, axis, 0, 1), before)
-    stop = ramp(last, _slice_along(array, axis, -1, None), after)
-    return start, np.flip(stop, axis)
+    return start, np.flip(ramp(last, _slice_along(array, axis, -1, None), after), axis)
 
 
 def _statistics(array: Value, axis: int, mode: str, given: Value, before: int, after: int) -> tuple:

@@ -249,9 +249,8 @@ def _slope(f: Value, spacing: Value, axis: int, edge_order: int) -> Value:
         )
     dtype = np.result_type(f) if _is_inexact(f) else np.dtype(float)
     f = f.astype(float) if np.result_type(f).kind in "iu" else f
-    rise = _slice_along(f, axis, slice(1, None)) - _slice_along(
-        f, axis, slice(None, -1)
-    )  # refuses truth values
+    # A difference refuses truth values.
+    rise = _slice_along(f, axis, slice(1, None)) - _slice_along(f, axis, slice(None, -1))
     if np.ndim(spacing) == 0:
         rise, (a, b, c, d) = rise / spacing, ONES  # only their ratios matter
         inside = _slice_along(f, axis, slice(2, None)) - _slice_along(f, axis, slice(None, -2))
@@ -272,10 +271,7 @@ def _slope(f: Value, spacing: Value, axis: int, edge_order: int) -> Value:
         inside = inside + _slice_along(f, axis, slice(1, -1)) * ((right - left) / (left * right))
         inside = inside + _slice_along(f, axis, slice(2, None)) * (left / (right * (left + right)))
         a, b, c, d = h[:1], h[1:2], h[-2:-1], h[-1:]
-    first, last = (
-        _slice_along(rise, axis, slice(None, 1)),
-        _slice_along(rise, axis, slice(-1, None)),
-    )
+    first, last = [_slice_along(rise, axis, part) for part in (slice(1), slice(-1, None))]
     if edge_order == 2:
         first = first + a * (first - _slice_along(rise, axis, slice(1, 2))) / (a + b)
         last = last + d * (last - _slice_along(rise, axis, slice(-2, -1))) / (c + d)
@@ -345,8 +341,7 @@ def _interp(
         xp, fp, n = np.concatenate([xp, xp]), np.concatenate([fp, fp]), 2
     i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
     x0, x1, y0, y1 = (_gather(v, j) for v in (xp, fp) for j in (i, i + 1))
-    width = x1 - x0
-    slope = (y1 - y0) / replace_zeros(width)
+    slope = (y1 - y0) / replace_zeros(x1 - x0)
     last = np.equal(x, x1)  # NumPy does not interpolate at the last point
     y = np.where(last, y1, y0) + slope * (x - np.where(last, x1, x0))
     y = np.where(np.less(x, xp[0]), fp[0] if left is None else left, y)

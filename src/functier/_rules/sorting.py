@@ -407,16 +407,8 @@ composite(np.setxor1d, _setxor1d)
 composite(np.setdiff1d, _setdiff1d)
 
 
-def _in1d(
-    ar1: Value,
-    ar2: Value,
-    assume_unique: bool = False,
-    invert: bool = False,
-    *,
-    kind: Literal["sort", "table"] | None = None,
-) -> Value:
-    return np.isin(np.ravel(ar1), ar2, assume_unique, invert, kind=kind)
-
-
 if hasattr(np, "in1d"):  # before NumPy 2.4
-    composite(np.in1d, _in1d)  # noqa: NPY201
+    composite(
+        np.in1d,  # noqa: NPY201
+        lambda ar1, ar2, *args, **kwargs: np.isin(np.ravel(ar1), ar2, *args, **kwargs),
+    )

@@ -26,9 +26,7 @@ def _value_or_default(value: Value, default: Value) -> Value:
 
 def _square(x: Value) -> Value:
     """Return the square of the modulus."""
-    if dtype_of(x).kind == "c":
-        return np.square(np.real(x)) + np.square(np.imag(x))
-    return np.square(x)
+    return np.square(np.real(x)) + np.square(np.imag(x))
 
 
 def _resolve_ddof(ddof: Value, correction: Value) -> Value:
@@ -161,8 +159,7 @@ def _average(
     dtype = np.result_type(a, weights, *([] if _is_inexact(a) else ["f8"]))
     scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
     scale = check_values(scale, _is_nonzero, "numpy.average: the weights sum to zero")
-    total = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims)
-    average = total / scale
+    average = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims) / scale
     if not returned:
         return average
     return average, np.copy(np.broadcast_to(scale, np.shape(average)), "C")

@@ -141,32 +141,21 @@ composite(np.multiply.accumulate, _accumulate_body(np.cumprod))
 def _method_record(func: Function, owner: np.ufunc) -> Op:
     """Return the record of a bound method of a ufunc, by its name."""
     if func.__name__ == "outer":
-        return _composite_record(func, functools.partial(_outer, owner))
+        return Op(func, "", "", family="composite", body=functools.partial(_outer, owner))
     if func.__name__ == "at":
         return Op(func, "", "", family="writing", body=AT_BODIES[0](owner))
     record = OPS.get(owner)
     constant = record is not None and record.constant
     known = not constant and is_differentiable(owner)
-    if func.__name__ == "reduceat":
-        rules = _cast_rules(reduceat_rules(owner)) if known else {}
-        return Op(
-            func,
-            "array indices axis dtype out",
-            "array indices",
-            vmap=_reduceat_vmap(func),
-            constant=constant,
-            **rules,
-        )
-    if func.__name__ == "accumulate":
-        rules = _cast_rules(accumulate_rules(owner)) if known else {}
-        return Op(
-            func, "array axis dtype out", vmap=_accumulate_vmap(func), constant=constant, **rules
-        )
-    rules = _cast_rules(reduce_rules(owner)) if known else {}
+    params, other, vmap, rules_of = {
+        "reduce": ("axis dtype out keepdims initial where", "where", _reduce_vmap, reduce_rules),
+        "reduceat": ("indices axis dtype out", "indices", _reduceat_vmap, reduceat_rules),
+        "accumulate": ("axis dtype out", "", _accumulate_vmap, accumulate_rules),
+    }[func.__name__]
+    rules = _cast_rules(rules_of(owner)) if known else {}
     return Op(
-        func, "array axis dtype out keepdims initial where", "array where",
-        vmap=_reduce_vmap(func), constant=constant, **rules,
-    )  # fmt: skip
+        func, f"array {params}", f"array {other}", vmap=vmap(func), constant=constant, **rules
+    )
 
 
 def _cast_rules(rules: dict) -> Value:
@@ -186,10 +175,6 @@ def _cast_rule(rule: Rule | Function, mode: str) -> Rule:
     whole = Rule((fn, *rule.needs, "dtype"), (), rule.holomorphic)
     whole.defaults = {**rule.defaults, "dtype": None}
     return whole
-
-
-def _composite_record(func: Function, body: Function) -> Op:
-    return Op(func, "", "", family="composite", body=body)
 
 
 def _outer(owner: np.ufunc, a: Value, b: Value, **kwargs: Any) -> Value:

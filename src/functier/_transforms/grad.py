@@ -24,7 +24,7 @@ from .._levels.grad import GradLevel
 from .._levels.kept import copy_tape
 from .._levels.level import Escape
 from .._levels.memory import TO_PLAIN, own_memory, show_plain
-from .._levels.options import check_escape
+from .._levels.options import check_choice
 from .._levels.runs import LevelContext, Site, outer_tensors, record, run
 from .arguments import (
     choose,
@@ -72,7 +72,7 @@ def gradients(
     """
     escape, has_aux = options.escape, options.has_aux
     holomorphic, allow_int = options.holomorphic, options.allow_int
-    check_escape(transform, func, escape)
+    check_choice(transform, func, "escape", escape)
     if has_aux is not False or holomorphic is not False or allow_int is not False:
         options.check_flags(transform, func)
     if func is None:
@@ -451,7 +451,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     >>> pullback(np.ones(2))
     (array([2., 4.]),)
     """
-    check_escape("vjp", func, escape)
+    check_choice("vjp", func, "escape", escape)
     check_callable("vjp", func)
     label = f"vjp({name_of_function(func)})"
     try:

@@ -18,7 +18,7 @@ from .._levels.cotangents import complex_derivatives, fill_zeros
 from .._levels.level import Escape
 from .._levels.memory import own_memory
 from .._levels.operands import check_units
-from .._levels.options import check_randomness
+from .._levels.options import check_choice
 from .._levels.runs import Site, pull_rows, push_batch, push_forward, record
 from .arguments import (
     Mixed,
@@ -327,7 +327,7 @@ def _forward(transform: str, func: Function, options: Options) -> Function:
     argnums = resolve_argnums(label, func, options.argnums, options.argnames)
     has_aux, holomorphic, allow_int = options.has_aux, options.holomorphic, options.allow_int
     escape, chunk_size, randomness = options.escape, options.chunk_size, options.randomness
-    check_randomness(transform, func, randomness)
+    check_choice(transform, func, "randomness", randomness)
     select = choose_complex if holomorphic else choose_real
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:

@@ -12,7 +12,7 @@ from .._levels.checks import check_inputs, match
 from .._levels.jvp import JvpLevel
 from .._levels.level import Escape
 from .._levels.memory import own_memory, show_plain
-from .._levels.options import check_escape
+from .._levels.options import check_choice
 from .._levels.runs import LevelContext, Site, push_forward
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def jvp(
     >>> float(y), float(t)
     (9.0, 6.0)
     """
-    check_escape("jvp", func, escape)
+    check_choice("jvp", func, "escape", escape)
     if func is None:
         return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
     check_callable("jvp", func)

@@ -9,7 +9,7 @@ from .._core.numpy_facts import Function
 from .._core.pytree import check_callable, name_of_function
 from .._levels.batch import Randomness
 from .._levels.level import Escape
-from .._levels.options import check_escape, check_flag
+from .._levels.options import check_choice, check_flag
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Options:
 
 def check_options(transform: str, func: Any, escape: Any, chunk_size: Any) -> str:
     """Return the name of `func`, or raise an error where an option is wrong."""
-    check_escape(transform, func, escape)
+    check_choice(transform, func, "escape", escape)
     check_callable(transform, func)
     name = name_of_function(func)
     if chunk_size is not None:

@@ -16,7 +16,7 @@ from .._levels.backward import backward
 from .._levels.cotangents import fill_zeros
 from .._levels.level import Escape
 from .._levels.memory import own_memory
-from .._levels.options import check_escape
+from .._levels.options import check_choice
 from .._levels.runs import Site, push_forward, record
 from .grad import gradients
 from .jvp import match_directions
@@ -271,7 +271,7 @@ def elementwise_grad(
 
 def _names(transform: str, func: Any, escape: Any) -> tuple[str, str]:
     """Return the name of `func`, and the label of the transform of it, for messages."""
-    check_escape(transform, func, escape)
+    check_choice(transform, func, "escape", escape)
     check_callable(transform, func)
     name = name_of_function(func)
     return name, f"{transform}({name})"

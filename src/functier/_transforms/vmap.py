@@ -23,8 +23,8 @@ from .._cpython.frames import Place, current_frame, place_at
 from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
-from .._levels.memory import fix_unmapped, separate
-from .._levels.options import UNSAID, check_escape, check_flag, check_randomness, wants_own_draws
+from .._levels.memory import fix_unmapped, own_memory
+from .._levels.options import UNSAID, check_choice, check_flag, wants_own_draws
 from .._levels.runs import LevelContext, run
 from .._levels.views import WRITERS
 from .._levels.writes import arm
@@ -172,12 +172,12 @@ def vmap(
     array([ 1.,  2., 10.])
     """
     if type(escape) is not str or escape != "dead":
-        check_escape("vmap", func, escape)
+        check_choice("vmap", func, "escape", escape)
     attributes: dict[str, Any] | None = None
     if progress is not False:
         check_flag("vmap", func, "progress", progress)
     if randomness is not UNSAID or axis_name is not None or axis_size is not None:
-        check_randomness("vmap", func, randomness)
+        check_choice("vmap", func, "randomness", randomness)
         if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
             raise TypeError(
                 f"vmap: axis_name={axis_name!r} is not a name; write a string, or another hashable "
@@ -475,7 +475,7 @@ def _separate_results(results: list, given: Sequence, dims: Sequence) -> list:
         for i, (x, dim) in enumerate(zip(results, dims))
         if dim is not None and not (isinstance(x, Tensor) and x.level.batches)
     ]
-    for i, x in zip(places, separate([results[i] for i in places], given)):
+    for i, x in zip(places, own_memory([results[i] for i in places], given)):
         results[i] = x
     return results
 

@@ -27,6 +27,7 @@ microseconds, to look a plan up a fraction of one.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -68,6 +69,7 @@ def conj(x: Value) -> Value:
 # ---- the planner ----
 
 
+@dataclass(slots=True)
 class Plan:
     """The NumPy calls of a contraction.
 
@@ -76,19 +78,12 @@ class Plan:
     and transposed. `swap` exchanges the operands first.
     """
 
-    __slots__ = ("left", "order", "product", "right", "shape", "swap")
-
-    def __init__(
-        self,
-        swap: bool,
-        left: Steps | None,
-        right: Steps | None,
-        product: Callable,
-        shape: Shape | None,
-        order: Shape | None,
-    ):
-        self.swap, self.left, self.right, self.product = swap, left, right, product
-        self.shape, self.order = shape, order
+    swap: bool
+    left: Steps | None
+    right: Steps | None
+    product: Callable
+    shape: Shape | None
+    order: Shape | None
 
     def run(self, x: Value, y: Value) -> Value:
         """Contract `x` with `y`, which have the shapes of the plan."""
@@ -104,8 +99,6 @@ class Plan:
 
 class SummedPlan:
     """A plan, and a sum over the first axes of its result."""
-
-    __slots__ = ("axes", "plan")
 
     def __init__(self, plan: "Plan | SummedPlan", n: int):
         self.plan, self.axes = plan, tuple(range(n))

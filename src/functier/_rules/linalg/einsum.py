@@ -63,8 +63,7 @@ def _parse(terms: Any, out: Value | None, shapes: tuple, optimize: Any, kind: st
     pair = len(labels) == 2 and all(len(set(own)) == len(own) for own in labels)
     forms = tuple([(shape, np.empty(shape, bool).strides) for shape in shapes])
     order = _order(*call, forms) if len(result) > 1 else ()
-    rows = list(order) == sorted(order)
-    return tuple(labels), result, PAIR if pair else tuple(path[1:]), rows
+    return tuple(labels), result, PAIR if pair else tuple(path[1:]), list(order) == sorted(order)
 
 
 @lru_cache(maxsize=4096)

@@ -42,8 +42,6 @@ class Inverse:
     multiplies by that.
     """
 
-    __slots__ = ("__weakref__", "a", "needed", "shared", "value")
-
     def __init__(self, a: Value):
         self.a = a
         self.value: Value = None
@@ -287,8 +285,7 @@ def _tensorsolve(a: Value, b: Value, axes: Sequence[int] | None = None) -> Value
         a = np.transpose(a, (*(i for i in range(a.ndim) if i not in moved), *moved))
     shape = a.shape[b.ndim :]
     size = prod(shape)
-    x = np.linalg.solve(np.reshape(a, (b.size, size)), np.ravel(b))
-    return np.reshape(x, shape)
+    return np.reshape(np.linalg.solve(np.reshape(a, (b.size, size)), np.ravel(b)), shape)
 
 
 def _inverses(a: Value) -> Value:

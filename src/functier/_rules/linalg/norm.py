@@ -21,10 +21,7 @@ def _norm2(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
         if sorted(axes) == [*range(first, x.ndim)]:
             rows = x.reshape((*x.shape[:first], prod(x.shape[first:])))
             return np.sqrt(np.vecdot(rows, rows))  # a third of the time: no array of squares
-    if x.dtype.kind == "c":
-        squares = np.square(np.real(x)) + np.square(np.imag(x))
-    else:
-        squares = np.square(x)
+    squares = np.square(np.real(x)) + np.square(np.imag(x)) if x.dtype.kind == "c" else np.square(x)
     return np.sqrt(np.sum(squares, axis=axis, keepdims=keepdims))
 
 
@@ -70,10 +67,9 @@ def _vector_norm(
         return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
-    if ord < 0:  # the sum of inverses is 0 if it is empty, or for infinities
-        total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
-        return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
+    if ord < 0:  # the sum of inverses is 0 if it is empty, or for infinities
+        return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
     exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as in NumPy
     zero = np.equal(total, 0)
     if is_known_false(zero):
@@ -109,8 +105,7 @@ def _matrix_norm(x: Value, ord: Value, axes: tuple, keepdims: bool) -> Value:
         s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
         take: Any = {2: _largest, -2: np.min, "nuc": np.sum}[ord]
         result = take(s, axis=-1)
-        kept = collapse(x.shape, axes)
-        return np.reshape(result, kept) if keepdims else result
+        return np.reshape(result, collapse(x.shape, axes)) if keepdims else result
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     inner, outer = (rows, columns) if ord in (1, -1) else (columns, rows)

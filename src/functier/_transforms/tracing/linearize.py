@@ -25,7 +25,7 @@ from ..._levels.cotangents import form_like, zeros
 from ..._levels.kept import copy_tape
 from ..._levels.level import Escape
 from ..._levels.memory import own_memory
-from ..._levels.options import check_escape
+from ..._levels.options import check_choice
 from ..._levels.runs import Site, outer_tensors, push_forward, record, run
 from .level import TraceLevel
 from .program import Program
@@ -88,7 +88,7 @@ def linearize(
     >>> vmap(jvp_fn)(np.eye(2)).shape
     (2, 2)
     """
-    check_escape("linearize", func, escape)
+    check_choice("linearize", func, "escape", escape)
     check_callable("linearize", func)
     name = name_of_function(func)
     label = f"linearize({name})"
