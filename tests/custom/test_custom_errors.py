@@ -10,7 +10,6 @@ import pytest
 
 import functier as ft
 from functier._core import blocks as _observers
-from functier._levels import level as _level
 from support import equal, has_all, raises
 
 X = np.array([0.5, 1.5, -0.4])
@@ -261,7 +260,6 @@ def test_a_tensor_that_is_no_argument(where, mode):
             text,
             "f returned a tensor of | closes over the tensor | pass the value to f as an argument",
         )
-    assert _level.AMBIENT.get() is ft.Tensor
 
 
 def test_a_tensor_of_an_inner_level():

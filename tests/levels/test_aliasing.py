@@ -110,14 +110,18 @@ def test_the_inverse_that_rules_share():
 # ---- functions with rules of their own ----
 
 
-def test_what_a_rule_has_saved():
-    f = ft.custom_vjp(lambda x: x * x)
-    f.defvjp(lambda x: (f(x), x), lambda x, g: (2 * g * x,))
+def check_saved(f):
     x = one(3)
     _, pullback = ft.vjp(f, x)
     x[:] = 9.0
 
     np.testing.assert_array_equal(pullback(one(3))[0], 2 * one(3))
+
+
+def test_what_a_rule_has_saved():
+    f = ft.custom_vjp(lambda x: x * x)
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (2 * g * x,))
+    check_saved(f)
 
 
 def test_a_rule_that_returns_what_it_has_saved():
@@ -136,11 +140,7 @@ def test_a_rule_that_returns_what_it_has_saved():
 def test_a_rule_of_forward_mode_in_reverse():
     f = ft.custom_jvp(lambda x: x * x)
     f.defjvp(lambda xs, ts: (f(*xs), 2 * xs[0] * ts[0]))
-    x = one(3)
-    _, pullback = ft.vjp(f, x)
-    x[:] = 9.0
-
-    np.testing.assert_array_equal(pullback(one(3))[0], 2 * one(3))
+    check_saved(f)
 
 
 def test_a_root():

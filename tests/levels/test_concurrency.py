@@ -11,7 +11,6 @@ import optree
 import pytest
 
 import functier as ft
-from functier._levels import level as _level
 from support import HANG, equal, in_thread, in_threads, raises
 
 XS = np.arange(20.0).reshape(10, 2)
@@ -85,7 +84,6 @@ def test_a_generator_that_a_transform_resumes_nests_in_its_own_level():
 
     equal(ft.vmap(f)(XS), XS)
     gen.close()
-    assert _level.AMBIENT.get() is ft.Tensor
 
 
 def test_a_suspended_generators_level_does_not_enclose_its_caller():

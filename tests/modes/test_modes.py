@@ -14,7 +14,6 @@ import functier as ft
 import functier.numpy as fnp
 from functier import modes, overrides
 from functier._core import blocks as _observers
-from functier._levels import level as _level
 from functier.modes import _asking as _asking
 from programs import TRANSFORMS, apply, programs, starts
 from support import close, equal, in_thread, raises, recorder
@@ -252,7 +251,6 @@ def test_exceptions_pass_and_restore():
         assert caught.value is error
         np.sin(ft.tensor(A))
     assert log == [("outer", np.sin)]
-    assert _level.AMBIENT.get() is ft.Tensor
 
 
 def test_a_mode_holds_in_its_own_context_alone():
