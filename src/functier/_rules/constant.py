@@ -61,7 +61,20 @@ def _filling_body(make: Function) -> Function:
 
 composite(np.zeros_like, _filling_body(np.zeros))
 composite(np.ones_like, _filling_body(np.ones))
-composite(np.empty_like, _filling_body(np.zeros))
+
+
+@lambda body: composite(np.empty_like, body)
+def _empty_like(
+    prototype: Value,
+    /,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: str | None = None,
+) -> Value:
+    return np.zeros_like(prototype, dtype, shape=shape)
 
 
 def _dtype_or_value(value: Value) -> Value:
