@@ -11,6 +11,7 @@ import scipy.special
 
 import functier as ft
 import functier.numpy as fnp
+import functier.scipy.linalg as fsl
 from functier import modes
 from functier._core.ambient import AMBIENT
 from functier.testing import check_grads
@@ -554,3 +555,17 @@ def test_one_step_after_another():
         slope = [(f(X + h * e, n) - f(X - h * e, n)) / (2 * h) for e in np.eye(3)]
         close(ft.grad(f)(X, n), np.array(slope, float), 1e-8)
         close(ft.vmap(f, (0, None))(XS, n), np.array([f(x, n) for x in XS], float))
+
+
+def test_none_stays_none_among_results():
+    a = np.diag([1.0, 2.0, 4.0])
+
+    def f(b):
+        b = b * 1.0
+        b[0][0] = 2.0
+        x, *_, s = fsl.lstsq(fnp.array(a), b, lapack_driver="gelsy")
+        assert s is None
+        return x
+
+    for _ in range(2):  # the second one has been written to before
+        equal(ft.vmap(f)(np.ones((1, 3, 3)))[0][0], np.array([2.0, 1.0, 1.0]))

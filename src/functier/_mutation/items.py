@@ -134,7 +134,7 @@ def keep_sources(func: Callable, args: tuple, result: Any) -> Any:
     sources = [x for x in args if was_written(x)]
 
     def keep(value: Any) -> Any:
-        for x in sources if not was_written(value) else ():
+        for x in sources if value is not None and not was_written(value) else ():
             view, shown = view_of(x), innermost(value)
             if value is view.value or is_same(shown, innermost(view.value)):
                 return _wrapping(x)(view)
