@@ -569,9 +569,7 @@ def unmade(make, result):
 
 PLANTED = {
     "a declared integer that has digits": ("a declared integer", kernels, "_cast", lambda x, k: x),
-    "an integer that is returned": (
-        "a declared integer is returned", kernels, "_cast", lambda x, k: x,
-    ),
+    "an integer that returns": ("a declared integer is returned", kernels, "_cast", lambda x, k: x),
     "the first element's dtype": (
         "vectorize, the first is an int",
         kernels, "stack_elements", lambda p, s, dtype: plant(p, s, np.result_type(p[0])),
@@ -579,12 +577,8 @@ PLANTED = {
     "a stale snapshot": (
         "an array of adopted code", Memory, "version", property(lambda m: 0, lambda m, v: None),
     ),
-    "a result that is no view": (
-        "an array of adopted code", array, "tree_map", unmade,
-    ),
-    "a result that is plain": (
-        "an array that Numba makes", array, "tree_map", unmade,
-    ),
+    "a result that is no view": ("an array of adopted code", array, "tree_map", unmade),
+    "a result that is plain": ("an array that Numba makes", array, "tree_map", unmade),
     "an element too far": (
         "guvectorize of rows", kernels, "element_of_loop",
         lambda x, index, dims: x[(0,) * (x.ndim - len(dims))],
@@ -598,6 +592,6 @@ plant = kernels.stack_elements
 def test_a_planted_fault_is_found(module, fault, monkeypatch):
     use, owner, name, wrong = PLANTED[fault]
     check(module, use)
-    monkeypatch.setattr(owner, name, wrong)
+    monkeypatch.setattr(owner, name, wrong, raising=False)
     with pytest.raises((AssertionError, ValueError, TypeError, ft.MutationError)):
         check(module, use)

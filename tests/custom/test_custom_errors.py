@@ -427,5 +427,4 @@ def test_levels_are_used_again():
 def test_results_that_numpy_would_convert_are_refused():
     f = ft.custom_vjp(np.sin)
     f.defvjp(lambda x: (memoryview(np.sin(X)), x), lambda x, g: (g * np.cos(x),))
-    with pytest.raises(TypeError, match=r"a result of sin is a memoryview.* numpy\.asarray\(y\)"):
-        ft.grad(lambda x: np.sum(f(x)))(X)
+    raises(TypeError, lambda: ft.grad(f)(X), "a result of sin is a memoryview", "numpy.asarray(y)")

@@ -352,9 +352,7 @@ REFUSED = {
     "entropy": lambda x: x * ftr.default_rng().normal(),
     "entropy of NumPy": lambda x: x * np.random.default_rng().normal(),
     "no seed": lambda x, seed=None: x * np.random.RandomState(seed).rand(),
-    "a seed first": lambda x: (
-        x * np.random.RandomState(4).rand() * np.random.default_rng().normal()
-    ),
+    "a seed": lambda x: x * np.random.RandomState(4).rand() * np.random.default_rng().random(),
     "generator of NumPy": lambda x: x * theirs.normal(),
     "global of NumPy": lambda x: x * np.random.normal(),  # noqa: NPY002
     "global of Python": lambda x: x * __import__("random").random(),

@@ -394,7 +394,6 @@ def test_a_size_that_code_reads_is_that_of_the_trace(monkeypatch):
         return a * np.extract(a > 0.5, a).size
 
     few, many = np.array([0.1, 0.2, 0.9]), np.array([0.1, 0.8, 0.9])
-    with pytest.raises(ValueError, match=r"np\.size\(\w+\), in line \d+ of sized, differs"):
-        ft.trace(sized)(few)(many)
+    raises(ValueError, lambda: ft.trace(sized)(few)(many), "np.size(", " of sized, differs")
     monkeypatch.setattr(recorder.RecordLevel, "guard_sizes", lambda *given: None)
     assert not np.array_equal(ft.trace(sized)(few)(many), sized(many))
