@@ -647,7 +647,7 @@ def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
 
 
 def test_results_of_vmap_that_are_the_argument(monkeypatch):
-    monkeypatch.setattr(_vmap, "separate", lambda values, given: values)
+    monkeypatch.setattr(_vmap, "own_memory", lambda values, given: values)
 
     assert "vmap" in faults()
 
