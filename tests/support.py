@@ -1,6 +1,5 @@
 """Helpers of several test files: strict equality, and tensors that record the calls they see."""
 
-import copy
 import gc
 import re
 import sys
@@ -231,10 +230,6 @@ def held(call: Any) -> tuple:
         return result, *tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-
-
-def deep(x: Any) -> Any:
-    return copy.deepcopy(x)
 
 
 def load_all():

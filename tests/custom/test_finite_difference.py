@@ -68,18 +68,12 @@ SMOOTH = {  # the function, its derivative, and the point
     "line": (lambda x: 3 * x + 1, lambda x: 3.0, 1e-3),
     "constant": (lambda x: 3.0, lambda x: 0.0, 2.0),
     "sqrt": (math.sqrt, lambda x: 0.5 / math.sqrt(x), 1e-4),
-    "sqrt that ends near": (
-        lambda x: math.sqrt(1 - x), lambda x: -0.5 / math.sqrt(1 - x), 0.99,
-    ),
-    "steep tanh": (
-        lambda x: math.tanh(20 * x), lambda x: 20 / math.cosh(20 * x) ** 2, 0.03,
-    ),
+    "sqrt that ends near": (lambda x: math.sqrt(1 - x), lambda x: -0.5 / math.sqrt(1 - x), 0.99),
+    "steep tanh": (lambda x: math.tanh(20 * x), lambda x: 20 / math.cosh(20 * x) ** 2, 0.03),
     "narrow bell": (
         lambda x: math.exp(-50 * x * x), lambda x: -100 * x * math.exp(-50 * x * x), 0.2,
     ),
-    "resonance": (
-        lambda x: 1 / (1e-4 + x * x), lambda x: -2 * x / (1e-4 + x * x) ** 2, 0.013,
-    ),
+    "resonance": (lambda x: 1 / (1e-4 + x * x), lambda x: -2 * x / (1e-4 + x * x) ** 2, 0.013),
     "chirp": (lambda x: math.sin(1 / x), lambda x: -math.cos(1 / x) / x**2, 0.02),
     "logistic": (
         lambda x: 1 / (1 + math.exp(-30 * x)),
@@ -93,9 +87,7 @@ SMOOTH = {  # the function, its derivative, and the point
     "gamma": (math.gamma, lambda x: math.gamma(x) * special.digamma(x), 3.3),
     "erf": (math.erf, lambda x: 2 / math.sqrt(math.pi) * bell(x), 0.3),
     "bessel": (special.j0, lambda x: -special.j1(x), 5.1),
-    "cancellation": (
-        lambda x: (1 - math.cos(x)) / x**2, lambda x: -x / 12 + x**3 / 180, 0.01,
-    ),
+    "cancellation": (lambda x: (1 - math.cos(x)) / x**2, lambda x: -x / 12 + x**3 / 180, 0.01),
     "sinc": (lambda x: math.sin(x) / x, lambda x: -x / 3 + x**3 / 30, 1e-3),
     "a tiny unit": (
         lambda x: 1 / math.expm1(1.6e-22 * x), lambda x: -0.4e-22 / math.sinh(0.8e-22 * x) ** 2,

@@ -96,14 +96,31 @@ def test_lanes_have_strides(dtype, stride, width):
         assert (raw[place[0] :][: dtype.itemsize] == out[place[1] :][: dtype.itemsize]).all()
 
 
+def root_or_double(e, x):
+    """sqrt(x), and 2*x for large numbers, by a branch."""
+
+    def doubled(e, large, x, usual):
+        return e.select(large, e.lanewise("twice", lambda s, y: s.add(y, y), x)[0], usual)
+
+    return e.rarely(e.compare("gt", x, 1.5), "doubled", doubled, (x,), (e.sqrt(x),))[0]
+
+
+@pytest.mark.parametrize("outlined", [False, True])
+@pytest.mark.parametrize("width", [0, 8])
+def test_rare_lanes_branch(width, outlined):
+    run = kernel(lambda e, x: e.call("root", root_or_double, x), "d", width, outlined)
+    x = np.abs(np.random.default_rng(0).normal(size=99)) + 0.2
+    np.testing.assert_array_equal(run(x), np.where(x > 1.5, 2 * x, np.sqrt(x)))
+
+
 def test_functions_are_shared_by_the_emitters_of_a_module():
     declarations = Declarations()
     for prefix in "ab":
         e = Emitter(4, prefix, declarations, outlined=True)
         for name in ("%x", "%y"):
-            e.call("root", lambda e, x: e.sqrt(x), Value(name, FLOAT64))
+            e.call("root", root_or_double, Value(name, FLOAT64))
         assert sum("call" in line for line in e.lines) == 2
-    assert declarations.text().count("define internal") == 1
+    assert declarations.text().count("define internal") == 3
 
 
 def test_a_function_of_the_module_does_not_refuse():

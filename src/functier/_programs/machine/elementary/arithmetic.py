@@ -2,13 +2,13 @@
 
 Quotients rounded down, and remainders: of integers and floats, with NumPy's signs.
 A remainder of floats is exact. With a quotient below 2**52 it is one fused multiplication and
-a correction; larger quotients are NumPy's affair.
+a correction; larger quotients take the processor's library, one lane at a time.
 """
 
 import numpy as np
 
 from ...._core.numpy_private import CLIP
-from ..text.emitter import BOOL
+from ..text.emitter import BOOL, Value
 from .table import ELEMENTWISE, elementwise
 
 
@@ -103,6 +103,36 @@ def squarings(e, base, exponent):
     return e.like(1, base) if result is None else result
 
 
+def power_of_one(e, base, exponent):
+    """The power of one integer by repeated squaring: a loop (Knuth, TAOCP 2, 4.6.3)."""
+    kind = e.type(base.dtype)
+    one = e.like(1, base).text
+    e.line("br label %loop")
+    e.start("loop")
+    for name, first in (("p", one), ("b", base.text), ("n", exponent.text)):
+        e.line(f"%{name} = phi {kind} [ {first}, %entry ], [ %{name}.next, %loop ]")
+    e.line(f"%odd = and {kind} %n, 1")
+    e.line(f"%is.odd = icmp ne {kind} %odd, 0")
+    e.line(f"%product = mul {kind} %p, %b")
+    e.line(f"%p.next = select i1 %is.odd, {kind} %product, {kind} %p")
+    e.line(f"%b.next = mul {kind} %b, %b")
+    e.line(f"%n.next = lshr {kind} %n, 1")
+    e.line(f"%more = icmp ne {kind} %n.next, 0")
+    e.line("br i1 %more, label %loop, label %done")
+    e.start("done")
+    return Value("%p.next", base.dtype)
+
+
+def integer_power(e, base, exponent):
+    """The power of integers, modulo their size; a negative exponent is NumPy's affair."""
+    number = e.literal(exponent)
+    if number is not None and number >= 0:
+        return squarings(e, base, number)
+    if exponent.dtype.kind == "i":
+        e.refuse(e.compare("lt", exponent, 0))
+    return e.lanewise("integer_power", power_of_one, base, exponent)[0]
+
+
 LIMIT = 2.0**52
 
 
@@ -169,25 +199,32 @@ def fmod(e, a, b):
 
 def float_remainder(e, a, b):
     """The exact remainder of floats, with the dividend's sign."""
-    size, divisor = e.abs(a), e.abs(b)
-    # Not a NaN, not an infinity over a number, not a number over zero.
-    large = e.compare("ge", e.div(size, divisor), LIMIT if a.dtype.itemsize == 8 else 2.0**23)
-    large = e.both(large, e.compare("lt", size, np.inf))
-    e.refuse(e.both(large, e.compare("gt", divisor, 0.0)))
     return e.call("fmod", of_moderate_quotient, a, b)
 
 
 def of_moderate_quotient(e, a, b):
-    """The remainder where the quotient is less than 2**52."""
+    """The remainder where the quotient is less than 2**52, and a branch for others."""
     size, divisor = e.abs(a), e.abs(b)
-    whole = e.intrinsic("trunc", e.div(size, divisor))
+    limit = LIMIT if a.dtype.itemsize == 8 else 2.0**23
+    ratio = e.div(size, divisor)
+    whole = e.intrinsic("trunc", ratio)
     rest = e.fma(e.neg(whole), divisor, size)
     rest = e.select(e.compare("lt", rest, 0.0), e.add(rest, divisor), rest)
     rest = e.select(e.compare("ge", rest, divisor), e.sub(rest, divisor), rest)
     rest = e.copysign(rest, a)
     infinite = e.both(e.compare("eq", divisor, np.inf), e.compare("lt", size, np.inf))
     rest = e.select(infinite, a, rest)
-    return e.select(e.compare("eq", divisor, 0.0), np.nan, rest)
+    # The others: not a NaN, not an infinity over a number, not a number over zero.
+    large = e.both(e.compare("ge", ratio, limit), e.compare("lt", size, np.inf))
+    large = e.both(large, e.compare("gt", divisor, 0.0))
+    rest = e.select(e.compare("eq", divisor, 0.0), np.nan, rest)
+    return e.rarely(large, "fmod", of_lanes, (a, b), (rest,))[0]
+
+
+def of_lanes(e, large, a, b, rest):
+    """The remainder of those lanes whose quotient is large."""
+    found = e.lanewise("fmod_of_one", lambda s, x, y: s.binary("frem", x, y), a, b)
+    return e.select(large, found[0], rest)
 
 
 def float_division(e, a, b):

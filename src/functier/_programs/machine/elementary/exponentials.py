@@ -18,7 +18,7 @@ C's pow (ISO C, annex F.10.4.4), which NumPy has.
 import numpy as np
 
 from ..text.emitter import INT64
-from .arithmetic import square, squarings
+from .arithmetic import integer_power, square
 from .coefficients import EXP, EXP2, LN2, LOG, LOG2_E, LOG10_2, LOG10_E, POWER, TWO_THIRDS
 from .pairs import fast_two_sum, two_product, two_sum
 from .table import doubles, elementwise, of_doubles
@@ -347,9 +347,9 @@ of_floats = doubles(float_power)
 
 @elementwise(np.power, np.float_power)
 def power(e, x, y):
-    """The power of floats, and of integers by one that is known: see `lowering`."""
+    """The power of integers and floats."""
     if x.dtype.kind != "f":
-        return squarings(e, x, e.literal(y))
+        return integer_power(e, x, y)
     short = SHORT.get(e.literal(y))
     return short(e, x) if short else of_floats(e, x, y)
 

@@ -268,9 +268,6 @@ def apply(low: Lowering, func: np.ufunc, args: tuple, form: Form, checked: bool 
     if result != dtype:
         raise Unknown(f"the ufunc gives {result}")
     values = [low.operand(x, want) for x, want in zip(args, wants)]
-    if func is np.power and dtype.kind in "iu":
-        if type(values[1]) is not Literal or values[1].value < 0:
-            raise Unknown("it is a power of whole numbers by one that is computed, or negative")
     found = low.element(func, values, form.shape, dtype, tuple(wants), form.strides)
     found.steps[0].checked = checked
     return found

@@ -151,6 +151,47 @@ class Emitter(Instructions):
         found = self._call(self.function(name, rule, [v.dtype for v in values]), values)
         return found[0] if len(found) == 1 else found
 
+    def rarely(self, condition, name, rule: Callable, arguments, usual):
+        """`usual`, a tuple, unless the condition holds in any lane: then a call of `rule`.
+
+        `rule(emitter, condition, *arguments, *usual)` returns the results of all lanes.
+        """
+        operands = (condition, *arguments, *usual)
+        function = self.function(name, rule, [v.dtype for v in operands])
+        any_lane = self.any(condition)
+        self.declarations.setdefault("@llvm.expect.i1", "declare i1 @llvm.expect.i1(i1, i1)")
+        likely = self.emit(f"call i1 @llvm.expect.i1(i1 {any_lane}, i1 false)", BOOL)
+        before, rare, after = self.block, self.name(), self.name()
+        self.line(f"br i1 {likely.text}, label %{rare}, label %{after}")
+        self.lines.append(f"{rare}:")
+        found = self._call(function, operands, memo=False)
+        self.line(f"br label %{after}")
+        self.lines.append(f"{after}:")
+        self.block = after
+        pairs = zip(usual, found)
+        return tuple(
+            self.emit(
+                f"phi {self.type(a.dtype)} [ {a.text}, %{before} ], [ {b.text}, %{rare} ]", a.dtype
+            )
+            for a, b in pairs
+        )
+
+    def lanewise(self, name, rule: Callable, *values):
+        """The results, a tuple, of a scalar function that is called for each lane in turn."""
+        scalar = Emitter(0, "v", self.declarations)
+        function = scalar.function(name, rule, [v.dtype for v in values])
+        if not self.width:
+            return tuple(self._call(function, values))
+        results = [Value("poison", dtype) for dtype in function[1]]
+        for index in range(self.width):
+            operands = [Value(self.lane(v, index), v.dtype) for v in values]
+            parts = scalar_call(self, function, operands)
+            for i, (whole, part) in enumerate(zip(results, parts)):
+                kind = self.scalar_type(part.dtype)
+                text = f"insertelement {self.typed(whole)}, {kind} {part.text}, i32 {index}"
+                results[i] = self.emit(text, part.dtype)
+        return tuple(results)
+
     def function(self, name, rule: Callable, dtypes):
         """A function of the module whose body `rule` writes: its symbol and result dtypes.
 
@@ -179,15 +220,25 @@ class Emitter(Instructions):
         body = "\n".join([*self.lines, f"  ret {whole} {text}"])
         return f"{head} noinline {PURE} {ATTRIBUTES} {{\n{body}\n}}"
 
-    def _call(self, function, values):
+    def _call(self, function, values, memo=True):
         symbol, dtypes = function
-        whole = aggregate([self.type(d) for d in dtypes])
         operands = ", ".join(map(self.typed, values))
-        result = self.emit(f"call {whole} {symbol}({operands}) {PURE}", dtypes[0])
+        return self._parts(symbol, operands, [self.type(d) for d in dtypes], dtypes, memo)
+
+    def _parts(self, symbol, operands, kinds, dtypes, memo):
+        whole = aggregate(kinds)
+        result = self.emit(f"call {whole} {symbol}({operands}) {PURE}", dtypes[0], memo)
         if len(dtypes) == 1:
             return [result]
-        return [self.emit(f"extractvalue {whole} {result.text}, {i}", d)
-                for i, d in enumerate(dtypes)]  # fmt: skip
+        parts = enumerate(dtypes)
+        return [self.emit(f"extractvalue {whole} {result.text}, {i}", d, memo) for i, d in parts]
+
+
+def scalar_call(emitter, function, operands):
+    """Call a scalar function on operands that are scalars, whatever the emitter's width."""
+    symbol, dtypes = function
+    text = ", ".join(f"{emitter.scalar_type(v.dtype)} {v.text}" for v in operands)
+    return emitter._parts(symbol, text, [emitter.scalar_type(d) for d in dtypes], dtypes, True)
 
 
 def letter(dtype):
