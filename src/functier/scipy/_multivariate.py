@@ -28,9 +28,13 @@ from ._private import special
 LOG_2PI = np.log(2 * np.pi)
 
 
+def twin_in_copy(value: Any, path: str) -> Any:
+    return fnp if value is np else twin_of(value, path)
+
+
 def scipys(func: Any) -> FunctionType:
     """Return SciPy's code of a function, run on twins."""
-    return copy_function(func, lambda value, path: fnp if value is np else twin_of(value, path))
+    return copy_function(func, twin_in_copy)
 
 
 def squeezed(x: Value) -> Value:
