@@ -280,5 +280,5 @@ def text_of(title: str, table: Table) -> str:
 
 
 if __name__ == "__main__":
-    gc.disable()  # syntax trees are no cycles; to look for some takes half of the time
+    gc.disable()  # syntax trees have no cycles; the search for them takes half of the time
     print("\n\n".join(text_of(title, table) for title, table in figures(ROOT).items()))

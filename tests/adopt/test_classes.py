@@ -1,4 +1,4 @@
-"""What adopted code asks for a class, and objects through which it reaches NumPy."""
+"""Questions of adopted code about a class, and objects through which it reaches NumPy."""
 
 import numpy as np
 import pytest

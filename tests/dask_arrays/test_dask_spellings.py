@@ -189,9 +189,7 @@ REFUSED: dict[str, tuple[Callable, str]] = {
     "da.stack": (lambda x: da.stack([x, x]), "function of NumPy"),
     "da.map_blocks": (lambda x: da.map_blocks(np.sin, x), "x.map_blocks"),
     "da.blockwise": (lambda x: da.blockwise(np.sin, "ij", x, "ij"), "x.map_blocks"),
-    "da.reduction": (
-        lambda x: da.reduction(x, np.sum, np.sum, dtype=float), "function of NumPy",
-    ),
+    "da.reduction": (lambda x: da.reduction(x, np.sum, np.sum, dtype=float), "function of NumPy"),
     "map_overlap": (lambda x: x.map_overlap(np.sin, depth=1), "x.map_blocks"),
     "lstsq": (lambda x: np.linalg.lstsq(in_rows(x), np.arange(6.0))[0], r"x.compute\(\)"),
 }  # fmt: skip

@@ -222,7 +222,7 @@ WRITABLE = {
 
 @pytest.mark.parametrize("call", WRITABLE)
 def test_results_can_be_written_to(call):
-    """Each element alone: it is no memory of an argument, of another result or element."""
+    """Each element alone: it shares no memory with an argument, another result or element."""
     x = np.arange(6.0).reshape(3, 2)
     results = optree.tree_leaves(WRITABLE[call](x))
     numbers = [np.arange(y.size).reshape(y.shape) + 10.0 * i for i, y in enumerate(results)]

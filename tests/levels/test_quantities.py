@@ -1,5 +1,5 @@
 """Objects and code of other libraries: quantities of pint and labelled arrays of xarray;
-code that asks for the module of a class; comparisons with what is no number.
+code that asks for the module of a class; comparisons with objects that are not numbers.
 """
 
 import dataclasses
@@ -205,7 +205,7 @@ def test_a_fault_is_found(monkeypatch):
             ft.grad(f)(1.5)
 
 
-# ``x == other`` and ``x != other`` where `other` is no number: NumPy's and Python's answers
+# ``x == other`` and ``x != other`` where `other` is not a number: NumPy's and Python's answers
 
 
 class Thing:

@@ -76,9 +76,7 @@ FAULTS = {
     "an infinite number in place of NaN": (
         "elementwise.sqrt-", rule(np.sqrt, lambda e, f, x: f(e, e.abs(x))),
     ),
-    "zeros of one sign": (
-        "elementwise.tan-", rule(np.tan, lambda e, f, x: e.add(f(e, x), 0.0)),
-    ),
+    "zeros of one sign": ("elementwise.tan-", rule(np.tan, lambda e, f, x: e.add(f(e, x), 0.0))),
     "a sum that begins with another zero": (
         "composite.linspace-d[]-0.0,1", lambda patch: patch.setattr(nests, "NOTHING", -0.0),
     ),

@@ -22,7 +22,7 @@ NO_CASE = {"": "a row that has no such case"}
 
 
 def seen(row, args, mode, look, batch):
-    """What `look` says of the row's results for examples, which `batch` stacks, or under jvp."""
+    """The answers of `look` about results, of examples that `batch` stacks, or under jvp."""
     f, found = checks.leaves_of(row), []
 
     def note(*xs):

@@ -288,7 +288,7 @@ def check_vmap_of_vjp(row):
 
 
 def judge_refusal(counts, name, row):
-    """What NumPy refuses is refused in a batch of two, and where it is differentiated."""
+    """Refusals of NumPy are refusals in a batch of two, and where it is differentiated."""
     f = checks.leaves_of(row)
     try:
         f(*row.leaves)

@@ -131,9 +131,7 @@ PLANTED = {
         replaced(reads.Reads, "entry", lambda self, space, name, words: space.get(name)),
         "number", "global",
     ),
-    "missing names": (
-        without(lambda fact: fact.value is guards.EMPTY), "over a builtin", "global",
-    ),
+    "missing names": (without(lambda fact: fact.value is guards.EMPTY), "over a builtin", "global"),
     "functions that are entered": (
         replaced(dependencies.Watch, "enter", lambda *given: None),
         "of a function of a module", "argument",
@@ -156,9 +154,7 @@ PLANTED = {
     "keys of arguments": (unchecked(r"facts_of\(given\) != facts"), "key of a dict", "argument"),
     "what nodes keep": (unchecked(r"facts_of\(given\) != facts"), "aux of a node", "argument"),
     "options of modules": (unchecked(r"facts_of\(given\) != facts"), "int or bool", "module"),
-    "attributes of data": (
-        unchecked(r"\[\*w\d+\] != n\d+"), "attribute that appears", "argument",
-    ),
+    "attributes of data": (unchecked(r"\[\*w\d+\] != n\d+"), "attribute that appears", "argument"),
     "types of arguments": (unchecked(r"type\(v\d+\) is not t\d+(?=:)"), "is a float", "argument"),
     "dtypes of arguments": (unchecked(r"\(v\d+\.dtype is not .*?\)"), "other dtype", "argument"),
     "strides of arguments": (unchecked(r"v\d+\.strides != z\d+"), "other order", "argument"),

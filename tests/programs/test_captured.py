@@ -32,9 +32,7 @@ def module(text):
 PLACES = {
     "global": ("X = new(4, 3)", "X", "global X; X = new(4, 3)"),
     "attribute": ("class M: pass\nm = M(); m.X = new(4, 3)", "m.X", "m.X = new(4, 3)"),
-    "slot": (
-        "class M: __slots__ = ('X',)\nm = M(); m.X = new(4, 3)", "m.X", "m.X = new(4, 3)",
-    ),
+    "slot": ("class M: __slots__ = ('X',)\nm = M(); m.X = new(4, 3)", "m.X", "m.X = new(4, 3)"),
     "class": ("class M: X = new(4, 3)", "M.X", "M.X = new(4, 3)"),
     "dict": ("d = {'X': new(4, 3)}", "d['X']", "d['X'] = new(4, 3)"),
     "list": ("d = [new(4, 3)]", "d[-1]", "d[-1] = new(4, 3)"),

@@ -135,7 +135,7 @@ def test_links_of_files_become_links_of_pages(tmp_path):
 
 
 def loaded(text):
-    """What a page of HTML, or a style sheet, loads from other places."""
+    """The files that a page of HTML, or a style sheet, loads from other places."""
     found = r"""<(?:script|img|iframe|source)\b[^>]*?\ssrc="((?:https?:)?//[^"]+)
         |<link\b(?![^>]*"canonical")[^>]*?\shref="((?:https?:)?//[^"]+)
         |(?:@import|url\()\s*["']?((?:https?:)?//[^)"']+)"""

@@ -1,4 +1,4 @@
-"""What `functools` has of tensors: the class that it reads, and the caches that they pass by.
+"""Tensors in `functools`: the class that it reads, and the caches that they pass by.
 
 The attribute ``__class__`` of tensors: adopted code, and `functools`, read NumPy's class.
 That is so while code is adopted that asks for it, as each `isinstance` that does not hold for a

@@ -1,4 +1,4 @@
-"""What code looks up, and the code of adopted functions: calls and imports of another name.
+"""Names that code looks up, and the code of adopted functions: calls and imports of another name.
 
 NOTE [names that no identifier is]
     A call ``float(x)`` looks ``float`` up in the globals. Here the code is given another name for

@@ -1,4 +1,4 @@
-"""Operands that are no arrays: objects of users and of libraries, lists, what equals no number.
+"""Operands other than arrays: objects of users and of libraries, lists, unequal objects.
 
 NOTE [what carries a meaning holds tensors]
     A tensor has no units and no labels, and code asks for them: ``(x * q).to("m")``. So an operator
@@ -112,7 +112,7 @@ def holds(x: Any) -> bool:
 def defers(func: Function, *operands: Any) -> bool:
     """Tell if a call is not a tensor's to compute: see NOTE [what carries a meaning holds tensors].
 
-    Functions that are no ufuncs take a labelled array for its numbers.
+    Other functions than ufuncs take a labelled array for its numbers.
     """
     others = [x for x in operands if holds(x)]
     if not others or not all([is_plain(x) for x in operands if isinstance(x, Tensor)]):

@@ -162,7 +162,7 @@ def instances_in(value: Any, kind: type) -> list[Any]:
 
 
 def mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
-    """Return an argument with ``leaf(x)`` for all in it that is no container, in order."""
+    """Return an argument with ``leaf(x)`` for each part of it that is not a container, in order."""
     kind = type(value)
     if kind is tuple or kind is list:
         return kind([mapped(part, leaf) for part in value])
