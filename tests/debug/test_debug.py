@@ -86,7 +86,7 @@ def test_nans_alone():
         (lambda f: ft.jacfwd(ft.vmap(f)), ["example 2 of vmap(entropy)"]),
         (
             lambda f: lambda xs: ft.vmap(ft.vmap(f))(np.stack([xs + 1.0, xs])),
-            ["example 2 of vmap(entropy), example 1 of vmap(entropy)"],
+            ["example 2 of vmap(entropy) at depth 2, example 1 of vmap(entropy) at depth 1"],
         ),
         (
             lambda f: (
@@ -129,13 +129,18 @@ def test_the_place_in_any_nesting(data):
 
     examples = [f", example {i} of vmap(<lambda>)" for i in reversed(index)]
     place = "at index (1,) of shape (2,)" + "".join(examples) + "\n"
+    text = re.sub(r" at depth \d", "", text)
     assert f"numpy.log made 1 infinity out of finite operands, {place}" in text
 
 
 def test_a_value_that_does_not_vary_along_a_level():
     text = found(lambda: ft.vmap(lambda x: ft.vmap(lambda y: x + np.log(x - 1.0))(X))(X))
 
-    has_all(text, "numpy.log made 1 NaN", "index () of shape (), example 1 of vmap(<lambda>)\n")
+    has_all(
+        text,
+        "numpy.log made 1 NaN",
+        "index () of shape (), example 1 of vmap(<lambda>) at depth 1\n",
+    )
 
 
 def test_operands_that_are_not_elementwise_are_described():

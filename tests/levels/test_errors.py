@@ -166,9 +166,60 @@ def test_the_gradient_of_the_imperative_style():
     with ft.grad() as G:
         x = G(X)
         raises(ValueError, lambda: G.gradient(x * 2, x), "grad()", "shape (3, 2)", "numpy.sum(y)")
-        raises(ValueError, lambda: G.gradient(np.sum(x), X), "gradient(y, x)", "ndarray")
+        raises(ValueError, lambda: G.gradient(np.sum(x), X), "gradient(y, x)", "an array")
     with ft.vmap() as B, pytest.raises(ft.LevelError, match="needs a level of grad"):
         B.gradient(B(X), B(X))
+
+
+# ---- levels of one label ----
+
+
+def test_levels_of_one_label_have_their_depth():
+    with ft.vmap() as A, ft.vmap() as B:
+        x, y = A(X), B(X[0])
+        assert repr(A) == "<class 'functier vmap() at depth 1'>" != repr(B)
+        has_all(repr(x), "of 3 examples in vmap() at depth 1:")
+        has_all(repr(x + y), "of 3 x 2 examples in vmap() at depth 1, vmap() at depth 2:")
+        raises(ft.ConversionError, lambda: np.asarray(y), "vmap() at depth 2: numpy.asarray(x)")
+        raises(ft.ConversionError, lambda: np.asarray(x), "vmap() at depth 1: numpy.asarray(x)")
+    raises(
+        ft.EscapedTensorError,
+        lambda: y + 1,
+        "a tensor of vmap() at depth 2 | Tensor <- vmap() at depth 1 <- vmap() at depth 2",
+    )
+    raises(ft.EscapedTensorError, lambda: x + 1, "a tensor of vmap() was used | Tensor <- vmap(),")
+
+
+def test_siblings_of_one_label():
+    def hold():
+        with ft.vmap() as B:
+            yield B(X)
+
+    one, two = hold(), hold()
+    x, y = next(one), next(two)
+    raises(ft.LevelError, lambda: x + y, "another vmap() at depth 1 met a tensor of vmap() at")
+    list(two), list(one)  # to the end of their blocks
+    with ft.grad() as A, ft.grad() as B:
+        x, y = A(X), B(X)
+        came = "got a tensor of grad() at depth 1"
+        raises(ValueError, lambda: B.gradient(np.sum(y), x), "grad() at depth 2: gradient", came)
+
+
+def test_a_class_that_is_used_again_has_its_depth_and_the_new_label():
+    seen = []
+
+    def first(x):
+        return x * x
+
+    def second(x):
+        seen.append(repr(type(x)))
+        chain = "Tensor <- grad(second) at depth 1 <- grad(second) at depth 2"
+        raises(ft.ConversionError, lambda: np.asarray(x), chain)
+        return x * x
+
+    ft.grad(ft.grad(first))(1.0)
+    ft.grad(ft.grad(second))(1.0)
+    assert seen == ["<class 'functier grad(second) at depth 2'>"]
 
 
 # ---- tangents and cotangents ----

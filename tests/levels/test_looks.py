@@ -38,7 +38,8 @@ SEEN = {
         "float64[3] in jvp(look): array([0., 1., 2.]), tangent array([1., 1., 1.])",
     ),
     "vmap of vmap": (
-        lambda f: ft.vmap(ft.vmap(f))(XS), "float64[] of 2 x 3 examples in vmap(look), vmap(look): "
+        lambda f: ft.vmap(ft.vmap(f))(XS),
+        "float64[] of 2 x 3 examples in vmap(look) at depth 1, vmap(look) at depth 2: ",
     ),
     "vmap of grad": (
         lambda f: ft.vmap(ft.grad(f))(XS),

@@ -408,7 +408,7 @@ def check_reach(home: Any, value: Any, x: Any) -> None:
             "a tensor whose level has ended cannot be written to an array; write "
             "what the transform has returned",
         )
-    around = home.__name__ if home.level.depth else "the function outside of all levels"
+    around = f"{home.level}" if home.level.depth else "the function outside of all levels"
     raise MutationError(
         f"a value of {cls.level} cannot be written to an array that was made outside of it, in "
         f"{around}; make the array inside, b = functier.numpy.array(a), or return the value",

@@ -31,6 +31,7 @@ from .._core.remedies import ADOPTION, BY_EXPRESSION, GENERAL
 from .._core.tensor import Tensor
 from .._cpython.frames import Frame, is_foreign, module_at
 from .._mutation.array import is_array, settle
+from .lineage import name_beside
 
 
 def depth_of(x: Any) -> int:
@@ -265,7 +266,7 @@ def facts_of(level: Any) -> str:
 def names_of(level: Any) -> str:
     """Return the name of a level, and of those around it that share its tensors."""
     levels = level.kind.group(level) if level.kind.batches else [level]
-    return ", ".join([one.cls.__name__ for one in levels])
+    return ", ".join([name_beside(one, *levels) for one in levels])
 
 
 def text_of(level: Any, x: Tensor) -> str:

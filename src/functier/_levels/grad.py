@@ -199,9 +199,10 @@ class GradLevel(Level):
         leaves, structure = flatten(inputs)
         for leaf in leaves:
             if type(leaf) is not self.cls:
+                got = f"a tensor of {leaf.level}" if isinstance(leaf, Tensor) else describe(leaf)
                 raise ValueError(
-                    f"{self}: gradient(y, x) needs inputs made by {self.cls.__name__}(x); "
-                    f"got {type(leaf).__name__}"
+                    f"{self}: gradient(y, x) needs inputs made by G(x) in `with grad() as G`, "
+                    f"the block of this level; got {got}"
                 )
         value, node = self.scalar(output, self.holomorphic)
         grads = backward([(node, one(value))], [x._extra for x in leaves])

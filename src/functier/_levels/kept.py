@@ -284,7 +284,7 @@ class Fingerprint:
         self.content = content_of(x, once)
         frame = outside(current_frame(1), HIDDEN)
         where = None if frame is None else (*place_at(frame), globals_at(frame))
-        self.place = str(level), func, where
+        self.place = level.label, func, where
 
     def check(self) -> None:
         """Raise where the array has changed."""

@@ -40,7 +40,7 @@ from .._mutation.memory import Notes
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import operands, views, writes
 from .conversions import check_shuffle, convert, has_text, index, table_of, text_of
-from .lineage import AMBIENT, chain, enclosing_level, levels_of
+from .lineage import AMBIENT, chain, enclosing_level, levels_of, name_beside
 from .lying import place
 from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, known, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
@@ -351,9 +351,10 @@ class Level:
 
     def release(self, x: Tensor, other: "Level") -> Value:
         """Answer the level `other`, which met `x` and is not nested in this one."""
+        name, met = name_beside(self, other), name_beside(other, self)
         text = (
-            f"{other} met a tensor of {self}, and their levels are not in one chain; pass the "
-            f"value in as an argument, or return it from {self} first"
+            f"{'another ' * (met == name)}{met} met a tensor of {name}, and their levels are not "
+            f"in one chain; pass the value in as an argument, or return it from {name} first"
         )
         raise self.note_levels(other.note_levels(LevelError(text, named=True)))
 
@@ -440,7 +441,7 @@ class Level:
         return line_behind(self.made, [level.made for level in levels_of(self.cls)])
 
     def __repr__(self) -> str:
-        return self.label
+        return name_beside(self)
 
 
 class _Bare(Level):

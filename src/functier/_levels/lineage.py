@@ -56,6 +56,17 @@ def levels_of(cls: type) -> list[Any]:
     return [c.level for c in classes if "level" in vars(c) and c.level.depth]
 
 
+def name_beside(level: Any, *others: Any) -> str:
+    """Return the label of a level, with its depth if a level beside it has the same label.
+
+    Beside it are `others` of one message, those around it, and those that run. A class that is
+    used again has the same depth.
+    """
+    beside = [*others, *levels_of(level.cls), *levels_of(AMBIENT.get())]
+    alike = [one for one in beside if one.label == level.label and one.cls is not level.cls]
+    return f"{level.label} at depth {level.depth}" if alike else level.label
+
+
 def inward(x: Value) -> Iterator[Tensor]:
     """Yield `x`, the tensor inside it, and so on, up to the innermost one."""
     while isinstance(x, Tensor):
@@ -65,8 +76,8 @@ def inward(x: Value) -> Iterator[Tensor]:
 
 def chain(cls: type) -> str:
     """Return the hierarchy of a level class as text: ``Tensor <- vmap(f) <- grad(g)``."""
-    classes = [c for c in cls.__mro__ if c is not object]
-    return " <- ".join(c.__name__ for c in reversed(classes))
+    levels = levels_of(cls)[::-1]
+    return " <- ".join(["Tensor", *[name_beside(one, *levels) for one in levels]])
 
 
 def innermost_class(values: Iterable[Any], frame: Frame) -> type[Tensor]:

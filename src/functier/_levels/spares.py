@@ -67,7 +67,7 @@ class LevelType(type):
     level: Any
 
     def __repr__(cls) -> str:
-        return f"<class 'functier {cls.__name__}'>"  # and not of the module that it names
+        return f"<class 'functier {cls.__name__} at depth {cls.level.depth}'>"  # not of NumPy
 
     def __setattr__(cls, name: str, value: Any) -> None:
         cls.level.serves = False

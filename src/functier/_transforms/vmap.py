@@ -485,7 +485,7 @@ def _unwrap_tree(level: BatchLevel, out: PyTree, out_dims: PyTree) -> tuple[list
     results, structure = flatten(out, level, "the result")
     dims, where = [out_dims] * len(results), places(out, "the result", len(results))
     if type(out_dims) is not int:
-        dims = leaf_dims(out_dims, out, results, str(level))
+        dims = leaf_dims(out_dims, out, results, level.label)
         for dim, path in zip(dims, where):
             check_axis(level, "out_dims", dim, None, path)
     return [level.unwrap(*r) for r in zip(results, dims, where)], (structure, dims)

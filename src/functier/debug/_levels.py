@@ -79,7 +79,7 @@ class Recording:
         """Return the node of a level that begins; levels of one name share one."""
         outer = [one for one in levels_of(level.cls) if one is not level]
         parent = self.node(outer[0]) if outer else self.root
-        node = parent.inner.setdefault(str(level), LevelNode(str(level)))
+        node = parent.inner.setdefault(level.label, LevelNode(level.label))
         node.times += 1
         node.facts = "" if level.kind.batches else facts_of(level)
         self.nodes[id(level)] = level, node
