@@ -36,7 +36,7 @@ import samples
 from functier._core.adopted import ADOPTED
 from functier._core.ambient import AMBIENT
 from nets.verdicts import Verdicts
-from turns import shuffle
+from support.turns import shuffle
 
 NETS = Path(__file__).parent / "nets"
 

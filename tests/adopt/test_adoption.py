@@ -19,7 +19,7 @@ import functier as ft
 import functier.numpy  # which has a finder
 from functier._adopt import adoption, bindings
 from functier._adopt.adoption import _ACTIVE, _ADOPTED
-from support import in_threads, raises
+from support.basics import in_threads, raises
 
 TEXT = """
 import functools, math

@@ -12,9 +12,9 @@ import pytest
 from adopt_support import importable, module_of, state, write
 
 import functier as ft
-from differences import check
 from functier._adopt import caches
-from support import raises
+from support.basics import raises
+from support.differences import check
 
 SQUARE = """
 import functools, math

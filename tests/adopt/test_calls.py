@@ -25,7 +25,7 @@ from functier._adopt import calls
 from functier._adopt.calls import complex_, float_, int_, isinstance_, max_, min_, sorted_, type_
 from functier._cpython.call_sites import Names, rewrite
 from functier._cpython.code import loads_in
-from support import raises
+from support.basics import raises
 
 ODD = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.nan, math.inf, -math.inf]
 numbers_ = st.sampled_from(ODD) | st.integers(-3, 3) | st.floats()

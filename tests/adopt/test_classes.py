@@ -6,9 +6,9 @@ from adopt_support import module_of
 
 import functier as ft
 import functier.numpy as fnp
-from differences import check
 from functier._adopt import bindings, caches
 from functier._core.adopted import ADOPTED, ClassAttribute
+from support.differences import check
 
 HEAD = """
 import functools, numbers

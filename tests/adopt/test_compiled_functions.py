@@ -19,7 +19,7 @@ from functier._adopt import compiled, kernels, reach
 from functier._core.root import tree_map
 from functier._mutation import array
 from functier._mutation.memory import Memory
-from turns import few
+from support.turns import few
 
 numba = pytest.importorskip("numba")
 

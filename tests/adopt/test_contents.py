@@ -14,10 +14,10 @@ from adopt_support import importable, module_of, write
 
 import functier as ft
 import functier.numpy as fnp
-from differences import check
 from functier._adopt import contents, twins
 from functier._adopt.operators import SLOTS
-from tables import sources
+from support.differences import check
+from support.tables import sources
 
 HEAD = """
 import collections, functools, math

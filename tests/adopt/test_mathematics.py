@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import functier as ft
 from functier._adopt import mathematics
 from functier._adopt.mathematics import FORMULAS, MATH, SPECIAL, TRUTHS, WHOLE
-from support import raises
+from support.basics import raises
 
 TWO = {"atan2", "copysign", "fmod", "nextafter", "pow", "remainder"}
 ONE = sorted({*FORMULAS, *SPECIAL, *WHOLE, *TRUTHS, "frexp", "modf"} - TWO - {"hypot"})

@@ -15,8 +15,8 @@ from functier._adopt import complex_mathematics, twins
 from functier._adopt.calls import round_
 from functier._adopt.complex_mathematics import CMATH, FORMULAS
 from functier._core import adopted
-from support import raises
-from tables import sources
+from support.basics import raises
+from support.tables import sources
 
 USES = sources("""
 ufunc of a list :: return np.sqrt([x[0], 2.0]) * np.hypot([x[1]], (x[2], 1.0))

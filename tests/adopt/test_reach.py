@@ -13,7 +13,7 @@ from adopt_support import importable, state, write
 import functier as ft
 from functier._adopt import adoption, reach
 from functier._adopt.adoption import _ACTIVE, _ADOPTED
-from support import in_threads
+from support.basics import in_threads
 
 FILES = {
     # the adopted package: it calls `helper` in several ways

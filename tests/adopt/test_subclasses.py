@@ -7,9 +7,9 @@ import pytest
 from adopt_support import module_of
 
 import functier as ft
-from differences import check
 from functier._core.subclasses import KEPT
 from functier.numpy import _subclasses
+from support.differences import check
 
 HEAD = '''
 import math

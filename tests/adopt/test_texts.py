@@ -25,8 +25,8 @@ from text_table import (
 import functier as ft
 from functier._adopt import texts
 from functier._core.adopted import ADOPTED
-from support import raises
-from turns import in_turn
+from support.basics import raises
+from support.turns import in_turn
 
 WAYS = [*EXACT, *SHORT]
 READ = {**NUMBERS, **ANSWERS}

@@ -8,10 +8,10 @@ import pytest
 from adopt_support import importable, module_of, write
 
 import functier as ft
-from differences import check
 from functier._adopt import bindings
 from functier._cpython import call_sites
-from tables import sources
+from support.differences import check
+from support.tables import sources
 
 HEAD = """
 import collections, functools, math, numbers

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import equal, raises
+from support.basics import equal, raises
 
 X = np.array([0.3, 1.7])
 

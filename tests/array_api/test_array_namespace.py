@@ -9,8 +9,8 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from functier.numpy import _array_api
-from rows import run_each
-from support import close, equal, raises
+from support.basics import close, equal, raises
+from support.rows import run_each
 
 X = np.array([0.3, 1.7, 0.9])
 

@@ -21,7 +21,7 @@ from functier._transforms.chunks import compute as _compute
 from functier._transforms.chunks import join as _join
 from functier._transforms.chunks.chunk import CHUNK, Chunk, Run
 from functier._transforms.chunks.compute import Task
-from support import (
+from support.basics import (
     HANG,
     calls_of,
     close,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import functier as ft
-from compiling import leaves
 from nets.programs import difference
-from support import alike, raises
+from support.basics import alike, raises
+from support.compiling import leaves
 
 TABLE = np.linspace(0.0, 1.0, 50)
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import functier as ft
-from compiling import leaves
 from functier._programs.loops import every_node, is_arm
 from nets.programs import difference
+from support.compiling import leaves
 
 N = 60
 

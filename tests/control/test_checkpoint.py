@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._levels import level as _level
-from support import alike, close, equal, held, in_threads, message, raises
+from support.basics import alike, close, equal, held, in_threads, message, raises
 
 rng = np.random.default_rng(0)
 X, W = rng.normal(size=4), rng.normal(size=(4, 4)) / 2

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._control import collectives as _collectives
-from support import HANG, close, equal, has_all, in_thread, message, model, raises
+from support.basics import HANG, close, equal, has_all, in_thread, message, model, raises
 
 NAMES = "ij"
 

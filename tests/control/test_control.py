@@ -13,7 +13,7 @@ import functier as ft
 from functier import cond, fori_loop, switch, while_loop
 from functier._control import masks as _masks
 from functier._levels import level as _level
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 POINTS = np.array([-1.5, 0.0, 0.75, 1.0, 4.0])
 """Below 0, at it and above: no branch of the programs is safe for all of them."""

@@ -5,7 +5,7 @@ import pytest
 
 import functier as ft
 from functier import cond, fori_loop, switch, while_loop
-from support import has_all, message, model, raises
+from support.basics import has_all, message, model, raises
 
 
 def identity(x):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import functier as ft
-from compiling import called, leaves
 from functier._programs.loops import every_node, is_loop
 from functier.scipy.linalg import cho_factor, cho_solve
 from nets.given import net
 from nets.giving.draw import Program
 from nets.giving.texts import EFFECTS
+from support.compiling import called, leaves
 
 X = np.array([0.1, 0.4, 0.7])
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._levels import level as _level
-from support import alike, close, equal, held, raises
+from support.basics import alike, close, equal, held, raises
 
 rng = np.random.default_rng(0)
 W, B = rng.normal(size=(3, 3)) * 0.3, rng.normal(size=3)

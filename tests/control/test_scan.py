@@ -10,7 +10,7 @@ from test_control import DERIVATIVES, looped, under
 
 import functier as ft
 from functier import associative_scan, cond, fori_loop, scan, while_loop
-from support import close, equal, held, model, raises
+from support.basics import close, equal, held, model, raises
 
 RNG = np.random.default_rng(7)
 

@@ -16,7 +16,7 @@ from functier._control import schedule
 from functier._control.schedule import split
 from functier._levels import backward as _backward
 from functier._transforms.chunks.streams import replay_draws
-from support import alike, close, equal, held, in_threads, message
+from support.basics import alike, close, equal, held, in_threads, message
 
 rng = np.random.default_rng(0)
 N = 23

@@ -8,7 +8,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from support import bare, equal, everywhere, has_all, message, raises, same
+from support.basics import bare, equal, everywhere, has_all, message, raises, same
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
 B = np.array([[2.0, 0.5, -1.0], [3.0, 1.5, 2.5]])

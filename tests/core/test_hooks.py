@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import equal, has_all, message, raises, recorder
+from support.basics import equal, has_all, message, raises, recorder
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 

@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as hnp
 
 import functier as ft
 import functier.numpy as fnp
-from rows import each
-from support import close, equal, has_all, message, raises, recorder
+from support.basics import close, equal, has_all, message, raises, recorder
+from support.rows import each
 
 N = 3
 RNG = np.random.default_rng(0)

@@ -11,9 +11,9 @@ import optree
 import pytest
 
 import functier as ft
-from rows import run_each
-from support import raises, silent
-from turns import families
+from support.basics import raises, silent
+from support.rows import run_each
+from support.turns import families
 
 ASIDE = {np.take: 1, np.repeat: 1, np.pad: 1, np.select: 2}
 """The operand that NumPy does not ask whether it is a tensor, beside plain ones."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from support import raises
+from support.basics import raises
 
 
 class Outer:

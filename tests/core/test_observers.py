@@ -9,7 +9,7 @@ import pytest
 import functier as ft
 from functier._core.blocks import EVENTS, Observer, block
 from functier.modes import _asking as _asking
-from support import in_thread
+from support.basics import in_thread
 
 X = np.array([1.0, 2.0, 3.0])
 STATE: contextvars.ContextVar[tuple] = contextvars.ContextVar("state", default=())

@@ -11,7 +11,7 @@ import functier as ft
 from functier._core.peers import ATTRIBUTES, KEYWORDS, LEFT_OUT, NAMES, OF_MODULES, PRIMALS
 from functier._core.tensor import Tensor
 from functier.nn._names import NAMES as MODULE_NAMES
-from support import raises
+from support.basics import raises
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ import pytest
 import scipy
 
 import functier as ft
-from public import LISTED, MODULES, shown
+from support.public import LISTED, MODULES, shown
 
 SECTIONS = [
     "Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes",

@@ -13,7 +13,7 @@ import pytest
 
 import functier as ft
 from functier._core.pytree import structure_of
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 X = np.arange(6.0).reshape(3, 2)
 Y = 10.0 + np.arange(6.0).reshape(2, 3)

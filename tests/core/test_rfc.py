@@ -14,8 +14,8 @@ import functier as ft
 from functier import modes, overrides
 from functier._core import root as _root
 from functier._core.methods import MEMORY
-from rows import each
-from support import equal, has_all, message, raises, recorder, same
+from support.basics import equal, has_all, message, raises, recorder, same
+from support.rows import each
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 

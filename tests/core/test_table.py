@@ -10,8 +10,8 @@ import functier as ft
 from functier._core.numpy_facts import name_of
 from functier._core.rule import FORMS
 from functier._core.table import OPS, UNSUPPORTED
-from rows import each
-from surface import called, surface
+from support.rows import each
+from support.surface import called, surface
 
 RECORDS = list(OPS.values())
 OF_NUMPY = [r for r in RECORDS if r.name.startswith(("numpy.", "_operator.", "scipy."))]

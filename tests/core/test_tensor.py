@@ -9,8 +9,8 @@ import pytest
 
 import functier as ft
 from functier._core import methods as _methods
-from rows import each
-from support import equal, everywhere, has_all, message, plain, raises, same
+from support.basics import equal, everywhere, has_all, message, plain, raises, same
+from support.rows import each
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
 B = np.array([[2.0, 0.5, -1.0], [3.0, 1.5, 2.5]])

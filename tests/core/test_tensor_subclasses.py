@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier import overrides
-from programs import TRANSFORMS, apply, programs, starts
-from support import close, equal, message, raises, recorder
+from support.basics import close, equal, message, raises, recorder
+from support.programs import TRANSFORMS, apply, programs, starts
 
 FILE = Path(__file__).parents[2] / "examples" / "subclasses.py"
 SPEC = importlib.util.spec_from_file_location("subclasses_example", FILE)

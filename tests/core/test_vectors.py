@@ -5,7 +5,7 @@ import pytest
 import scipy.optimize
 
 import functier as ft
-from support import alike, close, equal, has_all, message
+from support.basics import alike, close, equal, has_all, message
 
 X = np.arange(6.0).reshape(2, 3)
 TREE = {"b": (X, None), "a": [2.5, np.float64(7.0)], "empty": np.zeros((0, 2))}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from ruled import KINDS, B, W, X, formula, total, with_all, with_vjp
-from support import close, equal, in_thread, raises
+from support.basics import close, equal, in_thread, raises
+from support.ruled import KINDS, B, W, X, formula, total, with_all, with_vjp
 
 
 def straight_through():

@@ -10,7 +10,7 @@ import pytest
 
 import functier as ft
 from functier._core import blocks as _observers
-from support import equal, has_all, raises
+from support.basics import equal, has_all, raises
 
 X = np.array([0.5, 1.5, -0.4])
 TREE = {"W": np.ones((2, 3)), "b": [np.ones(2)]}

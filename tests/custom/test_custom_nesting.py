@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._core.pytree import flatten
-from rows import each
-from ruled import KINDS, B, W, X, floats, formula, total, with_jvp, with_vjp, with_vmap
-from support import close
+from support.basics import close
+from support.rows import each
+from support.ruled import KINDS, B, W, X, floats, formula, total, with_jvp, with_vjp, with_vmap
 
 
 def by_grad(g):

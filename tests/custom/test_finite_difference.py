@@ -9,7 +9,7 @@ from scipy import integrate, optimize, special
 
 import functier as ft
 import functier.numpy as fnp
-from support import HAS_PROGRAMS, close, has_all, message, raises
+from support.basics import HAS_PROGRAMS, close, has_all, message, raises
 
 X = np.array([0.5, 1.5, -0.4])
 

@@ -14,7 +14,8 @@ import functier as ft
 from functier._core.pytree import is_value
 from functier._levels.tape import node_numbers
 from functier.testing import gradcheck, gradgradcheck
-from functions import (
+from support.basics import close, equal, has_all, message, raises
+from support.functions import (
     CUBES,
     AttributeCube,
     BothModes,
@@ -31,7 +32,6 @@ from functions import (
     linear,
     my_cube,
 )
-from support import close, equal, has_all, message, raises
 
 rng = np.random.default_rng(7)
 X, W, B = rng.normal(size=(4, 3)), rng.normal(size=(5, 3)), rng.normal(size=5)

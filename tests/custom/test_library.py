@@ -18,7 +18,7 @@ from functier._custom.registry import public_name
 from functier.modes._asking import TensorDispatchMode, TensorFunctionMode
 from functier.overrides import TensorLike
 from functier.testing import opcheck
-from support import close, equal, has_all, load_all, message, raises, recorder
+from support.basics import close, equal, has_all, load_all, message, raises, recorder
 
 V = np.array([0.5, -1.5, 2.0])
 X = np.stack([V, 2 * V, -V, V + 1])

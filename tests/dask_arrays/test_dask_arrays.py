@@ -6,7 +6,7 @@ from test_dask_spellings import CHUNKS, T, W, X, chunked, computed, lazy  # noqa
 
 import functier as ft
 from functier._core.table import OPS, later
-from support import close, ours, raises
+from support.basics import close, ours, raises
 
 da = pytest.importorskip("dask.array", reason="needs Dask")
 

@@ -9,7 +9,7 @@ from test_dask_spellings import chunked, computed
 
 import functier as ft
 from functier._core.table import later
-from support import close
+from support.basics import close
 
 dask = pytest.importorskip("dask", reason="needs Dask")
 

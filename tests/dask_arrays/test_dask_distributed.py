@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 import functier as ft
-from support import close
+from support.basics import close
 
 distributed = pytest.importorskip("distributed", reason="needs Dask's scheduler")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import close
+from support.basics import close
 
 dask = pytest.importorskip("dask", reason="needs Dask")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import close, ours
+from support.basics import close, ours
 
 pytest.importorskip("dask.array", reason="needs Dask")
 

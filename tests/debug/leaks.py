@@ -16,7 +16,7 @@ import pytest
 import functier as ft
 from functier._core import blocks as _observers
 from functier.debug import _leaks
-from support import HANG, has_all, message
+from support.basics import HANG, has_all, message
 
 XS = np.ones((3, 2))
 CACHE: dict = {}

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import checks
 import functier as ft
 import samples
 from functier._core.table import OPS
 from functier.debug import _watching
-from support import HANG, equal, has_all, in_thread, line_of, message, raises
+from support import checks
+from support.basics import HANG, equal, has_all, in_thread, line_of, message, raises
 
 
 def found(call):

@@ -6,7 +6,7 @@ import pytest
 import functier as ft
 from functier._core.blocks import LEVELS
 from functier.debug import show_levels
-from support import in_thread, raises
+from support.basics import in_thread, raises
 
 XS = np.arange(6.0).reshape(2, 3)
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import checks
 import functier as ft
 import functier.numpy as fnp
 import samples
-from differences import check
-from programs import apply, programs, starts
-from rows import run_each
-from support import equal, has_all, in_thread, line_of, message
-from view_programs import INTO, THROUGH_VIEWS
-from write_programs import AT_INDEXES, WRITES
+from support import checks
+from support.basics import equal, has_all, in_thread, line_of, message
+from support.differences import check
+from support.programs import apply, programs, starts
+from support.rows import run_each
+from support.view_programs import INTO, THROUGH_VIEWS
+from support.write_programs import AT_INDEXES, WRITES
 
 
 def found(call):

@@ -12,9 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import planted
 import samples
-from support import load_all
+from support import planted
+from support.basics import load_all
 
 RECORDS = Path(__file__).with_name("rules.jsonl")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import close, raises
+from support.basics import close, raises
 
 FILE = Path(__file__).parents[2] / "examples" / "functier_in_200_lines.py"
 SMALL = runpy.run_path(str(FILE), run_name="small")

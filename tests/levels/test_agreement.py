@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._core import agreement
-from rows import run_each
-from support import raises
+from support.basics import raises
+from support.rows import run_each
 
 X = np.array([[1.0, 2.0, 0.5], [3.0, 4.0, 0.25]])
 

@@ -6,7 +6,7 @@ import pytest
 
 import functier as ft
 from functier._levels import kept as _copies
-from support import held, message
+from support.basics import held, message
 
 
 def one(*shape):

@@ -10,7 +10,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 X = np.array([3.0, 5.0])
 

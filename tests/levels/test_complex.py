@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from rows import each
-from support import close, equal, message, raises
+from support.basics import close, equal, message, raises
+from support.rows import each
 
 Z = 0.4 - 0.7j
 A = np.array([[2.0 + 1.0j, 0.3 - 0.2j], [-0.5j, 1.5 - 0.4j]])

@@ -11,7 +11,7 @@ import optree
 import pytest
 
 import functier as ft
-from support import HANG, equal, in_thread, in_threads, raises
+from support.basics import HANG, equal, in_thread, in_threads, raises
 
 XS = np.arange(20.0).reshape(10, 2)
 YS = 100 * np.arange(30.0).reshape(15, 2)

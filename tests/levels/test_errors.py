@@ -7,7 +7,7 @@ import pytest
 
 import functier as ft
 from functier._rules.constructors import primitive
-from support import equal, has_all, loss, message, model, raises
+from support.basics import equal, has_all, loss, message, model, raises
 
 X = np.arange(6.0).reshape(3, 2)
 I = np.arange(3)  # noqa: E741

@@ -5,7 +5,7 @@ import optree
 import pytest
 
 import functier as ft
-from support import equal, raises
+from support.basics import equal, raises
 
 X = np.array([0.5, -1.0, 2.0])
 

@@ -9,7 +9,7 @@ import pytest
 
 import functier as ft
 from functier._levels import level as _level
-from support import LEVEL_ERRORS, equal, has_all, in_thread, message, raises, recorder
+from support.basics import LEVEL_ERRORS, equal, has_all, in_thread, message, raises, recorder
 
 XS = np.arange(20.0).reshape(10, 2)
 YS = 100 * np.arange(30.0).reshape(15, 2)

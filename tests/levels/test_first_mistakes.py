@@ -13,7 +13,7 @@ import pytest
 
 import functier as ft
 from functier._cpython.frames import FILES
-from support import equal, line_of
+from support.basics import equal, line_of
 
 X = np.array([1.0, 2.0, 3.0])
 M = np.arange(6.0).reshape(2, 3)

@@ -12,8 +12,8 @@ import pytest
 import functier as ft
 from functier._core.agreement import examples_of
 from functier._levels import conversions
-from rows import run_each
-from support import HAS_PROGRAMS, ours, raises
+from support.basics import HAS_PROGRAMS, ours, raises
+from support.rows import run_each
 
 
 class Kind(Enum):

@@ -16,8 +16,8 @@ import pytest
 import functier as ft
 from functier._core import hints as _hints
 from functier._core import remedies as _remedies
-from rows import each
-from tables import sources
+from support.rows import each
+from support.tables import sources
 
 X = np.array([0.7, 1.3])
 COUNTS = np.array([2, 0])

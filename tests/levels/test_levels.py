@@ -15,8 +15,8 @@ import pytest
 import functier as ft
 from functier._levels import level as _level
 from functier._rules.constructors import primitive
-from rows import each
-from support import equal, has_all, in_threads, message, raises
+from support.basics import equal, has_all, in_threads, message, raises
+from support.rows import each
 
 XS = np.arange(6.0).reshape(3, 2)
 

@@ -16,8 +16,8 @@ from scipy import optimize
 
 import functier as ft
 from levels.test_import_lines import RUNS, X, message
-from tables import sources
-from turns import few
+from support.tables import sources
+from support.turns import few
 
 ADOPTION = re.compile(r'write functier\.adopt\("([\w.]+)"\) before the transform')
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import raises
+from support.basics import raises
 
 XS = np.arange(6.0).reshape(2, 3)
 

@@ -14,11 +14,11 @@ import scipy.linalg
 import functier as ft
 from functier._core import hints as _hints
 from functier._core.remedies import CALLS, GENERAL
-from mistake_runs import expected, run
-from mistakes import ROWS
-from misuses import ROWS as MISUSES
-from rows import each
-from support import has_all, raises
+from support.basics import has_all, raises
+from support.mistake_runs import expected, run
+from support.mistakes import ROWS
+from support.misuses import ROWS as MISUSES
+from support.rows import each
 
 CASES = [(row, mode) for row in ROWS for mode in row.modes]
 

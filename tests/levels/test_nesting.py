@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from programs import EXACT, NAMES, TRANSFORMS, apply, programs, starts
-from support import close, equal
+from support.basics import close, equal
+from support.programs import EXACT, NAMES, TRANSFORMS, apply, programs, starts
 
 # A function of one number with derivatives that are known: f^(n) for f = sin(a x).
 RATE = 1.3

@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-import checks
 import functier as ft
 import samples
 from functier._levels import backward as _backward
 from functier._rules import elementwise
-from rows import run_each
-from support import equal, held, raises
-from turns import families
+from support import checks
+from support.basics import equal, held, raises
+from support.rows import run_each
+from support.turns import families
 
 NEVER = 1 << 60
 

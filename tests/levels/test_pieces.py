@@ -11,7 +11,7 @@ from functier._levels import backward as _backward
 from functier._levels import cotangents as _cotangents
 from functier._rules import pieces as _pieces
 from functier._rules import scatter as _scatter
-from support import held
+from support.basics import held
 
 load()
 RNG = np.random.default_rng(0)

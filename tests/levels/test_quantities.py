@@ -15,7 +15,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from differences import check
+from support.differences import check
 
 pint = pytest.importorskip("pint", reason="pint is not installed")
 xarray = pytest.importorskip("xarray", reason="xarray is not installed")

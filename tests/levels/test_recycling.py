@@ -7,8 +7,8 @@ import pytest
 
 import functier as ft
 from nets.test_escape import holders
-from rows import each
-from support import in_threads, raises
+from support.basics import in_threads, raises
+from support.rows import each
 
 XS = np.arange(3.0)
 

@@ -15,7 +15,7 @@ from functier._levels.jvp import INFINITE, Infinite
 from functier._levels.states import ContextualLevel, DeadLevel, PassthroughLevel
 from functier.debug import _watching
 from functier.modes import _asking as _asking
-from support import HANG, equal, in_thread, wait_until
+from support.basics import HANG, equal, in_thread, wait_until
 
 NOTE = Path(__file__).resolve().parents[2] / "design" / "0006-escape-and-no-dispatch.md"
 SOURCE = Path(ft.__file__).parent

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from functier._programs.machine.parts.calling import ALIGNED, laid_out
-from unrolled import lines_of
+from support.unrolled import lines_of
 
 
 class Part(SimpleNamespace):

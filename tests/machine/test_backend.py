@@ -15,7 +15,7 @@ import functier.numpy as fnp
 from functier._programs.machine import backend
 from functier._programs.machine.backend import MachineProgram
 from functier._programs.trace import trace
-from support import raises
+from support.basics import raises
 
 X, Y = np.random.default_rng(0).normal(size=(2, 50))
 

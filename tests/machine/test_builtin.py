@@ -17,8 +17,8 @@ from functier._programs.graph import form_of
 from functier._programs.machine.calls import abi, builtin
 from functier._programs.machine.calls.builtin import Signature, make_builtin
 from functier._programs.machine.compiler import engine
-from hand_parts import ADD, NUMBER, ONE, TWO, adder, make, refuse
-from support import raises
+from support.basics import raises
+from support.hand_parts import ADD, NUMBER, ONE, TWO, adder, make, refuse
 
 
 @pytest.fixture(autouse=True)

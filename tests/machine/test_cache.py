@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine.compiler import cache, engine
-from support import in_threads
+from support.basics import in_threads
 
 TEXT = "define i64 @f(i64 %x) nounwind { %y = mul i64 %x, NUMBER\n ret i64 %y }"
 HOST = engine.host()

@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-import polynomials
 from functier._programs.machine import elementary
 from functier._programs.machine.elementary import ELEMENTWISE, coefficients, rule_of
-from kernels import SLACK, kernel, kernels, ulps
+from support import polynomials
+from support.kernels import SLACK, kernel, kernels, ulps
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 

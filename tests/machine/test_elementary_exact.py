@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine.elementary import ELEMENTWISE, ROUNDED, rule_of
-from kernels import kernels
+from support.kernels import kernels
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 

@@ -9,7 +9,7 @@ pytest.importorskip("llvmlite")
 
 from functier._programs.machine.compiler import engine
 from functier._programs.machine.text.emitter import FLOAT64, Declarations, Emitter, Value
-from kernels import kernel, kernels
+from support.kernels import kernel, kernels
 
 DTYPES = "?bBhHiIlLfd"
 

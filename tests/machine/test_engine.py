@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine.compiler import engine
-from support import in_threads
+from support.basics import in_threads
 
 ADD = """
 declare i64 @outside(i64)

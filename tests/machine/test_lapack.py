@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine.linalg import blas, factors, systems
-from routine_calls import block, load, operand
+from support.routine_calls import block, load, operand
 
 SIZES = 1, 2, 3, 8, 33, factors.LARGEST + 1, factors.LARGEST + 27
 

@@ -11,7 +11,7 @@ from functier._programs.machine.lowering.loops import Body
 from functier._programs.machine.parts import answers
 from functier._programs.machine.parts.loops import Routine
 from functier._programs.replays import Changed
-from loop_programs import (
+from support.loop_programs import (
     LARGE,
     X,
     check,

@@ -18,7 +18,8 @@ from functier._programs.machine.backend import MachineProgram, use_machine
 from functier._programs.machine.linalg import inner
 from functier._programs.replays import Changed
 from functier._programs.trace import trace
-from loop_programs import (
+from support.basics import raises
+from support.loop_programs import (
     LARGE,
     PROGRAMS,
     WRITES,
@@ -46,7 +47,6 @@ from loop_programs import (
     unknown,
     windows,
 )
-from support import raises
 
 
 def check_parts(machine, *args):

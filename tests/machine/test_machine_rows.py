@@ -14,7 +14,7 @@ from functier._programs.machine.loops import bodies, nests
 from functier._programs.machine.lowering import reductions
 from functier._programs.machine.text import routines
 from nets.machine_rows import Judge, drawn, long_doubles, net
-from support import raises
+from support.basics import raises
 
 SEED = 2026
 

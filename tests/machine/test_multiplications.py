@@ -16,7 +16,7 @@ from functier._programs.machine.linalg.contractions import (
     is_product,
     joined,
 )
-from routine_calls import load, operand
+from support.routine_calls import load, operand
 
 
 def layout(rng, shape, dtype):

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from functier._programs.machine.calls import pool, threads
-from hand_parts import make, refuse
-from support import in_threads
+from support.basics import in_threads
+from support.hand_parts import make, refuse
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from functier._programs.machine.loops.kernels import kernel_of
 from functier._programs.machine.parts import fusion, loops
 from functier._programs.machine.parts.division import Division
 from functier._programs.trace import trace
-from loop_programs import PROGRAMS, WRITES, check, counted, misses, nested, singles, swapped
+from support.loop_programs import PROGRAMS, WRITES, check, counted, misses, nested, singles, swapped
 
 WIDE = np.linspace(0.1, 1.0, 13 * 23).reshape(13, 23)
 LONG = WIDE.ravel()

@@ -10,7 +10,7 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 from functier._programs import compiled
-from support import in_threads, raises
+from support.basics import in_threads, raises
 
 X = np.array([0.5, -1.0, 2.0])
 

@@ -15,8 +15,8 @@ import functier.numpy as fnp
 from functier import modes, overrides
 from functier._core import blocks as _observers
 from functier.modes import _asking as _asking
-from programs import TRANSFORMS, apply, programs, starts
-from support import close, equal, in_thread, raises, recorder
+from support.basics import close, equal, in_thread, raises, recorder
+from support.programs import TRANSFORMS, apply, programs, starts
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 

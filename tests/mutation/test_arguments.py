@@ -8,7 +8,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from support import at, close, equal, has_all, message, plus, raises
+from support.basics import at, close, equal, has_all, message, plus, raises
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])

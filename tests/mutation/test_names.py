@@ -5,8 +5,8 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from rows import each
-from support import close, equal
+from support.basics import close, equal
+from support.rows import each
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])

@@ -5,7 +5,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from support import close, has_all, message, raises
+from support.basics import close, has_all, message, raises
 
 C = np.array([0.1, 0.2, 0.3])
 X = np.array([0.7, -0.4, 1.2])

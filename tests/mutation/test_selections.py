@@ -10,8 +10,8 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from functier._mutation import reductions, selection
-from rows import run_each
-from support import raises
+from support.basics import raises
+from support.rows import run_each
 
 X = np.array([[1.0, -2.0, 3.0, 4.0], [-1.0, 2.0, -3.0, 0.5], [1.0, 1.5, 1.0, 1.0]])
 

@@ -15,7 +15,7 @@ import functier.scipy.linalg as fsl
 from functier import modes
 from functier._core.ambient import AMBIENT
 from functier.testing import check_grads
-from support import close, equal, has_all, in_thread, message, raises, recorder
+from support.basics import close, equal, has_all, in_thread, message, raises, recorder
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])

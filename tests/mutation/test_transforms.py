@@ -9,13 +9,13 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from differences import Numeric, check, direction, total
 from functier._levels.views import WRITERS
-from rows import run_each
-from support import close
-from turns import few
-from view_programs import INTO, THROUGH_VIEWS
-from write_programs import AT_INDEXES, WRITES, X
+from support.basics import close
+from support.differences import Numeric, check, direction, total
+from support.rows import run_each
+from support.turns import few
+from support.view_programs import INTO, THROUGH_VIEWS
+from support.write_programs import AT_INDEXES, WRITES, X
 
 PROGRAMS = {
     name: {**AT_INDEXES, **WRITES, **THROUGH_VIEWS, **INTO}[name]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import functier as ft
-from checks import directions
 from functier._levels import batch as _batch
-from nearness import outputs
+from support.checks import directions
+from support.nearness import outputs
 
 STRONG = {
     np.dtype(t).name: np.dtype(t)

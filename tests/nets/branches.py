@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 import functier as ft
-from support import silent
+from support.basics import silent
 
 from .commands import main
 from .verdicts import Verdicts

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support import load_all, silent
+from support.basics import load_all, silent
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ import numpy as np
 import functier as ft
 import functier.numpy as fnp
 from functier._control import given
-from support import silent
+from support.basics import silent
 
 from .commands import main
 from .giving import plain

@@ -33,7 +33,7 @@ from functier._programs.bodies import rolled
 from functier._programs.entries import Mismatch
 from functier._programs.graph import Graph, Node
 from functier._programs.loops import every_node, is_loop
-from support import silent
+from support.basics import silent
 
 from .commands import main
 from .looping.draw import Program, Span, draw, values

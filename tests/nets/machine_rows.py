@@ -21,12 +21,12 @@ from unittest import mock
 import numpy as np
 
 import samples
-from bits import order_of
 from functier._programs.machine import backend
 from functier._programs.program import Changed
 from functier._programs.trace import trace
-from nearness import outputs
-from row_cases import cases
+from support.bits import order_of
+from support.nearness import outputs
+from support.row_cases import cases
 
 from .verdicts import Verdicts
 

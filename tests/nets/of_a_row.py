@@ -4,8 +4,6 @@ import functools
 import random
 from collections.abc import Callable, Iterator
 
-import checks
-import row_cases
 from nets import test_aliasing as aliasing
 from nets import test_both_modes as modes
 from nets import test_dtypes as dtypes
@@ -14,7 +12,8 @@ from nets import test_results as results
 from nets import test_sizes as sizes
 from nets.verdicts import Verdicts
 from samples._row import Row
-from support import silent
+from support import checks, row_cases
+from support.basics import silent
 
 Case = Callable[[Verdicts], None]
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import functier as ft
-from support import silent
+from support.basics import silent
 
 from .branches import XS, Draw
 from .commands import main

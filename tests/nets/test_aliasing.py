@@ -15,13 +15,13 @@ import optree
 
 import functier as ft
 import samples
-from checks import direction
 from functier._rules.linalg import linear_systems as linalg
 from functier._transforms import grad as _grad
 from functier._transforms import hooks as _hooks
 from functier._transforms import vmap as _vmap
 from nets.verdicts import Verdicts
-from support import silent
+from support.basics import silent
+from support.checks import direction
 
 REASONS: dict[str, str] = {
     "An input that has been returned as-is is being saved": "a Function has to say which is meant",

@@ -12,10 +12,10 @@ import optree
 
 import functier as ft
 import samples
-from checks import at, precision
 from functier._rules import accumulation
 from nets.verdicts import Verdicts
-from support import silent
+from support.basics import silent
+from support.checks import at, precision
 
 REASONS = {
     "LinAlgError: singular matrix": "a matrix of zeros has no solution",

@@ -20,7 +20,6 @@ import pytest
 
 import functier as ft
 import samples
-from checks import examples, leaves_of
 from functier._core.table import OPS
 from functier._rules import elementwise, polynomial, quantile
 from functier._rules.linalg import contract
@@ -37,7 +36,8 @@ from nets._recast import (
 )
 from nets.verdicts import Verdicts
 from samples._batch import choices, free
-from support import silent
+from support.basics import silent
+from support.checks import examples, leaves_of
 
 REASONS: dict[str, str] = {
     "x and xp are complex": "NumPy drops their imaginary parts, with a warning",

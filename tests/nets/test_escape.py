@@ -25,7 +25,7 @@ from functier._levels import level as _level
 from functier._levels import spares as _spares
 from functier._levels import states as _states
 from nets.verdicts import Verdicts
-from support import HANG
+from support.basics import HANG
 
 XS = np.arange(1.0, 4.0)
 

@@ -26,8 +26,8 @@ import functier.numpy as fnp
 import functier.scipy.interpolate as fsi
 import functier.scipy.optimize as fso
 import functier.scipy.signal as fss
-from mistake_runs import gradient, total
-from mistakes import ROWS as MISTAKES
+from support.mistake_runs import gradient, total
+from support.mistakes import ROWS as MISTAKES
 
 XS = np.arange(5.0)
 YS = np.sin(XS)

@@ -12,7 +12,6 @@ import contextlib
 import numpy as np
 import pytest
 
-import checks
 import functier as ft
 import samples
 from functier._core.methods import methods_of
@@ -27,6 +26,7 @@ from functier._levels.level import Level
 from functier._rules.linalg import contract as _contract
 from nets import test_sizes as sizes
 from nets.verdicts import Verdicts
+from support import checks
 
 BROADCASTS = {"broadcast_to", "choose", "linalg.solve", "tril", "triu"}
 """The functions beside the elementwise ones that broadcast their operands."""

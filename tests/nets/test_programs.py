@@ -7,7 +7,7 @@ from functier._core.sharing import MEMORY
 from functier._programs import passes, recorder, stores
 from nets.commands import check_fault, run_slice
 from nets.programs import CALLS, net
-from support import ours
+from support.basics import ours
 
 
 def test_drawn_programs(full, record_property):

@@ -18,9 +18,9 @@ from functier._core import errors as _errors
 from functier._core import methods as _methods
 from functier._core import remedies as _remedies
 from functier.random import _sampling
-from mistake_runs import expected, gradient, named, run, slope, total
-from mistakes import NUMBERS, ROWS, Mistake, mistakes
-from misuses import ROWS as MISUSES
+from support.mistake_runs import expected, gradient, named, run, slope, total
+from support.mistakes import NUMBERS, ROWS, Mistake, mistakes
+from support.misuses import ROWS as MISUSES
 
 PACKAGE = Path(ft.__file__).parent
 TREES = {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}

@@ -8,13 +8,13 @@ are those of the rows, their first elements as numbers, and arrays in other orde
 import numpy as np
 import pytest
 
-import checks
 import functier as ft
 import samples
 from functier._mutation.array import is_array, settle
 from nets.test_sizes import CRASHING
 from nets.verdicts import Verdicts, is_excused
 from samples._batch import free
+from support import checks
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

@@ -23,7 +23,7 @@ from nets.sharing.modes import MODES
 from nets.sharing.net import Net, cases
 from nets.sharing.reasons import NO_MEANING, REASONS
 from nets.verdicts import Verdicts
-from surface import surface
+from support.surface import surface
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

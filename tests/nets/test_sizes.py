@@ -16,7 +16,6 @@ import warnings
 import numpy as np
 import optree
 
-import checks
 import functier as ft
 import samples
 from functier._core.methods import methods_of
@@ -27,11 +26,12 @@ from functier._levels.grad import GradLevel
 from functier._levels.jvp import JvpLevel
 from functier._rules import accumulation
 from functier._rules.linalg import contract as _contract
-from nearness import outputs
 from nets.verdicts import Verdicts
 from samples._batch import examples, free, placed, stacked
 from samples._row import is_array
-from support import silent
+from support import checks
+from support.basics import silent
+from support.nearness import outputs
 
 REASONS = {
     r"AxisError: axis (0|-1) is out of bounds for array of dimension 0": "an axis of an array "

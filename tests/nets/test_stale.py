@@ -31,7 +31,7 @@ from functier._programs.machine.parts import division
 from nets.stale.net import MODES, REASONS, Cell, Unfit, cells, judge
 from nets.stale.ways import ROWS, WAYS
 from nets.verdicts import Verdicts
-from support import ours
+from support.basics import ours
 
 pytestmark = pytest.mark.usefixtures("quiet", "untouched")
 

@@ -5,7 +5,7 @@ import pytest
 from functier._programs import compiled
 from nets.commands import run_slice
 from nets.threads import net
-from support import ours
+from support.basics import ours
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

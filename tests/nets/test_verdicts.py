@@ -1,7 +1,7 @@
 """The counting of verdicts itself: what is wrong, and too many refusals, fail a net."""
 
 from nets.verdicts import Verdicts
-from support import raises
+from support.basics import raises
 
 
 def boom():

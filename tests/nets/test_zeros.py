@@ -16,7 +16,7 @@ import functier.numpy as fnp
 from functier._core.table import OPS
 from functier._programs import entries
 from nets.zeros import EXACT, STAGE, Case, Net, drawn, function, make, rows, slopes
-from support import silent
+from support.basics import silent
 
 BACKENDS = ["numpy", "llvm"][: 1 + bool(importlib.util.find_spec("llvmlite"))]
 

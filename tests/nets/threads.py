@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import functier as ft
-from support import HANG
+from support.basics import HANG
 
 from .commands import main
 from .verdicts import Verdicts

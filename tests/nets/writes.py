@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from support import silent
+from support.basics import silent
 
 from .commands import main
 from .verdicts import Verdicts

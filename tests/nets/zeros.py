@@ -16,7 +16,7 @@ import scipy.special
 
 import functier as ft
 from functier.scipy import spatial, special
-from support import silent
+from support.basics import silent
 
 INF = np.inf
 LONG = np.longdouble

@@ -17,7 +17,7 @@ import functier.nn.functional as F
 from functier import functional_call, grad, hessian, jvp, nn, stack_module_state, vmap
 from functier.nn import _layers
 from functier.testing import check_grads
-from support import alike, close, equal, in_threads, raises
+from support.basics import alike, close, equal, in_threads, raises
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(5, 3))

@@ -14,7 +14,7 @@ from functier._core.table import OPS
 from functier.nn import _operations as neural
 from functier.nn import init
 from functier.testing import check_grads
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 RNG = np.random.default_rng(7)
 CLASSES = np.array([2, 0, 1])

@@ -12,7 +12,7 @@ import functier as ft
 import functier.nn.functional as F
 from functier import grad, nn, vmap
 from functier.testing import check_grads
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 RNG = np.random.default_rng(5)
 

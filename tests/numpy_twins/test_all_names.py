@@ -16,7 +16,7 @@ import scipy.linalg
 import functier as ft
 import functier.numpy as fnp
 from functier._core.tensor import Tensor
-from rows import run_each
+from support.rows import run_each
 
 X = np.array([0.3, 0.7, 1.1])
 MODULES = (

@@ -15,7 +15,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier.numpy import zeros as make_zeros
 from functier.numpy.linalg import norm
-from support import raises
+from support.basics import raises
 
 X = np.array([0.3, 0.7])
 nd = fnp.ndarray

@@ -9,9 +9,9 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from differences import check
 from functier.numpy import _objects
-from turns import in_turn
+from support.differences import check
+from support.turns import in_turn
 
 X = np.array([0.7, -1.3, 2.1, 0.4])
 

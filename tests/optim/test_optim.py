@@ -7,7 +7,7 @@ import pytest
 
 import functier as ft
 from functier import nn, optim
-from support import alike, close, equal, has_all, message
+from support.basics import alike, close, equal, has_all, message
 
 W = np.array([1.0, -2.0, 0.5])
 SCALE = np.array([1.0, 2.0, 3.0])

@@ -10,8 +10,8 @@ import pytest
 import functier as ft
 from functier import overrides
 from functier.overrides import _listing as _listing
-from rows import each
-from surface import surface
+from support.rows import each
+from support.surface import surface
 
 DUMMIES = overrides.get_testing_overrides()
 BY_NAME = {overrides.resolve_name(f): f for f in DUMMIES}

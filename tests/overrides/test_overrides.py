@@ -10,7 +10,7 @@ import pytest
 
 import functier as ft
 from functier import overrides
-from support import equal, has_all, message, raises, recorder
+from support.basics import equal, has_all, message, raises, recorder
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 

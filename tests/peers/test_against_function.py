@@ -10,7 +10,7 @@ import pytest
 
 import functier as ft
 from functier import testing
-from functions import LinearFunction, MyCube
+from support.functions import LinearFunction, MyCube
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 

@@ -10,8 +10,8 @@ import pytest
 
 import functier as ft
 import samples
-from checks import directions, function_of
-from support import silent
+from support.basics import silent
+from support.checks import directions, function_of
 
 jax = pytest.importorskip("jax", reason="JAX is in the extra bench")
 jax.config.update("jax_enable_x64", True)

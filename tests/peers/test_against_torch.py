@@ -11,9 +11,9 @@ import pytest
 
 import functier as ft
 import samples
-from checks import directions, function_of, leaves_of
 from functier._core.numpy_facts import name_of
-from support import silent
+from support.basics import silent
+from support.checks import directions, function_of, leaves_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is in the extra bench")
 

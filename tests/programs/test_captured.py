@@ -12,7 +12,7 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from functier._programs import guards, recorder
-from support import alike, raises
+from support.basics import alike, raises
 
 W = np.array([1.0, -2.0, 0.5])
 HEAD = """

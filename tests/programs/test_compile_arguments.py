@@ -17,7 +17,7 @@ import pytest
 import functier as ft
 from functier._core.pytree import flatten
 from functier._programs.arguments import facts_of, is_same, key_of, opened
-from support import raises
+from support.basics import raises
 
 X = np.array([0.5, -1.0, 2.0])
 

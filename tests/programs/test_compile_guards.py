@@ -15,11 +15,11 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from compiling import called as check
 from functier._programs import compiled as _compiled
 from functier._programs import entries, misses, recorder
 from nets.programs import difference
-from support import raises
+from support.basics import raises
+from support.compiling import called as check
 
 
 def module(text, name="user_module"):

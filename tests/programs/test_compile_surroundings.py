@@ -16,14 +16,14 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from compiling import called as check
 from functier import random as ftr
 from functier._core.ambient import AMBIENT
 from functier._cpython.functions import Swaps, original
 from functier._programs.dependencies import rewritten
 from functier.scipy import linalg
 from nets.programs import difference
-from support import HANG, in_threads, raises
+from support.basics import HANG, in_threads, raises
+from support.compiling import called as check
 
 X = np.array([0.5, -1.0, 2.0])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from bits import difference
 from functier._programs import spelling
+from support.bits import difference
 
 
 def extrema():

@@ -19,7 +19,7 @@ from functier._cpython import assembly
 from functier._cpython import observed as module
 from functier._cpython.assembly import ENDS
 from functier._cpython.observed import MISSING, Events, observed
-from support import raises
+from support.basics import raises
 
 NAMES = [name for name in vars(Events) if not name.startswith("_")]
 

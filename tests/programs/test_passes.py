@@ -8,7 +8,7 @@ import functier.numpy as fnp
 from functier._programs import dead, passes, source, stores
 from functier._programs.graph import Form, Graph, Node, form_of
 from nets.programs import difference
-from support import held, raises
+from support.basics import held, raises
 
 X = np.array([0.5, -1.0, 2.0])
 BIG = np.random.default_rng(0).normal(size=1000)

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 import functier as ft
-from compiling import check
 from functier._core.ambient import AMBIENT
 from functier._programs import compiled as _compiled
 from functier._programs import questions
 from functier._programs import trace as _trace
 from nets.programs import difference
-from support import HANG, raises
+from support.basics import HANG, raises
+from support.compiling import check
 
 X = np.array([0.5, -1.0, 2.0])
 GIVEN = [

@@ -12,7 +12,7 @@ import functier.numpy as fnp
 from functier._programs import rolling
 from functier._programs.loops import every_graph, is_loop, unrolled
 from functier._programs.replays import Replay
-from support import held, raises
+from support.basics import held, raises
 
 X = np.linspace(0.1, 1.0, 8)
 

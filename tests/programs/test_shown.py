@@ -12,8 +12,8 @@ import functier as ft
 import functier.numpy as fnp
 import samples
 from functier._programs import literals, looping, rolling, shown
-from row_cases import cases, difference
-from support import silent
+from support.basics import silent
+from support.row_cases import cases, difference
 
 
 def pasted(program):

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import functier as ft
-from compiling import check
 from functier import modes, nn
 from functier import random as ftr
 from functier._programs import compiled as _compiled
 from functier._programs import recorder, trace
 from nets.programs import difference
-from support import raises
+from support.basics import raises
+from support.compiling import check
 
 X = np.array([0.5, -1.0, 2.0])
 CALLS = (X,), (X + 1,), (X,)

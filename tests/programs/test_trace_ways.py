@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import checks
 import functier as ft
 import functier._rules
 import functier.numpy
 import samples
-from bits import difference
 from functier._levels import backward, memory
 from functier._programs import passes, recorder, spelling
 from functier._rules import axes, elementwise
-from row_cases import run, unforeseen
-from support import raises
+from support import checks
+from support.basics import raises
+from support.bits import difference
+from support.row_cases import run, unforeseen
 
 # ---- the places that ask ----
 

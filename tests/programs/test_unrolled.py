@@ -15,8 +15,8 @@ from functier._programs.loops import count_calls
 from functier._rules.primitives import primitive
 from functier.protocol import op
 from nets.programs import difference
-from support import HANG, held, raises
-from unrolled import LOOPS, gradient, lines_of, pendulum
+from support.basics import HANG, held, raises
+from support.unrolled import LOOPS, gradient, lines_of, pendulum
 
 SIZES = 8, 24, 72
 

@@ -29,7 +29,7 @@ from bench import (
 )  # fmt: skip
 from bench import run as command_line
 from bench.workloads import LIST, WORKLOADS, dispatch
-from support import raises
+from support.basics import raises
 
 ROOT = Path(__file__).parents[2]
 FUNCTIER = libraries.Library()

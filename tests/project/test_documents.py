@@ -13,7 +13,7 @@ import pytest
 
 import functier
 from functier._core.table import OPS, UNSUPPORTED
-from site_pages import build
+from support.site_pages import build
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import functier
-from support import calls_of
+from support.basics import calls_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {

@@ -9,7 +9,7 @@ import pytest
 from faults import inventory
 from faults.planting import planted
 from faults.sites import changes, statements
-from rooms import ROOMS
+from support.rooms import ROOMS
 
 SOURCE = '''
 """Text."""

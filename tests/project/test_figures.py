@@ -11,9 +11,19 @@ from pathlib import Path
 
 import pytest
 
-import figures
-from figures import CPYTHON, Package, floors, kernel_names, kinds, longest, sizes, text_of, uses
-from sources import count, is_document
+from support import figures
+from support.figures import (
+    CPYTHON,
+    Package,
+    floors,
+    kernel_names,
+    kinds,
+    longest,
+    sizes,
+    text_of,
+    uses,
+)
+from support.sources import count, is_document
 
 SAMPLE = '''\
 """A module.
@@ -70,9 +80,11 @@ def by_tokens(text):
     return len(lines)
 
 
-@pytest.mark.parametrize("name", ["sources.py", "figures.py", "project/test_figures.py"])
+@pytest.mark.parametrize(
+    "name", ["support/sources.py", "support/figures.py", "project/test_figures.py"]
+)
 def test_lines_of_code_are_those_with_tokens(name):
-    text = (Path(figures.__file__).parent / name).read_text()
+    text = (Path(__file__).parents[1] / name).read_text()
 
     assert counted(text).code == by_tokens(text)
     assert counted(SAMPLE).code == by_tokens(SAMPLE)

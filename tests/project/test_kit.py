@@ -5,9 +5,9 @@
 
 from pathlib import Path
 
-import figures
 import functier
-from kit import NAMES
+from support import figures
+from support.kit import NAMES
 
 MOST = 90
 """The most names that the kit may have; it only goes down."""
@@ -20,6 +20,6 @@ def test_rooms_take_the_names_of_the_kit_and_no_others():
     every = set().union(*taken.values())
 
     assert taken.keys() == figures.ROOMS
-    assert not every - NAMES, "taken by a room, and not in tests/kit.py"
-    assert not NAMES - every, "in tests/kit.py, and taken by no room"
+    assert not every - NAMES, "taken by a room, and not in tests/support/kit.py"
+    assert not NAMES - every, "in tests/support/kit.py, and taken by no room"
     assert len(NAMES) <= MOST

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import functier
-from site_pages import build
+from support.site_pages import build
 
 spec = importlib.util.spec_from_file_location("site_notebooks", build.SITE / "notebooks.py")
 notebooks = importlib.util.module_from_spec(spec)

@@ -1,13 +1,12 @@
-"""The command that checks one function: `tests/function.py`."""
+"""The command that checks one function: `tests/support/function.py`."""
 
 import numpy as np
 import pytest
 
-import function
-import planted
 import samples
 from functier._core.table import OPS
-from surface import rows_of
+from support import function, planted
+from support.surface import rows_of
 
 RULE = OPS[np.cbrt].vjp["x"]
 

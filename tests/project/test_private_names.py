@@ -20,8 +20,8 @@ from test_structure import PACKAGE
 
 from functier._core import numpy_private
 from functier.scipy import _private as scipy_private
-from rows import each
-from sources import Package, is_document, tree_of
+from support.rows import each
+from support.sources import Package, is_document, tree_of
 
 TABLES = {"_core.numpy_private": numpy_private.PRIVATE, "scipy._private": scipy_private.PRIVATE}
 NAMES = {**numpy_private.PRIVATE, **scipy_private.PRIVATE}

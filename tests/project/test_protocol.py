@@ -13,7 +13,7 @@ import functier as ft
 from functier import protocol
 from functier._core import table
 from functier._core.numpy_facts import HOMES, name_of
-from sources import tree_of
+from support.sources import tree_of
 
 ROOT = Path(__file__).parents[2]
 NOTE = (ROOT / "design" / "0018-the-protocol.md").read_text("utf-8")

@@ -4,10 +4,10 @@ import tomllib
 from pathlib import Path
 
 import functier as ft
-from rooms import ROOMS, ROOT, table
+from support.rooms import ROOMS, ROOT, table
 
-WITHOUT = {"bench", "faults", "nets", "samples", "typed"}
-"""Folders of tests that no quick command runs: data, commands, and what is slow."""
+WITHOUT = {"bench", "faults", "nets", "samples", "support", "typed"}
+"""Folders of tests that no quick command runs: data, helpers, commands, and what is slow."""
 
 
 def test_each_part_of_the_package_is_in_one_room():

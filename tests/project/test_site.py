@@ -11,8 +11,8 @@ import pytest
 
 import functier
 from functier._core import peers
-from public import LISTED, shown
-from site_pages import build
+from support.public import LISTED, shown
+from support.site_pages import build
 
 REFERENCE = "\n".join(p.read_text("utf-8") for p in (build.PAGES / "reference").glob("*.md"))
 COMING = "\n".join(p.read_text("utf-8") for p in (build.PAGES / "coming-from").glob("*.md"))

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 import functier as ft
-from figures import CPYTHON, kind_of, uses
 from functier import protocol
 from functier._core.root import RootLevel
 from functier._core.sharing import MEMORY
 from functier._levels.level import Level
 from functier._levels.states import EndedLevel, resume
-from rows import each
-from sources import Package, count, is_in, room, tree_of
+from support.figures import CPYTHON, kind_of, uses
+from support.rows import each
+from support.sources import Package, count, is_in, room, tree_of
 
 PACKAGE = Path(ft.__file__).parent
 SOURCES = Package(PACKAGE)

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier
-from rows import each, run_each
-from support import raises
-from turns import shuffle
+from support.basics import raises
+from support.rows import each, run_each
+from support.turns import shuffle
 
 TESTS = Path(__file__).parents[1]
 CRASH = "import ctypes\n\ndef deep():\n    ctypes.string_at(0)\n\ndef test_it():\n    deep()\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import ways
+from support import ways
 
 NOTE = Path(__file__).resolve().parents[2] / "design" / "0002-the-house.md"
 TITLE = re.compile(r"(.+?):? +(\d+) calls in +(\d+) files$")

@@ -22,8 +22,8 @@ from functier._core import reached
 from functier._levels import spares as _spares
 from functier._transforms.chunks import streams
 from functier.random import Generator, default_rng
-from rows import each
-from support import close, equal, in_thread, raises
+from support.basics import close, equal, in_thread, raises
+from support.rows import each
 
 SEED = 7
 same = partial(ft.vmap, randomness="same")

@@ -8,7 +8,7 @@ import pytest
 import functier as ft
 from functier._rules import velocities
 from functier.random import _gamma, default_rng
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 SEED = 13
 SHAPES = [0.05, 0.3, 1.0, 1.5, 8.0, 300.0, 1e5]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier.random import _multivariate, _sampling, default_rng
-from support import close, equal, has_all, message, raises
+from support.basics import close, equal, has_all, message, raises
 
 SEED = 11
 same = partial(ft.vmap, randomness="same")

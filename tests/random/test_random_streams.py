@@ -17,7 +17,7 @@ import functier as ft
 from functier._transforms.chunks.chunk import CHUNK
 from functier._transforms.chunks.streams import record_draws, replay_draws
 from functier.random import Generator, default_rng
-from support import HANG, equal, has_all, in_threads, message, raises
+from support.basics import HANG, equal, has_all, in_threads, message, raises
 
 SEED = 5
 ZEROS = np.zeros(10)

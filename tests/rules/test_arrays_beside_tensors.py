@@ -9,10 +9,10 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from rows import run_each
 from samples._row import is_array
-from support import silent
-from turns import families
+from support.basics import silent
+from support.rows import run_each
+from support.turns import families
 
 
 def cases(rows):

@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from rows import each
+from support.rows import each
 
 SIZES = {"K": 13, "N": 5, "S": 11, "M": 2, "C": 3, "J": 7}  # primes: a product has one spelling
 VIEWS = {"reshape", "transpose"}

@@ -7,7 +7,6 @@ those of the real table.
 import numpy as np
 import pytest
 
-import checks
 import functier as ft
 from functier._core.numpy_facts import align
 from functier._core.table import OPS
@@ -17,7 +16,8 @@ from functier._levels import cotangents as _cotangents
 from functier._rules.axes import broadcast_back
 from functier._rules.constructors import composite, elementwise, op, primitive, reduction_vmap
 from samples._row import normal, row
-from support import bare, raises
+from support import checks
+from support.basics import bare, raises
 
 
 @pytest.fixture(autouse=True)

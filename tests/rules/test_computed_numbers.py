@@ -10,7 +10,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from support import close, raises
+from support.basics import close, raises
 
 X = np.random.default_rng(1).normal(size=6)
 M = np.random.default_rng(2).normal(size=(3, 3))

@@ -11,8 +11,8 @@ import pytest
 import functier as ft
 from functier._rules.linalg.contract import _order_by_memory, _prepare, contract, plan
 from functier._rules.linalg.linear_systems import INVERSES
-from rows import each
-from support import raises
+from support.basics import raises
+from support.rows import each
 
 N, M, C, J = 5, 2, 3, 4  # the batch, rows, the summed axis, columns
 calls: list = []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import alike, equal, raises, silent
+from support.basics import alike, equal, raises, silent
 
 F32 = np.float32
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-import scipy_coverage
-from coverage_page import PAGE, entries, page, stored, version
-from scipy_names import GAPS
+from support import scipy_coverage
+from support.coverage_page import PAGE, entries, page, stored, version
+from support.scipy_names import GAPS
 
 
 def test_the_page_is_up_to_date():
     text, now = PAGE.read_text(), entries()
     if f"NumPy {version()}," in text:
-        assert text == page(now), "write it anew: python tests/coverage_page.py"
+        assert text == page(now), "write it anew: python tests/support/coverage_page.py"
     else:  # another NumPy has some functions more or less
         there = stored(text)
         both = set(there) & set(now)
@@ -35,7 +35,7 @@ def scipys():
 def test_the_page_of_scipy_is_up_to_date(scipys):
     text, now = scipy_coverage.PAGE.read_text(), scipy_coverage.page(scipys)
     if f"SciPy {scipy_coverage.version()}," in text:
-        assert text == now, "write it anew: python tests/scipy_coverage.py"
+        assert text == now, "write it anew: python tests/support/scipy_coverage.py"
     else:
         assert len(set(stored(text)) & set(stored(now))) > 300
 

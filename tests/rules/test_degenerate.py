@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import raises
+from support.basics import raises
 
 RANK_ONE = np.outer([1.0, 2.0, -1.0], [1.0, -1.0])
 

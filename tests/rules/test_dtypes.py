@@ -14,16 +14,16 @@ import optree
 import pytest
 
 import functier as ft
-from checks import directions, form_of, function_of, leaves_of
 from functier._core.numpy_facts import dtype_of
 from functier._core.table import OPS
 from functier._levels import cotangents as _cotangents
 from functier._rules.constructors import op, primitive
-from rows import run_each
 from samples._batch import free
 from samples._row import row as row_of
-from support import close, equal, raises, silent
-from turns import families, in_turn
+from support.basics import close, equal, raises, silent
+from support.checks import directions, form_of, function_of, leaves_of
+from support.rows import run_each
+from support.turns import families, in_turn
 
 COMPLEX = {np.float16: np.complex64, np.float32: np.complex64, np.float64: np.complex128,
            np.longdouble: np.clongdouble}  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import close, equal
+from support.basics import close, equal
 
 X = np.array([[-1.0, 0.0, 2.0, np.nan, np.inf], [3.0, -0.0, np.nan, -4.0, 1.0]])
 Y = np.array([0.0, 0.0, 1.0, 2.0, np.inf])

@@ -7,12 +7,11 @@ is frozen in `faults/rules.jsonl`.
 
 import pytest
 
-import checks
-import planted
 import samples
 from faults import rules
-from rows import run_each
-from support import load_all
+from support import checks, planted
+from support.basics import load_all
+from support.rows import run_each
 
 load_all()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import HAS_PROGRAMS, close, equal, raises, silent
+from support.basics import HAS_PROGRAMS, close, equal, raises, silent
 
 GUARDED = {
     "sqrt": (lambda x: np.where(x > 0, np.sqrt(x), 0.0), [0.0, -1.0]),

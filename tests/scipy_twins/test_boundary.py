@@ -8,7 +8,7 @@ import functier as ft
 import functier.numpy as fnp
 import functier.scipy.integrate as fi
 from functier.scipy import _boundary
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 X = np.linspace(0, 1, 20)
 

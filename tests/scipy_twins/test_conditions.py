@@ -10,7 +10,7 @@ from programs_of_functions import calls, verdict
 import functier as ft
 import functier.scipy.optimize as fo
 from functier.scipy import _linear_problems, _problems
-from support import raises
+from support.basics import raises
 
 TIMES = np.linspace(0, 1, 7)
 TIGHT = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}

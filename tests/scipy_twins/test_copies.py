@@ -11,7 +11,7 @@ import scipy.signal
 import functier as ft
 import functier.numpy as fnp
 from functier.scipy import _copies, _namespaces, interpolate, signal, spatial
-from support import raises
+from support.basics import raises
 
 A = np.array([[-1.0, 0.5], [-0.2, -0.7]])
 B, C, D = np.array([[1.0], [0.5]]), np.array([[1.0, 0.3]]), np.array([[0.1]])

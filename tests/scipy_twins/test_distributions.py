@@ -17,8 +17,8 @@ import functier.scipy.stats as st
 from functier._rules import velocities
 from functier.scipy._rules.distributions import methods, moments
 from functier.scipy._rules.special_formulas import zeta_slope
-from rows import each
 from samples import scipy_stats_continuous, scipy_stats_discrete
+from support.rows import each
 
 X = np.array([0.5, 1.0, 2.5])
 

@@ -8,7 +8,7 @@ from programs_of_functions import NESTINGS, calls, verdict
 import functier as ft
 import functier.scipy.optimize as fo
 from functier.scipy import _minima
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 TIMES = np.linspace(0, 2, 9)
 NOISE = np.random.default_rng(0).normal(size=9) * 0.05

@@ -11,7 +11,7 @@ import functier as ft
 import functier.scipy.stats as st
 import functier.scipy.stats as stats
 from functier._cpython import functions
-from rows import each
+from support.rows import each
 
 X, MEAN = np.array([0.3, -0.4]), np.array([0.1, 0.2])
 COV = np.array([[2.0, 0.5], [0.5, 1.0]])

@@ -25,8 +25,8 @@ import functier as ft
 import functier.scipy.integrate as fi
 import functier.scipy.linalg as fl
 from functier.scipy import _adjoint, _equations, _flows, _ode, _replays
-from support import close, equal, raises
-from turns import few
+from support.basics import close, equal, raises
+from support.turns import few
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*own steps:functier.FallbackWarning")
 

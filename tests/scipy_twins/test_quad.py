@@ -27,7 +27,7 @@ from programs_of_functions import (
 import functier as ft
 import functier.scipy.integrate as fi
 from functier.scipy import _integrands, _integrate, _parts, integrate
-from support import close, raises
+from support.basics import close, raises
 
 
 def small_jump(p, s):

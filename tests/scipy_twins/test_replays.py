@@ -9,8 +9,8 @@ import right_hand_sides as sides
 import functier as ft
 from functier._programs.reads import Reads
 from functier.scipy import _replays
-from support import close, ours
-from turns import turn
+from support.basics import close, ours
+from support.turns import turn
 
 P, T = np.array([1.3, 0.4]), np.array([0.3, -0.7])
 PS = np.stack([P, P + 0.1 * T])

@@ -11,7 +11,7 @@ from programs_of_functions import ROOTS, bracketed, calls, equations, system, ve
 import functier as ft
 import functier.scipy.optimize as fo
 from functier.scipy import _problems
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 rng = np.random.default_rng(0)
 

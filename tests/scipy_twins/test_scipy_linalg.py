@@ -7,9 +7,9 @@ import scipy.linalg
 
 import functier as ft
 import functier.scipy.linalg as sl
-from rows import each
 from samples.scipy_linalg import NAMED
-from support import raises
+from support.basics import raises
+from support.rows import each
 
 A = np.array([[4.0, 1.0, 0.5], [0.3, 3.0, -1.0], [0.2, 0.7, 5.0]])
 B = np.ones(3)

@@ -6,10 +6,10 @@ faults: nestings are those of parts.
 
 import pytest
 
-import checks
 import samples
-from planted import is_quick
-from rows import run_each
+from support import checks
+from support.planted import is_quick
+from support.rows import run_each
 
 CASES = [
     pytest.param(family, check, marks=[] if is_quick(family, check) else pytest.mark.slow)

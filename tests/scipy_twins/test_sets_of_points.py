@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.spatial as plain
 
-import differences
 import functier as ft
 import functier.numpy as fnp
-from differences import check
 from functier.scipy import _sets_of_points, _trees, spatial
+from support import differences
+from support.differences import check
 
 POINTS = np.array([[0.0, 0.1], [2.0, 0.2], [0.3, 2.0], [2.2, 2.4], [0.85, 1.05], [1.4, 0.4]])
 PLACES = np.array([[0.8, 1.2], [2.0, 2.0], [0.1, 0.3]])

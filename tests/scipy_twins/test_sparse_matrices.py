@@ -16,7 +16,7 @@ from functier import UnsupportedError
 from functier._core.table import OPS
 from functier.scipy import _sparse_parts
 from functier.scipy._rules.sparse import products
-from support import equal, raises
+from support.basics import equal, raises
 
 
 def judge(program, nesting, tolerance=1e-5):

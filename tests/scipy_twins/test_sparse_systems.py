@@ -13,7 +13,7 @@ import functier as ft
 import functier.scipy as fs
 from functier._core.table import OPS
 from functier.scipy._rules.sparse import systems
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 QUICK = {"gmres sparse", "gmres operator", "bicgstab plain"}
 LARGE = [direct, operators, of_spectra]

@@ -8,7 +8,7 @@ import scipy.stats
 import functier as ft
 import functier.scipy.stats as stats
 from functier.scipy._rules.stats.normality import kolmogorov_probability
-from support import raises, silent
+from support.basics import raises, silent
 
 RNG = np.random.default_rng(8)
 X, Y = RNG.normal(size=(2, 3, 6))

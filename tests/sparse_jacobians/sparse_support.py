@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from support import close
+from support.basics import close
 
 X = np.array([0.5, -1.5, 2.0, 0.25])
 

@@ -24,7 +24,7 @@ import functier as ft
 from functier._transforms import points as _products
 from functier._transforms.sparse import probing as _probing
 from functier._transforms.sparse.colouring import Pattern
-from support import close, equal, loss, model, raises
+from support.basics import close, equal, loss, model, raises
 
 
 @pytest.fixture

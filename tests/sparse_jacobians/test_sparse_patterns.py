@@ -12,7 +12,7 @@ from sparse_support import X, bands, masks, of_pattern, same_as_dense, tridiagon
 
 import functier as ft
 from functier._transforms.sparse.colouring import Pattern, Plan, colour_rows
-from support import close, equal, loss, model, raises
+from support.basics import close, equal, loss, model, raises
 
 # ---- colours ----
 

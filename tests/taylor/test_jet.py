@@ -12,9 +12,9 @@ from taylor_support import along, derivatives, nested
 import functier as ft
 from functier import scipy as ft_scipy
 from functier._transforms import series
-from rows import each, run_each
-from sources import tree_of
-from support import calls_of
+from support.basics import calls_of
+from support.rows import each, run_each
+from support.sources import tree_of
 
 X, V = np.array([0.3, 0.4, 0.5]), np.array([1.0, 2.0, -1.0])
 NOTHING = np.zeros(3)

@@ -5,10 +5,10 @@ import pytest
 from coefficients import FUNCTIONS, POWERS, points, rows
 from taylor_support import along, nested
 
-import checks
 import functier as ft
 import samples
-from rows import each, run_each
+from support import checks
+from support.rows import each, run_each
 
 EQUAL = {"lstsqresiduals-d[3,1],d[3,2]"}
 """Rows of a matrix of rank one, whose other singular values are equal: refused."""

@@ -8,7 +8,7 @@ import pytest
 import scipy.special
 
 import functier as ft
-from support import has_all, line_of, raises
+from support.basics import has_all, line_of, raises
 
 X = np.array([0.5, 1.5, 2.0])
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import checks
 import functier as ft
 import samples
 from functier._levels import grad as _grad
@@ -18,7 +17,8 @@ from functier.testing import (
     gradcheck,
     gradgradcheck,
 )
-from support import has_all, message, raises
+from support import checks
+from support.basics import has_all, message, raises
 
 rng = np.random.default_rng(5)
 A = rng.normal(size=(2, 3))

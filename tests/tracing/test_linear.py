@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import functier as ft
 import samples
-from checks import directions, form_of, function_of, inner, precision, same
 from functier._transforms.tracing import level as _level
-from support import alike, close, equal, in_thread, ours, raises, recorder
-from turns import families
+from support.basics import alike, close, equal, in_thread, ours, raises, recorder
+from support.checks import directions, form_of, function_of, inner, precision, same
+from support.turns import families
 
 X = np.array([0.5, -1.5, 2.0])
 T = np.array([1.0, 0.5, -2.0])

@@ -23,10 +23,10 @@ from functier._levels.runs import run
 from functier._mutation.array import settle
 from functier._transforms.tracing.level import TraceLevel
 from functier._transforms.tracing.program import Program
-from nearness import outputs
-from nearness import same as agree
-from support import close, equal, in_thread, raises, silent
-from turns import families
+from support.basics import close, equal, in_thread, raises, silent
+from support.nearness import outputs
+from support.nearness import same as agree
+from support.turns import families
 
 X = np.array([0.5, -1.5, 2.0])
 T = np.array([1.0, 0.5, -2.0])

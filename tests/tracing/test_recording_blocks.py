@@ -12,7 +12,7 @@ from test_recording import T, X, old_unwrap, with_rule
 import functier as ft
 from functier._transforms.tracing import level as _tracing
 from functier._transforms.tracing.level import TraceLevel
-from support import alike, close, equal, raises
+from support.basics import alike, close, equal, raises
 
 # ---- once the level has ended ----
 

@@ -10,8 +10,8 @@ import pytest
 import functier as ft
 from functier._core import agreement
 from functier._transforms import splitting
-from rows import run_each
-from support import raises
+from support.basics import raises
+from support.rows import run_each
 
 XS = np.array([0.5, 4.0, 30.0, 2.0, 9.0, 0.5, 17.0])
 VECTORS = np.array([[0.5, -1.0, 2.0], [1.5, 2.0, -3.0], [-1.0, -2.0, 0.5], [3.0, 1.0, -2.0]])

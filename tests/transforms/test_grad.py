@@ -7,7 +7,7 @@ import optree
 import pytest
 
 import functier as ft
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 X = np.array([0.5, -1.0, 2.0])
 W = np.array([[1.0, 2.0, -1.0], [0.5, 0.0, 3.0]])

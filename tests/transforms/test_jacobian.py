@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier import random
-from support import alike, close, equal, held, raises
+from support.basics import alike, close, equal, held, raises
 
 X = np.array([0.5, -1.5, 2.0])
 W = np.array([[1.0, 2.0, -1.0], [0.5, -0.5, 3.0]])

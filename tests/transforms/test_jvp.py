@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support import close, equal, raises
+from support.basics import close, equal, raises
 
 X = np.array([0.5, -1.0, 2.0])
 T = np.array([1.0, 0.5, -2.0])

@@ -9,7 +9,7 @@ import pytest
 
 import functier as ft
 from functier import nn
-from support import close, equal, in_threads, raises
+from support.basics import close, equal, in_threads, raises
 
 X = np.array([1.0, -2.0])
 

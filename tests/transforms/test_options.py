@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from rows import each
-from support import alike, close, equal, in_thread, raises
+from support.basics import alike, close, equal, in_thread, raises
+from support.rows import each
 
 X = np.array([0.5, -1.5, 2.0])
 W = np.array([[1.0, 2.0, -1.0], [0.5, -0.5, 3.0]])

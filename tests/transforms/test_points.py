@@ -7,7 +7,7 @@ import pytest
 
 import functier as ft
 from functier._transforms.points import Point, Settings
-from support import close, raises
+from support.basics import close, raises
 
 X, Y = np.array([1.0, -2.0, 0.5]), np.array([[2.0], [3.0]])
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from support import alike, close, equal, in_thread, raises
+from support.basics import alike, close, equal, in_thread, raises
 
 X = np.array([0.5, -1.5, 2.0])
 T = np.array([1.0, 0.5, -2.0])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import functier as ft
 from functier._core.root import DISABLED
 from functier._levels.lineage import AMBIENT
-from support import close, equal, in_thread, raises
+from support.basics import close, equal, in_thread, raises
 
 X = np.array([0.5, 1.5, -0.4])
 

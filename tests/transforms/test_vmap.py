@@ -12,7 +12,7 @@ import functier as ft
 from functier._core.methods import methods_of
 from functier._levels.batch import BatchLevel
 from functier._rules.constructors import primitive
-from support import close, equal, model, raises, recorder
+from support.basics import close, equal, model, raises, recorder
 
 A = np.arange(6.0).reshape(3, 2)
 B = 10.0 * np.arange(6.0).reshape(3, 2)

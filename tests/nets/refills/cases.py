@@ -13,7 +13,7 @@ import numpy as np
 
 import functier as ft
 import functier.numpy as fnp
-from differences import slope
+from support.differences import slope
 
 X = np.array([0.45, 1.3, 0.8])
 D = np.array([0.7, -0.4, 0.55])

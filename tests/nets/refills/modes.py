@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import functier as ft
-from support import HANG
+from support.basics import HANG
 
 from .cases import HELD, D, X
 

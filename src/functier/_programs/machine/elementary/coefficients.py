@@ -1,6 +1,6 @@
 """Coefficients of polynomials, constant term first, and constants in parts.
 
-Each polynomial agrees with its function at Chebyshev's nodes; `tests/polynomials.py` makes
+Each polynomial agrees with its function at Chebyshev's nodes; `tests/support/polynomials.py` makes
 them. A constant in parts is their sum, to 53 more bits a part.
 """
 

@@ -1,7 +1,7 @@
 """The page `design/coverage.md`: each function of NumPy under each transform.
 
 The entries follow from the declarations of the operations and from the rows of the sample table.
-``python tests/coverage_page.py`` writes the page.
+``python tests/support/coverage_page.py`` writes the page.
 """
 
 import sys
@@ -13,22 +13,23 @@ from pathlib import Path
 import numpy as np
 import optree
 
-PAGE = Path(__file__).resolve().parents[1] / "design" / "coverage.md"
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+PAGE = Path(__file__).resolve().parents[2] / "design" / "coverage.md"
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # where the package `support` is
 
 import functier as ft  # noqa: E402
 from functier._core.op import Op  # noqa: E402
 from functier._core.table import OPS, UNSUPPORTED  # noqa: E402
 from samples._row import Row  # noqa: E402
-from surface import called, surface  # noqa: E402
+from support.surface import called, surface  # noqa: E402
 
 HEAD = """\
 # Coverage
 
 This page lists every function that NumPy lets other libraries override, as
 `numpy.testing.overrides` gives them, and how it behaves under each transform.
-`python tests/coverage_page.py` writes the page from the table of operations and from the samples
-that the tests run, and a test checks that it is up to date.
+`python tests/support/coverage_page.py` writes the page from the table of operations and from the
+samples that the tests run, and a test checks that it is up to date.
 
 - **vmap**. *yes*: one call for the whole batch. *loop*: one call for each example, with a
   warning. *refuses*: the shape of the result depends on the data.

@@ -1,6 +1,6 @@
 """One command for one function: all checks of its rows, its planted faults, its coverage row.
 
-``python tests/function.py numpy.sort special.erf`` takes at most ten seconds for each of them.
+``python tests/support/function.py numpy.sort special.erf`` takes at most ten seconds for each.
 """
 
 import os
@@ -15,23 +15,21 @@ from pkgutil import resolve_name
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as for the tests, before NumPy is imported
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # where the package `support` is
 
 import numpy as np
 import pytest
 
-import checks
-import coverage_page
-import planted
 import samples
-import scipy_coverage
 from functier._core.numpy_facts import name_of
 from functier._core.op import Op
 from functier._core.table import OPS, UNSUPPORTED
 from nets.verdicts import Verdicts
 from samples._row import Row
-from scipy_names import CONTINUOUS, DISCRETE
-from surface import called, rows_of
+from support import checks, coverage_page, planted, scipy_coverage
+from support.scipy_names import CONTINUOUS, DISCRETE
+from support.surface import called, rows_of
 
 SECONDS = 9.0
 """The processor's time for one function: the nets stop there, and what is left is said."""
@@ -225,7 +223,7 @@ def why_without(name: str, func: Any) -> str:
     if func in OPS and OPS[func].family == "writing":
         return "it writes to its argument: see tests/mutation"
     if short in (*scipy_coverage.trials(), *[f"stats.{n}" for n in (*CONTINUOUS, *DISCRETE)]):
-        return "its coverage is that of one call: see tests/scipy_coverage.py, tests/scipy_twins"
+        return "its coverage is that of one call: see scipy_coverage.py, tests/scipy_twins"
     return ""
 
 

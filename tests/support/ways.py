@@ -1,8 +1,8 @@
 """The ways of five calls through the package: which functions run, in which files.
 
-``python tests/ways.py`` prints how many calls of the package's functions each one makes when it is
-made for the second time, and in how many files. With the name of a way it prints the sequence, with
-an indentation for each call inside a call.
+``python tests/support/ways.py`` prints how many calls of the package's functions each one makes
+when it is made for the second time, and in how many files. With the name of a way it prints the
+sequence, with an indentation for each call inside a call.
 """
 
 import sys

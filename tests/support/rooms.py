@@ -1,7 +1,7 @@
 """The rooms of the tests: which command tests which part of the package quickly.
 
-``python tests/rooms.py`` runs each quick command, or those of the rooms that are named, and prints
-what it costs. The page on contributing has the same table.
+``python tests/support/rooms.py`` runs each quick command, or those of the rooms that are named, and
+prints what it costs. The page on contributing has the same table.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)

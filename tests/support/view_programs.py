@@ -4,7 +4,7 @@ import numpy as np
 
 import functier as ft
 import functier.numpy as fnp
-from write_programs import grid, ones, zeros
+from support.write_programs import grid, ones, zeros
 
 # ---- views ----
 

@@ -23,7 +23,7 @@ from functier._core.numpy_facts import name_of
 from functier._core.table import OPS
 from functier._core.tensor import canonical
 from samples._row import Row
-from support import load_all
+from support.basics import load_all
 
 load_all()
 

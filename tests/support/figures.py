@@ -1,6 +1,6 @@
 """The figures of the house: its size, what rooms take from the kernel, and what it costs.
 
-``python tests/figures.py`` prints them. All files of Python count, generated ones, too.
+``python tests/support/figures.py`` prints them. All files of Python count, generated ones, too.
 
 A name of the kernel is one that a file of `ROOMS` imports from another module of functier, or reads
 from such a module that it imports as a whole. Those that functier exports do not count, from
@@ -27,9 +27,12 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from sources import Package, count, is_document, is_in, parsed, statements, tree_of
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # where the package `support` is
 
-ROOT = Path(__file__).resolve().parents[1]
+from support.sources import Package, count, is_document, is_in, parsed, statements, tree_of
+
+ROOT = Path(__file__).resolve().parents[2]
 ROOMS = {"_programs", "_transforms.sparse", "numpy", "_adopt", "scipy", "optim", "nn"}
 """The rooms outside of the kernel: they use it by what is public, and by the kit of `kit`."""
 

@@ -6,7 +6,6 @@ import itertools
 import numpy as np
 import pytest
 
-import checks
 import functier as ft
 from functier._core.errors import DataDependentError
 from functier._core.methods import methods_of
@@ -15,7 +14,8 @@ from functier._core.table import OPS
 from functier._levels.batch import BatchLevel
 from functier._levels.grad import GradLevel
 from functier._levels.jvp import JvpLevel
-from support import bare
+from support import checks
+from support.basics import bare
 
 
 def replaced(patch, rules):

@@ -6,11 +6,11 @@ A run of them reports right, refused and wrong. What is refused needs a reason i
 import re
 from collections import Counter
 
-import checks
 import functier as ft
-from bits import difference
 from samples._batch import examples, free
-from support import silent
+from support import checks
+from support.basics import silent
+from support.bits import difference
 
 REASONS = {
     r"constant\.(shares_memory|may_share_memory)": "it asks for the memory of an array",

@@ -2,7 +2,7 @@
 
 A function with a record has the entry that follows from it and from the sample table, as on NumPy's
 page. Distributions, and functions of functions, have a call in `TRIALS`, whose entry is measured.
-``python tests/scipy_coverage.py`` writes the page.
+``python tests/support/scipy_coverage.py`` writes the page.
 """
 
 import sys
@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[1] / "design" / "coverage-of-scipy.md"
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+PAGE = Path(__file__).resolve().parents[2] / "design" / "coverage-of-scipy.md"
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # where the package `support` is
 
 import numpy as np  # noqa: E402
 import scipy  # noqa: E402
@@ -25,21 +26,21 @@ import functier.scipy.optimize as so  # noqa: E402
 import functier.scipy.sparse as sparse  # noqa: E402
 import functier.scipy.sparse.linalg as sl  # noqa: E402
 import functier.scipy.stats as st  # noqa: E402
-from coverage_page import verdict  # noqa: E402
 from functier._core.numpy_facts import name_of  # noqa: E402
 from functier._core.table import OPS  # noqa: E402
-from scipy_names import CONTINUOUS, DISCRETE, NAMES  # noqa: E402
-from scipy_trials import TRIALS  # noqa: E402
-from surface import called  # noqa: E402
+from support.coverage_page import verdict  # noqa: E402
+from support.scipy_names import CONTINUOUS, DISCRETE, NAMES  # noqa: E402
+from support.scipy_trials import TRIALS  # noqa: E402
+from support.surface import called  # noqa: E402
 
 HEAD = """\
 # Coverage of SciPy
 
 This page lists the functions of SciPy that `functier.scipy` has rules for, and how each behaves
-under each transform. `python tests/scipy_coverage.py` writes it, and a test checks that it is up
-to date. The words are those of NumPy's [page](coverage.md), except that *yes* under **vmap** may
-mean SciPy's own loop: most functions of `scipy.linalg` take a stack of matrices and go through it
-in Python. A distribution is measured in all its methods, by the argument, the parameters, `loc`
+under each transform. `python tests/support/scipy_coverage.py` writes it, and a test checks that it
+is up to date. The words are those of NumPy's [page](coverage.md), except that *yes* under **vmap**
+may mean SciPy's own loop: most functions of `scipy.linalg` take a stack of matrices and go through
+it in Python. A distribution is measured in all its methods, by the argument, the parameters, `loc`
 and `scale`.
 """
 

@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-PATH = Path(__file__).parents[1] / "design" / "site" / "build.py"
+PATH = Path(__file__).parents[2] / "design" / "site" / "build.py"
 
 spec = importlib.util.spec_from_file_location("site_build", PATH)
 build = importlib.util.module_from_spec(spec)

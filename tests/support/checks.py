@@ -16,9 +16,9 @@ import optree
 import functier as ft
 from functier._core.table import OPS
 from functier._levels import batch as _batch
-from nearness import form_of, inner, near, same
 from samples._batch import choices, data_axes, examples, free, placed, stacked, strided, unlike
 from samples._row import Row
+from support.nearness import form_of, inner, near, same
 
 # ---- how near values have to be, and what has to be quiet ----
 
