@@ -18,6 +18,7 @@ import functier as ft
 from bench import (
     budget,
     first_calls,
+    levels,
     libraries,
     memory,
     report,
@@ -260,9 +261,14 @@ def test_the_whole_report():
     assert "nan" not in text and "None" not in text
 
 
-def test_the_picture_is_drawn(tmp_path):
-    report.draw(made_up()["scaling"], tmp_path / "scaling.png")
-    assert (tmp_path / "scaling.png").stat().st_size > 10_000
+@pytest.mark.parametrize("draw", [lambda p: report.draw(made_up()["scaling"], p), levels.draw])
+def test_the_picture_is_drawn(tmp_path, draw):
+    draw(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+def test_the_picture_of_levels_has_their_names_and_numbers():
+    assert levels.seen() == (["grad(f)", "vmap(f)", "Tensor"], ["shape ()"] * 2 + ["[0. 1. 2.]"])
 
 
 # ---- memory and scaling ----
