@@ -7,6 +7,7 @@ import inspect
 import pickle
 import random
 import secrets
+import subprocess
 import sys
 import threading
 import types
@@ -841,12 +842,81 @@ def test_a_profiler_of_the_users_hears_the_function_and_goes_on():
     assert any(entry.code is by_a_table.__code__ for entry in profiler.getstats())
 
 
+OF_MODULES = {"numpy.random", "half a pair", "Python's", "Python's, normal"}
+UNSEEDED = {
+    "no seed", "no seed for bits", "an old one without a seed", "one of Python's without a seed",
+    "of the system", "of secrets",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", NUMPYS_DRAWS)
 def test_a_draw_of_numpys_is_refused_where_the_caller_has_said_what_draws_do(name):
     f, x = NUMPYS_DRAWS[name], np.zeros(4)
+    refused = {"different": True, "error": name not in UNSEEDED, None: name in OF_MODULES}
     for options in ({}, {"chunk_size": 2}, {"branches": "split"}):
-        for randomness in ("different", "error"):
-            with pytest.raises(ft.RandomnessError, match=r"functier\.random\.default_rng\(seed\)"):
-                ft.vmap(f, randomness=randomness, **options)(x)
-        assert len(np.unique(ft.vmap(f, randomness="same", **options)(x))) in (1, 2)
-        assert ft.vmap(f, **options)(x).shape == (4,)
+        for randomness, is_refused in {**refused, "same": False}.items():
+            f(0.0)  # of a pair of normal numbers, the other half
+            mapped = ft.vmap(f, randomness=randomness, **options)
+            if is_refused:
+                with pytest.raises(
+                    ft.RandomnessError, match=r"functier\.random\.default_rng\(seed"
+                ):
+                    mapped(x)
+            else:
+                assert len(np.unique(mapped(x))) in (1, 2)
+
+
+def state_set_again(x):
+    before = np.random.get_state(), random.getstate()  # noqa: NPY002
+    np.random.seed(0)  # noqa: NPY002
+    random.seed(0)
+    y = x + np.random.normal() + random.gauss(0.0, 1.0)  # noqa: NPY002
+    np.random.set_state(before[0])  # noqa: NPY002
+    random.setstate(before[1])
+    return y
+
+
+PUT_BACK = {
+    "a state that is set again": state_set_again,
+    "an old one with a seed": lambda x: x + np.random.RandomState(0).normal(),
+    "one of Python's with a seed": lambda x: x + random.Random(0).gauss(0.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("randomness", [None, "error"])
+@pytest.mark.parametrize("name", PUT_BACK)
+def test_what_draws_the_same_for_each_example_in_a_loop_may_draw(name, randomness):
+    f, xs = PUT_BACK[name], np.arange(3.0)
+    equal(ft.vmap(f, randomness=randomness)(xs), np.array([f(x) for x in xs]))
+
+
+@pytest.mark.parametrize("transform", [ft.jacfwd, ft.hessian])
+def test_all_directions_have_one_draw_of_numpys(transform):
+    def f(x):
+        return np.sum(x**2) * np.random.normal()  # noqa: NPY002
+
+    np.random.seed(0)  # noqa: NPY002
+    found = transform(f)(np.ones(3))
+    assert len(np.unique(np.diag(found) if found.ndim == 2 else found)) == 1
+
+
+def test_a_generator_of_a_module_that_is_imported_in_the_function_is_seen():
+    code = (
+        "import sys, numpy as np, functier as ft\n"
+        "def f(x):\n    import numpy.random, random\n    return x + DRAW\n"
+        "loaded = {'random', 'numpy.random'} & set(sys.modules)\n"
+        "try: ft.vmap(f)(np.zeros(3)); print(loaded, 'drew')\n"
+        "except ft.RandomnessError: print(loaded, 'refused')"
+    )
+    draws = {"numpy.random.rand()": "refused", "random.random()": "refused", "1.0": "drew"}
+    for draw, expected in draws.items():
+        done = subprocess.run(
+            [sys.executable, "-c", code.replace("DRAW", draw)], capture_output=True, text=True
+        )
+        assert done.stdout.strip() == f"set() {expected}", done.stderr
+
+
+def test_a_planted_blind_look_at_the_modules_lets_all_examples_share_a_draw(monkeypatch):
+    monkeypatch.setattr(sys.modules["functier._transforms.vmap"], "places_of_modules", lambda: ())
+    f = NUMPYS_DRAWS["numpy.random"]
+    assert len(np.unique(ft.vmap(f)(np.zeros(4)))) == 1

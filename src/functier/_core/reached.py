@@ -25,6 +25,7 @@ from .._cpython.code import all_names_of, code_of, names_of
 from .._cpython.collector import all_containers, containers_among, parts_of
 from .._cpython.frames import Frame, code_at, outside, package_at, qualified_name_at, variables_at
 from .._cpython.functions import contents, defaults_of
+from .._cpython.objects import window, window_at
 from .tensor import Tensor
 
 HERE = __name__.partition(".")[0]
@@ -174,7 +175,87 @@ def state_of(generator: Any) -> Any:
         return repr(bits.state), getattr(bits.seed_seq, "n_children_spawned", 0)
     whole = generator.get_state(legacy=False)
     state = whole["state"]  # and a normal number may be left of the last two
+    if "key" not in state:  # of another bit generator than NumPy's first
+        return repr(whole)
     return state["pos"], state["key"].tobytes(), whole["has_gauss"], whole["gauss"]
+
+
+# ---- the generators of modules, in each batch ----
+
+_seen: dict[str, Any] = dict.fromkeys(("numpy.random", "random"))
+"""For each module that is imported its generator, NumPy's bit generator or None, and the windows.
+
+A window shows bytes in which a draw changes something: of a Mersenne Twister four of its 625 words,
+which are new with 624 draws, or the place among them; of NumPy's generator its object, which may
+keep the second of two normal numbers.
+"""
+
+
+def places_of_modules() -> tuple:
+    """Return where the generators of `numpy.random` and `random` are, in less than half a us.
+
+    These are the bytes that they have in C, which a seed or a state that is set again puts back.
+    None stands for a module that is not imported.
+    """
+    numpys, pythons = _seen.values()
+    if numpys is None or numpys[0]._bit_generator is not numpys[1]:
+        numpys = _seen["numpy.random"] = _windows_of_numpys()
+    if pythons is None:
+        pythons = _seen["random"] = _windows_of_pythons()
+    return (
+        numpys and (numpys[2].raw, numpys[3] and numpys[3].raw),
+        pythons and (pythons[0].gauss_next, pythons[2].raw),
+    )
+
+
+def _windows_of_numpys() -> tuple | None:
+    theirs: Any = sys.modules.get("numpy.random")
+    if theirs is None:
+        return None
+    rand: Any = theirs.mtrand._rand
+    bits: Any = rand._bit_generator
+    if not facts.addresses.holds or type(bits).__name__ != "MT19937":
+        return rand, bits, _Whole(rand), None
+    return rand, bits, window(rand, type(rand)), window_at(bits.ctypes.state_address, 621 * 4, 16)
+
+
+def _windows_of_pythons() -> tuple | None:
+    python: Any = sys.modules.get("random")
+    if python is None:
+        return None
+    own: Any = python.random.__self__
+    if not facts.addresses.holds:
+        return own, None, _Whole(own)
+    return own, None, window(own, python.Random.__base__, 16)
+
+
+class _Whole:
+    """The whole state of a generator, where nothing is known of its bytes."""
+
+    def __init__(self, generator: Any):
+        self.generator = generator
+
+    @property
+    def raw(self) -> Any:
+        return state_of(self.generator)
+
+
+def moved_since(before: tuple) -> list[str]:
+    """Return the modules whose functions have drawn since their places were these."""
+    found = []
+    for name, was, now in zip(("numpy.random", "random"), before, places_of_modules()):
+        if was != now and (was is not None or _has_begun(name)):
+            found.append(name)
+    return found
+
+
+def _has_begun(name: str) -> bool:
+    """Return whether the generator of a module that was imported meanwhile has drawn."""
+    generator = sys.modules[name].random.__self__
+    states = [state_of(x) for x in (generator, type(generator)())]
+    if name == "random":
+        return len({(words[-1], gauss) for _, words, gauss in states}) > 1
+    return len({(place, gauss) for place, _, gauss, _ in states}) > 1
 
 
 # ---- requests to the system, and draws of other threads ----

@@ -81,8 +81,10 @@ def view_as(x: Any, *args: Any, **kwargs: Any) -> Any:
         return x[...]
     kind = args[0]
     if not isinstance(kind, type) or not issubclass(kind, ndarray):
-        _refuse(x, "x.view(dtype) is about the memory of an array, which a tensor hides; write "
-                "x.astype(dtype) for another dtype, or x.reshape(shape)")  # fmt: skip
+        _refuse(x, "x.view(dtype) reads the memory of an array as other numbers, which a tensor "
+                "hides; write x[..., ::2] + 1j * x[..., 1::2] for x.view(complex), and "
+                "np.stack([x.real, x.imag], -1).reshape(*x.shape[:-1], -1) for the view of complex "
+                "numbers as real ones; other views of its bits have no derivative")  # fmt: skip
     try:
         if x.level.depth or getattr(x, "takes_writes", False):  # else its own class counts
             for make in OVER_TENSORS.makers if len(args) == 1 else ():

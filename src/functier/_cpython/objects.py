@@ -113,6 +113,16 @@ def read(kind: Any, x: Any, offset: int) -> Any:
     return kind.from_address(id(x) + offset).value
 
 
+def window_at(address: int, offset: int, size: int) -> Any:
+    """Return bytes of memory as an object whose `raw` are those of the moment."""
+    return at(ctypes.c_char * size, address + offset)
+
+
+def window(x: Any, kind: Any, size: int = 0) -> Any:
+    """Return the bytes, or the first, that an object has as one of a class in C after its head."""
+    return window_at(id(x), HEAD, size or kind.__basicsize__ - HEAD)
+
+
 def text_at(address: int, size: int = -1) -> bytes:
     """Return so many bytes of memory, or those before the first zero."""
     return ctypes.string_at(address, size)

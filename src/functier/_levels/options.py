@@ -1,7 +1,6 @@
 """Checks of the options that transforms share: escape, randomness and flags."""
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
@@ -23,19 +22,6 @@ def check_choice(transform: str, func: object, option: str, value: object) -> No
             f"{label_of(transform, func)}: {text_of_option(option, value)}; "
             f"write {', '.join(texts)} or {last}"
         )
-
-
-class Unsaid(str):
-    """The default of an option of text, which is another object than what a caller writes."""
-
-
-UNSAID: Any = Unsaid("error")
-
-
-def wants_own_draws(attributes: dict) -> bool:
-    """Tell if a caller of `vmap` has written that no number may be the same for all examples."""
-    said = attributes["randomness"]
-    return type(said) is not Unsaid and said != "same"
 
 
 def check_flag(transform: str, func: object, option: str, value: object) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
-from .._core.numpy_facts import Function, PyTree, Structure, Value
+from .._core.numpy_facts import Function, PyTree, Structure
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -16,6 +16,7 @@ from .._core.pytree import (
     prefix_leaves,
     unflatten,
 )
+from .._core.reached import places_of_modules
 from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords, leave, second_call
 from .._cpython.code import code_in, file_and_line
@@ -24,14 +25,14 @@ from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
 from .._levels.memory import fix_unmapped, own_memory
-from .._levels.options import UNSAID, check_choice, check_flag, wants_own_draws
+from .._levels.options import check_choice, check_flag
 from .._levels.runs import LevelContext, run
 from .._levels.views import WRITERS
 from .._levels.writes import arm
 from .chunks.chunk import Chunk
 from .chunks.compute import check_chunking, check_count, in_chunks, in_loop, pieces_of
 from .chunks.join import Join, leaf_dims
-from .chunks.streams import call_heard, check_unmoved, find_generators
+from .chunks.streams import call_heard, check_modules, check_unmoved, find_generators
 from .splitting import check_branches, in_groups, join_groups, take
 from .transformed import Transformed
 
@@ -46,12 +47,14 @@ Branches = Literal["error", "split"]
 
 @overload
 def vmap(
-    func: Callable[..., R], in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
+    func: Callable[..., R], in_dims: Any = 0, out_dims: Any = 0,
+    randomness: "Randomness | None" = None,
     **options: "Unpack[OfBatches]",
 ) -> "Mapped[R]": ...  # fmt: skip
 @overload
 def vmap(
-    func: None = None, in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
+    func: None = None, in_dims: Any = 0, out_dims: Any = 0,
+    randomness: "Randomness | None" = None,
     **options: "Unpack[OfBatches]",
 ) -> "BatchContext": ...  # fmt: skip
 @checks_keywords
@@ -59,7 +62,7 @@ def vmap(
     func: Callable | None = None,
     in_dims: Any = 0,
     out_dims: Any = 0,
-    randomness: Randomness = UNSAID,
+    randomness: Randomness | None = None,
     *,
     chunk_size: int | None = None,
     axis_size: int | None = None,
@@ -83,12 +86,12 @@ def vmap(
         for every example. A prefix of the tree of positional arguments.
     out_dims : int, None, or pytree of these
         The position of the batch axis in each result; None for a result that does not vary.
-    randomness : {"error", "different", "same"}
-        What a draw from a `functier.random` generator in `func` does: raise an error, return
-        different numbers for each example, or return the same numbers for all. Other generators
-        draw the same numbers for all examples: one among the arguments raises an error, except with
-        "same"; so does one that `func` reaches, or makes without a seed, if you write "error" or
-        "different".
+    randomness : {None, "error", "different", "same"}
+        What a draw from a `functier.random` generator in `func` does: raise an error (None and
+        "error"), return different numbers for each example, or return the same numbers for all.
+        Others draw the same numbers for all. So it is an error, except with "same", if the
+        functions of `numpy.random` or `random` draw, or a generator among the arguments; with
+        "error" and "different" one that `func` reaches; with "different" one made without a seed.
     chunk_size : int, optional
         The number of examples to compute at once. It limits the memory for the intermediate
         values of `func`. The results are those of the whole batch, up to rounding.
@@ -176,8 +179,9 @@ def vmap(
     attributes: dict[str, Any] | None = None
     if progress is not False:
         check_flag("vmap", func, "progress", progress)
-    if randomness is not UNSAID or axis_name is not None or axis_size is not None:
-        check_choice("vmap", func, "randomness", randomness)
+    if randomness is not None or axis_name is not None or axis_size is not None:
+        said = "error" if randomness is None else randomness
+        check_choice("vmap", func, "randomness", said)
         if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
             raise TypeError(
                 f"vmap: axis_name={axis_name!r} is not a name; write a string, or another hashable "
@@ -185,7 +189,7 @@ def vmap(
             )
         if axis_size is not None:
             axis_size = check_count("vmap", "axis_size", axis_size, 0)
-        attributes = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
+        attributes = {"randomness": said, "axis_name": axis_name, "size": axis_size}
     if type(branches) is not str or branches != "error":
         check_branches(func, branches, axis_name)
     in_parts = chunk_size is not None or executor is not None or progress
@@ -208,7 +212,7 @@ def vmap(
     if isinstance(in_dims, (np.ndarray, Tensor)) and in_dims.ndim:
         got = f"in_dims is a {type(in_dims).__name__}"
         raise TypeError(f"{label}: {got}; write an int or a tuple of ints; {second_call(label)}")
-    mapping = _Mapping(func, label, in_dims, out_dims, escape, attributes, branches)
+    mapping = _Mapping(func, label, in_dims, out_dims, escape, attributes, randomness, branches)
     if chunk_size is not None:
         call = _in_chunks(mapping, chunk_size, executor, progress)
     else:
@@ -231,6 +235,7 @@ class _Mapping:
     out_dims: PyTree
     escape: Escape
     attributes: dict[str, Any] | None
+    randomness: Randomness | None  # as the caller has written it
     branches: str = "error"
     split_from: Sequence[Any] | None = None  # the arrays of which groups of examples are parts
 
@@ -247,7 +252,8 @@ def _whole(mapping: _Mapping) -> Function:
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
     leading = type(out_dims) is int and not out_dims
-    watched = func if attributes is not None and wants_own_draws(attributes) else None
+    said = mapping.randomness
+    watched, looks = func if said in ("error", "different") else None, said != "same"
     flat: dict[int, list] = {}  # the axes for each number of bare arrays
 
     def batch(level: BatchLevel, call: tuple) -> tuple:
@@ -264,11 +270,15 @@ def _whole(mapping: _Mapping) -> Function:
             fix_unmapped(inner, level.arguments[1], dims)
         if structure is not None:
             inner = unflatten(structure, inner)
-        out, draws = (
-            call_heard(level, func, inner, kwargs) if watched else (func(*inner, **kwargs), None)
-        )
+        before, draws = places_of_modules() if looks else None, None
+        if said == "different":
+            out, draws = call_heard(level, func, inner, kwargs)
+        else:
+            out = func(*inner, **kwargs)
         if generators:
-            check_unmoved(level, generators, args, kwargs, draws)
+            check_unmoved(level, generators, args, kwargs)
+        if looks and before != places_of_modules():
+            check_modules(level, before, draws)
         if leading and (type(out) is level.cls or type(out) is ndarray):
             return level.unwrap(out), None
         return _unwrap_tree(level, out, out_dims)
@@ -304,7 +314,7 @@ def _whole(mapping: _Mapping) -> Function:
             if type(result) is ndarray:
                 flags = result.flags
                 if flags.owndata and flags.writeable:
-                    return result.copy() if _contains(given, result) else result
+                    return result.copy() if any([v is result for v in given]) else result
             elif isinstance(result, Tensor) and result.level.batches:
                 return result  # checked when it leaves the outermost level
             return _separate_results([result], given, (0,))[0]
@@ -362,7 +372,7 @@ def _in_groups(mapping: _Mapping) -> Function:
             made = place_at(current_frame(1))
 
             def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
-                given = {**(attributes or {"randomness": UNSAID, "axis_name": None})}
+                given = {**(attributes or {"randomness": "error", "axis_name": None})}
                 given |= {"size": len(examples), "made": made, "branches": token}
                 parts = list(leaves)
                 if len(examples) < size:
@@ -393,7 +403,7 @@ class _Part:
 
     def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> PyTree:
         attributes = {
-            **(self.mapping.attributes or {"randomness": UNSAID, "axis_name": None}),
+            **(self.mapping.attributes or {"randomness": "error", "axis_name": None}),
             "size": chunk.stop - chunk.start, "made": self.made,
         }  # fmt: skip
         if attributes["axis_name"] is not None:
@@ -455,14 +465,6 @@ def _batch_size(
             elif size != found:
                 raise wrong_size(label, leaf, args, size, reason, dims, axis_size)
     return found  # type: ignore[return-value]
-
-
-def _contains(values: Sequence, x: Value) -> bool:
-    """Return True where `x` itself, not an equal object, is among `values`."""
-    for v in values:
-        if v is x:
-            return True
-    return False
 
 
 def _separate_results(results: list, given: Sequence, dims: Sequence) -> list:

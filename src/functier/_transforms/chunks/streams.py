@@ -19,6 +19,7 @@ NOTE [a scope has separate streams]
 """
 
 import copy
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -30,7 +31,14 @@ import numpy as np
 from ..._core.blocks import Entry, Exit, claim
 from ..._core.errors import RandomnessError
 from ..._core.pytree import paths
-from ..._core.reached import Draws, generators_of, hears_requests, noted, of_modules, state_of
+from ..._core.reached import (
+    Draws,
+    generators_of,
+    hears_requests,
+    moved_since,
+    noted,
+    state_of,
+)
 from ..._cpython.functions import Hearing
 from ..._levels.batch import BatchLevel
 from ..._levels.lineage import levels_of
@@ -259,48 +267,55 @@ class replay_draws(Scope):
 # ---- generators of others ----
 
 
-REACHED, MODULES = -1, -2
-"""The numbers of generators that are not leaves."""
+REACHED = -1
+"""The number of generators that are not leaves."""
 
 
 def find_generators(leaves: Sequence[Any], func: Any = None) -> list[tuple[int, Any, Any]]:
     """Return others' generators among the leaves of the arguments, with their states.
 
-    Those that `func` and the leaves reach follow, with the number `REACHED`, and those of modules.
+    Those that `func` and the leaves reach follow, with the number `REACHED`.
     A generator draws once for the whole batch, and no level can see that. But one can see that its
     state has changed: `check_unmoved`.
     """
     found = noted(leaves)
     if func is not None:
         found += [(REACHED, *each) for each in generators_of(func, *leaves)]
-        found += [(MODULES, x, state_of(x)) for x in of_modules()]
     return found
 
 
 def check_unmoved(
-    level: BatchLevel, generators: list[tuple[int, Any, Any]], args: tuple, kwargs: dict,
-    draws: Draws | None,
-) -> None:  # fmt: skip
-    """Raise where a generator of `find_generators` has another state since then.
-
-    That of a module may have drawn for another thread, which `draws` tells.
-    """
+    level: BatchLevel, generators: list[tuple[int, Any, Any]], args: tuple, kwargs: dict
+) -> None:
+    """Raise where a generator of `find_generators` has another state since then."""
     if level.randomness == "same":
         return
     for i, generator, before in generators:
-        if state_of(generator) != before and not _is_shared(generator):
-            if i == MODULES and draws and draws.are_of_others(generator):
-                continue
-            where = "a generator that the function reaches"
-            if i >= 0:
-                where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
-            elif any([generator is x for x in of_modules()]):
-                where = "the generator of the module's functions"
-            library = "Python" if hasattr(generator, "getstate") else "NumPy"
-            kind = type(generator).__name__
-            raise _drawn_once(
-                level, f"{where} is {library}'s {kind}, and the function drew from it"
+        if state_of(generator) == before or _is_shared(generator):
+            continue
+        where = "a generator that the function reaches"
+        if i >= 0:
+            where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
+        library = "Python" if hasattr(generator, "getstate") else "NumPy"
+        what = f"{where} is {library}'s {type(generator).__name__}, and the function drew from it"
+        raise _drawn_once(level, what)
+
+
+def check_modules(level: BatchLevel, before: tuple, draws: Draws | None) -> None:
+    """Raise where the functions of `numpy.random` or `random` have drawn in a call.
+
+    Another thread may have drawn: `draws` tells, where it was heard.
+    """
+    for name in moved_since(before):
+        generator = sys.modules[name].random.__self__
+        if not _is_shared(generator) and not (draws and draws.are_of_others(generator)):
+            others = " (or another thread)" * (threading.active_count() > 1)
+            library, kind = (
+                "NumPy" if name == "numpy.random" else "Python",
+                type(generator).__name__,
             )
+            whose = f"the generator of the functions of {name} is {library}'s {kind}"
+            raise _drawn_once(level, f"{whose}, and the function{others} drew from it")
 
 
 def _is_shared(generator: Any) -> bool:
