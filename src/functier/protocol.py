@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 from ._core.numpy_facts import Value
 from ._core.op import Call, Op
 from ._core.rule import Rule
+from ._core.tensor import Tensor
 from ._cpython.frames import current_frame, outside
 from ._levels import level, runs, stores
 from ._rules.constructors import (
@@ -34,6 +35,7 @@ __all__ = [
     "Level",
     "Op",
     "Rule",
+    "Tensor",
     "composite",
     "constant",
     "elementwise",

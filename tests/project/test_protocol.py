@@ -34,7 +34,7 @@ def listed():
 def test_at_most_40_names():
     names = listed()
 
-    assert set(names) == {*protocol.__all__, "Tensor"}
+    assert set(names) == {*protocol.__all__}
     assert len(protocol.__all__) + sum(map(len, names.values())) <= 40
 
 

@@ -89,6 +89,11 @@ def test_rooms_state_what_they_import(folder):
     assert set(re.findall("`(.*?)`", stated[1])) == names
 
 
+@each("path", [p for p in FILES if p.stem != "__init__"], ids=name_of)
+def test_no_other_file_states_what_it_imports(path):
+    assert not re.search(r"\bImports\b|imports this file, ", ast.get_docstring(tree_of(path)) or "")
+
+
 @pytest.mark.parametrize("folder", ROOMS, ids=name_of)
 def test_files_of_a_room_import_each_other_one_way(folder):
     graph = {}

@@ -1,5 +1,6 @@
 """The ways of note 2: the sequences are those of the calls, and no way is longer."""
 
+import math
 import re
 import subprocess
 import sys
@@ -10,22 +11,30 @@ import pytest
 from support import ways
 
 NOTE = Path(__file__).resolve().parents[2] / "design" / "0002-the-house.md"
-TITLE = re.compile(r"(.+?):? +(\d+) calls in +(\d+) files$")
+TITLE = re.compile(r"(.+?) +(\d+) calls in +(\d+) files$")
 STEP = re.compile(r" +([\w/]+): (.+?)(?:  .*)?$")
+
+MOST = {
+    "a * b on vmap in grad": (10, 6), "vmap(grad(f))(x)": (98, 24),
+    "x[1] = x[0] under vmap": (142, 24), "an adopted call of 4 operations": (88, 19),
+}  # fmt: skip
+"""The most calls and files of a way. `solve_ivp` has no number, as SciPy chooses its steps."""
 
 
 def drawn():
-    """The blocks of note 2 that are ways: the title, the numbers of calls and files, and steps."""
+    """The blocks of note 2 that are ways: the title, and the steps."""
     text = NOTE.read_text(encoding="utf-8")
     for block in re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         title, *lines = block.splitlines()
-        if found := TITLE.match(title):
-            steps = [step.groups() for line in lines if (step := STEP.match(line))]
-            yield found[1], int(found[2]), int(found[3]), steps
+        if steps := [step.groups() for line in lines if (step := STEP.match(line))]:
+            yield title, steps
 
 
 def taken():
-    """The same of the ways that the calls take; another process has not met other code."""
+    """The same of the ways that the calls take, and the numbers of calls and files.
+
+    Another process has not met other code.
+    """
     command = [sys.executable, ways.__file__, *ways.WAYS]
     text = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
     for way in re.split(r"^(?=\S)", text, flags=re.MULTILINE)[1:]:
@@ -43,8 +52,9 @@ def step_of(line):
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="others call no comprehensions")
 def test_the_ways_of_note_2_are_those_of_the_calls():
     pairs = zip(drawn(), taken(), strict=True)
-    for (title, most, homes, steps), (name, calls, files, found) in pairs:
+    for (title, steps), (name, calls, files, found) in pairs:
+        most, homes = MOST.get(name, (math.inf, math.inf))
         assert title.startswith(name)
         rest = iter(found)
         assert [step for step in steps if step not in rest] == [], title
-        assert "solve" in title or (calls <= most and files <= homes)  # SciPy chooses its steps
+        assert calls <= most and files <= homes, title

@@ -18,8 +18,6 @@ NOTE [nobody observes]
     are empty where nobody observes, so that an event costs no more than a look at a list. An
     observer is on in one context: its functions in the lists ask its context variable, and do
     nothing in other contexts.
-
-Imports nothing of the package but `_core.blocks` and `_core.numpy_facts`.
 """
 
 import functools

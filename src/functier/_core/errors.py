@@ -1,7 +1,7 @@
 """The exceptions and the warning of functier, and whether tracebacks show its frames.
 
 Whether tracebacks show functier's frames, and errors that are raised outside of transforms.
-Imports nothing of the package but `_cpython`. See NOTE [frames that are hidden] in `tracebacks`.
+See NOTE [frames that are hidden] in `tracebacks`.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Facts about objects of NumPy: types, names of types, operators of ufuncs, shapes, dtypes.
-
-Imports nothing of the package but `numpy_private`.
-"""
+"""Facts about objects of NumPy: types, names of types, operators of ufuncs, shapes, dtypes."""
 
 import operator
 import sys

@@ -5,8 +5,7 @@ NOTE [a remedy is followed literally]
     transform that it is said for. None proposes the value under the level: a derivative, or
     the rest of a batch, would be lost. tests/levels/test_mistakes.py has a program for each entry.
 
-In the braces stand the name of what was called, and its last part. Imports nothing of the
-package.
+In the braces stand the name of what was called, and its last part.
 
 The imports of a module: the line to change in it, and the names of what it has.
 That is the import of a name, in code that was written for plain NumPy. Only errors ask for it.

@@ -2,8 +2,7 @@
 
 A tensor passes everything on to ``self.level``, an attribute of its class. For plain tensors
 and users' subclasses it is the `RootLevel` of `_core.root`; for the classes that
-`_levels.level` creates it is the level object of a transform. Imports `adopted`, `blocks`,
-`errors`, `numpy_facts`, `subclasses` and `table` only.
+`_levels.level` creates it is the level object of a transform.
 """
 
 from collections.abc import Callable, Iterable, Iterator

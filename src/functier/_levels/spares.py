@@ -1,7 +1,5 @@
 """Spare classes: a later level takes the class of a level that has ended, if nobody can tell.
 
-Imports the room of CPython alone.
-
 NOTE [a class is used again where nobody can tell]
     To create a class costs more than the rest of a small call, and a new class starts with cold
     caches. So a transform leaves its class as a spare when it returns. The next level of that

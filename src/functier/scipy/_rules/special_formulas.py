@@ -1,8 +1,8 @@
 """Derivatives that SciPy's special functions share, and rules of more than one line.
 
 The derivative of a distribution function with respect to a parameter is minus the density times a
-velocity, the derivative of the inverse: see NOTE [velocities]. Only `special` imports this file,
-since it imports SciPy. The citations are those there.
+velocity, the derivative of the inverse: see NOTE [velocities]. The
+citations are those of `special`.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Rules of the Python functions of `scipy.special`, which do not dispatch.
 
-The citations are those of `special`, which imports this file.
+The citations are those of `special`.
 """
 
 import cmath

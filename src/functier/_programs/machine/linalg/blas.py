@@ -1,4 +1,4 @@
-"""BLAS and LAPACK of NumPy's own library, called from machine code. Imports routines.
+"""BLAS and LAPACK of NumPy's own library, called from machine code.
 
 NOTE [whose library]
     NumPy's wheels bring a library next to the package, whose names begin with "scipy_". Its

@@ -1,4 +1,4 @@
-"""Contractions: the products of two arrays with a sum over some axes. Imports graphs of programs.
+"""Contractions: the products of two arrays with a sum over some axes.
 
 NOTE [axes of a contraction]
     Each function of this kind is a set of axes. An axis has a size, and a stride in bytes in both

@@ -1,4 +1,4 @@
-"""Triangular factors of matrices as code: rows as vectors. Imports blas, operands, routines.
+"""Triangular factors of matrices as code: rows as vectors.
 
 NOTE [factors]
     A matrix is copied to memory whose rows are filled up with zeros to whole vectors. There it

@@ -1,4 +1,4 @@
-"""NumPy's own inner loops, called from machine code. Imports routines and names of functions.
+"""NumPy's own inner loops, called from machine code.
 
 NOTE [to the last bit]
     A ufunc of NumPy's has a function in C for each dtype: it gets the addresses of operands, how

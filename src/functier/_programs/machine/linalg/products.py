@@ -1,7 +1,4 @@
-"""The best code for a contraction: own tiles, or BLAS.
-
-Imports contractions, tiles, blas, engine.
-"""
+"""The best code for a contraction: own tiles, or BLAS."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Determinants, Cholesky factors and solutions of linear systems. Imports factors, operands.
+"""Determinants, Cholesky factors and solutions of linear systems.
 
 NOTE [two orders]
     A row of the solution is the row of the right-hand side, less multiples of rows that are

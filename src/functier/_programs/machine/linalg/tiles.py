@@ -1,7 +1,5 @@
 """Contractions as code: sums in registers, over tiles of the result.
 
-Imports routines and contractions.
-
 NOTE [tiles]
     The sums of a tile stay in registers while the loops over the summed axes run. Where an axis of
     the result lies side by side in memory, its vectors are the columns of the tile, and another

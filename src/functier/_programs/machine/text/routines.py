@@ -1,4 +1,4 @@
-"""Routines, as text, and their operands: where an array lies, and how. Imports nothing.
+"""Routines, as text, and their operands: where an array lies, and how.
 
 NOTE [routines know layouts, not names]
     A routine gets its operands as pointers, and has their shapes and strides in its code. So its
