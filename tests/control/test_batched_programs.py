@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.basics import alike, raises
 from support.compiling import leaves
 

@@ -5,7 +5,7 @@ import pytest
 
 import functier as ft
 from functier._programs.loops import every_node, is_arm
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.compiling import leaves
 
 N = 60

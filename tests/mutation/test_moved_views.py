@@ -10,10 +10,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._mutation import items
 from functier._mutation.shifts import is_number
-from nets.writes import PAIRS, net
-from nets.writing.writes import WRITES
 
 X = np.round(np.sin(np.arange(24.0) ** 2), 2).reshape(2, 3, 4)
 NUMBERS = np.array([2, 0])
@@ -384,32 +381,3 @@ def test_plain_array_that_is_read_at_numbers_of_a_batch():
     i, x = np.array([[0, 1], [1, 2]]), np.array([0.5, 2.0])
     np.testing.assert_allclose(ft.vmap(f)(i, x), 3 * x + 3 * np.sin(6))
     np.testing.assert_allclose(ft.vmap(ft.grad(f, 1))(i, x), [3, 3])
-
-
-# ---- drawn programs, and faults that they find ----
-
-
-def found(count, **given):
-    tags = [(write, "computed") for write in WRITES]
-    return net(12, range(count), tags=tags, **given).counts
-
-
-def test_drawn_programs_under_all_pairs(request):
-    slow = request.config.getoption("--slow")
-    found(120 if slow else 8, nests=[(kinds, "") for kinds in PAIRS]).settle()
-
-
-@pytest.mark.parametrize("kinds", [("vmap",), ("vmap", "grad")])
-def test_copy_that_should_be_a_view_is_found(monkeypatch, kinds):
-    monkeypatch.setattr("functier._levels.views._note_row", lambda *given: None)
-    assert any(": got " in text for text in found(12, nests=[(kinds, "")]).wrong)
-
-
-def test_copy_of_what_was_written_to_is_found(monkeypatch):
-    monkeypatch.setattr(items, "numbers_in", lambda index: None)
-    assert any(": got " in text for text in found(30, nests=[(("vmap",), "")]).wrong)
-
-
-def test_view_at_the_place_of_another_number_is_found(monkeypatch):
-    monkeypatch.setattr("functier._mutation.shifts._step", lambda steps, number, axis: number * 0)
-    assert any(": got " in text for text in found(12, nests=[(("vmap",), "")]).wrong)

@@ -28,13 +28,13 @@ import numpy as np
 import functier as ft
 import functier.numpy as fnp
 from functier._control import given
+from strategies.outcomes import is_rounding
 from support.basics import silent
 
 from .commands import main
 from .giving import plain
 from .giving.draw import Program, draw
 from .loops import Way, failing, narrow, others, problem_of, rolling, short, total, ways_of
-from .programs import is_rounding
 from .verdicts import Verdicts
 
 REASONS: dict[str, str] = {

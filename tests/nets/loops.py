@@ -33,11 +33,11 @@ from functier._programs.bodies import rolled
 from functier._programs.entries import Mismatch
 from functier._programs.graph import Graph, Node
 from functier._programs.loops import every_node, is_loop
+from strategies.outcomes import difference, is_rounding
 from support.basics import silent
 
 from .commands import main
 from .looping.draw import Program, Span, draw, values
-from .programs import difference, is_rounding
 from .verdicts import Verdicts
 
 REASONS: dict[str, str] = {

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 
@@ -22,7 +22,10 @@ class Verdicts:
         self.name, self.reasons = name, reasons or {}
         self.right = 0
         self.refused: Counter[str] = Counter()
+        self.unclear: Counter[str] = Counter()
         self.wrong: list[str] = []
+        self.rounded: list[str] = []
+        self.last = ""
 
     @property
     def total(self) -> int:
@@ -59,25 +62,28 @@ class Verdicts:
         pattern = self.foreseen(error)
         if pattern is not None:
             self.refused[pattern] += 1
+            self.last = pattern
             return "refused"
         self.wrong.append(f"{case}: refused for no known reason: {text[:300]}")
         return "wrong"
 
     def summary(self) -> str:
-        return (
-            f"{self.name}: {self.total} cases, {self.right} right, {self.refused.total()} refused, "
-            f"{len(self.wrong)} wrong"
-        )
+        more = [f"{self.unclear.total()} unclear"] if self.unclear else []
+        more += [f"{len(self.rounded)} by rounding"] if self.rounded else []
+        return ", ".join([
+            f"{self.name}: {self.total} cases", f"{self.right} right",
+            f"{self.refused.total()} refused", f"{len(self.wrong)} wrong", *more,
+        ])  # fmt: skip
 
-    def settle(self, most: float = 0.05, rounded: Sequence[str] = ()) -> None:
+    def settle(self, most: float = 0.05) -> None:
         """Raise where a case is wrong, or where more than this part of them was refused.
 
-        So it does where more than a thousandth differ by rounding, of which `rounded` tells.
+        So it does where more than a thousandth differ by rounding.
         """
         shown = "\n".join(self.wrong[:20])
         assert not self.wrong, f"{self.summary()}\n{shown}"
         assert self.refused.total() <= most * self.total, f"{self.summary()}\n{self.refused}"
-        assert len(rounded) <= self.total / 1000, "\n".join(rounded)
+        assert len(self.rounded) <= self.total / 1000, "\n".join(self.rounded)
 
 
 def is_excused(name: str, table: dict[str, str]) -> bool:

@@ -17,7 +17,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier._programs import compiled as _compiled
 from functier._programs import entries, misses, recorder
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.basics import raises
 from support.compiling import called as check
 

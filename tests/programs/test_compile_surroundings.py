@@ -21,7 +21,7 @@ from functier._core.ambient import AMBIENT
 from functier._cpython.functions import Swaps, original
 from functier._programs.dependencies import rewritten
 from functier.scipy import linalg
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.basics import HANG, in_threads, raises
 from support.compiling import called as check
 

@@ -7,7 +7,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier._programs import dead, passes, source, stores
 from functier._programs.graph import Form, Graph, Node, form_of
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.basics import held, raises
 
 X = np.array([0.5, -1.0, 2.0])

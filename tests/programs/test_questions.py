@@ -21,7 +21,7 @@ from functier._core.ambient import AMBIENT
 from functier._programs import compiled as _compiled
 from functier._programs import questions
 from functier._programs import trace as _trace
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.basics import HANG, raises
 from support.compiling import check
 

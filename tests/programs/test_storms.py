@@ -9,7 +9,7 @@ import pytest
 
 import functier as ft
 from functier._programs import integers, misses, recorder
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.basics import ours, raises
 
 X, K, M = np.array([0.5, -1.0, 2.0]), np.array([1, 2, 3]), np.arange(12.0).reshape(3, 4)

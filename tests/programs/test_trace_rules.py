@@ -12,7 +12,7 @@ import pytest
 import functier as ft
 from functier import random as ftr
 from functier._programs import recorder, wholes
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.basics import raises
 from support.compiling import check
 

@@ -15,7 +15,7 @@ from functier import modes, nn
 from functier import random as ftr
 from functier._programs import compiled as _compiled
 from functier._programs import recorder, trace
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.basics import raises
 from support.compiling import check
 

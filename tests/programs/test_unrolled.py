@@ -14,7 +14,7 @@ from functier._programs import passes
 from functier._programs.loops import count_calls
 from functier._rules.primitives import primitive
 from functier.protocol import op
-from nets.programs import difference
+from strategies.outcomes import difference
 from support.basics import HANG, held, raises
 from support.unrolled import LOOPS, gradient, lines_of, pendulum
 

@@ -3,7 +3,7 @@
 import optree
 
 import functier as ft
-from nets.programs import difference
+from strategies.outcomes import difference
 
 
 def leaves(tree):

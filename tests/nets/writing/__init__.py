@@ -1,1 +1,0 @@
-"""The parts of the machine of programs that write; see `nets.writes`."""
