@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from functier._levels import kept
+from functier._levels import level as levels
+from functier._transforms.tracing import level
+from nets.refills import masks
 from nets.refills.cases import USES, Plain, Program, programs
 from nets.refills.known import REASONS, UNSEEN
 from nets.refills.modes import MODES
@@ -31,6 +34,20 @@ def test_derivatives_see_arrays_as_they_were(verdicts, full):
 def test_every_use_is_one_of_plain_numpy():
     fitting = {program.use for program in programs(False) if Plain(program).fits}
     assert fitting == {use for group in USES.values() for use in group}
+
+
+def test_selections_have_their_masks_as_they_were(verdicts, full):
+    counts = verdicts("refilled masks")
+    for case in masks.cases(full):
+        masks.judge(counts, *case)
+    counts.settle()
+
+
+@pytest.mark.parametrize("mode", masks.MODES)
+def test_a_mask_that_is_kept_as_it_is_is_found(mode, monkeypatch):
+    monkeypatch.setattr(levels, "alias_of", lambda x: x)
+    counts = Verdicts("planted")
+    assert masks.judge(counts, "x > 0", "x[m]", "m[0] = False", mode) == "wrong"
 
 
 def verdict(mode, program):
@@ -62,6 +79,34 @@ PLANTED = {
     "tensors of levels around have no alias": (
         lambda patch: patch.setattr(kept, "alias_of", lambda x: x),
         "custom(x, w)", "of x", "order", "vmap(grad)",
+    ),
+    "lists are not arguments that change": (
+        lambda patch: patch.setattr(kept, "FIXED", kept.FIXED | {list}),
+        "np.dot(w, x)", "list", "one", "grad",
+    ),
+    "lists in tuples are not copied": (
+        lambda patch: patch.setattr(kept, "is_fixed", lambda x: type(x) in (list, tuple)),
+        "np.dot(w, x * x)", "tuple of lists", "one", "vjp",
+    ),
+    "arrays of subclasses are not copied": (
+        lambda patch: patch.setattr(kept.Walk, "value", lambda self, x: x),
+        "w * x", "memmap", "all", "grad",
+    ),
+    "a record of tangents has lists as they are": (
+        lambda patch: patch.setattr(
+            level, "owned", lambda x: x if type(x) is list else kept.owned(x)
+        ),
+        "np.dot(w, x * x)", "list of lists", "all", "linearize",
+    ),
+    "a record of tangents has subclasses as they are": (
+        lambda patch: patch.setattr(
+            level, "owned", lambda x: kept.owned(x) if type(x) is np.ndarray else x
+        ),
+        "w * x", "own class", "all", "linearize",
+    ),
+    "data of sparse matrices": (
+        lambda patch: patch.setattr(kept, "copy_of", lambda x: x),
+        "w @ x", "sparse", "all", "linearize",
     ),
 }  # fmt: skip
 

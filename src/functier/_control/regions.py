@@ -110,7 +110,7 @@ class Sample(NamedTuple):
             if part.level.records:
                 return None  # its numbers are known later
             x, *_ = part.parts()
-        if type(x) is not np.ndarray and type(x) not in SCALARS:
+        if not isinstance(x, np.ndarray) and type(x) not in SCALARS:
             return None
         x = np.asarray(x)
         with np.errstate(all="ignore"):

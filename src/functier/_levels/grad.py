@@ -23,13 +23,13 @@ from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.subclasses import inside
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
-from .._mutation.array import make_result_writable, settle
+from .._mutation.array import alias_of, make_result_writable, settle
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs, check_result
 from .cotangents import complex_derivatives, fill_zeros, fix_for, form_of, is_inexact, one, zeros_of
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
-from .kept import SHARED, Keeping, alias_of, compare, given_arrays, is_fixed, keep, owned
+from .kept import SHARED, Keeping, compare, given_arrays, is_fixed, keep, owned
 from .level import Level
 from .memory import own_memory
 from .operands import has_methods, taken_out

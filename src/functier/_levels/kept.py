@@ -47,7 +47,7 @@ from .._core.pytree import flatten, like, unflatten
 from .._core.tensor import Tensor
 from .._cpython.code import describe_line, line_of, names_of
 from .._cpython.frames import current_frame, globals_at, outside, place_at
-from .._mutation.array import Array, settle
+from .._mutation.array import alias_of
 from .memory import owner_of
 from .tape import Node, Roots, node_of, output_rule
 
@@ -246,29 +246,6 @@ READ_ONCE |= {getattr(np, name) for name in ("matvec", "vecmat") if hasattr(np, 
 """Products, which read a large operand once where the other one and the result are small."""
 
 
-def alias_of(x: Any) -> Any:
-    """Return a value equal to `x`, a tensor of a level around, that no write to `x` changes."""
-    cls = type(x)
-    if cls is Array:
-        return settle(x)
-    if not cls.level.depth:
-        return x
-    y: Any = new(cls)
-    y._value = x._value
-    if not cls.level.kind.batches and hasattr(x, "_extra"):
-        y._extra, y._moves = x._extra, getattr(x, "_moves", None)
-    y._kept = True
-    return y
-
-
-def owned(x: Value) -> Value:
-    """Return a value that no write to `x` changes."""
-    kind = type(x)
-    if kind is ndarray:
-        return copy_of(x)
-    return alias_of(x) if kind not in PLAIN and isinstance(x, Tensor) else x
-
-
 HIDDEN = __name__.partition(".")[0], "numpy"
 """The libraries whose frames are not those of a message."""
 
@@ -358,17 +335,20 @@ def keep(x: ndarray, level: Any, func: Function | str, others: Sequence) -> tupl
 
 
 def given_arrays(cls: type, given: Iterable) -> list:
-    """Return the arguments that may be arrays, except tensors of `cls`, also those in lists."""
+    """Return the arguments that may change, except tensors of `cls`, also those in containers."""
     found: list[Value] = []
     for x in given:
         kind = type(x)
         if kind is cls or kind in FIXED:
             continue
-        if kind is tuple or kind is list:
+        if kind is tuple:
             if not FIXED.issuperset(map(type, x)):
                 found += given_arrays(cls, x)
         else:
             found.append(x)
+            if kind is list:
+                inner = given_arrays(cls, x)
+                found[-1:] = inner if inner or {*map(type, x)} == {cls} else [x]
     return found
 
 
@@ -413,7 +393,7 @@ class Keeping:
             if kind is ndarray:
                 x = self.array(x)
             elif kind not in PLAIN and not (kind is tuple and is_fixed(x)):
-                x = x[:] if kind is list and is_fixed(x) else _Walk(self).value(x)
+                x = x[:] if kind is list and is_fixed(x) else Walk(self, self.objects).value(x)
             kept.append(x)
         if self.found:
             edges += [(parent, compare, (one,), None) for one in self.found]
@@ -441,11 +421,11 @@ class Keeping:
         return False
 
 
-class _Walk(Copies):
-    """A walk through values to the arrays and tensors that they consist of."""
+class Walk(Copies):
+    """A walk through values to the arrays and tensors of the caller that they consist of."""
 
-    def __init__(self, keeping: Keeping):
-        self.keeping, self.objects = keeping, keeping.objects
+    def __init__(self, keeping: Any, objects: dict[int, tuple]):
+        self.keeping, self.objects = keeping, objects
 
     def value(self, x: Any) -> Any:
         return self.keeping.array(x) if isinstance(x, ndarray) else super().value(x)
@@ -455,6 +435,24 @@ class _Walk(Copies):
 
     def tape(self, roots: list) -> list:
         return roots
+
+
+class All:
+    """What a record keeps where all is the caller's: copies, whatever their size."""
+
+    array = staticmethod(copy_of)
+
+    @staticmethod
+    def is_given(x: Value) -> bool:
+        return True
+
+
+def owned(x: Any) -> Any:
+    """Return a value that no write to `x`, or to what is in it, changes."""
+    kind = type(x)
+    if kind is ndarray:
+        return copy_of(x)
+    return x if kind in PLAIN else Walk(All, {}).value(x)
 
 
 def join_edges(

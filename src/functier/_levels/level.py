@@ -33,7 +33,7 @@ from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, PENDING, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._cpython.frames import Frame, Place, code_at, generator_of, line_behind, place_at
-from .._mutation.array import Array, name_out, settle, view_of, write_out
+from .._mutation.array import Array, alias_of, name_out, settle, view_of, write_out
 from .._mutation.copies import tie_to
 from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.memory import Notes
@@ -235,7 +235,7 @@ class Level:
         if choice is not None and choice.mask.level.batches:
             shared = settle_masks(index)
             if shared is index or choice_of(shared, x.ndim) is not None:
-                return Selection.of(choice.shown(x), choice)
+                return Selection.of(choice.shown(x), choice, alias_of(choice.mask))
             index = shared
         return note_item(x, index, self.function(getitem, (x, index), {}))
 

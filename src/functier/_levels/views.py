@@ -61,9 +61,7 @@ def find_alive(level: Any, x: Any) -> tuple[list[Any], list[ndarray]]:
     notes = level.notes
     if notes.taken is None:
         notes.taken = {}
-        found = [
-            t for t in instances_of(level.cls) if not hasattr(t, "_kept")
-        ]  # those that a tape keeps
+        found = instances_of(level.cls)
         note_all(level, found)
         WRITERS.add((id(level.made[0]), level.label))
     else:
@@ -71,6 +69,8 @@ def find_alive(level: Any, x: Any) -> tuple[list[Any], list[ndarray]]:
     tensors: list[Any] = [x]
     others: dict[int, tuple[Any, ndarray]] = {}
     for t in found:
+        if hasattr(t, "_kept"):
+            continue  # a record keeps it as it is
         if t is not x and not was_written(t) and hasattr(t, "_value") and is_array(t):
             window = example(t)
             if owner_of(window) is owner:

@@ -312,3 +312,18 @@ def settle(value: Any) -> Any:
 
 
 SNAPSHOTS[Array] = settle
+
+
+def alias_of(x: Any) -> Any:
+    """Return a value equal to `x`, a tensor of a level around, that no write to `x` changes."""
+    cls = type(x)
+    if cls is Array:
+        return settle(x)
+    if not cls.level.depth:
+        return x
+    y: Any = object.__new__(cls)
+    y._value = x._value
+    if not cls.level.kind.batches and hasattr(x, "_extra"):
+        y._extra, y._moves = x._extra, getattr(x, "_moves", None)
+    y._kept = True
+    return y

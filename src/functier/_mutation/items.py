@@ -18,6 +18,7 @@ from .._core.tensor import Tensor
 from .array import (
     HALVES,
     Array,
+    alias_of,
     array_holding,
     innermost,
     is_array,
@@ -57,7 +58,8 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
             index = settle_masks(index)
             choice = choice_of(index, view.window.ndim)
         if choice is not None:
-            return Selection.of(view.at(choice.shown(view.window)).snapshot(), choice)
+            shown = view.at(choice.shown(view.window)).snapshot()
+            return Selection.of(shown, choice, alias_of(choice.mask))
         found = make_writable(view.read(index))
         if type(x) is Array and isinstance(found, Tensor) and type(found) is not AMBIENT.get():
             if found.level.depth and found.ndim:  # of a level around: a copy made here

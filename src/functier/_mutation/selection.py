@@ -115,9 +115,11 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         self.values, self.mask, self.first = values, mask, first
 
     @classmethod
-    def of(cls, x: Any, choice: Choice) -> "Selection":
-        """Return the selection of some elements of the array `x`, in which `choice` shows all."""
-        mask = choice.mask
+    def of(cls, x: Any, choice: Choice, mask: Any) -> "Selection":
+        """Return the selection of some elements of the array `x`, in which `choice` shows all.
+
+        `mask` is its mask, to which nobody writes.
+        """
         if x.shape[: mask.ndim] != mask.shape:
             raise IndexError(
                 f"boolean index did not match indexed array: the mask has shape {mask.shape} and "
@@ -253,7 +255,8 @@ def _equal(a: Any, b: Any) -> bool:
     """True where two masks are the same for all examples."""
     while isinstance(a, Tensor) and type(a) is type(b):
         a, b = a._value, b._value
-    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
+    known = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+    return a is b or (known and np.array_equal(a, b))
 
 
 def _define_method(name: str, func: Any) -> None:

@@ -4,15 +4,19 @@ A use is a text of `x`, the argument of the program, and `w`, the plain array. A
 that changes `w`. NumPy on plain arrays, which sees `w` as it was at each use, says what is right.
 """
 
+import copy  # noqa: F401, for the programs
 import functools
 import re
+import tempfile
 from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as ssp  # noqa: F401
 
 import functier as ft
 import functier.numpy as fnp
+import functier.scipy.interpolate as si  # noqa: F401
 from support.differences import slope
 
 X = np.array([0.45, 1.3, 0.8])
@@ -78,21 +82,76 @@ ft.checkpoint(np.matmul)(w, x)
 """
 """Those of a matrix, which a product with a vector reads once."""
 
+AXES = """
+np.transpose(np.outer(x, x * x), w); np.roll(np.outer(x, x * x), w, axis=(0, 1));
+np.sum(np.outer(x, x * x), axis=w[0]); np.roll(x, w[0]); np.flip(x * np.arange(3.0), w[:1][0] * 0);
+np.tile(x, [1 + w[0], 2]); np.moveaxis(np.outer(x, x * x), [0, 1], w); np.pad(x, w);
+np.broadcast_to(x, [2, 3])[w]; np.reshape(np.outer(x, x), [1, *w, -1][:1] + [-1]) * x[w[1]]
+"""
+"""Those of a list of two whole numbers."""
+LISTS = """
+np.repeat(x * x, [round(v) for v in w]); np.dot(w, x * x); np.linalg.lstsq(np.diag(w), x)[0];
+np.polyval(w, x * x); np.select([[v > 0.7 for v in w]], [x * x], x); np.add(x * x, w) * x;
+ft.scipy.special.logsumexp(x * x, b=w); ft.scipy.special.xlogy(x, w); x * w; w * x; x**w; w / x
+"""
+PAIRED = """
+np.outer(x, x * x)[w]; np.outer(x, x * x)[w[0], w[1]]; np.stack(w) * x; np.dot(w, x * x); w @ x;
+np.einsum('ij,j->i', w, x * x); np.interp(x, np.sort(w[0]) + 0.13, np.square(w[1])); x * w;
+np.linalg.multi_dot([w, x[:, None]]); np.where(w, x, x * x); np.kron(w, x);
+np.tensordot(w, x, 1); np.average(np.stack([x, x * x]), weights=w); np.concatenate([*w, x]) ** 2
+"""
+"""Those of a container of two lists."""
+SPARSE = """
+w @ x; w.dot(x * x); w.T @ x; x @ w; ft.scipy.sparse.linalg.spsolve(w, x); (w * 2) @ x;
+ft.scipy.sparse.linalg.gmres(w, x, rtol=1e-12)[0]; ft.scipy.sparse.linalg.aslinearoperator(w) @ x
+"""
+SPLINE = "w(x); w(x * x); w.derivative()(x); w.antiderivative()(x); w(x, 1)"
+FROZEN = "w.pdf(x); w.logpdf(x); w.cdf(x * x); w.logcdf(x); w.ppf(x / 3); w.sf(x)"
+
 USES = {
+    "list": texts(FLOATS + "; " + LISTS), "axes": texts(AXES), "whole list": texts(WHOLE),
+    "truth list": texts(TRUTHS), "paired": texts(PAIRED), "sparse": texts(SPARSE),
+    "spline": texts(SPLINE), "frozen": texts(FROZEN),
     "float": texts(FLOATS), "int": texts(WHOLE), "bool": texts(TRUTHS), "long": texts(LONG),
     "matrix": texts(MATRIX), "none": [],
 }  # fmt: skip
 
 REFILLS = {
-    "all": "w[...] = {new}",
-    "one": "w[1] = {new}[1]",
-    "ufunc": "np.{ufunc}(w, {new}, out=w)",
-    "order": "w[...] = w[::-1].copy()",
-    "copyto": "np.copyto(w, {new})",
-    "older": "owner[{at}] = {new}",
-    "restored": "w[...] = {new}",
+    "array": {
+        "all": "w[...] = {new}",
+        "one": "w[1] = {new}[1]",
+        "ufunc": "np.{ufunc}(w, {new}, out=w)",
+        "order": "w[...] = w[::-1].copy()",
+        "copyto": "np.copyto(w, {new})",
+        "older": "owner[{at}] = {new}",
+        "restored": "w[...] = {new} // w[...] = old",
+    },
+    "list": {
+        "all": "w[:] = {new}",
+        "one": "w[1] = {new}[1]",
+        "order": "w.reverse()",
+        "restored": "w[:] = {new} // w[:] = old",
+    },
+    "pair": {
+        "all": "w[0][:], w[1][:] = {new}",
+        "one": "w[1][1] = {new}[1][1]",
+        "order": "w[0][:] = [*w[0]][::-1]",
+        "restored": "w[0][:], w[1][:] = {new} // w[0][:], w[1][:] = old",
+    },
+    "object": {
+        "all": "w.{at}[...] = {new}",
+        "one": "w.{at}[1] = {new}[1]",
+        "attribute": "w.{at} = {new}",
+        "restored": "w.{at}[...] = {new} // w.{at}[...] = old.{at}",
+    },
+    "frozen": {
+        "all": "owner[0][...] = {new}",
+        "one": "owner[0][1] = {new}[1]",
+        "attribute": "w.kwds = {{'loc': {new}}}",
+        "restored": "owner[0][...] = {new} // owner[0][...] = old.kwds['loc']",
+    },
 }
-"""`older` writes by the array that `w` is a view of. `restored` puts back what was there, later."""
+"""By the form of `w`; `older` writes by the array that it is a view of. ``//`` puts it back."""
 
 
 class Kind(NamedTuple):
@@ -102,7 +161,8 @@ class Kind(NamedTuple):
     owner: str
     at: str
     new: str
-    ufunc: str
+    ufunc: str = ""
+    form: str = "array"
 
 
 A, B, C = "[0.6, 0.9, 1.2]", "[7.0, 8.0, 9.0]", "[1.1, 0.5, 0.75]"
@@ -130,14 +190,52 @@ LARGE = {
     "columns": Kind("matrix", "np.cos(np.arange(90000.0)).reshape(300, 300).T", "...",
                     "np.sin(np.arange(90000.0)).reshape(300, 300)", "add"),
 }  # fmt: skip
+PAIR = "[[1.1, 0.5, 0.75], [0.3, 0.2, 0.9]]"
+OTHERS = {
+    "list": Kind("list", A, "...", C, form="list"),
+    "axes": Kind("axes", "[0, 1]", "...", "[1, 0]", form="list"),
+    "whole list": Kind("whole list", "[0, 2, 1]", "...", "[1, 1, 2]", form="list"),
+    "truth list": Kind("truth list", "[True, False, True]", "...", "[False, False, True]",
+                       form="list"),
+    "list of lists": Kind("paired", f"[{A}, {B}]", "...", PAIR, form="pair"),
+    "tuple of lists": Kind("paired", f"({A}, {B})", "...", PAIR, form="pair"),
+    "whole lists": Kind("paired", "([0, 2, 1], [1, 0, 2])", "...", "[[1, 1, 2], [2, 0, 0]]",
+                        form="pair"),
+    "tuple of arrays": Kind("paired", f"(np.array({A}), np.array({B}))", "...", PAIR, form="pair"),
+    "memmap": Kind("float", f"mapped({A})", "...", *FLOAT),
+    "recarray": Kind("float", f"np.array({A}).view(np.recarray)", "...", *FLOAT),
+    "own class": Kind("float", f"np.array({A}).view(Own)", "...", *FLOAT),
+    "whole own class": Kind("int", "np.array([0, 2, 1]).view(Own)", "...", "np.array([1, 1, 2])",
+                            "maximum"),
+    "sparse": Kind("sparse", "ssp.csr_array(np.diag([0.6, 0.9, 1.2]) + np.eye(3, k=1))", "data",
+                   "np.array([1.1, 0.5, 0.75, 0.4, 0.8])", form="object"),
+    "spline": Kind("spline", f"si.CubicSpline([0.0, 0.5, 2.0], {A}, bc_type='natural')", "c",
+                   "np.cos(np.arange(8.0).reshape(4, 2))", form="object"),
+    "frozen": Kind("frozen", f"fresh(np.array({A}))", "0", f"np.array({C})", form="frozen"),
+}  # fmt: skip
+"""Containers, arrays of subclasses, and objects with a state."""
 WIDE = Kind("none", "np.cos(np.arange(60000.0)).reshape(600, 100)", "...",
             "np.sin(np.arange(60000.0)).reshape(600, 100)", "add")  # fmt: skip
-KINDS |= LARGE | {"wide": WIDE}
+KINDS |= LARGE | OTHERS | {"wide": WIDE}
 LENGTHS = {"matrix": 100, "columns": 100, "wide": 34} | dict.fromkeys(
     [k for k in LARGE if k[:5] == "large"], 12_000
 )
 """How many times the argument of a large program is repeated."""
 OWN = 30.0 * np.eye(300)
+
+
+class Own(np.ndarray):
+    pass
+
+
+def mapped(values):
+    made = np.memmap(tempfile.TemporaryFile(), float, "w+", shape=3)
+    made[:] = values
+    return made
+
+
+def fresh(loc):
+    return loc, ft.scipy.stats.norm(loc=loc)
 
 
 @ft.custom_vjp
@@ -190,11 +288,11 @@ def weigh(y, k):
 
 
 HELD: dict[int, Any] = {}
-"""The arrays of the last program of each thread, which a mode may refill after the function."""
+"""For each thread how to refill what its last program used, after the function has returned."""
 
 
-def hold(w):
-    HELD[get_ident()] = w
+def hold(w, refill):
+    HELD[get_ident()] = refill if not isinstance(w, ft.Tensor) else lambda: None
 
 
 class Program(NamedTuple):
@@ -208,21 +306,27 @@ class Program(NamedTuple):
         """The function of the program; each call makes the array anew."""
         kind = KINDS[self.kind]
         times = LENGTHS.get(self.kind, 1)
-        refill = REFILLS[self.refill].format(**kind._asdict())
+        texts = REFILLS[kind.form]
+        refill, _, back = texts[self.refill].format(**kind._asdict()).partition(" // ")
         lines = (
             "def f(x):",
             f"    x = np.tile(x, {times})" if times > 1 else "    x = x * 1.0",
             f"    owner = {kind.owner}",
-            f"    w = owner[{kind.at}]" if kind.at != "..." else "    w = owner",
-            "    hold(w)",
+            {"array": f"    w = owner[{kind.at}]", "frozen": "    w = owner[1]"}.get(
+                kind.form if kind.at != "..." else "", "    w = owner"
+            ),
+            f"    new = {kind.new}",
+            "    def late():",
+            f"        {texts['all'].format(**kind._asdict() | {'new': 'new'})}",
+            "    hold(w, late)",
             f"    use = lambda: {self.use}",
-            "    a, old = use(), w.copy()",
+            "    a, old = use(), w.copy() if kind == 'array' else copy.deepcopy(w)",
             f"    {refill}",
             "    b = use()",
-            "    w[...] = old" if self.refill == "restored" else "",
+            f"    {back}",
             "    return weigh(a, 0) * weigh(b, 1) + weigh(a, 2) ** 2",
-        )  # fmt: skip
-        space = {**globals(), "T": (lambda a: np.tile(a, times))}
+        )
+        space = {**globals(), "kind": kind.form, "T": (lambda a: np.tile(a, times))}
         exec("\n".join(lines), space)
         return space["f"]
 
@@ -232,7 +336,8 @@ def programs(full: bool):
     number = 0
     for kind, facts in KINDS.items():
         for use in USES[facts.uses]:
-            for refill in REFILLS if full else [[*REFILLS][number % len(REFILLS)]]:
+            names = [*REFILLS[facts.form]]
+            for refill in names if full else [names[number % len(names)]]:
                 yield Program(use, kind, refill)
             number += 1
 

@@ -3,6 +3,9 @@
 from .cases import Program
 
 REASONS = {
+    r"^ConversionError: .*numpy.asarray\(x\).*would turn a batch of examples into": (
+        "a function of NumPy asks a subclass to make an array of its result"
+    ),
     r"^MutationError: .*had kept it": "a large array is not copied, and its content has changed",
     r"^RuntimeError: checkpoint.* ran again .* different numbers from the first time": (
         "a function that runs again finds another array, and tells it by its results"

@@ -21,9 +21,7 @@ class Mode(NamedTuple):
 
 def refill_late():
     """Refill the array of the last program, after its function has returned."""
-    w = HELD[threading.get_ident()]
-    if type(w) is np.ndarray:
-        w[...] = 1
+    HELD[threading.get_ident()]()
 
 
 def vjp(f):
