@@ -6,13 +6,17 @@ rows and all tests, with a slice of each net. ``pytest tests/nets --full`` runs 
 and says the counts at the end. ``pytest --shuffle 1`` runs the tests in another order: none may
 need what another one leaves.
 
-``quick`` is the default profile; ``pytest --hypothesis-profile=slow`` looks for longer, at random.
+Hypothesis has three profiles. ``quick``, the default one, draws the same few things each time. With
+``--hypothesis-profile=ci`` draws are random; the first lines of the run show their seed, and what
+fails is kept in ``.hypothesis``. ``long`` is the one of ``python -m strategies``, which runs nets
+for hours.
 """
 
 import faulthandler
 import gc
 import importlib.util
 import os
+import random
 import re
 import shutil
 import sys
@@ -43,11 +47,13 @@ NETS = Path(__file__).parent / "nets"
 # A shared machine stalls now and then, and what is drawn is small: time says nothing.
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=60, derandomize=True, database=None, **patient)
-settings.register_profile("slow", max_examples=1000, **patient)
+settings.register_profile("ci", max_examples=300, print_blob=True, **patient)
+settings.register_profile("long", max_examples=3000, print_blob=True, **patient)
 settings.load_profile("quick")
 
-# Numbers that are in the sources of the modules that are loaded by then would be drawn as well:
-# others after other tests, and none in a folder below one that is called "tests".
+# A patch of what hypothesis has inside, as no setting does it. Numbers in the sources of modules
+# that are loaded by then would be drawn as well: others after other tests, and none in a folder
+# below one that is called "tests". So a test that is run alone would draw other things.
 if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = providers.Constants
 
@@ -56,6 +62,21 @@ def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run all rows, slow tests and nets")
     parser.addoption("--full", action="store_true", help="run the nets in full, and all long rows")
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in another order")
+
+
+def pytest_report_header(config):
+    """Show the seed of a random run: ``--hypothesis-seed`` draws the same again."""
+    if config.getoption("--hypothesis-profile") == "ci":
+        return f"--hypothesis-seed={config.getoption('--hypothesis-seed')}"
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)  # before hypothesis and the workers ask for it
+def pytest_cmdline_main(config):
+    """Choose the seed of a random run; all workers have the same."""
+    chosen = config.getoption("--hypothesis-profile") == "ci"
+    if chosen and config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = str(random.SystemRandom().randrange(1 << 32))
 
 
 @pytest.hookimpl(trylast=True)  # after pytest's own, which writes among the output of all workers
