@@ -58,6 +58,7 @@ ROOMS = {
     "sparse Jacobians": Room("_transforms.sparse", "tests/sparse_jacobians"),
     "Taylor series": Room("_transforms.series", "tests/taylor"),
     "documents and structure": Room("", "tests/project"),
+    "faults that stand": Room("", "tests/open"),
 }
 
 MOST = {"kernel": 100}

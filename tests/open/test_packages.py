@@ -1,0 +1,192 @@
+"""What code of packages does that is wrong or refused: SciPy, SymPy, Numba, Dask, caches."""
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier.numpy as fnp
+import functier.scipy.integrate as integrate
+import functier.scipy.interpolate as interpolate
+import functier.scipy.sparse as sparse
+from functier.scipy.optimize import brentq
+from support.basics import close
+
+REFUSED = ft.LevelError, ft.ConversionError, ft.NoRuleError, TypeError, AttributeError
+
+
+def root(k):
+    return brentq(lambda x: x**3 - k, 0, 2)
+
+
+def integral(k):
+    return integrate.odeint(lambda y, t: -k * y, [1.0], [0.0, 1.0])[1, 0]
+
+
+@pytest.mark.xfail(raises=ft.ConversionError)
+@pytest.mark.parametrize("f", [root, integral])
+def test_a_compiled_solver_runs_as_it_is(f):
+    g = ft.grad(f)
+    close(ft.compile(g)(0.5), g(0.5))
+
+
+class Asked(np.ndarray):
+    """An array whose `__array__` NumPy never calls, as it is one already."""
+
+    def __new__(cls, data):
+        return fnp.asarray(data).view(cls)
+
+    def __array__(self):
+        return fnp.asarray(self)
+
+
+@pytest.mark.xfail(raises=RecursionError)
+def test_asarray_of_an_array_does_not_ask_it():
+    a = Asked([1.0, 2.0])
+    assert ft.grad(lambda x: (fnp.asarray(a) * x).sum())(1.5) == 3.0
+
+
+CACHE = """
+import functools
+import numpy as np
+class Q(np.ndarray):
+    def __new__(cls, data):
+        return np.asarray(data, dtype=complex).view(cls)
+    def __array__(self):
+        return np.asarray(self)
+@functools.lru_cache(8)
+def constant():
+    q = Q([1.0, 2.0])
+    q.flags.writeable = False
+    return q
+def f(x):
+    return np.real(Q(constant() * x)).sum()
+"""
+
+
+def test_a_cache_that_a_transform_fills_has_arrays(adopted):
+    module = adopted(CACHE)
+    ft.grad(module.f)(1.0)
+    assert np.ndarray in type(module.constant()).__mro__
+
+
+MEMO = """
+import numpy as np
+last = {}
+def slow(x):
+    if last and abs(x - last["x"]) < 1e-6:
+        return last["y"]
+    last["y"] = np.sin(x)
+    last["x"] = x
+    return last["y"]
+"""
+
+
+def test_a_result_kept_for_near_arguments_has_a_derivative_or_is_refused(adopted):
+    module = adopted(MEMO)
+    module.slow(0.7)
+    close(ft.grad(module.slow)(0.7), np.cos(0.7))
+
+
+SPARSE = """
+import numpy as np
+from scipy.sparse import csr_matrix
+BASE = csr_matrix(np.array([[1.0, 0.0], [0.0, 2.0]]))
+def by_data(x):
+    a = BASE.copy()
+    a.data[[0, 1]] = x * np.array([1.0, 2.0])
+    return (a @ np.array([1.0, 1.0])).sum()
+def by_item(x):
+    a = BASE.copy()
+    a[0, 0] = 3 * x
+    return (a @ np.array([1.0, 1.0])).sum()
+"""
+
+
+@pytest.mark.xfail(raises=REFUSED)
+@pytest.mark.parametrize("name", ["by_data", "by_item"])
+def test_a_sparse_matrix_takes_tensors(name, adopted):
+    close(ft.grad(getattr(adopted(SPARSE), name))(0.5), 3.0)
+
+
+@pytest.mark.xfail(raises=REFUSED)
+def test_shortest_paths_of_a_plain_matrix_are_found():
+    import functier.scipy.sparse.csgraph as csgraph
+
+    def f(x):
+        a = sparse.csr_matrix((fnp.array([1.0, 2.0]), ([0, 1], [1, 2])), shape=(3, 3))
+        return x * csgraph.shortest_path(a, unweighted=True, directed=False)[0, 2]
+
+    assert ft.grad(f)(1.5) == 2.0
+
+
+@pytest.mark.xfail(raises=REFUSED)
+def test_interp1d_takes_lists_of_tensors_for_what_is_outside():
+    x = np.arange(5.0)
+
+    def f(y):
+        ends = [y[0]], [y[-1]]
+        return interpolate.interp1d(x, y, bounds_error=False, fill_value=ends)(-1.0).sum()
+
+    close(ft.grad(f)(x**2), np.eye(5)[0])
+
+
+@pytest.mark.xfail(raises=REFUSED)
+def test_an_array_of_plain_arithmetic_takes_tensors(adopted):
+    module = adopted("def f(w, k):\n    w = w * 0.0 + 1.0\n    w *= k\n    return w.sum()\n")
+    assert ft.grad(lambda k: module.f(np.ones(2), k))(0.3) == 2.0
+
+
+@pytest.mark.xfail(raises=TypeError)
+def test_a_tensor_is_compared_with_a_number_of_sympy():
+    zero = pytest.importorskip("sympy").Integer(0)
+    assert ft.grad(lambda x: x * 2.0 if x >= zero else x)(1.5) == 2.0
+
+
+NUMBA = """
+import numba
+import numpy as np
+@numba.njit
+def total(x, k):
+    s = 0.0
+    for i in range(np.ceil(k - 1.0), np.floor(k + 1.0) + 1):
+        s += x[i]
+    return s
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(raises=TypeError)
+def test_numbas_range_takes_floats(adopted):
+    module = adopted(NUMBA)
+    close(ft.grad(lambda x: module.total(x, 2.3))(np.arange(6.0)), np.eye(6)[[2, 3]].sum(0))
+
+
+def data():
+    array = pytest.importorskip("dask.array")
+    return array.from_array(np.arange(48.0).reshape(12, 4) % 7 - 3, chunks=(5, 4))
+
+
+DASK = {
+    "hessian": lambda x, w: ft.hessian(lambda w: np.sum(np.tanh(x @ w)))(w),
+    "hvp": lambda x, w: ft.jvp(ft.grad(lambda w: np.sum(np.abs(x @ w))), (w,), (w,)),
+    "map_blocks": lambda x, w: ft.grad(lambda w: np.sum(x.map_blocks(lambda b, w: b * w, w)))(w),
+    "unknown chunks": lambda x, w: ft.grad(lambda w: np.sum(x[x[:, 0] > 0] @ w))(w),
+    "interp": lambda x, w: ft.grad(lambda x: np.sum(np.interp(x[:, 0], [-1.0, 1.0], [0.0, 3.0])))(
+        x
+    ),
+}
+
+
+@pytest.mark.xfail(raises=REFUSED)
+@pytest.mark.parametrize("f", [pytest.param(f, id=name) for name, f in DASK.items()])
+def test_a_dask_array_is_differentiated(f):
+    f(data(), np.ones(4))
+
+
+def test_the_gradient_of_random_chunks_is_that_of_the_data():
+    dask = pytest.importorskip("dask")
+    noisy = data().map_blocks(lambda b: b + np.random.normal(size=b.shape), dtype=float)  # noqa: NPY002
+    g = ft.grad(lambda w, x: np.log(np.sum(np.exp(x @ w))))
+    w = np.ones(4)
+    gradient, values = dask.compute(g(w, noisy), noisy, scheduler="sync")
+    close(gradient, g(w, values), 1e-9)
