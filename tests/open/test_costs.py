@@ -30,6 +30,7 @@ def test_jvp_of_a_python_float_makes_the_calls_of_one_of_numpys():
     assert python < 1.5 * calls_of(lambda: ft.jvp(f, (np.float64(1.001),), (np.float64(1.0),)))
 
 
+@pytest.mark.slow
 def test_a_slot_of_checkpoint_keeps_one_array():
     x = np.linspace(-1, 1, 10_000)
 

@@ -133,11 +133,13 @@ def test_in_adopted_code_a_python_float_is_no_number_of_numpys(adopted):
     assert ft.value_and_grad(adopted(text).f)(1.0) == (3.0, 3.0)
 
 
+@pytest.mark.slow
 def test_editors_complete_the_options_of_vmap():
     script = pytest.importorskip("jedi").Script("import functier as ft\nft.vmap(abs, chunk")
     assert "chunk_size=" in [c.name for c in script.complete()]
 
 
+@pytest.mark.slow
 def test_editors_complete_public_names_of_modules():
     script = pytest.importorskip("jedi").Script("import functier as ft\nft.optim.")
     assert {c.name for c in script.complete() if c.name[0] != "_"} <= set(ft.optim.__all__)

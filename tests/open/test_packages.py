@@ -178,6 +178,7 @@ DASK = {
 
 
 @pytest.mark.xfail(raises=REFUSED)
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [pytest.param(f, id=name) for name, f in DASK.items()])
 def test_a_dask_array_is_differentiated(f):
     f(data(), np.ones(4))
