@@ -288,7 +288,7 @@ def into_plain(x): y = Vector((3,)); y[0] = x[0]; return y
         "initialised": r"x\.view\(Initialised\): its __init__ would not run",
         "odd": r"x\.view\(Odd\): its class is a Meta",
         "masked": r"x\.view\(MaskedArray\) would put a tensor",
-        "another_dtype": r"x\.view\(dtype\) is about the memory",
+        "another_dtype": r"x\.view\(dtype\) reads the memory",
         "inner": "numpy.matrix of a tensor, whose class a transform would not keep",
         "memory": r"x\.tobytes\(\.\.\.\) is about the memory",
         "strided": r"a tensor hides its memory; write x\.reshape\(shape\)\.view\(Vector\)",

@@ -12,7 +12,7 @@ import pytest
 from cpython import without_facts
 from functier._cpython.facts import FACTS
 
-UNKNOWN = {"bytecode"} if sys.version_info >= (3, 14) else set()
+UNKNOWN = {"bytecode"} if sys.version_info >= (3, 15) else set()
 """Facts that nobody has looked up in a new version."""
 
 

@@ -126,7 +126,9 @@ def test_units_that_no_derivative_has_are_refused_by_name():
         with pytest.raises(ft.ConversionError, match=r"a result has the unit degree_Cel"):
             transform(celsius)(X)
         assert transform(lambda x: celsius(x).to("degF").to_base_units())(X).units == UNITS.kelvin
-    assert ft.vmap(celsius)(np.ones(2)).units == UNITS.degC
+    for f in (ft.vmap(celsius), ft.vmap(celsius, out_dims=-1), ft.compile(ft.vmap(celsius))):
+        assert f(np.ones(2)).units == UNITS.degC
+    assert ft.vmap(ft.vmap(celsius))(np.ones((2, 3))).units == UNITS.degC
 
     def mixed(x):
         return {"way": Q * x, "time": 3 * S * x}

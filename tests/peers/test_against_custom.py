@@ -23,7 +23,7 @@ def jax():
 
 @pytest.fixture(scope="module")
 def torch():
-    return pytest.importorskip("torch", reason="PyTorch is in the extra bench")
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
 
 
 def close(actual, expected):

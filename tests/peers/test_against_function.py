@@ -38,7 +38,7 @@ class Ours:
 
 @pytest.fixture(scope="module")
 def theirs():
-    torch = pytest.importorskip("torch", reason="PyTorch is in the extra bench")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
     class Theirs:
         Function = torch.autograd.Function

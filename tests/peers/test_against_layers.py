@@ -9,7 +9,7 @@ import functier as ft
 import functier.nn.functional as F
 from functier import nn
 
-torch = pytest.importorskip("torch", reason="PyTorch is in the extra bench")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 RNG = np.random.default_rng(0)
 
 

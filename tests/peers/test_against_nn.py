@@ -10,7 +10,7 @@ import functier.nn.functional as F
 from functier import nn
 from functier.nn import init
 
-torch = pytest.importorskip("torch", reason="PyTorch is in the extra bench")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 TF = torch.nn.functional
 RNG = np.random.default_rng(0)
 

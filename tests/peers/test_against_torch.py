@@ -15,7 +15,7 @@ from functier._core.numpy_facts import name_of
 from support.basics import silent
 from support.checks import directions, function_of, leaves_of
 
-torch = pytest.importorskip("torch", reason="PyTorch is in the extra bench")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 OWNERS = {"numpy": torch, "numpy.linalg": torch.linalg, "numpy.fft": torch.fft}
 

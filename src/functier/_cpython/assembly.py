@@ -27,7 +27,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from . import facts
-from .call_sites import is_called, is_method_looked_up
+from .call_sites import is_called, is_method_looked_up, reads_item
 
 Instruction = tuple[int, int, int | None]
 """An opcode, its argument, and the number of the instruction that it jumps to."""
@@ -58,7 +58,9 @@ def opcodes(names: str) -> list[int]:
 
 CACHE, EXTENDED_ARG = opcodes("CACHE EXTENDED_ARG")
 JUMPS = {*dis.hasjrel}
-BACKWARD = {opcode for name, opcode in dis.opmap.items() if "JUMP_BACKWARD" in name}
+(ASYNC_END,) = opcodes("END_ASYNC_FOR")
+BACKWARD = {opcode for name, opcode in dis.opmap.items() if "JUMP_BACKWARD" in name} | {ASYNC_END}
+"""The last names where its loop begins, from 3.14 on, and does not go there."""
 
 LINE_ALONE, LONG, NO_PLACE = 13, 14, 15
 """The kinds of rows of the table of lines that are written."""
@@ -232,6 +234,7 @@ PAIR = OBJECT + EMPTY if EMPTY_ABOVE else EMPTY + OBJECT
 COPY, SWAP, PUSH_NULL, GENERATOR = opcodes("COPY SWAP PUSH_NULL RETURN_GENERATOR")
 PRECALL, CALL, CALL_KW, CALL_EX = opcodes("PRECALL CALL CALL_KW CALL_FUNCTION_EX")
 GLOBAL, ATTRIBUTE, METHOD, SUPER = opcodes("LOAD_GLOBAL LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR")
+(SPECIAL,) = opcodes("LOAD_SPECIAL")  # a method of `with`, and perhaps its object, from 3.14 on
 CLEARING, STORING = opcodes("LOAD_FAST_AND_CLEAR STORE_FAST_LOAD_FAST")
 ENDS = {
     *opcodes("RETURN_VALUE RETURN_CONST RAISE_VARARGS RERAISE"),
@@ -267,7 +270,7 @@ def stacks_of(code: CodeType, listing: Listing) -> list[str | None]:
             last = row_here
             instruction = instructions[at]
             target = instruction[2]
-            if target is not None:
+            if target is not None and instruction[0] != ASYNC_END:
                 waiting.append((target, _after(instruction, stack, True)))
             if instruction[0] in ENDS:
                 break
@@ -300,6 +303,8 @@ def _after(instruction: Instruction, stack: str, jump: bool) -> str:
         return stack + UNKNOWN
     if opcode in WITH_PLACE and (argument & 1 or opcode == METHOD):
         return stack[: len(stack) - WITH_PLACE[opcode]] + PAIR
+    if opcode == SPECIAL:
+        return stack + UNKNOWN
     if opcode == PRECALL:
         return stack  # it does what CALL does, which dis divides in two
     if opcode == CALL and PRECALL != -1:
@@ -319,7 +324,11 @@ def _effect(opcode: int, argument: int, jump: bool) -> int:
     return dis.stack_effect(opcode, given, jump=jump)
 
 
-CALLEES = {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "BINARY_SUBSCR"}
+CALLEES = {
+    "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST",
+    "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
+}  # fmt: skip
+"""The loads of variables, the last of which a call may take."""
 (LOAD_GLOBAL,) = opcodes("LOAD_GLOBAL")
 if facts.bytecode.holds:  # so that the entries that follow these are known
     take_apart(compile("def f(g): return abs(g)", "", "exec").co_consts[0])
@@ -348,7 +357,11 @@ def with_converted(
         {i - sum([at < i for at in longer]) for i in found}
         for found in (
             [i for i, u in enumerate(uses) if u.argval in methods and is_method_looked_up(u)],
-            [i for i, u in enumerate(uses) if u.opname in CALLEES and is_called(uses, i)],
+            [
+                i
+                for i, u in enumerate(uses)
+                if (u.opname in CALLEES or reads_item(u)) and is_called(uses, i)
+            ],
         )
     ]  # fmt: skip
     if not before and not after:

@@ -117,6 +117,9 @@ _IMPORTS = CodeTable()
 LEAVING = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
 UNCONDITIONAL = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
 METHODS = {"LOAD_METHOD", "LOAD_ATTR"}
+_reads = list(dis.get_instructions("x[y]"))[-2]
+SUBSCRIPT = _reads.arg if _reads.opname == "BINARY_OP" else None
+"""The operator that reads an item, which has an instruction of its name until 3.13."""
 NULL_IS_FIRST = sys.version_info < (3, 13)
 """If NULL is put on the stack before what is called, and not behind it."""
 
@@ -274,6 +277,11 @@ def is_called(instructions: list[Instruction], i: int) -> bool:
     if use.opname == "BINARY_SUBSCR" and NULL_IS_FIRST:
         return _leads_to_call(instructions, i + 1)
     return False
+
+
+def reads_item(use: Instruction) -> bool:
+    """Return whether an instruction reads an item."""
+    return use.opname == "BINARY_SUBSCR" or (use.opname == "BINARY_OP" and use.arg == SUBSCRIPT)
 
 
 def is_method_looked_up(use: Instruction) -> bool:

@@ -199,11 +199,11 @@ def generators() -> bool:
 
 @fact(
     "3.11",
-    says="instructions, handlers and lines of a code object are bytes of the forms of 3.11 to 3.13",
+    says="instructions, handlers and lines of a code object are bytes of the forms of 3.11 to 3.14",
     without="compile runs a function itself, in each call",
 )
 def bytecode() -> bool:
-    if not (3, 11) <= sys.version_info < (3, 14) or sys.implementation.name != "cpython":
+    if not (3, 11) <= sys.version_info < (3, 15) or sys.implementation.name != "cpython":
         return False
     code = (lambda x: [x for x in x]).__code__
     return len(code.co_code) == 2 * len([*code.co_positions()]) and bool(code.co_linetable)

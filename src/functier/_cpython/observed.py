@@ -25,6 +25,8 @@ from .assembly import (
     EMPTY,
     EMPTY_ABOVE,
     OBJECT,
+    SPECIAL,
+    UNKNOWN,
     Instruction,
     Listing,
     opcodes,
@@ -33,6 +35,7 @@ from .assembly import (
     take_apart,
     unreadable,
 )
+from .call_sites import SUBSCRIPT
 
 MISSING: Any = object()
 """The value of a cell that is deleted."""
@@ -137,7 +140,6 @@ TOLD: dict[str, Told] = {
     "MAP_ADD": ("operands", 2),
     "IS_OP": ("same", 2, 1),
     "IMPORT_NAME": ("imports", NAME, 1, 2),
-    "WITH_EXCEPT_START": ("leaves", 4, 1),
     "STORE_ATTR": ("stores_attribute", 1, NAME, 2),
     "DELETE_ATTR": ("deletes_attribute", 1, NAME),
     "STORE_SUBSCR": ("stores_item", 2, 1, 3),
@@ -161,15 +163,16 @@ TOLD |= dict.fromkeys(
     ),
     ("contents", 1),
 )  # fmt: skip
+if sys.version_info < (3, 14):  # then `exits` tells it
+    TOLD["WITH_EXCEPT_START"] = "leaves", 4, 1
 for _name in dis.opmap:
     if "_NONE" in _name:
         TOLD[_name] = "same", 1, None
     elif ("_IF_" in _name or _name == "UNARY_NOT") and sys.version_info < (3, 13):
         TOLD[_name] = "truth", 1  # from 3.13 on they get a bool, from TO_BOOL
 
-COPY, SWAP, POP_TOP, PUSH_NULL, LOAD_CONST, BUILD_SLICE, BUILD_TUPLE, BUILD_DICT, UNPACK = opcodes(
-    "COPY SWAP POP_TOP PUSH_NULL LOAD_CONST BUILD_SLICE BUILD_TUPLE BUILD_CONST_KEY_MAP "
-    "UNPACK_SEQUENCE"
+COPY, SWAP, POP_TOP, PUSH_NULL, LOAD_CONST, BUILD_SLICE, BUILD_TUPLE, BUILD_MAP, UNPACK = opcodes(
+    "COPY SWAP POP_TOP PUSH_NULL LOAD_CONST BUILD_SLICE BUILD_TUPLE BUILD_MAP UNPACK_SEQUENCE"
 )
 LOAD_ATTR, LOAD_METHOD, LOAD_SUPER, COMPARE_OP, TO_BOOL = opcodes(
     "LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR COMPARE_OP TO_BOOL"
@@ -198,8 +201,13 @@ IN_PLACE = 13
 
 BY_ARGUMENT: dict[int, Callable[[int], list[Told]]] = {
     dis.opmap["BINARY_OP"]: lambda operator: [
-        ("operates", 2, 1)
-    ] if operator < IN_PLACE else [("stores_item", 2, None, 1), ("changes", 2, 1)],
+        ("reads" if operator == SUBSCRIPT else "operates", 2, 1)
+    ] if operator < IN_PLACE or operator == SUBSCRIPT else [
+        ("stores_item", 2, None, 1), ("changes", 2, 1)
+    ],
+    SPECIAL: lambda which: [("exits", 1, f"__{'a' * (which > 1)}exit__")] if which & 1 else [
+        ("contents", 1)
+    ],
     dis.opmap["BUILD_SET"]: lambda n: [("operands", *range(n, 0, -1))] * (n > 0),
     dis.opmap["BUILD_MAP"]: lambda n: [("operands", *range(2 * n, 0, -2))] * (n > 0),
     dis.opmap["RAISE_VARARGS"]: lambda n: [("raises", *range(n, 0, -1))] * (n > 0),
@@ -210,6 +218,9 @@ BY_ARGUMENT: dict[int, Callable[[int], list[Told]]] = {
     INTRINSIC: lambda which: [("operates", 1)] * (which == POSITIVE),
 }  # fmt: skip
 """The events of instructions, where they depend on the argument."""
+
+ALWAYS_NAMED = sys.version_info >= (3, 14)
+"""Whether a call with a star has a place for named arguments, which may be empty."""
 
 NULL: Instruction = (PUSH_NULL, 0, None)
 PLACE = [NULL] if EMPTY_ABOVE else [NULL, (SWAP, 2, None)]
@@ -299,6 +310,15 @@ class _Calls:
         found = self.events.called(callee, args, *named or ({},)) or (args, *named)
         return found[: 1 + len(named)][::-1]
 
+    def exits(self, owner: Any, name: str) -> None:
+        """Tell the call of ``owner.__exit__`` where a block begins."""
+        self.events.contents(owner)
+        leave = getattr(type(owner), name, None)
+        if hasattr(leave, "__get__"):
+            leave = leave.__get__(owner, type(owner))
+        if leave is not None:  # else an error that Python raises
+            self.events.called(leave, (None, None, None), {})
+
     def leaves(self, leave: Any, error: BaseException) -> None:
         self.events.called(leave, (type(error), error, error.__traceback__), {})
 
@@ -386,7 +406,8 @@ class _Copy:
                     raise unreadable(self.code, "the names of arguments are not a constant")
                 found[number] = self.call(stack, argument, self.code.co_consts[constant], 1)
             elif opcode == CALL_EX:
-                found[number] = self.call_spread(stack, argument & 1)
+                named = stack[-1] == OBJECT if ALWAYS_NAMED else argument & 1
+                found[number] = self.call_spread(stack, named)
             elif opcode in (KW_NAMES, PRECALL):
                 if instructions[number + 1][0] not in (PRECALL, CALL):
                     raise unreadable(self.code, "no call follows the names of arguments")
@@ -395,6 +416,8 @@ class _Copy:
     def call(self, stack: str, count: int, names: tuple, above: int) -> list[Instruction]:
         """Tell a call with so many arguments, the last of which have names."""
         top = count + above  # the place of the first argument
+        if EMPTY_ABOVE and stack[-top - 1] == UNKNOWN:
+            return []  # the end of a block, which has been told
         if stack[-top - (1 if EMPTY_ABOVE else 2)] == EMPTY:
             callee = top + (2 if EMPTY_ABOVE else 1)
         else:
@@ -411,14 +434,25 @@ class _Copy:
 
     def call_spread(self, stack: str, named: int) -> list[Instruction]:
         """Make a tuple of the arguments after a star, and tell a call with it."""
+        if named < ALWAYS_NAMED:  # an empty place lies on the arguments
+            return [
+                (SWAP, 2, None),
+                *self.tell_spread(f"{stack[:-2]}{EMPTY}{OBJECT}", 1, 4, 3),
+                (SWAP, 2, None),
+            ]
         args = 1 + named
         callee, empty = (args + 2, args + 1) if EMPTY_ABOVE else (args + 1, args + 2)
+        return self.tell_spread(stack, args, callee, empty, *[1] * named)
+
+    def tell_spread(
+        self, stack: str, args: int, callee: int, empty: int, *named: int
+    ) -> list[Instruction]:
         if stack[-empty] != EMPTY:
             raise unreadable(self.code, "the function of a call with a star is not alone")
         spread = self.tell(stack, ("spreads", args))[:-1]  # the function that makes it
         spread += [*PLACE, (COPY, args + 2, None), *_call(1), (SWAP, args + 1, None)]
         spread += [(POP_TOP, 0, None)]
-        told = "calls_spread", callee, args, *[1] * named
+        told = "calls_spread", callee, args, *named
         return spread + self.tell(stack, told, replaces=args)
 
     def plain(self, instruction: Instruction, stack: str | None) -> list[Instruction]:
@@ -457,9 +491,10 @@ class _Copy:
                 made += self.copies(stack, part, pushed)
                 made.append((BUILD_TUPLE, len(part), None))
             elif type(part) is dict:
-                made += self.copies(stack, part.values(), pushed)
-                made.append((LOAD_CONST, self.number_of(tuple(part)), None))
-                made.append((BUILD_DICT, len(part), None))
+                for above, (key, place) in enumerate(part.items()):
+                    made.append((LOAD_CONST, self.number_of(key), None))
+                    made += self.copies(stack, [place], pushed + 2 * above + 1)
+                made.append((BUILD_MAP, len(part), None))
             elif part == CELL:
                 made.append((LOAD_CELL, cell, None))
             else:

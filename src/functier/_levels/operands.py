@@ -137,13 +137,21 @@ def taken_out(level: Any, x: Any) -> Any:
     if not is_quantity(x) or isinstance(x, Tensor) or type(settle(x.magnitude)) is not level.cls:
         return x
     derives = not (level.kind.batches or level.kind.guards)
-    if derives and type(x)(0.0, x.units).to_base_units().magnitude != 0.0:
+    number, kind, units = settle(x.magnitude), type(x), x.units
+    has_offset = kind(0.0, units).to_base_units().magnitude != 0.0
+    if derives and has_offset:
         raise level.refusal(
             ConversionError,
-            f"a result has the unit {x.units}, whose zero is not zero in the base units, so its "
+            f"a result has the unit {units}, whose zero is not zero in the base units, so its "
             f"derivative has a different unit; return y.to_base_units(), or y.magnitude",
         )
-    operands = settle(x.magnitude), type(x)(1.0, x.units)
+    if has_offset:  # numbers do not multiply such a unit
+        if level.kind.guards:
+            return level.record(kind, (number, units), {})
+        value = kind(number.parts()[0], units)
+        inner = settle(value.magnitude)
+        return level.cls.join(taken_out(inner.level, value) if isinstance(inner, Tensor) else value)
+    operands = number, kind(1.0, units)
     if level.kind.guards:  # a program, which has calls of functions
         return level.record(np.multiply, operands, {})
     op = OPS[np.multiply]

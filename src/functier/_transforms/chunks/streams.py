@@ -301,7 +301,7 @@ def check_unmoved(
         raise _drawn_once(level, what)
 
 
-def check_modules(level: BatchLevel, before: tuple, draws: Draws | None) -> None:
+def check_modules(level: BatchLevel, before: Any, draws: Draws | None) -> None:
     """Raise where the functions of `numpy.random` or `random` have drawn in a call.
 
     Another thread may have drawn: `draws` tells, where it was heard.
