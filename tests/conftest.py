@@ -106,6 +106,17 @@ def pytest_ignore_collect(collection_path, config):
     return None if any(NETS in (path, *path.parents) for path in asked) else True
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Collect without searches for garbage: what is made stays until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config, items):
     if not config.getoption("--full"):
         long = [item for item in items if item.get_closest_marker("long")]

@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as hnp
 import functier as ft
 import functier.numpy as fnp
 from support.basics import close, equal, has_all, message, raises, recorder
-from support.rows import each
 
 N = 3
 RNG = np.random.default_rng(0)
@@ -76,7 +75,7 @@ def as_root(f):
 
 
 @pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0)])
-@each("f", INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize("f", INDEXES.values(), ids=INDEXES)
 def test_batch_is_a_loop(f, dims, many):
     operands = [v if d == 0 else v[0] for v, d in zip((X, many), dims)]
 
@@ -87,7 +86,7 @@ def test_batch_is_a_loop(f, dims, many):
 
 @pytest.mark.parametrize("outer", [(0, 0), (0, None), (None, 0)])
 @pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0)])
-@each("f", INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize("f", INDEXES.values(), ids=INDEXES)
 def test_nested_batch_is_a_nested_loop(f, dims, outer):
     x, i = [v if d == 0 else v[0] for v, d in zip((X, ROW), dims)]
     operands = [v if d is None else np.stack([v, np.roll(v, 1, -1)]) for v, d in zip((x, i), outer)]
@@ -117,7 +116,7 @@ def test_a_number_has_a_new_axis():
 # ---- derivatives ----
 
 
-@each("f", INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize("f", INDEXES.values(), ids=INDEXES)
 def test_gradient_adds_what_is_read_twice(f, many):
     x, i = X[0], many[0]
     positions = f(np.arange(x.size).reshape(x.shape), i)

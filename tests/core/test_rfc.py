@@ -15,7 +15,6 @@ from functier import modes, overrides
 from functier._core import root as _root
 from functier._core.methods import MEMORY
 from support.basics import equal, has_all, message, raises, recorder, same
-from support.rows import each
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -89,7 +88,7 @@ GONE = {"itemset", "newbyteorder", "ptp", "tostring"}
 """Names that NumPy 2.1 still has, to say that they are gone."""
 
 
-@each("name", [n for n in dir(np.ndarray) if n[0] != "_" and n not in GONE])
+@pytest.mark.parametrize("name", [n for n in dir(np.ndarray) if n[0] != "_" and n not in GONE])
 def test_every_public_attribute_of_an_array(name):
     """A04, A52: those that give arrays give the class"""
     x = S((A[0] if name in ("choose", "searchsorted") else A).copy())
@@ -154,7 +153,7 @@ OF_MEMORY = {
 """Methods of an array for its memory, its pickles, its subclasses, or only to refuse."""
 
 
-@each("name", [n for n in dir(np.ndarray) if n[:2] == "__"])
+@pytest.mark.parametrize("name", [n for n in dir(np.ndarray) if n[:2] == "__"])
 def test_every_dunder_of_an_array(name):
     """A38: each keeps the class, or stands in a list here that says why not."""
     assert name in OPERATORS | IN_PLACE | OTHER | OF_MEMORY or hasattr(object, name)

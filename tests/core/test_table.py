@@ -10,7 +10,7 @@ import functier as ft
 from functier._core.numpy_facts import name_of
 from functier._core.rule import FORMS
 from functier._core.table import OPS, UNSUPPORTED
-from support.rows import each
+from support.rows import run_each
 from support.surface import called, surface
 
 RECORDS = list(OPS.values())
@@ -65,9 +65,11 @@ def test_no_function_has_two_places():
     assert not set(OPS) & set(UNSUPPORTED)
 
 
-@each("func", list(UNSUPPORTED), ids=name_of)
-def test_unsupported_has_a_reason(func):
-    assert len(UNSUPPORTED[func].split()) >= 3
+def test_unsupported_has_a_reason():
+    def check(func):
+        assert len(UNSUPPORTED[func].split()) >= 3
+
+    run_each({name_of(v): v for v in list(UNSUPPORTED)}, check)
 
 
 @pytest.mark.parametrize(
@@ -86,66 +88,72 @@ def test_aliases_that_are_other_objects_are_both_declared(name):
 # ---- a record says what NumPy's signature says ----
 
 
-@each("record", OF_NUMPY, ids=lambda record: record.name)
-def test_parameters_are_those_of_numpy(record):
-    func = record.func
-    parameters = signature(func)
-    if isinstance(func, np.ufunc) or parameters is None or record.bind_args is not None:
-        return  # a ufunc's signature says nothing, and bind= is called like the function
-    if record.body is not None:
-        own = signature(record.body)
-        if has_stars(parameters) or has_stars(own):
+def test_parameters_are_those_of_numpy():
+    def check(record):
+        func = record.func
+        parameters = signature(func)
+        if isinstance(func, np.ufunc) or parameters is None or record.bind_args is not None:
+            return  # a ufunc's signature says nothing, and bind= is called like the function
+        if record.body is not None:
+            own = signature(record.body)
+            if has_stars(parameters) or has_stars(own):
+                return
+            later, gone = LATER.get(record.name, ()), GONE.get(record.name, ())
+            expected = [n for n in parameters if n not in gone]
+            assert [n for n in own if n in parameters or n not in later] == expected
             return
+
+        assert not has_stars(parameters), "a signature with stars needs bind="
         later, gone = LATER.get(record.name, ()), GONE.get(record.name, ())
-        expected = [n for n in parameters if n not in gone]
-        assert [n for n in own if n in parameters or n not in later] == expected
-        return
+        expected = tuple(n for n in parameters if n not in gone)
+        assert tuple(n for n in record.params if n in parameters or n not in later) == expected
 
-    assert not has_stars(parameters), "a signature with stars needs bind="
-    later, gone = LATER.get(record.name, ()), GONE.get(record.name, ())
-    expected = tuple(n for n in parameters if n not in gone)
-    assert tuple(n for n in record.params if n in parameters or n not in later) == expected
+    run_each({record.name: record for record in OF_NUMPY}, check)
 
 
-@each("record", OF_NUMPY, ids=lambda record: record.name)
-def test_bodies_and_binders_have_the_defaults_of_numpy(record):
-    given = record.body or record.bind_args
-    parameters = signature(record.func)
-    if given is None or parameters is None or isinstance(record.func, np.ufunc):
-        return
-    own = signature(given)
-    for name, parameter in parameters.items():
-        if name in own and parameter.default is not np._NoValue:
-            if own[name].default is inspect.Parameter.empty:
-                assert parameter.default is inspect.Parameter.empty, name
+def test_bodies_and_binders_have_the_defaults_of_numpy():
+    def check(record):
+        given = record.body or record.bind_args
+        parameters = signature(record.func)
+        if given is None or parameters is None or isinstance(record.func, np.ufunc):
+            return
+        own = signature(given)
+        for name, parameter in parameters.items():
+            if name in own and parameter.default is not np._NoValue:
+                if own[name].default is inspect.Parameter.empty:
+                    assert parameter.default is inspect.Parameter.empty, name
+
+    run_each({record.name: record for record in OF_NUMPY}, check)
 
 
-@each("record", RECORDS, ids=lambda record: record.name)
-def test_record_is_consistent(record):
-    if record.body is not None:
-        return
-    operands, parameters = set(record.arrays), set(record.params)
+def test_record_is_consistent():
+    def check(record):
+        if record.body is not None:
+            return
+        operands, parameters = set(record.arrays), set(record.params)
 
-    assert operands <= parameters
-    assert record.variadic is None or record.variadic in operands
-    assert set(record.vjp) <= operands
-    if isinstance(record.jvp, dict):
-        assert set(record.jvp) == set(record.vjp)
-    else:
-        assert record.jvp in (None, "linear", "multilinear")
-        assert bool(record.jvp) == bool(record.vjp)
-    assert not (record.constant and record.vjp)
-    for rules in (record.vjp, record.jvp if isinstance(record.jvp, dict) else {}):
-        for rule in rules.values():
-            for need in rule.needs:
-                known = need in parameters | {"ans", *rule.defaults}
-                known |= need in ("index", "shapes") and record.variadic is not None
-                operand, _, form = need.rpartition("_")
-                known |= form in FORMS and operand in operands
-                known |= form == "item" and operand in parameters - operands
-                assert known, f"a rule needs {need!r}, which is nothing of {record.name}"
-                if need in parameters - operands:
-                    assert need in rule.defaults or is_required(record.func, need), need
+        assert operands <= parameters
+        assert record.variadic is None or record.variadic in operands
+        assert set(record.vjp) <= operands
+        if isinstance(record.jvp, dict):
+            assert set(record.jvp) == set(record.vjp)
+        else:
+            assert record.jvp in (None, "linear", "multilinear")
+            assert bool(record.jvp) == bool(record.vjp)
+        assert not (record.constant and record.vjp)
+        for rules in (record.vjp, record.jvp if isinstance(record.jvp, dict) else {}):
+            for rule in rules.values():
+                for need in rule.needs:
+                    known = need in parameters | {"ans", *rule.defaults}
+                    known |= need in ("index", "shapes") and record.variadic is not None
+                    operand, _, form = need.rpartition("_")
+                    known |= form in FORMS and operand in operands
+                    known |= form == "item" and operand in parameters - operands
+                    assert known, f"a rule needs {need!r}, which is nothing of {record.name}"
+                    if need in parameters - operands:
+                        assert need in rule.defaults or is_required(record.func, need), need
+
+    run_each({record.name: record for record in RECORDS}, check)
 
 
 def is_required(func, name):
@@ -161,13 +169,15 @@ def is_required(func, name):
 SAMPLED = called()
 
 
-@each("record", OF_NUMPY, ids=lambda record: record.name)
-def test_operation_has_a_sample(record):
-    refuses = record.family == "writing"  # to be called at all
-    makes = "like : array_like" in (record.func.__doc__ or "")  # asks nobody but like=
-    silent = not allows_array_function_override(record.func)  # one that `functier.numpy` calls
+def test_operation_has_a_sample():
+    def check(record):
+        refuses = record.family == "writing"  # to be called at all
+        makes = "like : array_like" in (record.func.__doc__ or "")  # asks nobody but like=
+        silent = not allows_array_function_override(record.func)  # one that `functier.numpy` calls
 
-    assert record.func in SAMPLED or refuses or makes or silent
+        assert record.func in SAMPLED or refuses or makes or silent
+
+    run_each({record.name: record for record in OF_NUMPY}, check)
 
 
 # ---- what runs example by example ----

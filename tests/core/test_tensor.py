@@ -10,7 +10,6 @@ import pytest
 import functier as ft
 from functier._core import methods as _methods
 from support.basics import equal, everywhere, has_all, message, plain, raises, same
-from support.rows import each
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
 B = np.array([[2.0, 0.5, -1.0], [3.0, 1.5, 2.5]])
@@ -190,7 +189,7 @@ def test_every_method_of_the_table_is_tested():
     assert all(hasattr(np.ndarray, name) for name in METHOD_CALLS if name != "astype")
 
 
-@each("name,args,kwargs", CALLS, ids=IDS)
+@pytest.mark.parametrize("name,args,kwargs", CALLS, ids=IDS)
 def test_methods_are_those_of_the_array(name, args, kwargs):
     expected = getattr(A, name)(*args, **kwargs)
     for cls in (ft.Tensor, Sub):
@@ -199,7 +198,7 @@ def test_methods_are_those_of_the_array(name, args, kwargs):
         assert all(type(y) is cls for y in (out if isinstance(out, tuple) else (out,)))
 
 
-@each("name,args,kwargs", CALLS, ids=IDS)
+@pytest.mark.parametrize("name,args,kwargs", CALLS, ids=IDS)
 def test_methods_under_vmap_are_those_of_each_example(name, args, kwargs):
     xs = np.stack([A, B, A - B])
     if name == "nonzero":
@@ -211,7 +210,7 @@ def test_methods_under_vmap_are_those_of_each_example(name, args, kwargs):
     np.testing.assert_allclose(out, expected, rtol=1e-13)
 
 
-@each("name,args,kwargs", CALLS, ids=IDS)
+@pytest.mark.parametrize("name,args,kwargs", CALLS, ids=IDS)
 def test_methods_under_grad_and_jvp_have_the_value_of_the_array(name, args, kwargs):
     expected = getattr(A, name)(*args, **kwargs)
 

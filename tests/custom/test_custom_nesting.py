@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import functier as ft
 from functier._core.pytree import flatten
 from support.basics import close
-from support.rows import each
 from support.ruled import KINDS, B, W, X, floats, formula, total, with_jvp, with_vjp, with_vmap
 
 
@@ -94,7 +93,7 @@ def compare(steps, function):
         close(a, e, 1e-10)
 
 
-@each("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("step", STEPS)
 def test_each_transform(kind, step):
     compare([step], KINDS[kind]())

@@ -7,7 +7,6 @@ import pytest
 
 import functier as ft
 from support.basics import close, equal, message, raises
-from support.rows import each
 
 Z = 0.4 - 0.7j
 A = np.array([[2.0 + 1.0j, 0.3 - 0.2j], [-0.5j, 1.5 - 0.4j]])
@@ -100,7 +99,7 @@ def test_first_derivative(way, known):
     close(way(f)(Z), np.complex128(first(Z)))
 
 
-@each("inner", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("inner", WAYS.values(), ids=WAYS)
 def test_second_derivative(way, inner, known):
     f, _, second = known
 

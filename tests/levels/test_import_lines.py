@@ -16,7 +16,6 @@ import pytest
 import functier as ft
 from functier._core import hints as _hints
 from functier._core import remedies as _remedies
-from support.rows import each
 from support.tables import sources
 
 X = np.array([0.7, 1.3])
@@ -142,7 +141,7 @@ RUNS = {
 CASES = [(name, mode) for name in PROGRAMS for mode in RUNS]
 
 
-@each("name,mode", CASES, ids=[f"{n}-{m}" for n, m in CASES])
+@pytest.mark.parametrize("name,mode", CASES, ids=[f"{n}-{m}" for n, m in CASES])
 def test_the_import_is_changed_as_the_message_says(name, mode, tmp_path):
     path = tmp_path / "model.py"
     program = load(path, PROGRAMS[name])
@@ -167,7 +166,7 @@ def test_the_import_is_changed_for_integers(name, tmp_path):
     np.testing.assert_allclose(ft.vmap(changed)(COUNTS), [program(n) for n in COUNTS])
 
 
-@each("advised", ["scalar type", "initial="])
+@pytest.mark.parametrize("advised", ["scalar type", "initial="])
 def test_advice_that_does_not_help_is_found(advised, tmp_path, monkeypatch):
     """For these the twins are NumPy's own, so their messages say nothing of the import."""
     body = {"scalar type": "np.float64(x)", "initial=": "np.sum([1.0], initial=x)"}[advised]

@@ -16,7 +16,6 @@ import functier as ft
 from functier._levels import level as _level
 from functier._rules.constructors import primitive
 from support.basics import equal, has_all, in_threads, message, raises
-from support.rows import each
 
 XS = np.arange(6.0).reshape(3, 2)
 
@@ -96,7 +95,7 @@ USES = {
 }
 
 
-@each("use", USES)
+@pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_every_use_of_a_dead_tensor_raises(transform, use):
     """B35, B38: with the level, the line that made it and the remedies."""
@@ -130,7 +129,7 @@ def test_the_message_names_the_line_that_made_the_level():
         x + 1
 
 
-@each(
+@pytest.mark.parametrize(
     "call",
     [
         lambda f: ft.grad(f)(XS[0]),
@@ -209,7 +208,7 @@ PASSES = {
 }
 
 
-@each("use", PASSES)
+@pytest.mark.parametrize("use", PASSES)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_a_passthrough_tensor_acts_as_its_value(transform, use):
     """B34: in each use, also in other transforms."""

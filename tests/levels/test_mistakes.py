@@ -18,12 +18,11 @@ from support.basics import has_all, raises
 from support.mistake_runs import expected, run
 from support.mistakes import ROWS
 from support.misuses import ROWS as MISUSES
-from support.rows import each
 
 CASES = [(row, mode) for row in ROWS for mode in row.modes]
 
 
-@each("row,mode", CASES, ids=[f"{r.remedy}-{m}" for r, m in CASES])
+@pytest.mark.parametrize("row,mode", CASES, ids=[f"{r.remedy}-{m}" for r, m in CASES])
 def test_a_mistake_and_its_remedy(row, mode):
     with pytest.raises(row.error) as error:
         run(mode, row.wrong, row.xs)
@@ -39,7 +38,7 @@ def test_a_mistake_and_its_remedy(row, mode):
         np.testing.assert_allclose(np.asarray(r), w, rtol=1e-5, atol=1e-7)
 
 
-@each("row", MISUSES, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", MISUSES, ids=lambda row: row.name)
 def test_a_misuse_and_the_call_that_its_message_asks_for(row):
     with pytest.raises(row.error) as error:
         row.wrong()

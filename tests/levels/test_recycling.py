@@ -8,7 +8,6 @@ import pytest
 import functier as ft
 from nets.test_escape import holders
 from support.basics import in_threads, raises
-from support.rows import each
 
 XS = np.arange(3.0)
 
@@ -47,7 +46,7 @@ def test_one_class_serves_calls_that_leave_nothing_behind(transform):
     assert len(set(identities(transform, lambda x: None))) == 1
 
 
-@each("what", [*holders(), "an inner level's tensor"])
+@pytest.mark.parametrize("what", [*holders(), "an inner level's tensor"])
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
 def test_what_escapes_keeps_its_class(transform, what, number):

@@ -6,7 +6,6 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from support.basics import close, equal
-from support.rows import each
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])
@@ -234,7 +233,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-@each("f", NAMES)
+@pytest.mark.parametrize("f", NAMES)
 def test_what_names_and_views_see(f):
     """Aliases and views see a write, copies and scalars do not."""
     everywhere(f)
@@ -308,7 +307,7 @@ DTYPES = [
 ]
 
 
-@each("f", DTYPES)
+@pytest.mark.parametrize("f", DTYPES)
 def test_a_write_keeps_the_dtype(f):
     """An int array stays int, float32 stays float32, complex values have two parts."""
     everywhere(f)
@@ -374,7 +373,9 @@ SLICES = [
 ]  # fmt: skip
 
 
-@each("one", [(a, b) for a in SLICES for b in SLICES], ids=[str(i) for i in range(64)])
+@pytest.mark.parametrize(
+    "one", [(a, b) for a in SLICES for b in SLICES], ids=[str(i) for i in range(64)]
+)
 def test_views_that_overlap_in_part(one):
     """The array itself is gone. Each sees the write to the other, or the write raises."""
     f = overlapping(*one)
@@ -416,7 +417,7 @@ def at(y, index, value):
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex values")
-@each("f", COMPLEX_WRITES.values(), ids=COMPLEX_WRITES)
+@pytest.mark.parametrize("f", COMPLEX_WRITES.values(), ids=COMPLEX_WRITES)
 def test_a_real_array_takes_the_real_part_of_complex_values_with_a_warning(f):
     everywhere(f)
     for run in (lambda: f(X.copy()), lambda: ft.vmap(f)(XS), lambda: ft.jvp(f, (X,), (T,))):

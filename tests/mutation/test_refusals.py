@@ -9,7 +9,6 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from support.basics import at, equal, has_all, message, plus, raises
-from support.rows import each
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])
@@ -45,7 +44,7 @@ OTHER_WORDS = {
 }  # fmt: skip
 
 
-@each("name", REFUSED)
+@pytest.mark.parametrize("name", REFUSED)
 def test_errors_are_those_of_numpy(name):
     """The type, and mostly the text; the array is unchanged, and the level goes on."""
     write = REFUSED[name]
@@ -71,7 +70,7 @@ def test_errors_are_those_of_numpy(name):
         equal(ft.jvp(f, (X,), (T,))[0], f(X))
 
 
-@each("f", [
+@pytest.mark.parametrize("f", [
     lambda x: at(0, 1j)(x * 1.0),
     lambda x: plus(x * 1j)(x * 1.0),
     lambda x: np.add(x, 1j, out=x * 1.0),
@@ -97,7 +96,7 @@ READ_ONLY = {
 }
 
 
-@each("make", READ_ONLY.values(), ids=READ_ONLY)
+@pytest.mark.parametrize("make", READ_ONLY.values(), ids=READ_ONLY)
 @pytest.mark.filterwarnings("ignore:Numpy has detected:DeprecationWarning")
 def test_what_is_read_only_in_numpy(make):
     """One element in several places, and a diagonal: the write raises, and a copy takes it."""
@@ -125,7 +124,7 @@ def test_what_is_read_only_in_numpy(make):
 # ---- what is refused ----
 
 
-@each("make", [lambda x: x, lambda x: x * 1.0, lambda x: fnp.zeros(3)],
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x * 1.0, lambda x: fnp.zeros(3)],
       ids=["argument", "result", "array"])  # fmt: skip
 def test_shuffle_refuses(make):
     """`numpy.random.shuffle` swaps what it reads; `permutation` gives a new array."""
@@ -144,7 +143,7 @@ def test_shuffle_refuses(make):
                 run()
 
 
-@each("make", [lambda x: np.stack([x, x * x]), lambda x: fnp.array([x, x * x])],
+@pytest.mark.parametrize("make", [lambda x: np.stack([x, x * x]), lambda x: fnp.array([x, x * x])],
       ids=["result", "array"])  # fmt: skip
 def test_a_mask_and_a_view_of_the_same_array(make):
     """NumPy reads what it has written already; with a copy it has a meaning."""
@@ -174,7 +173,7 @@ def test_a_mask_and_a_view_of_the_same_array(make):
         equal(run(advised), wanted[0])
 
 
-@each("use", [
+@pytest.mark.parametrize("use", [
     lambda s: assign_first(s), len, np.sort, np.cumsum, lambda s: s[0], lambda s: s @ s,
     lambda s: np.sum(s, keepdims=True), lambda s: np.clip(s, a_min=s, a_max=None),
 ], ids=[

@@ -6,6 +6,7 @@ sources are searched for what no message may say.
 """
 
 import ast
+import functools
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -23,7 +24,13 @@ from support.mistakes import NUMBERS, ROWS, Mistake, mistakes
 from support.misuses import ROWS as MISUSES
 
 PACKAGE = Path(ft.__file__).parent
-TREES = {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@functools.cache
+def trees():
+    """The syntax tree of each file of the package."""
+    return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
 
 # ---- the programs of the tables under other transforms ----
 
@@ -260,9 +267,9 @@ def proposed(trees, allowed):
 
 
 def test_no_message_proposes_the_value_under_a_level():
-    assert not proposed(TREES, ALLOWED)
+    assert not proposed(trees(), ALLOWED)
     for module, text in ALLOWED:  # and no reason outlives its message
-        assert proposed(TREES, {k: v for k, v in ALLOWED.items() if k != (module, text)})
+        assert proposed(trees(), {k: v for k, v in ALLOWED.items() if k != (module, text)})
 
 
 OLD = """
@@ -321,8 +328,8 @@ def silent(trees):
 
 
 def test_each_error_of_a_level_says_what_to_write():
-    assert sum(1 for tree in TREES.values() for _ in raised(tree)) > 40
-    assert not silent(TREES)
+    assert sum(1 for tree in trees().values() for _ in raised(tree)) > 40
+    assert not silent(trees())
 
 
 def test_an_error_that_says_nothing_is_found():

@@ -1,6 +1,7 @@
 """Names of NumPy and SciPy with an underscore: all are in one table each, and in this release."""
 
 import ast
+import functools
 import re
 import sys
 
@@ -20,7 +21,7 @@ from test_structure import PACKAGE
 
 from functier._core import numpy_private
 from functier.scipy import _private as scipy_private
-from support.rows import each
+from support.rows import run_each
 from support.sources import Package, is_document, tree_of
 
 TABLES = {"_core.numpy_private": numpy_private.PRIVATE, "scipy._private": scipy_private.PRIVATE}
@@ -66,12 +67,12 @@ def version(text):
     return tuple(map(int, text.split(".")[:2])) if "." in text else ()
 
 
-@each("name", sorted(NAMES))
+@pytest.mark.parametrize("name", sorted(NAMES))
 def test_a_name_is_in_this_release(name):
     assert exists(name) or is_later(name)
 
 
-@each("prefix", sorted({*PREFIXES}))
+@pytest.mark.parametrize("prefix", sorted({*PREFIXES}))
 def test_modules_of_code_that_is_copied_are_in_this_release(prefix):
     found = any(f"{module}.".startswith(prefix) for module in sys.modules)
     if not found:  # or functions of one
@@ -89,6 +90,7 @@ OTHERS = {
 }  # fmt: skip
 
 
+@functools.cache
 def defined():
     """The names with an underscore that functier itself gives to something."""
     found = set()
@@ -125,16 +127,15 @@ def private_names(tree, known):
                 yield name
 
 
-KNOWN = defined()
+def test_private_names_are_in_the_tables():
+    def check(path):
+        ends = {name.rpartition(".")[2] for name in NAMES} | OTHERS
+        for name in private_names(tree_of(path), defined()):
+            in_table = name in NAMES or name.rpartition(".")[2] in ends or name.startswith(PREFIXES)
+            ours = "scipy._rules", "scipy._copies", "scipy._sparse_tensor", "numpy._array_api"
+            assert in_table or name.startswith(ours), name
 
-
-@each("path", OURS.files, ids=OURS.name_of)
-def test_private_names_are_in_the_tables(path):
-    ends = {name.rpartition(".")[2] for name in NAMES} | OTHERS
-    for name in private_names(tree_of(path), KNOWN):
-        in_table = name in NAMES or name.rpartition(".")[2] in ends or name.startswith(PREFIXES)
-        ours = "scipy._rules", "scipy._copies", "scipy._sparse_tensor", "numpy._array_api"
-        assert in_table or name.startswith(ours), name
+    run_each({OURS.name_of(v): v for v in OURS.files}, check)
 
 
 @pytest.mark.parametrize(
@@ -145,4 +146,4 @@ def test_private_names_are_in_the_tables(path):
     ],
 )  # fmt: skip
 def test_a_private_name_is_found(text):
-    assert list(private_names(ast.parse(text), KNOWN))
+    assert list(private_names(ast.parse(text), defined()))

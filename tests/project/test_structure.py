@@ -17,7 +17,7 @@ from functier._core.sharing import MEMORY
 from functier._levels.level import Level
 from functier._levels.states import EndedLevel, resume
 from support.figures import CPYTHON, kind_of, uses
-from support.rows import each
+from support.rows import run_each
 from support.sources import Package, count, is_in, room, tree_of
 
 PACKAGE = Path(ft.__file__).parent
@@ -68,9 +68,11 @@ def test_rooms_import_those_before(name):
     assert rooms_in(m for p in own for m in imports(p)) <= set(ORDER[: ORDER.index(name) + 1])
 
 
-@each("path", FILES, ids=name_of)
-def test_every_file_is_in_a_room(path):
-    assert room(f"functier.{name_of(path)}") in ORDER
+def test_every_file_is_in_a_room():
+    def check(path):
+        assert room(f"functier.{name_of(path)}") in ORDER
+
+    run_each({name_of(v): v for v in FILES}, check)
 
 
 @pytest.mark.parametrize("folder", ROOMS, ids=name_of)
@@ -110,23 +112,25 @@ def test_few_private_modules_are_loose():
     assert sorted(loose) == ["__init__", "__main__"]
 
 
-@each("path", RULES, ids=name_of)
-def test_rules_import_numpy_the_record_and_other_rules_only(path):
-    names = "errors", "foreign", "numpy_facts", "op", "rule", "sharing", "table"
-    names += "numpy_private", "own_code", "unsettled"
-    allowed = {f"functier._core.{name}" for name in names}
-    allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
+def test_rules_import_numpy_the_record_and_other_rules_only():
+    def check(path):
+        names = "errors", "foreign", "numpy_facts", "op", "rule", "sharing", "table"
+        names += "numpy_private", "own_code", "unsettled"
+        allowed = {f"functier._core.{name}" for name in names}
+        allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
 
-    packages = {"numpy", *sys.stdlib_module_names}
-    if SCIPY in path.parents:  # imported where SciPy is
-        packages.add("scipy")
-        allowed |= {"functier._cpython.code", "functier.scipy._dispatching"}
-        allowed.add("functier.scipy._private")
-    if PACKAGE / "_rules" not in path.parents:  # declared as by a package outside
-        allowed.add("functier.protocol")
+        packages = {"numpy", *sys.stdlib_module_names}
+        if SCIPY in path.parents:  # imported where SciPy is
+            packages.add("scipy")
+            allowed |= {"functier._cpython.code", "functier.scipy._dispatching"}
+            allowed.add("functier.scipy._private")
+        if PACKAGE / "_rules" not in path.parents:  # declared as by a package outside
+            allowed.add("functier.protocol")
 
-    for module in imports(path):
-        assert module in allowed or module.split(".")[0] in packages
+        for module in imports(path):
+            assert module in allowed or module.split(".")[0] in packages
+
+    run_each({name_of(v): v for v in RULES}, check)
 
 
 EXTRAS = {
@@ -144,13 +148,15 @@ EXTRAS = {
 """(file, function): what it imports when it is called, and why."""
 
 
-@each("path", FILES, ids=name_of)
-def test_no_import_inside_a_function(path):
-    for function in functions(tree_of(path)):
-        inside = [n for n in ast.walk(function) if isinstance(n, (ast.Import, ast.ImportFrom))]
-        extra, _ = EXTRAS.get((name_of(path), getattr(function, "name", "")), (None, ""))
+def test_no_import_inside_a_function():
+    def check(path):
+        for function in functions(tree_of(path)):
+            inside = [n for n in ast.walk(function) if isinstance(n, (ast.Import, ast.ImportFrom))]
+            extra, _ = EXTRAS.get((name_of(path), getattr(function, "name", "")), (None, ""))
 
-        assert all(imported(n) == extra for n in inside), f"line {inside[0].lineno}"
+            assert all(imported(n) == extra for n in inside), f"line {inside[0].lineno}"
+
+    run_each({name_of(v): v for v in FILES}, check)
 
 
 def imported(node):
@@ -192,11 +198,14 @@ def functions(tree):
     return [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
 
 
-@each("path", FILES, ids=name_of)
-def test_one_room_knows_what_only_cpython_promises(path):
+def test_one_room_knows_what_only_cpython_promises():
     """The others ask it, and it says what happens where an interpreter has no such thing."""
-    if room(f"functier.{name_of(path)}") != "_cpython":
-        assert [name for name in uses(tree_of(path)) if kind_of(name) in CPYTHON] == []
+
+    def check(path):
+        if room(f"functier.{name_of(path)}") != "_cpython":
+            assert [name for name in uses(tree_of(path)) if kind_of(name) in CPYTHON] == []
+
+    run_each({name_of(v): v for v in FILES}, check)
 
 
 # ---- rules stay inside the protocol ----
@@ -273,19 +282,25 @@ def is_kernel(node, tree):
     return "primitive" in decorators or getattr(node, "name", "") in named
 
 
-@each("path", RULES, ids=name_of)
-def test_rules_call_nothing_that_does_not_dispatch(path):
-    tree, found = tree_of(path), []
-    for outer in tree.body:
-        for node in ast.walk(outer):
-            if not isinstance(node, ast.Call) or is_kernel(outer, tree):
-                continue
-            called = ast.unparse(node.func)
-            hole = called in LEAVING or (called.startswith("np.") and called[3:] in HOLES)
-            if hole and not all(map(is_static, node.args)) and not outside_functions(tree, node):
-                found.append((path.stem, getattr(outer, "name", ""), ast.unparse(node)))
+def test_rules_call_nothing_that_does_not_dispatch():
+    def check(path):
+        tree, found = tree_of(path), []
+        for outer in tree.body:
+            for node in ast.walk(outer):
+                if not isinstance(node, ast.Call) or is_kernel(outer, tree):
+                    continue
+                called = ast.unparse(node.func)
+                hole = called in LEAVING or (called.startswith("np.") and called[3:] in HOLES)
+                if (
+                    hole
+                    and not all(map(is_static, node.args))
+                    and not outside_functions(tree, node)
+                ):
+                    found.append((path.stem, getattr(outer, "name", ""), ast.unparse(node)))
 
-    assert not [f for f in found if f not in ALLOWED]
+        assert not [f for f in found if f not in ALLOWED]
+
+    run_each({name_of(v): v for v in RULES}, check)
 
 
 @functools.cache
@@ -341,17 +356,19 @@ def makes_container(node):
     return isinstance(node, (ast.List, ast.ListComp, ast.Dict, ast.DictComp))
 
 
-@each("path", RULES, ids=name_of)
-def test_rules_assign_no_items(path):
-    tree, found = tree_of(path), []
-    for outer in tree.body:
-        for node in ast.walk(outer):
-            if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-                target = ast.unparse(node.value)
-                if target not in TABLES | containers(outer) and not is_kernel(outer, tree):
-                    found.append((path.stem, getattr(outer, "name", ""), target))
+def test_rules_assign_no_items():
+    def check(path):
+        tree, found = tree_of(path), []
+        for outer in tree.body:
+            for node in ast.walk(outer):
+                if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                    target = ast.unparse(node.value)
+                    if target not in TABLES | containers(outer) and not is_kernel(outer, tree):
+                        found.append((path.stem, getattr(outer, "name", ""), target))
 
-    assert not [f for f in found if f not in WRITES]
+        assert not [f for f in found if f not in WRITES]
+
+    run_each({name_of(v): v for v in RULES}, check)
 
 
 # ---- kinds of level state what they do ----
@@ -490,15 +507,18 @@ SAYS_MORE = {
 """Files with a table of functions that give views, and what it says besides."""
 
 
-@each("path", FILES, ids=name_of)
-def test_one_table_says_which_memory_a_result_has(path):
+def test_one_table_says_which_memory_a_result_has():
     """No other one lists three functions that give views, but to say something else of them."""
-    views = {func.__name__ for func, kind in MEMORY.items() if kind != "fresh"}
-    for node in tree_of(path).body:
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            parts = [part for part in ast.walk(node.value) if isinstance(part, ast.Attribute)]
-            named = {part.attr for part in parts} & views
-            assert len(named) < 3 or name_of(path) in SAYS_MORE, (node.lineno, named)
+
+    def check(path):
+        views = {func.__name__ for func, kind in MEMORY.items() if kind != "fresh"}
+        for node in tree_of(path).body:
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                parts = [part for part in ast.walk(node.value) if isinstance(part, ast.Attribute)]
+                named = {part.attr for part in parts} & views
+                assert len(named) < 3 or name_of(path) in SAYS_MORE, (node.lineno, named)
+
+    run_each({name_of(v): v for v in FILES}, check)
 
 
 # ---- size, documents, and what is public ----
@@ -510,20 +530,24 @@ def test_core_is_small():
     assert sum(count(path.read_text(), tree_of(path)).code for path in core) <= 700
 
 
-@each("path", FILES, ids=name_of)
-def test_files_are_small_and_documented(path):
-    text = path.read_text()
+def test_files_are_small_and_documented():
+    def check(path):
+        text = path.read_text()
 
-    assert len(text.splitlines()) <= 500
-    assert ast.get_docstring(tree_of(path))
-    assert ast.get_docstring(tree_of(path)) != "stub"
-    assert "TODO" not in text
-    assert "FIXME" not in text
+        assert len(text.splitlines()) <= 500
+        assert ast.get_docstring(tree_of(path))
+        assert ast.get_docstring(tree_of(path)) != "stub"
+        assert "TODO" not in text
+        assert "FIXME" not in text
+
+    run_each({name_of(v): v for v in FILES}, check)
 
 
-@each("path", sorted(Path(__file__).parents[1].rglob("*.py")), ids=lambda p: p.name)
-def test_tests_are_documented(path):
-    assert re.match(r'(#.*\n)*r?"""[^"]', path.read_text())
+def test_tests_are_documented():
+    def check(path):
+        assert re.match(r'(#.*\n)*r?"""[^"]', path.read_text())
+
+    run_each({str(p): p for p in sorted(Path(__file__).parents[1].rglob("*.py"))}, check)
 
 
 PUBLIC = {

@@ -3,7 +3,6 @@ tests of many rows.
 """
 
 import importlib.util
-import inspect
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 import functier
 from support.basics import raises
-from support.rows import each, run_each
+from support.rows import run_each
 from support.turns import shuffle
 
 TESTS = Path(__file__).parents[1]
@@ -114,33 +113,5 @@ def test_a_row_that_should_have_raised_fails():
         run_each({"number": "1"}, raising)
 
 
-def test_each_runs_every_row_and_leaves_the_other_parameters():
-    seen = []
-
-    @each("x, y", [(1, 2), (3, 4), (1, 2)])
-    def test(fixture, x, y):
-        """A docstring."""
-        seen.append((fixture, x, y))
-
-    test(fixture="f")
-
-    assert seen == [("f", 1, 2), ("f", 3, 4), ("f", 1, 2)]
-    assert list(inspect.signature(test).parameters) == ["fixture"]
-    assert (test.__name__, test.__doc__) == ("test", "A docstring.")
-
-
-@pytest.mark.parametrize("ids", [lambda row: f"row {row}", ["row 1", "row -1", "row -2"]])
-def test_each_names_its_rows(ids):
-    test = each("x", [1, -1, -2], ids)(positive)
-
-    with pytest.raises(AssertionError, match=r"(?s)2 of 3 .*\nrow -1: .*\nrow -2: "):
-        test()
-
-
-def test_rows_of_one_name_are_numbered():
-    with pytest.raises(AssertionError, match=r"(?s)2 of 2 .*\n0: .*\n0#2: "):
-        each("x", [0, 0])(positive)()
-
-
 def test_a_table_without_rows_is_a_mistake():
-    raises(AssertionError, lambda: each("x", []), "no rows")
+    raises(AssertionError, lambda: run_each({}, positive), "no rows")

@@ -24,7 +24,6 @@ from functier._levels import spares as _spares
 from functier._transforms.chunks import streams
 from functier.random import Generator, default_rng
 from support.basics import close, equal, in_thread, raises
-from support.rows import each
 
 SEED = 7
 same = partial(ft.vmap, randomness="same")
@@ -127,7 +126,7 @@ def test_every_method_of_numpys_generator_is_there_with_its_parameters():
         assert inspect.getdoc(vars(Generator)[name])
 
 
-@each("call", CALLS, ids=names)
+@pytest.mark.parametrize("call", CALLS, ids=names)
 def test_outside_of_vmap_the_numbers_are_numpys(call):
     rng, theirs = default_rng(SEED), numpy_rng()
 
@@ -212,7 +211,7 @@ def test_copies_continue_by_themselves(duplicate):
 # ---- the three modes ----
 
 
-@each("call", CALLS, ids=names)
+@pytest.mark.parametrize("call", CALLS, ids=names)
 def test_error_names_the_vmap_and_what_to_write(call):
     rng = default_rng(SEED)
 
@@ -229,7 +228,7 @@ def test_error_names_the_vmap_and_what_to_write(call):
     assert state(rng) == state(numpy_rng())
 
 
-@each("call", CALLS, ids=names)
+@pytest.mark.parametrize("call", CALLS, ids=names)
 def test_same_draws_once(call):
     rng, theirs = default_rng(SEED), numpy_rng()
     result = same(lambda x: draw(rng, call))(np.zeros(3))
@@ -239,7 +238,7 @@ def test_same_draws_once(call):
     assert state(rng) == state(theirs)
 
 
-@each("call", [c for c in CALLS if c[0] in DRAWS], ids=names)
+@pytest.mark.parametrize("call", [c for c in CALLS if c[0] in DRAWS], ids=names)
 def test_different_is_one_draw_of_the_whole_batch(call):
     name, args, options = call
     rng, theirs = default_rng(SEED), numpy_rng()
@@ -475,7 +474,9 @@ VECTORS = {
 }
 PARAMETERS = [(name, f, XS) for name, f in BATCHED.items()]
 PARAMETERS += [(name, f, ROWS) for name, f in VECTORS.items()]
-every_parameter = each("name, f, batch", PARAMETERS, ids=[name for name, *_ in PARAMETERS])
+every_parameter = pytest.mark.parametrize(
+    "name, f, batch", PARAMETERS, ids=[name for name, *_ in PARAMETERS]
+)
 
 
 def alone(f, batch):

@@ -27,7 +27,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support.rows import each
 
 SIZES = {"K": 13, "N": 5, "S": 11, "M": 2, "C": 3, "J": 7}  # primes: a product has one spelling
 VIEWS = {"reshape", "transpose"}
@@ -269,7 +268,9 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("varies", ["N N", "N ", " N"])
-@each("func, case", [(func, case) for func, cases in SPELLINGS for case in cases])
+@pytest.mark.parametrize(
+    "func, case", [(func, case) for func, cases in SPELLINGS for case in cases]
+)
 def test_every_spelling_makes_the_products_of_matmul(func, case, varies):
     left, right = (n + axes for n, axes in zip(varies.split(" "), case.split()))
 

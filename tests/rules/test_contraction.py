@@ -12,7 +12,6 @@ import functier as ft
 from functier._rules.linalg.contract import _order_by_memory, _prepare, contract, plan
 from functier._rules.linalg.linear_systems import INVERSES
 from support.basics import raises
-from support.rows import each
 
 N, M, C, J = 5, 2, 3, 4  # the batch, rows, the summed axis, columns
 calls: list = []
@@ -173,7 +172,7 @@ def strided(rng, shape):
     return whole.transpose(np.argsort(order))[tuple(slice(None, None, k) for k in steps)]
 
 
-@each("seed", range(120))
+@pytest.mark.parametrize("seed", range(120))
 def test_random_contractions_equal_einsum(seed):
     """Any labels in any order, axes of size 0, 1 and more, broadcast in one operand."""
     rng = np.random.default_rng(seed)

@@ -18,7 +18,6 @@ from functier._rules import velocities
 from functier.scipy._rules.distributions import methods, moments
 from functier.scipy._rules.special_formulas import zeta_slope
 from samples import scipy_stats_continuous, scipy_stats_discrete
-from support.rows import each
 
 X = np.array([0.5, 1.0, 2.5])
 
@@ -64,7 +63,7 @@ def check_slopes(name):
             np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-8)
 
 
-@each("name", ALL)
+@pytest.mark.parametrize("name", ALL)
 def test_slopes(name):
     check_slopes(name)
 
@@ -82,7 +81,7 @@ def with_faults(facts):
                 yield facts._replace(**{field: tuple(wrong)})
 
 
-@each("name", ALL)
+@pytest.mark.parametrize("name", ALL)
 def test_a_wrong_fact_is_found(name):
     _, table = ALL[name]
     for wrong in with_faults(table[name]):
@@ -109,7 +108,7 @@ def test_every_distribution_with_facts_is_tested():
 # ---- the velocities ----
 
 
-@each(
+@pytest.mark.parametrize(
     "a, b, x, by_a, by_b",
     [
         (1.5, 2.5, 0.3, 0.18825556006280703, -0.09252661680735436),
@@ -126,7 +125,7 @@ def test_beta_velocities(a, b, x, by_a, by_b):
     np.testing.assert_allclose(found, (by_a, by_b), rtol=1e-9)
 
 
-@each(
+@pytest.mark.parametrize(
     "a, z, expected",
     [
         (0.01, 1e-09, 2.016238040002079e-06),
@@ -139,7 +138,9 @@ def test_gamma_velocity(a, z, expected):
     np.testing.assert_allclose(velocities.gamma_velocity(z, a), expected, rtol=1e-10)
 
 
-@each("s, q, expected", [(1.5, 1.0, -3.9322397374311016), (4.0, 0.3, 148.4970105748159)])
+@pytest.mark.parametrize(
+    "s, q, expected", [(1.5, 1.0, -3.9322397374311016), (4.0, 0.3, 148.4970105748159)]
+)
 def test_zeta_slope(s, q, expected):
     np.testing.assert_allclose(zeta_slope(s, q), expected, rtol=1e-12)
 
@@ -152,7 +153,7 @@ def gradients(f, *args):
         return ft.grad(f, argnums=tuple(range(len(args))))(*args)
 
 
-@each(
+@pytest.mark.parametrize(
     "name, x, a, expected",
     [
         ("pdf", 0.0, 1.0, -1.0),  # the boundary: the formula inside
@@ -187,7 +188,7 @@ def test_slope_of_gamma(name, x, a, expected):
     )
 
 
-@each(
+@pytest.mark.parametrize(
     "f, expected",
     [
         (lambda p: st.binom.pmf(0, 3, p), -3.0),
@@ -219,7 +220,7 @@ PARAMETERS = (2.3, 4.6)
 TABLES = {name: row for t in (moments.CONTINUOUS, moments.DISCRETE) for name, row in t.items()}
 
 
-@each("name", [n for n in TABLES if n not in ("norm", "uniform", "expon")])
+@pytest.mark.parametrize("name", [n for n in TABLES if n not in ("norm", "uniform", "expon")])
 def test_moments(name):
     dist, plain = getattr(st, name), getattr(original, name)
     known = {"binom": (5, 0.3), "betabinom": (5, 1.2, 0.8), "nbinom": (5, 0.3), "erlang": (2.0,)}
@@ -340,7 +341,7 @@ def test_adopted_code():
     assert slope == pytest.approx((model(0.5, 2 + h) - model(0.5, 2 - h)) / (2 * h))
 
 
-@each(
+@pytest.mark.parametrize(
     "f, error, text",
     [
         (lambda a: st.gamma.fit(a * X)[0], ft.UnsupportedError, r"gamma\.fit .* write -numpy"),

@@ -11,7 +11,6 @@ import functier as ft
 import functier.scipy.stats as st
 import functier.scipy.stats as stats
 from functier._cpython import functions
-from support.rows import each
 
 X, MEAN = np.array([0.3, -0.4]), np.array([0.1, 0.2])
 COV = np.array([[2.0, 0.5], [0.5, 1.0]])
@@ -42,7 +41,7 @@ CASES = {
 }  # fmt: skip
 
 
-@each("name", CASES)
+@pytest.mark.parametrize("name", CASES)
 def test_values_and_slopes(name):
     f, args = CASES[name]
     tangents = tuple(np.random.default_rng(0).normal(size=a.shape) for a in args)
@@ -101,7 +100,7 @@ def test_twins_are_scipys_but_for_tensors():
         assert pickle.loads(pickle.dumps(twin)) is twin
 
 
-@each(
+@pytest.mark.parametrize(
     "f, error, text",
     [
         (lambda a: st.multivariate_normal.cdf(a * X), ft.UnsupportedError, "normal.cdf does not"),

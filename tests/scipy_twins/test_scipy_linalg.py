@@ -9,7 +9,6 @@ import functier as ft
 import functier.scipy.linalg as sl
 from samples.scipy_linalg import NAMED
 from support.basics import raises
-from support.rows import each
 
 A = np.array([[4.0, 1.0, 0.5], [0.3, 3.0, -1.0], [0.2, 0.7, 5.0]])
 B = np.ones(3)
@@ -58,7 +57,7 @@ ERRORS = [
 ]
 
 
-@each("call, x", [row[1:] for row in ERRORS], ids=[row[0] for row in ERRORS])
+@pytest.mark.parametrize("call, x", [row[1:] for row in ERRORS], ids=[row[0] for row in ERRORS])
 def test_wrong_arguments_raise_scipys_errors(call, x):
     with pytest.raises(Exception) as expected:
         call(scipy.linalg, x)
@@ -68,7 +67,7 @@ def test_wrong_arguments_raise_scipys_errors(call, x):
     assert str(found.value) == str(expected.value)
 
 
-@each(
+@pytest.mark.parametrize(
     "call, x",
     [
         (lambda m, a: m.solve(a, B), STACK),
@@ -110,7 +109,7 @@ EMPTY = (
 )
 
 
-@each("name", EMPTY)
+@pytest.mark.parametrize("name", EMPTY)
 def test_empty_matrices(name):
     expected = optree.tree_leaves(getattr(scipy.linalg, name)(np.zeros((0, 0))))
     found = moved(getattr(sl, name), np.zeros((0, 0)))
@@ -118,7 +117,7 @@ def test_empty_matrices(name):
     assert [np.shape(x) for x in found] == [np.shape(x) for x in expected]
 
 
-@each(
+@pytest.mark.parametrize(
     "call, remedy",
     [
         (lambda a: sl.qr(a, mode="raw"), "economic"),
@@ -137,7 +136,7 @@ def test_forms_that_are_refused(call, remedy):
 TURN = np.array([[0.6, 0.8], [-0.8, 0.6]])
 
 
-@each(
+@pytest.mark.parametrize(
     "x, output, message",
     [
         (np.diag([1.0, 2.0, 1.0]), "real", "two eigenvalues are equal"),
@@ -207,7 +206,7 @@ def test_arguments_are_not_overwritten():
 
 
 @pytest.mark.skipif(not NAMED, reason="SciPy without names of structures")
-@each("kind", ["upper triangular", "lower triangular", "symmetric"])
+@pytest.mark.parametrize("kind", ["upper triangular", "lower triangular", "symmetric"])
 def test_both_modes_read_the_same_part_of_a_matrix(kind):
     solve = lambda b: sl.solve(A, b, assume_a=kind)  # noqa: E731
 

@@ -13,7 +13,7 @@ import functier as ft
 from functier import scipy as ft_scipy
 from functier._transforms import series
 from support.basics import calls_of
-from support.rows import each, run_each
+from support.rows import run_each
 from support.sources import tree_of
 
 X, V = np.array([0.3, 0.4, 0.5]), np.array([1.0, 2.0, -1.0])
@@ -96,7 +96,7 @@ def test_taylor_adds_one_number_to_all_elements():
     )
 
 
-@each(
+@pytest.mark.parametrize(
     "call, error, words",
     [
         (lambda: ft.jet(np.sin, 1.0, [[1.0]]), TypeError, r"write jet\(f, \(x,\)"),
@@ -148,7 +148,7 @@ def test_under_other_transforms():
     np.testing.assert_allclose(ft.hessian(third)(X) @ V @ V, orders[5])
 
 
-@each(
+@pytest.mark.parametrize(
     "f",
     [
         ft.grad(smooth),
@@ -289,7 +289,7 @@ def linear_solution(a):
     return ft.custom_linear_solve(matvec, np.stack([a, np.sin(a)]), solve, solve)
 
 
-@each(
+@pytest.mark.parametrize(
     "f",
     [
         twice_as_steep, thrice_as_steep, Cubed.apply, cube_root, linear_solution,
@@ -339,7 +339,7 @@ def test_equal_eigenvalues():
         ft.compile(lambda a: ft.jet(np.linalg.eigvalsh, (a,), ([still, turning],))[1])(np.eye(2))
 
 
-@each(
+@pytest.mark.parametrize(
     "f, x, expected",
     [
         (np.abs, 0.0, [0, 0, 0, 0]),
@@ -363,7 +363,7 @@ def test_kinks(f, x, expected):
         np.testing.assert_allclose(of_nested(f, 3, x, 1.0), expected, atol=1e-12)
 
 
-@each("name", ["level", "recurrences", "simple"])
+@pytest.mark.parametrize("name", ["level", "recurrences", "simple"])
 def test_the_level_takes_public_names_alone(name):
     """It is a kind of level as an outsider would write it."""
     tree = tree_of(Path(series.__file__).with_name(f"{name}.py"))
@@ -376,7 +376,9 @@ def test_the_level_takes_public_names_alone(name):
     assert private <= {"_fields"}
 
 
-@each("f", [np.abs, lambda x: np.sqrt(x * x), lambda x: np.hypot(x, 2 * x)], ids=map(str, range(3)))
+@pytest.mark.parametrize(
+    "f", [np.abs, lambda x: np.sqrt(x * x), lambda x: np.hypot(x, 2 * x)], ids=map(str, range(3))
+)
 def test_the_root_of_another_norm_is_not_flat(f):
     with np.errstate(all="ignore"):
         assert not np.isfinite(derivatives(lambda x: np.sqrt(f(x)), 0.0, 1.0, 2)[1])

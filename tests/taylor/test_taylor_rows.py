@@ -8,7 +8,7 @@ from taylor_support import along, nested
 import functier as ft
 import samples
 from support import checks
-from support.rows import each, run_each
+from support.rows import run_each
 
 EQUAL = {"lstsqresiduals-d[3,1],d[3,2]"}
 """Rows of a matrix of rank one, whose other singular values are equal: refused."""
@@ -56,7 +56,7 @@ def close(y, x, tolerance):
 # ---- Coefficients of known functions to the order 20, against 50 digits ----
 
 
-@each("name", sorted(FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_coefficients_have_ten_digits(name):
     table = [(x, exact) for other, x, exact in rows() if other == name]
     found = ft.taylor(FUNCTIONS[name][0], points(name), max(POWERS))

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import functier as ft
 from support.basics import alike, close, equal, in_thread, raises
-from support.rows import each
 
 X = np.array([0.5, -1.5, 2.0])
 W = np.array([[1.0, 2.0, -1.0], [0.5, -0.5, 3.0]])
@@ -233,7 +232,7 @@ class Note:
     """No pytree."""
 
 
-@each("outer", [None, "vmap", *CALLS])
+@pytest.mark.parametrize("outer", [None, "vmap", *CALLS])
 @pytest.mark.parametrize("name", CALLS)
 def test_aux_holds_values_and_anything_else_as_it_is(name, outer):
     note, calls = Note(), []
