@@ -6,7 +6,7 @@ from pathlib import Path
 import functier as ft
 from support.rooms import ROOMS, ROOT, table
 
-WITHOUT = {"bench", "faults", "nets", "samples", "support", "typed"}
+WITHOUT = {"bench", "faults", "nets", "samples", "strategies", "support", "typed"}
 """Folders of tests that no quick command runs: data, helpers, commands, and what is slow."""
 
 
