@@ -1,6 +1,7 @@
 """Every folder of the package and of the tests is in a room, and each room has a quick command."""
 
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import functier as ft
@@ -35,3 +36,10 @@ def test_contributing_has_the_table():
     page = ROOT / "design" / "site" / "pages" / "project" / "contributing.md"
 
     assert table() in page.read_text(), "write it anew: rooms.table()"
+
+
+def test_no_two_files_of_tests_have_one_name():
+    """They are imported by it, so pytest would refuse the second one."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+
+    assert not [name for name, number in Counter(names).items() if number > 1]

@@ -327,7 +327,7 @@ ROWS = [
            AttributeError, ("vmap(<lambda>)", "x.flags", "x.copy()"),
            lambda: ft.vmap(lambda x: x.copy())(W), W),
     Misuse("x.view(dtype)", lambda: ft.grad(lambda x: np.sum(x.view(float) ** 2))(W), TypeError,
-           ("grad(<lambda>)", "x.view(dtype)", "x.astype(dtype)"),
+           ("grad(<lambda>)", "x.view(dtype)", "np.stack([x.real, x.imag], -1)"),
            lambda: ft.grad(lambda x: np.sum(x.astype(float) ** 2))(W), 2 * W),
     Misuse("x.tobytes()", lambda: ft.vmap(lambda x: (x, x.tobytes())[0])(W), ft.UnsupportedError,
            ("vmap(<lambda>)", "x.tobytes(...)", "store the result of the transform"),
