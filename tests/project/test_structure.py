@@ -146,6 +146,7 @@ EXTRAS = {
         "scipy.sparse",
         "who wants no sparse matrix needs no SciPy",
     ),
+    ("testing._strategies", "hypothesis"): ("hypothesis.extra.numpy", "for those who test with it"),
     ("nn._activations", "_erf"): ("scipy.special", "gelu with approximate='tanh' needs no SciPy"),
 }
 """(file, function): what it imports when it is called, and why."""
