@@ -42,7 +42,7 @@ SECTIONS = {
     ),
     "design": "",  # the notes, in the order of their own page
     "gallery": "",  # the examples, in the order of its page
-    "project": "comparison speed stability contributing citing changelog",
+    "project": "comparison speed stability contributing how-to-test citing changelog",
 }
 """The sections of the site, with their pages in order."""
 

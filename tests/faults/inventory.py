@@ -6,6 +6,7 @@ data: what was found stays found. Commands, from the folder of the checkout::
     python tests/faults/inventory.py run     # plant each, run its tests, list what is not found
     python tests/faults/inventory.py draw    # list those whose statement has gone, draw others
     python tests/faults/inventory.py find    # look for tests that find those that have none yet
+    python tests/faults/inventory.py counts HEAD~9  # compare the counts of faults with a commit's
 
 ``--of functier._core`` says which modules are meant. ``find`` takes tests, as pytest does, and
 ``--slow``; without them it takes all quick tests.
@@ -14,12 +15,15 @@ data: what was found stays found. Commands, from the folder of the checkout::
 import argparse
 import ast
 import functools
+import io
 import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -306,10 +310,60 @@ def run(of: str) -> int:
     return counts["not found"] + counts["without tests"]
 
 
+# ---- what is found, before and after ----
+
+
+def files_at(commit: str | None) -> dict[str, str]:
+    """Return the texts below ``tests`` that have counts, of a commit or of the checkout."""
+    if commit is None:
+        paths = [*TESTS.rglob("test_*.py"), *TESTS.glob("faults/*.jsonl")]
+        return {p.relative_to(TESTS.parent).as_posix(): p.read_text("utf-8") for p in paths}
+
+    def git(*words: str) -> bytes:
+        command = ["git", "-C", str(TESTS.parent), *words]
+        return subprocess.run(command, check=True, capture_output=True).stdout
+
+    packed = git("archive", commit, "tests")
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        return {
+            member.name: archive.extractfile(member).read().decode()  # type: ignore[union-attr]
+            for member in archive
+            if re.search(r"/test_\w+\.py$|^tests/faults/.*\.jsonl$", member.name)
+        }
+
+
+def counted(files: dict[str, str]) -> dict[str, int]:
+    """Return the counts of what is found, of what stands, and of all tests."""
+    frozen = [json.loads(x) for x in files["tests/faults/mutations.jsonl"].splitlines()]
+    rules = [json.loads(x) for x in files["tests/faults/rules.jsonl"].splitlines()]
+    functions = {
+        name: len(re.findall(r"^ *def test_", text, re.MULTILINE))
+        for name, text in files.items()
+        if name.endswith(".py")
+    }
+    return {
+        "frozen changes with tests": sum("tests" in r for r in frozen),
+        "frozen changes without": sum(not {"tests", "nothing"} & set(r) for r in frozen),
+        "planted faults of rules": len(rules),
+        "rows that find them": sum(len(pairs) for _, pairs in rules),
+        "faults that stand": sum(n for k, n in functions.items() if k.startswith("tests/open/")),
+        "tests": sum(functions.values()),
+    }
+
+
+def counts(commit: str) -> int:
+    """Print the counts of a commit and of the checkout; return how many faults are found less."""
+    before, after = counted(files_at(commit)), counted(files_at(None))
+    for name in after:
+        print(f"{name:28}{before[name]:8}{after[name]:8}{after[name] - before[name]:+8}")
+    found = "frozen changes with tests", "planted faults of rules"
+    return sum(max(0, before[name] - after[name]) for name in found)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("command", choices=("run", "draw", "find"))
-    parser.add_argument("tests", nargs="*", default=["tests"], help="where to find tests")
+    parser.add_argument("command", choices=("run", "draw", "find", "counts"))
+    parser.add_argument("tests", nargs="*", default=["tests"], help="where to find tests; a commit")
     parser.add_argument("--of", default="functier", help="the modules whose changes are meant")
     parser.add_argument("--slow", action="store_true", help="find with slow tests, too")
     given = parser.parse_args()
@@ -317,6 +371,8 @@ def main() -> int:
         draw()
     elif given.command == "find":
         find(given.of, given.tests, given.slow)
+    elif given.command == "counts":
+        return min(counts(given.tests[0]), 1)
     else:
         return min(run(given.of), 1)
     return 0
