@@ -339,3 +339,13 @@ def test_widths_by_axis():
         wanted = np.stack([np.pad(v, ((2, 2), (0, 1)), mode) for v in x])
         equal(ft.vmap(lambda v: np.pad(v, {0: 2, -1: (0, 1)}, mode))(x), wanted)
         equal(ft.vmap(lambda v: np.pad(v, {1: (0, 1), 0: (2, 2)}, mode))(x), wanted)
+
+
+@pytest.mark.parametrize("func", [np.mean, np.average, np.max, np.min, np.nanmax])
+def test_more_elements_than_half_precision_counts(func):
+    x = np.ones((256, 257), np.float16)
+
+    g = ft.grad(func)(x)
+    assert g.dtype == np.float16
+    assert g.min() > 0 and g.astype(float).sum() == pytest.approx(1, rel=1e-3)
+    assert ft.jvp(func, (x,), (x,))[1] == 1

@@ -159,3 +159,15 @@ def test_boxcox_at_zero_has_its_limit():
 def test_zeta_has_a_derivative_by_its_second_argument():
     slope = ft.grad(lambda q: special.zeta(2.0, q))(1.5)
     assert slope == pytest.approx(-2 * special.zeta(3.0, 1.5))
+
+
+@pytest.mark.parametrize("x", [8.001, 30.0, 1e4, 1e8, 1e150])
+def test_slopes_whose_terms_cancel_keep_their_digits(x):
+    """They are sums of DLMF 7.12.1, of which 16 terms are enough from 8 on."""
+    inverse = 0.5 / x / x
+    for f, sign, factor in ((special.erfcx, -1, 2 / np.sqrt(np.pi)), (special.dawsn, 1, -1)):
+        terms = np.cumprod(sign * inverse * np.arange(1, 33, 2))
+        assert ft.grad(f)(x) == pytest.approx(factor * np.sum(terms), rel=1e-14)
+        assert ft.jvp(f, (x,), (1.0,))[1] == pytest.approx(factor * np.sum(terms), rel=1e-14)
+        below, above = (ft.grad(ft.grad(f))(y) for y in (8 - 1e-9, 8 + 1e-9))
+        assert below == pytest.approx(above, rel=1e-8)

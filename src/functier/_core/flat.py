@@ -12,7 +12,7 @@ class Flat:
     """An iterator over the elements of a tensor, which may be read and written to by index."""
 
     def __init__(self, base: Any):
-        self.base = base
+        self.base = base if base.ndim else base[...]  # of a number a new array
         self.elements: Iterator | None = None
 
     def __len__(self) -> int:

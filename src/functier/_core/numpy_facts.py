@@ -101,21 +101,6 @@ def is_lazy(x: Any) -> bool:
     return hasattr(type(x), "__dask_graph__") and hasattr(type(x), "rechunk")  # pint has the first
 
 
-def apart(x: Any) -> Any:
-    """Return a batch along axis 0 whose examples lie one after the other in memory.
-
-    The order of one example's elements tells which of its results are views.
-    """
-    if type(x) is not np.ndarray or x.flags.c_contiguous:
-        return x
-    steps = [abs(s) for s in x.strides]
-    own = [step for step, n in zip(steps[1:], x.shape[1:]) if n > 1]
-    if x.shape[0] < 2 or not steps[0] or not own or max(own) <= steps[0]:
-        return x
-    order = 0, *sorted(range(1, x.ndim), key=lambda i: -steps[i])
-    return np.ascontiguousarray(x.transpose(order)).transpose(np.argsort(order))
-
-
 def is_writable(value: np.ndarray) -> bool:
     """Return whether an array can be written to, without the warning that NumPy has for some."""
     return bool(value.flags.num & 0x400)

@@ -11,13 +11,14 @@ import numpy as np
 
 from .numpy_facts import Function
 
-Sharing = Literal["view", "protected", "either", "copied", "fresh", "asked"]
+Sharing = Literal["view", "each", "protected", "either", "copied", "fresh", "asked"]
 
 MEMORY: dict[Function, Sharing] = {}
-"""The memory of a function's results: a "view" of the operand; a "protected" one, which NumPy lets
-nobody write to, or not without a warning; "either" a view or a new array, as the operand lies in
-memory and as the options tell; a view that is "copied" here; or a "fresh" array. Of a function that
-asks for memories it is "asked"."""
+"""The memory of a function's results: a "view" of the operand; views of "each" of its operands,
+which its body makes one by one; a "protected" view, which NumPy lets nobody write to, or not
+without a warning; "either" a view or a new array, as the operand lies in memory and as the options
+tell; a view that is "copied" here; or a "fresh" array. Of a function that asks for memories it is
+"asked"."""
 
 
 def declare_memory(sharing: Sharing, functions: Iterable[Function]) -> None:
@@ -39,25 +40,24 @@ def may_be_view(func: Function, args: tuple) -> bool:
     """Tell if a call is one of a function whose views NumPy tells by the places of its operands."""
     if func is np.einsum:  # of several operands it makes an array
         return len(args[1:] if isinstance(args[0], str) else args[:-1:2]) == 1
-    return MEMORY.get(func, "fresh") not in ("fresh", "asked")
+    return MEMORY.get(func, "fresh") not in ("fresh", "asked", "each")
 
 
 declare_memory("view", (
     np.transpose, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.swapaxes,
-    np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims, np.atleast_1d, np.atleast_2d,
-    np.atleast_3d, np.flip, np.fliplr, np.flipud, np.rot90, np.split, np.array_split, np.hsplit,
-    np.vsplit, np.dsplit, np.unstack, np.real, np.imag,
+    np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims, np.flip, np.fliplr, np.flipud, np.rot90,
+    np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.real, np.imag,
 ))  # fmt: skip
-declare_memory("protected", (
-    np.diagonal, np.linalg.diagonal, np.broadcast_to, np.broadcast_arrays,
+declare_memory("each", (
+    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.meshgrid, np.ix_,
 ))  # fmt: skip
+declare_memory("protected", (np.diagonal, np.linalg.diagonal, np.broadcast_to))
 declare_memory("either", (
     np.reshape, np.ravel, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
     np.require,
 ))  # fmt: skip
 declare_memory("copied", (
-    np.einsum, np.diag, np.meshgrid, np.ix_, np.lib.stride_tricks.as_strided,
-    np.lib.stride_tricks.sliding_window_view,
+    np.einsum, np.diag, np.lib.stride_tricks.as_strided, np.lib.stride_tricks.sliding_window_view,
 ))  # fmt: skip
 declare_memory("fresh", (
     np.copy, np.dot, np.matmul, np.where, np.concatenate, np.stack, np.add.reduce, np.sum, np.mean,

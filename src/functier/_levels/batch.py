@@ -43,7 +43,6 @@ from .._core.numpy_facts import (
     Shape,
     Value,
     align,
-    apart,
     name_of,
     shape_of,
     stretch,
@@ -59,7 +58,7 @@ from .._mutation.copies import lend
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level
-from .lying import product_in_order
+from .lying import copy_apart, product_in_order
 from .operands import has_methods, taken_out
 from .raised import raise_of_examples
 from .stores import EVERYTHING, BatchStore
@@ -118,7 +117,7 @@ class BatchLevel(Level):
         product = fast.product("func, rule", PRODUCT)
         for func in (np.matmul, matmul):
             calls[func] = product(func, OPS[np.matmul].vmap)
-        calls[getitem] = fast.getitem("", FAST_PARTS, GETITEM, "y._value.ndim == level.k")()
+        calls[getitem] = fast.getitem("", FAST_PARTS - {type(None)}, GETITEM, WITHOUT_AXES)()
         return calls
 
     def apply(self, op: Op, call: Call) -> Value:
@@ -274,15 +273,16 @@ class BatchLevel(Level):
                 if kind is ndarray:
                     if leaf.ndim and leaf.dtype.kind not in "OV":
                         size = leaf.shape[0]
-                        value = leaf if leaf.flags.c_contiguous else apart(leaf)
+                        value = leaf if leaf.flags.c_contiguous else copy_apart(leaf)
                         value = value if not k else value.reshape((1,) * k + value.shape)
                 elif kind is outer and leaf._value.ndim > k:
-                    value = leaf._value
-                    size = value.shape[k]
+                    if type(leaf._value) is not ndarray or leaf._value.flags.c_contiguous:
+                        value = leaf._value
+                        size = value.shape[k]
             if value is None:
                 leaf = settle(leaf)
                 check_mapped(self, leaf, dim, args, dims)
-                moved = apart(np.moveaxis(leaf, dim, 0) if dim else leaf)
+                moved = copy_apart(np.moveaxis(leaf, dim, 0) if dim else leaf)
                 size = moved.shape[0]
                 value = self._lower_physical(moved)
             if size != self.size:
@@ -485,6 +485,7 @@ PRODUCT = {
     "ans.ndim > level.k + 2: z = level.settle_product(a, b, z)",
 }
 
+WITHOUT_AXES = "level.k in (x._value.ndim, y._value.ndim)"
 GETITEM = """
 if type(x._value) is not ndarray: parts = known(parts)
 try:

@@ -94,7 +94,7 @@ def maker({parameters}):
         level = cls.level
         parts = index if type(index) is tuple else (index,)
         for part in parts:
-            if type(part) not in PARTS and part is not Ellipsis:
+            if type(part) not in PARTS and part is not Ellipsis and part is not None:
                 return level.getitem(x, index)
         y = new(cls)
         {body}
@@ -109,7 +109,9 @@ def maker({parameters}):
             parts = index if type(index) is tuple else (index,)
             for part in parts:
                 if type(part) not in PARTS:
-                    return with_dots(x, index) if part is Ellipsis else level.getitem(x, index)
+                    if part is Ellipsis or part is None:
+                        return with_dots(x, index)
+                    return level.getitem(x, index)
             y = new(cls)
             {body}
             return y
@@ -181,7 +183,7 @@ class FastCalls:
         self, parameters: str, parts: Collection[Any], body: str, without_axes: str
     ) -> Callable:
         """Return the maker of calls ``y = x[index]`` for a tensor `x` of `level`, at an index
-        whose parts are of the types `parts`, or an Ellipsis. Then a `y` that is `without_axes`
+        whose parts are of the types `parts`, an Ellipsis or None. Then a `y` that is `without_axes`
         may be an array in NumPy, and no scalar.
         """
         texts = {"parameters": parameters, "body": body, "without_axes": without_axes}

@@ -307,6 +307,22 @@ def _lies_by(x: Any, axes: Axes) -> bool:
     return True
 
 
+def copy_apart(x: Any) -> Any:
+    """Return a batch along axis 0 whose examples lie one after the other in memory.
+
+    The order of one example's elements tells which of its results are views.
+    """
+    window = x
+    if isinstance(x, Tensor):
+        window = None if is_hidden(x) else x.level.window(x)
+    if type(window) is not ndarray or window.flags.c_contiguous:
+        return x
+    steps = [abs(s) if n > 1 else 0 for s, n in zip(window.strides, window.shape)]
+    if not steps[0] or max(steps[1:], default=0) <= steps[0]:
+        return x
+    return _copy_by(x, (0, *sorted(range(1, x.ndim), key=lambda axis: -abs(window.strides[axis]))))
+
+
 def _copy_by(x: Any, axes: Axes) -> Any:
     """Return a copy of `x` whose axes lie so."""
     copy: Callable = np.copy

@@ -26,7 +26,7 @@ from .._core.numpy_facts import Index, Shape
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._cpython.collector import instances_of
-from .._mutation.array import innermost, view_of, was_written
+from .._mutation.array import innermost, is_scalar, view_of, was_written
 from .._mutation.array import is_array as is_array
 from .._mutation.copies import LOST, taking, tie
 from .._mutation.memory import notes_of
@@ -118,6 +118,9 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
+    if op.views and not x.ndim and (y.ndim or op.boxes) and is_scalar(x):
+        x = np.copy(x)  # NumPy makes a new array of a number
+        y = level.apply_single(op, x, given)
     if op.views == "either" and (
         level.batches or type(x._value) is not ndarray
         or ((notes := level.notes) is not None and (notes.laid or notes.rows))
@@ -127,8 +130,6 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
         y = in_order(op.order, op.func, (x,), given, y)
         if not op.views and not op.boxes:
             return y
-    if not x.ndim and type(y) is type(x) and y.ndim and not is_array(x):
-        return np.copy(y)  # NumPy makes a new array of a number
     if is_array(x):
         return note_point(level, x, y)
     if op.func is np.copy and "order" not in given:  # unlike the method, which gives an order
@@ -198,7 +199,9 @@ def note_made(op: Op, args: tuple, kwargs: dict, y: Any) -> Any:
     """Return the result of a body, as it lies in memory in NumPy, and an array or a number."""
     if op.order is not None and not (args and y is args[0]):
         y = made_in_order(op, args, kwargs, y)
-    return note_box(y) if op.boxes else note_number(y, args)
+    if op.boxes:
+        return note_box(np.copy(y) if any([y is x for x in args]) and is_scalar(y) else y)
+    return note_number(y, args)
 
 
 def note_box(y: Any) -> Any:
@@ -257,9 +260,15 @@ def note_result(op: Op, args: tuple, y: Any, options: dict | None = None) -> Any
 
 
 def note_point(level: Any, x: Any, y: Any) -> Any:
-    """Note that `y`, where it has no axes, is an array in NumPy and no scalar: a view of `x`."""
-    if type(y) is type(x) is level.cls and not y.ndim and holds_tensor(y):
-        note_view(level, x, add_point(y))
+    """Note that `y`, where it has no axes, is an array in NumPy and no scalar: a view of `x`.
+
+    Of a number it is a new array.
+    """
+    if type(y) is type(x) is level.cls and holds_tensor(y):
+        if is_scalar(x):
+            return np.copy(y)
+        if not y.ndim:
+            note_view(level, x, add_point(y))
     return y
 
 
@@ -301,7 +310,7 @@ def note_item(x: Any, index: Index, y: Any) -> Any:
             level = part.level
             if getattr(part._value, "ndim", 0) == (level.k if level.batches else 0):
                 numbers = True
-        elif part is ...:
+        elif part is ... or part is None:
             dots = True
         elif type(part) is ndarray and not part.ndim:
             numbers = True

@@ -235,6 +235,13 @@ def is_array(x: Any) -> bool:
     return isinstance(value, ndarray)
 
 
+def is_scalar(x: Tensor) -> bool:
+    """Tell if NumPy has a scalar for a tensor: one without axes, and not a view of an array."""
+    if x.ndim or type(x) is Array:
+        return False
+    return not (is_array(x) if x.level.depth else isinstance(x.elem(), ndarray))
+
+
 def array_of(data: ndarray) -> Array:
     """Return an `Array` of the memory of `data`, which nobody else may refer to."""
     flat = data.ravel(order="K")

@@ -106,6 +106,8 @@ class ArrayLevel(RootLevel):
             return write_out(func, args, kwargs)
         if func is np.astype and keeps_dtype(*args, **kwargs):
             return args[0]
+        if MEMORY.get(func) == "each":
+            return op.body(*args, **kwargs)  # type: ignore[union-attr, misc]
         if args and type(args[0]) is Array:
             written = func is np.nan_to_num or MEMORY.get(func) == "asked"
             if op is not None and (op.family == "writing" or written):
@@ -165,8 +167,6 @@ class ArrayLevel(RootLevel):
                         layout = layout_of(value, memory.start)
                         shown = window_of(memory.flat, layout)
                         may_write = kwargs.get("writeable", func not in READ_ONLY)
-                        if func is np.broadcast_arrays:  # one that fits comes back as it is
-                            may_write = 0 not in layout[2] or not value.size
                         shown.flags.writeable = may_write and not view.readonly
                         return on_view(View(memory, shown))
                 new = make_writable(value)

@@ -1,6 +1,6 @@
 """Copies that NumPy has as views: they become views, or neither may be written to.
 
-A few functions (`numpy.ix_`, `sliding_window_view`, `as_strided`) give a view in NumPy and are
+A few functions (`sliding_window_view`, `as_strided`) give a view in NumPy and are
 computed as a copy here. A level notes it with its source, if it can, and both become views at the
 first write. Else a write to the one while the other is alive is refused, as that would not see it.
 A plain array that somebody asks of a tensor is such a copy, too, or shows the memory until a
@@ -21,7 +21,7 @@ from .._core.root import convert_to, tree_map
 from .._core.sharing import may_be_view
 from .._core.tensor import Tensor
 from .._cpython.frames import asking_frames, asking_line, runs, variables_at
-from .array import innermost, is_array, was_written
+from .array import innermost, is_array, is_scalar, was_written
 from .memory import CHOSEN, REGION, Memory, View, notes_of
 from .stores import laid_as
 
@@ -108,6 +108,8 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
                 return value
             if window.dtype == bool:  # which a function could take for a mask
                 window = window.view(np.int8)
+            if is_scalar(value):
+                return window[()]  # of which NumPy makes a new array
             sources.append((value, window))
             return window
         return value

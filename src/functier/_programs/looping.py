@@ -437,10 +437,10 @@ def _target(source: Any, node: Node) -> tuple[str, bool]:
 
 
 def _get(source: Any, node: Node) -> list[str]:
-    text, _ = _target(source, node)
+    text, at_index = _target(source, node)
     own, kind = source.names[node], node.form.kind
     if kind is not ndarray:
-        number = node.args[2] is not None and "..." not in text
+        number = at_index and node.args[2] is not None and "..." not in text
         return [f"{own} = {text if number else f'{text}[()]'}"]
     if not node.form.shape:
         return [f"{own} = np.array({text})"]

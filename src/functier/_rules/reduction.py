@@ -103,11 +103,17 @@ def count_elements(
 def divide_by_count(total: Value, count: Value) -> Value:
     """Divide `total` by a count, in the dtype of `total`."""
     if type(count) in (int, float):
-        return total / count
+        if count < 65504 or dtype_of(total) != np.float16:
+            return total / count
+        count = np.float64(count)
     dtype = dtype_of(total)
-    wide = np.finfo(np.result_type(dtype, np.float32)).dtype  # half counts up to 65504 only
-    quotient = total / count.astype(wide)
+    quotient = total / count.astype(_counting(dtype))
     return quotient if quotient.dtype == dtype else quotient.astype(dtype)
+
+
+def _counting(dtype: np.dtype) -> np.dtype:
+    """Return the dtype of real numbers in which counts are: half has numbers up to 65504 only."""
+    return np.finfo(np.result_type(dtype, np.float32)).dtype
 
 
 def _mean_vjp(
@@ -117,7 +123,7 @@ def _mean_vjp(
     if where is not True:
         g = divide_by_count(g, np.maximum(n, 1))
     elif n > 1:
-        g = g / n
+        g = divide_by_count(g, n)
     return _sum_vjp(g, a_shape, axis, keepdims, where)
 
 
@@ -155,8 +161,9 @@ def _extrema(
     if met and known and np.count_nonzero(equal) == ans.size:
         if np.count_nonzero(ans == ans) == ans.size:
             return equal, None  # no NaN, and as many extrema as results: there are no ties
-    count = np.add.reduce(equal, axis=axis, dtype=dtype_of(ans), keepdims=True)
-    return equal, np.maximum(count, 1)
+    dtype = dtype_of(ans)
+    dtype = _counting(dtype) if dtype == np.float16 else dtype
+    return equal, np.maximum(np.add.reduce(equal, axis=axis, dtype=dtype, keepdims=True), 1)
 
 
 def _shares(
@@ -167,7 +174,10 @@ def _shares(
     These are booleans where no two elements share one.
     """
     equal, count = _extrema(a, ans, axis, keepdims, met, where)
-    return equal if count is None else equal / count
+    if count is None:
+        return equal
+    parts = equal / count
+    return parts if dtype_of(ans) != np.float16 else parts.astype(np.float16)
 
 
 shares = primitive(_shares, plain=True)
@@ -218,7 +228,7 @@ def _extremum_vjp(
     # There is nothing to dispatch on.
     equal, count = _extrema(a, ans, axis, keepdims, initial is None)
     if count is not None:
-        g = g / count
+        g = divide_by_count(g, count)
     if type(equal) is type(g) is np.ndarray and equal.flags.c_contiguous:
         c = np.zeros(a_shape, dtype_of(g))
         np.copyto(c, g, where=equal)

@@ -219,7 +219,11 @@ def _broadcast_arrays(*args: Value, subok: bool = False) -> Value:
     shape = np.broadcast_shapes(*shapes)
     return tuple(
         [
-            a if own == shape and hasattr(a, "shape") else np.broadcast_to(a, shape, subok)
+            np.broadcast_to(a, shape, subok)
+            if own != shape
+            else a
+            if shape and hasattr(a, "shape")
+            else np.reshape(np.reshape(a, -1), shape)  # an array, also of a number
             for a, own in zip(args, shapes)
         ]
     )

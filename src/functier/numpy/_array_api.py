@@ -19,9 +19,8 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.tensor import Tensor
-from .._mutation.array import Array, array_holding
+from .._mutation.array import Array, array_holding, is_scalar
 from .._mutation.array_level import tensor
-from ._functions import is_scalar
 from ._namespaces import MIRROR
 
 

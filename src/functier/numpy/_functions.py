@@ -26,7 +26,7 @@ from .._core.errors import UnsupportedError
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
-from .._mutation.array import Array, array_holding, is_array, make_writable
+from .._mutation.array import Array, array_holding, is_scalar, make_writable
 from ..modes._asking import ask_through
 from ._objects import array_of_elements, as_objects, elements_of, is_object_array, object_array
 from ._testing import call_with_values
@@ -248,13 +248,6 @@ def _as_finite(func: Callable, a: Any, dtype: Any = None, order: Any = None) -> 
     if not np.all(np.isfinite(made)):
         np.asarray_chkfinite(np.inf)  # raises NumPy's error
     return made
-
-
-def is_scalar(x: Tensor) -> bool:
-    """Tell if NumPy has a scalar for a tensor: one without axes, and not a view of an array."""
-    if x.ndim or type(x) is Array:
-        return False
-    return not (is_array(x) if x.level.depth else isinstance(x.elem(), ndarray))
 
 
 def _is_scalar(func: Callable, element: Any) -> bool:

@@ -16,7 +16,8 @@ from .._core.ambient import AMBIENT
 from .._core.methods import METHODS
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
-from ._functions import is_scalar, make_new_writable
+from .._mutation.array import is_scalar
+from ._functions import make_new_writable
 from ._subclasses import Instance
 
 original = np.ndarray

@@ -143,6 +143,7 @@ class RegularGridInterpolator(sci.RegularGridInterpolator):
     ):  # fmt: skip
         if not has_tensor(*points, values, fill_value):
             super().__init__(points, values, method, bounds_error, fill_value, **options)
+            self._values_then: Any = np.copy(self.values) if method in ORDERS else None
             return
         if has_tensor(fill_value):
             raise unsupported(
@@ -158,6 +159,8 @@ class RegularGridInterpolator(sci.RegularGridInterpolator):
         self._own_grid = tuple([g if has_tensor(g) else p for g, p in zip(grid, self.grid)])
         falling = [i for i, p in enumerate(plain) if p[0] > p[-1]]
         self._own_values: Any = np.flip(values, tuple(falling)) if falling else values
+        # SciPy makes splines here, so they see no later write.
+        self._values_then = np.copy(self._own_values) if method in ORDERS else None
 
     def __call__(self, xi: Any, method: Any = None, **options: Any) -> Any:
         if not hasattr(self, "_own_values") and not _holds_tensor(xi):
@@ -199,6 +202,8 @@ class RegularGridInterpolator(sci.RegularGridInterpolator):
             rests.append((x - before) / (read_at(grid, i + 1) - before))
         values = sp.as_floats(getattr(self, "_own_values", self.values))
         if method in ORDERS:
+            if method == self.method:
+                values = sp.as_floats(self._values_then)
             knots, c = self._coefficients(grids, values, method)
             total = grid_values(knots, c, ORDERS[method], xi)
         elif method == "nearest":

@@ -290,6 +290,8 @@ def make_twin(original: Any, own: dict[str, Callable], example: list[float]) -> 
 
     def freeze(self: Any, *args: Any, **kwargs: Any) -> Any:
         of_tensors = bool(classes_in(*args, *kwargs.values()))
+        args = (*args[:1], *map(_copy_matrix, args[1:2]), *args[2:])
+        kwargs = {k: _copy_matrix(x) if k in ("cov", "shape") else x for k, x in kwargs.items()}
         if of_tensors:  # which SciPy's class cannot hold
             found = object.__new__(made)
         else:
@@ -306,6 +308,11 @@ def make_twin(original: Any, own: dict[str, Callable], example: list[float]) -> 
     twin_class.__call__ = freeze
     twin_class.__reduce__ = lambda self: (find_twin, (kind.__name__,))
     return twin
+
+
+def _copy_matrix(x: Any) -> Any:
+    """Return a matrix as it is now: SciPy factors it when the distribution is made."""
+    return fnp.array(x) if np.ndim(x) else x
 
 
 OPTIONS = {"seed", "maxpts", "abseps", "releps"}

@@ -68,10 +68,12 @@ class RBFInterpolator(sci.RBFInterpolator):
             super().__init__(like, values, neighbors, even, kernel, scale, degree)
         else:
             super().__init__(y, d, neighbors, smoothing, kernel, epsilon, degree)
-            y, d = self.y, np.asarray(d, complex if np.iscomplexobj(d) else float)
+            y, d = self.y, np.array(d, complex if np.iscomplexobj(d) else float)
         epsilon = self.epsilon if epsilon is None else epsilon
         degree = self.powers.sum(axis=1).max(initial=-1)
         self._parts = kernel.lower(), y, d, smoothing, epsilon, int(degree), tensors
+        if tensors:  # SciPy solves the system here, so it sees no later write
+            self._own = self._coefficients()
 
     def __call__(self, x: Any) -> Any:
         kernel, y, _, _, epsilon, degree, tensors = self._parts

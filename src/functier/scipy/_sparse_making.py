@@ -94,6 +94,8 @@ def make(original: Any, arg: Any, shape: Any = None, dtype: Any = None, **option
     if shape is not None and tuple(shape) != made.shape:
         raise ValueError(f"inconsistent shapes: {made.shape} and {tuple(shape)}")
     made = made.asformat(format)
+    if options.get("copy") or not (is_sparse(arg) or isinstance(arg, tuple)):
+        made = made.copy()  # else it shares the memory of `data`, as SciPy's does
     return made if dtype is None else made.astype(dtype)
 
 

@@ -322,6 +322,8 @@ class Parts:
         stored = format if format in (*COMPRESSED, "coo") else "csr"
         made = self.moved(lambda a: a.asformat(stored)) if stored != self.pattern.format else self
         values, pattern = made.canonical.parts
+        if values is self._values and (copy or format != "coo"):
+            values = fnp.array(values)
         return type(self)(values, pattern, format)
 
     def tocsr(self, copy: bool = False) -> Any:

@@ -12,7 +12,7 @@ from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from . import _sparse_parts as places
 from ._problems import has_tensor
-from ._rules.sparse.products import Pattern, multiply, pattern_of
+from ._rules.sparse.products import COMPRESSED, Pattern, multiply, pattern_of
 from ._sparse_parts import Parts, is_scalar, is_sparse, plain_index
 
 OPERATORS = {
@@ -54,7 +54,8 @@ class Elements(Parts):
         if self.format in ("coo", "dia", "bsr"):
             raise TypeError(f"{self.original.__name__!r} object does not support item assignment")
         place = self._place(key)
-        if place is not None and is_scalar(value):
+        shared = self.format in COMPRESSED and isinstance(self._values, Tensor)
+        if place is not None and is_scalar(value) and not shared:
             self._written[place] = value
             return
         rows, columns = self._grid(key)
@@ -106,6 +107,13 @@ class Elements(Parts):
         last = keys.shape[0] - 1 - np.unique(keys[::-1], return_index=True)[1]
         keys, new = keys[last], np.take(new, last)
         before = places.keys_of(pattern)
+        if self.format in COMPRESSED and isinstance(self._values, Tensor) and old is self._values:
+            order, there = np.argsort(before), np.isin(keys, before)
+            if there.any():  # SciPy writes these to its data, which others may have
+                at = order[np.searchsorted(before, keys[there], sorter=order)]
+                self._values[at] = new[there]
+            if there.all():
+                return
         kept = np.flatnonzero(~np.isin(before, keys))
         if not isinstance(new, Tensor) or old.dtype.kind in "fc":
             new = np.astype(new, np.result_type(old.dtype, new.dtype), copy=False)

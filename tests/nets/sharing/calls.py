@@ -35,7 +35,18 @@ np.lib.stride_tricks.sliding_window_view(a, 2, 1); np.nan_to_num(a, copy=False);
 np.multiply(a, 2.0, out=a); np.cumsum(a, 0, out=a); np.clip(a, 0.3, 0.8, out=a);
 np.apply_over_axes(lambda v, i: v, a, [0]); np.polyder(a[0], 0); np.polyint(a[0], 0);
 np.frombuffer(a); np.nditer(a, op_flags=['readwrite']).operands[0]; np.ndarray(a.shape, float, a);
-np.ctypeslib.as_array(a); np.poly1d(a[0]).coeffs; a.base; np.asarray(a.data)
+np.ctypeslib.as_array(a); np.poly1d(a[0]).coeffs; a.base; np.asarray(a.data);
+np.atleast_1d(a, np.zeros_like(a))[0]; np.atleast_2d(np.zeros(a.shape), a)[1];
+np.atleast_3d(a, B, a)[2]; np.atleast_2d(a, a[::-1])[1];
+np.broadcast_arrays(a, np.zeros_like(a))[0];
+np.broadcast_arrays(np.zeros(a.shape), a, B)[1]; np.broadcast_arrays(a, a[0])[0];
+np.broadcast_arrays(a, a[::-1])[1]; np.meshgrid(a[0], np.zeros(2), copy=False)[0];
+np.meshgrid(np.zeros(3), a[0], copy=False, indexing='ij')[1]; np.ix_(a[0], np.arange(2))[0];
+np.copyto(a[1:], a[:-1]) or a; np.add(a[1:], a[:-1], out=a[1:]); np.multiply(a, a[::-1], out=a);
+np.subtract(1.0, a[::-1], out=a); np.cumsum(a[::-1], 0, out=a); np.take(a, [1, 0, 1], 0, out=a);
+np.matmul(a, np.eye(a.shape[-1])[::-1], out=a); np.einsum('ij->ij', a[::-1], out=a);
+np.copyto(a.T[:3, :3], a[:3, :3]) or a; np.put_along_axis(a, np.argsort(a, 0), a, 0) or a;
+np.divmod(a, 0.4, out=(np.zeros_like(a), a[::-1]))[1]; a.take([1, 0, 1], 0, out=a)
 """
 EITHER = """
 a.ravel(); a.ravel('F'); a.ravel('K'); a.ravel('A'); a.reshape(-1); a.reshape(a.shape[::-1]);
@@ -121,7 +132,20 @@ np.apply_over_axes(np.sum, a, [0]); np.histogram(a[0], 3, weights=a[0])[0];
 np.bincount([0, 1, 1, 2][:a.shape[-1]], a[0]); np.multiply(a, 2.0, out=B); np.vectorize(abs)(a);
 np.array(a.tolist()); np.setdiff1d(a, [2.0]); np.append(a[:0], a); np.concat([a, a], -1);
 np.row_stack([a]); np.percentile(a, 30, -1); np.nanpercentile(a, 30, 0); np.nanquantile(a, 0.3, 0);
-np.reshape(a, -1, copy=True)
+np.reshape(a, -1, copy=True); t[...]; np.asarray(t); np.asanyarray(t); np.asarray(float(C[0, 0]));
+np.array(t, copy=None); np.atleast_1d(t); np.atleast_2d(t, a)[0]; np.ravel(t); np.reshape(t, 1);
+np.expand_dims(t, 0); np.squeeze(t); np.require(t); np.ascontiguousarray(t); t[None]; t.reshape(1);
+t.ravel(); np.transpose(t); np.asarray(a[0, 0]); a[0, 0][...]; a[0][0][None];
+np.atleast_1d(a[0, 0]);
+np.sum(a)[...]; np.asarray(np.sum(a)); np.asarray(a.max()); np.asarray(a[0] @ a[0]);
+np.broadcast_arrays(t, t)[0]; np.broadcast_arrays(a, t)[1]; np.meshgrid(t, copy=False)[0];
+np.concatenate([a, a[::-1]]); np.stack([a, a[::-1]], 1); np.vstack([a, a[:1]]); np.hstack([a, a]);
+np.dstack([a, a[::-1]]); np.where(a > 0.5, a, a[::-1]); np.add(a, a[::-1]); np.matmul(a, a.T);
+np.vstack([a[np.argmax(x[:, 1])]]); np.vstack([a[np.argmin(x[:, 1])], a[0]]);
+np.hstack([a[np.argmin(x[:, 1])]]); np.dstack([a[np.argmin(x[:, 1])], a[0]]);
+np.column_stack([a[np.argmin(x[:, 1])]]); np.stack([a[np.argmin(x[:, 1])]]);
+np.concatenate([a[np.argmin(x[:, 1])], a[0]]); np.block([a[np.argmin(x[:, 1])]]);
+np.append(a[np.argmin(x[:, 1])], a[0]); np.row_stack([a[np.argmin(x[:, 1])]])
 """
 
 

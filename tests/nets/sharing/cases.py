@@ -37,6 +37,9 @@ LAYOUTS = {
     "stepped": "b = x * 1.0; a = b[:, ::2]",
     "one": "b = a = x[:1, :1] * 1.0",
     "empty": "b = a = x[:0] * 1.0",
+    "number": "b = a = x[1, 1][...]",
+    "scalar": "b = x * 1.0; a = b[1, 1]",
+    "asarray": "b = a = np.asarray(x[1, 1])",
 }
 """The place of `a` in the memory of `b`; where there is an F, the argument lies in columns."""
 FEW = list(LAYOUTS)[:7]
@@ -52,6 +55,7 @@ WRITES = {
     "result": lambda layout: RESULT.get(layout, "r *= t"),
     "source": lambda layout: "b += t" if layout in ("C", "given") else "b *= t",
     "rows": lambda layout: "v = r.reshape(-1); u = r.T.reshape(-1); v *= t; u += t",
+    "overlap": lambda layout: "r[1:] = r[:-1]; r[...] = r[::-1]; b[...] = r",
     "none": lambda layout: "pass",
 }
 """The writes; a reshape of rows or of columns is a view. The last one is for calls that write."""

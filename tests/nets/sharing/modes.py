@@ -37,6 +37,45 @@ def vmap(size, axis=0, **options):
     return Mode(start, lambda plain, n: stacked([plain.at(i) for i in range(size)]))
 
 
+def along(axis, layout):
+    """Two batches of two examples along an axis, one beside the other, in memory as they are."""
+    pair = [batch(X[i : i + 2], layout, axis) for i in (0, 2)]
+    if "F" not in layout:
+        return np.stack(pair)
+    return np.stack([y.T for y in pair]).transpose(0, 3, 2, 1)
+
+
+def nested(axis):
+    """A batch along an axis inside another one."""
+
+    def start(f, layout):
+        call = ft.vmap(named(f, ft.vmap(f, in_dims=axis)))
+        return lambda n: call(along(axis, layout))
+
+    return Mode(start, lambda plain, n: pairs([plain.at(i) for i in range(4)]))
+
+
+def pairs(results):
+    return [y.reshape(2, 2, *y.shape[1:]) for y in stacked(results)]
+
+
+def jvp_of_batch(axis):
+    def start(f, layout):
+        call = named(f, ft.vmap(f, in_dims=axis))
+        x, d = (batch(y[::2], layout, axis) for y in (X, D))
+        return lambda n: sum(ft.jvp(call, (x,), (d,)), ())
+
+    return Mode(start, lambda plain, n: stacked([[*plain.at(i), *plain.slope(i)] for i in (0, 2)]))
+
+
+def vjp_of_transposed(f, layout):
+    """The examples come along the last axis, which is moved inside."""
+    call = ft.vmap(f)
+    order = (2, 1, 0) if "F" in layout else (1, 2, 0)
+    x = np.ascontiguousarray(X[:2].transpose(order))
+    return lambda n: ft.vjp(named(f, lambda x: call(x.transpose(np.argsort(order)))), x)[0]
+
+
 def named(f, made):
     """Return a function with the name of another one, by which its levels are known."""
     made.__name__ = f.__name__
@@ -142,6 +181,10 @@ MODES = {
     "vmap": vmap(2),
     "vmap -1": vmap(4, -1),
     "split": vmap(2, branches="split"),
+    "vmap(vmap 1)": nested(1),
+    "vmap(vmap -1)": nested(-1),
+    "jvp(vmap -1)": jvp_of_batch(-1),
+    "vjp(vmap .T)": Mode(vjp_of_transposed, lambda plain, n: stacked([plain.at(0), plain.at(1)])),
     "jvp": Mode(jvp, tangents),
     "vjp": Mode(vjp, pulled),
     "scan": Mode(
@@ -171,10 +214,10 @@ MODES = {
     ),
     "jvp(scan)": Mode(jvp_of_scan, lambda plain, n: [np.stack([y] * 2) for y in tangents(plain)]),
 }  # fmt: skip
-NESTED = list(MODES)[9:]
+NESTED = list(MODES)[13:]
 """Those that have the calls alone that may give views, as others have tried the rest."""
 TURNS = [
-    *((mode, "np") for mode in [*MODES][:10]), *((mode, "fnp") for mode in MODES),
+    *((mode, "np") for mode in [*MODES][:14]), *((mode, "fnp") for mode in MODES),
     *((mode, "adopted") for mode in ("vmap", "split", "vjp", "compile")),
 ]  # fmt: skip
 """The modes, each with where the code has its names from."""

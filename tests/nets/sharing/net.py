@@ -35,6 +35,8 @@ def takes(turn: tuple[str, str], group: str, program: Program) -> bool:
         return False
     if names == "adopted" and program.layout not in ("C", "transposed", "made", "given"):
         return False
+    if program.layout == "asarray":  # which takes tensors as a twin
+        return names != "np"
     return names == "np" or "np." in program.call
 
 

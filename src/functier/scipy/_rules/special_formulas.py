@@ -216,6 +216,22 @@ def normal_ratio(x: Value) -> Value:
     return math.sqrt(2 / PI) / special.erfcx(x / -SQRT_2)
 
 
+def far_slope(x: Value, near: Value, factor: float) -> Value:
+    """Return `near`, and a series where its two terms cancel: DLMF 7.12.1, of 16 terms from 8 on.
+
+    It is the slope of `erfcx`, or of `dawsn`, whose `factor` is negative.
+    """
+    if np.iscomplexobj(x):
+        return near
+    far = x > 8 if factor > 0 else np.absolute(x) > 8
+    inverse = 1 / np.where(far, x, 8)
+    step: Value = -math.copysign(0.5, factor) * inverse * inverse
+    total: Value = 0.0
+    for n in range(31, 0, -2):
+        total = n * step * (1 + total)
+    return np.where(far, factor * total, near)
+
+
 def ellipk_slope(m: Value) -> Value:
     """Return the derivative of `ellipk`: DLMF 19.5.1, 15.5.1 and, for numbers near 1, 15.8.1."""
     return PI / 8 * special.hyp2f1(0.5, 0.5, 2.0, m) / (1 - m)
