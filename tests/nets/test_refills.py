@@ -3,15 +3,18 @@
 A case is a use of a kind of plain array with a refill and a mode; see `nets.refills`.
 """
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
+from functier._control.effects import Effects
 from functier._levels import kept
 from functier._levels import level as levels
 from functier._transforms.tracing import level
-from nets.refills import masks
+from nets.refills import later, masks
 from nets.refills.cases import USES, Plain, Program, programs
-from nets.refills.known import REASONS, UNSEEN
+from nets.refills.known import LATER, REASONS, UNSEEN
 from nets.refills.modes import MODES
 from nets.refills.net import cases, judge
 from nets.verdicts import Verdicts
@@ -48,6 +51,24 @@ def test_a_mask_that_is_kept_as_it_is_is_found(mode, monkeypatch):
     monkeypatch.setattr(levels, "alias_of", lambda x: x)
     counts = Verdicts("planted")
     assert masks.judge(counts, "x > 0", "x[m]", "m[0] = False", mode) == "wrong"
+
+
+def test_functions_that_run_later_find_what_was_there(verdicts, full):
+    counts = verdicts("functions that run later", LATER)
+    for case in later.cases(full):
+        later.judge(counts, *case)
+    counts.settle(0.2)
+
+
+@pytest.mark.parametrize("way", ["linear", "transposed", "differences", "iterative", "flow"])
+@pytest.mark.parametrize("fault", ["nothing is put back", "changes are not seen"])
+def test_a_function_that_finds_something_else_is_found(way, fault, monkeypatch):
+    hold = later.texts(later.HOLDS)[0 if fault == "nothing is put back" else 3]
+    if fault == "changes are not seen":
+        monkeypatch.setattr(Effects, "_changes", lambda self: iter([]))
+    else:
+        monkeypatch.setattr(Effects, "undone", lambda self, refuse: nullcontext())
+    assert later.judge(Verdicts("planted"), way, hold, "grad") == "wrong"
 
 
 def verdict(mode, program):

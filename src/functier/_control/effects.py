@@ -6,20 +6,22 @@ import operator
 import re
 import types
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from optree import PyTreeSpec
 
+from .._core.errors import MutationError
 from .._core.reached import MOST, inside, is_generator, kinds, reached
 from .._core.tensor import Tensor
 from .._cpython.code import Code
 from .._cpython.collector import containers_among
 from .._cpython.functions import EMPTY, contents
 from .._cpython.objects import DESCRIPTORS, is_fixed
-from .._levels.kept import content_of
-from .._mutation.array import was_written
+from .._levels.kept import COPIED, content_of
+from .._mutation.array import alias_of, was_written
 
 ndarray = np.ndarray
 
@@ -32,6 +34,7 @@ VISIBLE: set[Any] = {
     types.UnionType, types.MethodWrapperType, *DESCRIPTORS, weakref.ref, re.Pattern,
     operator.itemgetter, operator.attrgetter, operator.methodcaller,
     type(functools.lru_cache(lambda: None)), np.ndarray, np.dtype, np.ufunc, type(np.sum),
+    PyTreeSpec,
 }  # fmt: skip
 """Classes in C whose instances do not change, or have all that changes among their parts."""
 
@@ -43,28 +46,93 @@ def is_visible(kind: Any) -> bool:
     return base in VISIBLE or issubclass(base, (np.generic, np.dtype))
 
 
+def state_of(x: Any) -> list[Any]:
+    """Return the parts of an object that may be other ones later, as `SETTERS` takes them."""
+    kind = type(x)
+    if kind is types.FunctionType:  # its cells are objects
+        return inside(x)[len(x.__closure__ or ()) :]
+    if kind is types.CellType:
+        return [contents(x)]
+    if kind is dict:
+        return [*x, *x.values()]
+    return [*x] if kind in SETTERS else inside(x)
+
+
+def dict_of(x: Any) -> dict | None:
+    """Return the dict of an object; its own code does not run."""
+    try:
+        return object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return None
+
+
+def _set_cell(cell: types.CellType, parts: list) -> None:
+    if parts[0] is not EMPTY:
+        cell.cell_contents = parts[0]
+    elif contents(cell) is not EMPTY:
+        del cell.cell_contents
+
+
+def _set_dict(x: dict, parts: list) -> None:
+    x.clear()
+    x.update(zip(parts[: len(parts) // 2], parts[len(parts) // 2 :]))
+
+
+SETTERS: dict[type, Callable] = {
+    list: lambda x, parts: x.__setitem__(slice(None), parts),
+    set: lambda x, parts: (x.clear(), x.update(parts)),
+    collections.deque: lambda x, parts: (x.clear(), x.extend(parts)),
+    dict: _set_dict, types.CellType: _set_cell,
+    ndarray: lambda x, parts: np.copyto(x, parts[0], casting="no"),
+}  # fmt: skip
+"""How objects get back the parts that they had."""
+KINDS = tuple(SETTERS)
+FOLLOWED = {*SETTERS, tuple, types.FunctionType, types.MethodType, functools.partial}
+"""What is looked into where a function reaches many objects."""
+
+
 class Effects:
-    """The objects that some functions reach, with the parts they had before a step."""
+    """The objects that some functions reach, with the parts they had before a step, or a call."""
 
     def __init__(self, roots: Sequence[Any]):
         self.kinds = kinds()
         found = reached(roots)
         self.hidden = len(found) >= MOST
+        self.what = ""  # what hides its changes; of many objects some are compared
         self.before: list[tuple[Any, list]] = []
-        self.arrays: dict[int, tuple[ndarray, tuple]] = {}
-        waiting = [] if self.hidden else [*found]
+        self.arrays: dict[int, tuple[ndarray, tuple, ndarray | None]] = {}
+        self.tensors: dict[int, tuple[Tensor, Tensor, bool]] = {}  # with aliases
+        waiting = [*(roots if self.hidden else found)]
+        met = {id(x) for x in waiting}
         for x in waiting:
             if isinstance(x, Tensor):
-                self.hidden = self.hidden or was_written(x)
+                self.tensors[id(x)] = x, alias_of(x), was_written(x)
                 continue
-            parts = inside(x)
+            if isinstance(x, ndarray):
+                self._note_array(x)
+                continue
+            more: list[Any] = [] if isinstance(x, (type, types.ModuleType)) else [dict_of(x)]
+            parts = state_of(x)
             self.before.append((x, parts))
-            self.hidden = self.hidden or self.hides(x) or any(map(self.hides, parts))
-            for part in parts:
-                if type(part) is ndarray and not self.hidden:
-                    self.arrays[id(part)] = part, content_of(part, False)
+            more += x.__closure__ or () if type(x) is types.FunctionType else ()
+            for part in (x, *parts):
+                if not self.what and self.hides(part):
+                    self.hidden, self.what = True, f"an object of the class {type(part).__name__}"
+                if isinstance(part, ndarray):
+                    self._note_array(part)
                 elif type(part) in (dict, tuple) and not [*containers_among([part])]:
-                    waiting.append(part)  # the collector does not know it
+                    more.append(part)  # the collector does not know it
+            if self.hidden and type(x) is not types.FunctionType:
+                more += [part for part in parts if type(part) in FOLLOWED]
+            for part in more:
+                if part is not None and id(part) not in met:
+                    met.add(id(part))
+                    waiting.append(part)
+
+    def _note_array(self, x: ndarray) -> None:
+        if not self.what and id(x) not in self.arrays:
+            copy = x.copy() if x.nbytes <= COPIED else None
+            self.arrays[id(x)] = x, content_of(x, False), copy
 
     def hides(self, x: Any) -> bool:
         """Return whether an object has a state that is not among its parts."""
@@ -77,35 +145,74 @@ class Effects:
 
     def happened(self) -> bool:
         """Return whether an object has changed, or may have."""
-        if self.hidden or any(
-            [content_of(x, False) != before for x, before in self.arrays.values()]
-        ):
+        if self.hidden or any([written for _, _, written in self.tensors.values()]):
             return True
+        return any([setter is None or now for _, setter, _, now in self._changes()])
+
+    def _changes(self) -> Iterator[tuple[Any, Callable | None, list, list]]:
+        """Yield what has changed, with how to change it back, and the parts of then and of now."""
+        for x, content, copy in self.arrays.values():
+            if content_of(x, False) != content:
+                can = copy is not None and x.flags.writeable
+                yield x, SETTERS[ndarray] if can else None, [copy], [x.copy()] if can else []
+        told: set[int] = set()
         for x, parts in self.before:
-            now = inside(x)
-            if len(now) != len(parts) or not all(map(operator.is_, now, parts)):
-                return True
-        return False
+            setter, now = SETTERS.get(type(x)), state_of(x)
+            then = parts if setter is None else [*map(self._then, parts)]
+            if setter is not None:
+                told.update(map(id, flat(parts)))
+            if len(now) != len(then) or not all(map(operator.is_, now, then)):
+                if type(x) is not types.CellType or then[0] is not EMPTY:
+                    yield x, setter, then, now
+        for tensor, _, written in self.tensors.values():
+            if was_written(tensor) and not written and id(tensor) not in told:
+                yield tensor, None, [], []
+
+    def _then(self, part: Any) -> Any:
+        """Return a part of an object, as it was: tensors that were written to are aliases."""
+        if type(part) is tuple and any([was_written(x) for x in flat(part)]):
+            return tuple(map(self._then, part))
+        return self.tensors[id(part)][1] if was_written(part) and id(part) in self.tensors else part
 
     @contextmanager
-    def undone(self, reads: Any) -> Iterator[None]:
-        """Give the variables of functions their values from before; leave for other changes."""
-        closed = [
-            (cell, content) for x, parts in self.before if type(x) is types.FunctionType
-            for cell, content in zip(x.__closure__ or (), parts) if content is not contents(cell)
-        ]  # fmt: skip
-        now = [(cell, contents(cell)) for cell, _ in closed]
+    def undone(self, refuse: Callable[[str], Any], kinds: tuple = KINDS) -> Iterator[None]:
+        """Give objects of these kinds the contents from before; refuse if others have changed."""
+        if self.what:
+            refuse(f"a function that runs again uses {self.what}, whose changes are not seen")
+        changes: list[Any] = [*self._changes()]
+        for x, setter, _, _ in changes:
+            if setter is None or not isinstance(x, kinds):
+                refuse(
+                    f"a function that runs again uses an object of the class {type(x).__name__} "
+                    f"that has changed since"
+                )
+        changes = [change for change in changes if change[1] is not None]
         try:
-            set_cells(closed)
-            if self.happened():
-                reads.unwatched("an object that a step of a loop uses has changed since the loop")
+            for x, setter, parts, _ in changes:
+                setter(x, parts)
             yield
         finally:
-            set_cells(now)
+            for x, setter, _, parts in reversed(changes):
+                setter(x, parts)
 
 
-def set_cells(cells: Sequence[tuple[types.CellType, Any]]) -> None:
-    """Give variables that functions share their values."""
-    for cell, content in cells:
-        if content is not EMPTY and contents(cell) is not EMPTY:
-            cell.cell_contents = content
+def flat(parts: Iterable) -> Iterator[Any]:
+    """Yield some objects, and those in tuples among them."""
+    for part in parts:
+        if type(part) is tuple:
+            yield from flat(part)
+        else:
+            yield part
+
+
+def refusal(label: str) -> Callable[[str], Any]:
+    """Return a function that raises the error of a call in a backward pass."""
+
+    def refuse(what: str) -> None:
+        raise MutationError(
+            f"{label}: in the backward pass {what}; let the function make it itself, or "
+            f"copy it before each call",
+            named=True,
+        )
+
+    return refuse

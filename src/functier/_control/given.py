@@ -16,6 +16,7 @@ NOTE [levels between]
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -412,6 +413,10 @@ class Pull:
         self.shared = [(node[0], None) for node in shared]  # the numbers suffice
         self.pieces: list[Piece] = []  # those of the last sample
 
+    def _refuse(self, what: str) -> None:
+        reads = self.level.reads
+        reads.unwatched("an object that a step of a loop uses has changed since the loop")
+
     def __call__(self, cotangents: tuple, given: Sequence, sums: Sequence) -> list:
         """Return the cotangents of the parents, each added to what there is so far in `sums`."""
         own = self.carried + len(self.spread)
@@ -431,7 +436,7 @@ class Pull:
         results, size = Rows(), len(self.spread)
         carry: list = [*last, *sums[own:]]
         numbers: Any = self.numbers
-        with self.effects.undone(self.level.reads):
+        with self.effects.undone(self._refuse, (CellType,)):
             for position, steps, carry, made, rest in loop.steps(carry):  # noqa: B007, B020
                 results.add(made[:size], rest and rest[:size], steps)
                 for j, piece in enumerate(self.pieces if len(made) > size else ()):

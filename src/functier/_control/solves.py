@@ -37,7 +37,7 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords
 from .._levels.cotangents import cast_from_rule, fit, zeros
 from .._levels.jvp import fit_tangent
-from .._levels.kept import join_edges
+from .._levels.kept import join_edges, owned
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import resume, switch_off
@@ -45,6 +45,7 @@ from .._transforms.grad import vjp
 from .._transforms.stop_gradient import without_derivatives
 from .._transforms.tracing.linearize import linearize
 from .._transforms.vmap import vmap
+from .effects import Effects, refusal
 
 Func = Callable[[PyTree], PyTree]
 Solver = Callable[[Func, PyTree], Any]
@@ -98,8 +99,8 @@ def custom_root(
     -----
     Derivatives of every order are right; one of order n takes n linear solves, and its cost
     does not depend on the number of steps of `solve`. `f` is linearized as soon as the root
-    is found. `tangent_solve` runs in the backward pass; until then, do not write to arrays
-    that it closes over. The signature is JAX's.
+    is found. `tangent_solve` runs in the backward pass, and what it closes over has the values of
+    then, or an error is raised. The signature is JAX's.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def custom_root(
     levels = _differentiating()
     aux: list = []  # of the solve for the value, and then of those for derivatives
     find_root = _without_aux(label, solve, levels, aux) if has_aux else solve
-    solvers = Solvers(label, tangent_solve, tangent_solve)
+    solvers = Solvers(label, tangent_solve, tangent_solve, (f, tangent_solve))
 
     def root(nesting: Nesting) -> PyTree:
         off = nesting.off
@@ -179,8 +180,8 @@ def custom_linear_solve(
     -----
     The derivative is ``dx = A^-1 (db - dA x)``, and its transpose for cotangents, so each
     derivative takes one further solve. The solver for it, and a symmetric `matvec`, run in the
-    backward pass; until then, do not write to arrays that they close over. The signature is
-    JAX's.
+    backward pass. What they close over has the values of then, or an error is raised. The
+    signature is JAX's.
 
     Examples
     --------
@@ -209,11 +210,12 @@ def custom_linear_solve(
     levels = _differentiating()
     aux: list = []  # of the solve for the value, and then of those for derivatives
     solve_transposed = solve if symmetric else transpose_solve
+    functions = matvec, solve, solve_transposed
     if has_aux:
         solve = _without_aux(label, solve, levels, aux)
         if solve_transposed is not None:
             solve_transposed = _without_aux(label, solve_transposed, levels, [])
-    solvers = Solvers(label, solve, solve_transposed)
+    solvers = Solvers(label, solve, solve_transposed, functions)
     x = _solve_linear(solvers, Nesting(levels, []), matvec, b, symmetric)
     return (x, aux[0]) if has_aux else x
 
@@ -227,11 +229,12 @@ class Solvers(NamedTuple):
     label: str
     solve: Solver
     solve_transposed: Solver | None
+    functions: tuple  # of the caller, which run again in a backward pass
 
     def transpose(self) -> "Solvers":
         """Return the solvers for the transposed function."""
         assert self.solve_transposed is not None
-        return Solvers(self.label, self.solve_transposed, self.solve)
+        return Solvers(self.label, self.solve_transposed, self.solve, self.functions)
 
 
 class Nesting(NamedTuple):
@@ -339,17 +342,20 @@ def _attach(
     def solve_transposed(*right_sides: Value) -> list:
         return solve(solvers.transpose(), transposed, list(right_sides))  # type: ignore[arg-type]
 
+    then = Effects(solvers.functions)
+
     def pull(cotangents: tuple) -> list:
         if transposed is None:
             raise TypeError(
                 f"{label}: reverse mode solves with the transposed function; pass "
                 f"transpose_solve=..., or symmetric=True"
             )
-        right = [np.zeros(*form) if g is None else g for g, form in zip(cotangents, forms)]
-        if batches.groups:
-            found = batches.inside(label, ambient, solve_transposed, right)
-        else:
-            found = solve_transposed(*right)
+        right = [np.zeros(*form) if g is None else owned(g) for g, form in zip(cotangents, forms)]
+        with then.undone(refusal(label)):
+            if batches.groups:
+                found = batches.inside(label, ambient, solve_transposed, right)
+            else:
+                found = solve_transposed(*right)
         return [fit(cast(found[i], values[i]), *forms[i]) for i in places]
 
     tracked = []

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
+from .._control.effects import Effects, refusal
 from .._core.errors import NoRuleError
 from .._core.numpy_facts import PyTree, dtype_of, shape_of
 from .._core.pytree import (
@@ -28,6 +29,7 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords, leave
 from .._core.wrapper import Wrapper
 from .._levels.cotangents import is_inexact
+from .._levels.kept import owned
 from .._levels.runs import within
 from .apply import level_among
 from .decorators import Loop
@@ -86,6 +88,7 @@ class FiniteDifference(Wrapper[P, R]):
                 return self.fun(*args, **kwargs)
             box = Given(self, structure)
             outs = list(box(*leaves))
+            box.then = Effects([self.fun])
             return unflatten(box.form, outs)
         except BaseException as error:
             leave(error)
@@ -151,6 +154,7 @@ class Box:
     """
 
     order = 0
+    first: "Given"  # that of the function
 
     def __init__(self, owner: FiniteDifference):
         self.owner = owner
@@ -199,7 +203,8 @@ class Box:
         given = [i for i, g in enumerate(cotangents) if g is not None]
         inputs, found = self.saved(ctx), dict[int, Any]()
         if given:
-            grads = Pulled(self, own, given)(*inputs, *[cotangents[i] for i in given])
+            with self.first.then.undone(refusal(self.__name__)):
+                grads = Pulled(self, own, given)(*inputs, *[owned(cotangents[i]) for i in given])
             found = dict(zip(own, grads))
         return tuple([found.get(i) for i in range(len(inputs))])
 
@@ -278,10 +283,11 @@ class Given(Box):
 
     form: Any = None  # the structure of the result, known after a call
     calls = 0
+    then: Effects  # what the function closes over
 
     def __init__(self, owner: FiniteDifference, structure: Any):
         super().__init__(owner)
-        self.structure = structure
+        self.structure, self.first = structure, self
 
     def values(self, leaves: Sequence) -> list:
         args, kwargs = unflatten(self.structure, list(leaves))
@@ -303,6 +309,7 @@ class Derived(Box):
     def __init__(self, inner: Box, own: list[int], more: int):
         self.inner, self.own, self.more, self.order = inner, own, more, inner.order + 1
         super().__init__(inner.owner)
+        self.first = inner.first
 
     def names(self, leaves: Sequence) -> list[str]:
         return [*self.inner.names(leaves[: -self.more]), *["a (co)tangent"] * self.more]

@@ -15,7 +15,7 @@ NOTE [levels and the adjoint]
 NOTE [what the function depends on]
     While the state is computed, the tape of each call of the function is asked for the earlier
     nodes that it reaches. These are the parameters, and nobody has to list them. The backward pass
-    calls the function again, as a checkpoint does.
+    calls the function again, as a checkpoint does; all that it reaches has its contents of then.
 """
 
 from collections.abc import Callable
@@ -24,11 +24,13 @@ from typing import Any
 import numpy as np
 import scipy.integrate as sci  # type: ignore[import-untyped]
 
+from .._control.effects import Effects, refusal
 from .._control.masks import Surroundings
 from .._core.errors import LevelError
 from .._core.numpy_facts import Value, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._levels.backward import Stretch
+from .._levels.kept import owned
 from .._transforms.stop_gradient import stop_gradient
 from .._transforms.vmap import vmap
 from ..progress import during
@@ -116,7 +118,7 @@ class Example:
     ):
         self.cls, self.stretch, self.slope = owner.cls, owner.stretch, slope
         self.t0, self.t1, self.settings = t0, t1, settings
-        self.around = Surroundings()
+        self.around, self.owner = Surroundings(), owner
         self.passed = 0  # of the times, by the backward pass
         self.parameters: dict[int, Any] = {}  # nodes, by number
         self.origin: Any = None
@@ -143,12 +145,15 @@ class Example:
             parents.append(self.origin)
         if not parents:
             return value
+        label = self.settings.label
+        then = Effects([self.owner.fun, self.settings.slope])
 
         def pull(cotangents: tuple) -> list:
             (g,) = cotangents
             if g is None:
                 return [None] * len(parents)
-            return self._pull(times, g, parents)
+            with then.undone(refusal(label)):
+                return self._pull(times, owned(g), parents)
 
         (node,) = Stretch.replace(parents, pull, 1)
         return self.cls.join(value, node)

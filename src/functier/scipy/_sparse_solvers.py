@@ -10,6 +10,7 @@ import scipy.sparse as sp  # type: ignore[import-untyped]
 import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
+from .._control.effects import VISIBLE, Effects, refusal
 from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
@@ -27,6 +28,8 @@ from ._rules.sparse.systems import DIRECT, System, solution
 from ._sparse_making import has_tensors, is_outside, plain_of
 from ._sparse_parts import from_keys, is_sparse
 from ._sparse_tensor import SparseTensor, sparse
+
+VISIBLE.add(ssl.SuperLU)  # factors do not change
 
 ITERATIVE = (
     "cg", "cgs", "bicg", "bicgstab", "gmres", "lgmres", "minres", "qmr", "gcrotmk", "tfqmr",
@@ -81,12 +84,16 @@ def _iterative(original: Callable) -> Callable:
             given |= {} if start is None else {"x0": start}
             a = plain_operator(a) if is_operator(a) else plain_of(a)
             return original(a, b, **given)
+        operator, pattern, then = None, None, None
+        operators = [x for x in (a, *given.values()) if is_operator(x)]
+        if operators:
+            then = functools.partial(Effects(operators).undone, refusal(label))
         if is_operator(a):
-            system = System(original, given, None, of_m, plain_operator(a))
-            x, info = solved(original, None, b, start, m, system)
+            a, operator = None, plain_operator(a)
         else:
             a, pattern = parts_of(a)
-            x, info = solved(original, a, b, start, m, System(original, given, pattern, of_m))
+        system = System(original, given, pattern, of_m, operator, then=then)
+        x, info = solved(original, a, b, start, m, system)
         return x, info if isinstance(info, Tensor) else int(info)
 
     return solver

@@ -6,6 +6,7 @@ differentiate, so the derivative raises. Where it stops early in the system of a
 solver takes over.
 """
 
+import contextlib
 import functools
 import warnings
 from collections.abc import Callable
@@ -44,15 +45,17 @@ class System:
 
     `pattern` is that of the matrix, None for a dense one, and `preconditioner` that of a sparse
     preconditioner. `operator` is a matrix that is not an operand: SciPy's ``LinearOperator``.
+    `then` makes a block in which the functions of operators find what they found at first.
     """
 
     def __init__(
         self, solver: Callable, options: dict, pattern: Pattern | None = None,
         preconditioner: Pattern | None = None, operator: Any = None, derivative: bool = False,
+        then: Callable | None = None,
     ):  # fmt: skip
         self.solver, self.options, self.operator = solver, options, operator
         self.pattern, self.preconditioner = pattern, preconditioner
-        self.derivative = derivative
+        self.derivative, self.then = derivative, then or contextlib.nullcontext
         self.factors: dict[bytes, Any] = {}
 
     @property
@@ -96,10 +99,11 @@ class System:
         if not self.derivative:
             x, info = self.solver(self.matrix(a), b, **options)
             return x, np.int64(info)
-        with np.errstate(all="ignore"):
-            x, info = self.solver(self.matrix(a), b, **options)
-        if info:
-            x = self._otherwise(a, b, info)
+        with self.then():
+            with np.errstate(all="ignore"):
+                x, info = self.solver(self.matrix(a), b, **options)
+            if info:
+                x = self._otherwise(a, b, info)
         return x, np.int64(0)
 
     def _otherwise(self, a: Value, b: Value, info: int) -> Value:
@@ -130,7 +134,7 @@ class System:
             return self
         return System(
             self.solver, _for_derivative(self.options), self.pattern, self.preconditioner,
-            self.operator, True,
+            self.operator, True, self.then,
         )  # fmt: skip
 
     @functools.cached_property
@@ -145,7 +149,7 @@ class System:
             options["lower"] = not options["lower"]
         of_a, of_m = (p and p.transposed for p in (self.pattern, self.preconditioner))
         operator = None if self.operator is None else self.operator.H
-        return System(self.solver, options, of_a, of_m, operator, True)
+        return System(self.solver, options, of_a, of_m, operator, True, self.then)
 
 
 def _for_derivative(options: dict) -> dict:
