@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._levels import level as _level
-from support.basics import alike, close, equal, held, in_threads, message, raises
+from support.basics import alike, close, equal, held, in_threads, message, no_level_is_left, raises
 
 rng = np.random.default_rng(0)
 X, W = rng.normal(size=4), rng.normal(size=(4, 4)) / 2
@@ -303,7 +302,7 @@ def test_afterwards_the_level_has_ended_again():
         pullback(X)
         for x in kept:
             raises(ft.EscapedTensorError, lambda: np.sin(x))
-    assert _level.AMBIENT.get() is ft.Tensor
+    no_level_is_left()
 
 
 def test_an_error_in_the_second_run_leaves_nothing_behind():
@@ -318,7 +317,7 @@ def test_an_error_in_the_second_run_leaves_nothing_behind():
 
     _, pullback = ft.vjp(f, X)
     raises(KeyError, lambda: pullback(X), "second")
-    assert _level.AMBIENT.get() is ft.Tensor
+    no_level_is_left()
     raises(ft.EscapedTensorError, lambda: np.sin(runs[0]))
     close(pullback(X)[0], X * np.cos(X))
 

@@ -9,7 +9,6 @@ import pytest
 
 import functier as ft
 from functier._core.peers import ATTRIBUTES, KEYWORDS, LEFT_OUT, NAMES, OF_MODULES, PRIMALS
-from functier._core.tensor import Tensor
 from functier.nn._names import NAMES as MODULE_NAMES
 from support.basics import raises
 
@@ -178,7 +177,7 @@ def test_attributes(name):
 
 
 def test_a_users_class_may_have_such_an_attribute():
-    class Mine(Tensor):
+    class Mine(ft.Tensor):
         grad = 3.0
 
     assert Mine(np.ones(2)).grad == 3.0

@@ -15,7 +15,7 @@ import pytest
 import functier as ft
 from functier._core.table import NAMESPACES, OPS
 from functier._custom.registry import public_name
-from functier.modes._asking import TensorDispatchMode, TensorFunctionMode
+from functier.modes import TensorDispatchMode, TensorFunctionMode
 from functier.overrides import TensorLike
 from functier.testing import opcheck
 from support.basics import close, equal, has_all, load_all, message, raises, recorder

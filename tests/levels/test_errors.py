@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._rules.constructors import primitive
+from functier.protocol import primitive
 from support.basics import equal, has_all, loss, message, model, raises
 
 X = np.arange(6.0).reshape(3, 2)

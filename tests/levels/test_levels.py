@@ -14,7 +14,7 @@ import pytest
 
 import functier as ft
 from functier._levels import level as _level
-from functier._rules.constructors import primitive
+from functier.protocol import primitive
 from support.basics import equal, has_all, in_threads, message, raises
 
 XS = np.arange(6.0).reshape(3, 2)

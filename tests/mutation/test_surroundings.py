@@ -13,9 +13,17 @@ import functier as ft
 import functier.numpy as fnp
 import functier.scipy.linalg as fsl
 from functier import modes
-from functier._core.ambient import AMBIENT
 from functier.testing import check_grads
-from support.basics import close, equal, has_all, in_thread, message, raises, recorder
+from support.basics import (
+    close,
+    equal,
+    has_all,
+    in_thread,
+    message,
+    no_level_is_left,
+    raises,
+    recorder,
+)
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])
@@ -28,7 +36,7 @@ def everywhere(f):
     ft.vjp(f, X)
     ft.jvp(f, (X,), (T,))
     ft.vmap(lambda x: ft.vjp(f, x)[0])(XS)
-    assert AMBIENT.get() is ft.Tensor
+    no_level_is_left()
 
 
 # ---- arrays that are made inside and have met no tensor ----
@@ -448,7 +456,7 @@ def test_an_exception_in_the_middle_of_a_program():
     ):  # fmt: skip
         before = X.copy(), XS.copy()
         raises(Stop, run)
-        assert AMBIENT.get() is ft.Tensor
+        no_level_is_left()
         equal(X, before[0])
         equal(XS, before[1])
         close(ft.grad(f)(X, False), np.array([0.0, *(4 * X[1:] ** 3)]))

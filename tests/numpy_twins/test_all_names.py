@@ -15,7 +15,6 @@ import scipy.linalg
 
 import functier as ft
 import functier.numpy as fnp
-from functier._core.tensor import Tensor
 from support.rows import run_each
 
 X = np.array([0.3, 0.7, 1.1])
@@ -322,7 +321,7 @@ def test_an_array_that_met_no_tensor_is_plain():
 
     for run in (lambda: ft.vmap(f)(X[None])[0], lambda: ft.jvp(f, (X,), (X,))[0]):
         np.testing.assert_allclose(run(), X[[2, 0]] ** 2 + [1.0, 2.0])
-    assert isinstance(kept[0], Tensor)
+    assert isinstance(kept[0], ft.Tensor)
     np.testing.assert_array_equal(np.asarray(kept[0]) + 1, [1.0, 1.5, 2.0])
 
 

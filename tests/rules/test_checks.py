@@ -14,7 +14,8 @@ from functier._levels import backward as _backward
 from functier._levels import batch as _batch
 from functier._levels import cotangents as _cotangents
 from functier._rules.axes import broadcast_back
-from functier._rules.constructors import composite, elementwise, op, primitive, reduction_vmap
+from functier._rules.constructors import reduction_vmap
+from functier.protocol import composite, elementwise, op, primitive
 from samples._row import normal, row
 from support import checks
 from support.basics import bare, raises

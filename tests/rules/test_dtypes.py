@@ -17,7 +17,7 @@ import functier as ft
 from functier._core.numpy_facts import dtype_of
 from functier._core.table import OPS
 from functier._levels import cotangents as _cotangents
-from functier._rules.constructors import op, primitive
+from functier.protocol import op, primitive
 from samples._batch import free
 from samples._row import row as row_of
 from support.basics import close, equal, raises, silent

@@ -120,6 +120,11 @@ def raises(kind: type, call: Any, *parts: str) -> None:
     assert not re.search(r"array\(\[+[-\d]", message(error))  # forms, not data
 
 
+def no_level_is_left() -> None:
+    """Fail where a level is still ambient."""
+    assert _level.AMBIENT.get() is ft.Tensor
+
+
 def line_of(file: str, text: str) -> str:
     """Return the file and line of the line that begins with `text`, as messages name it."""
     with open(file) as lines:

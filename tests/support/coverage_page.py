@@ -18,8 +18,8 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # where the package `support` is
 
 import functier as ft  # noqa: E402
-from functier._core.op import Op  # noqa: E402
 from functier._core.table import OPS, UNSUPPORTED  # noqa: E402
+from functier.protocol import Op  # noqa: E402
 from samples._row import Row  # noqa: E402
 from support.surface import called, surface  # noqa: E402
 

@@ -23,8 +23,8 @@ import pytest
 
 import samples
 from functier._core.numpy_facts import name_of
-from functier._core.op import Op
 from functier._core.table import OPS, UNSUPPORTED
+from functier.protocol import Op
 from nets.verdicts import Verdicts
 from samples._row import Row
 from support import checks, coverage_page, planted, scipy_coverage

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.errors import DataDependentError
 from functier._core.methods import methods_of
 from functier._core.pytree import like
 from functier._core.table import OPS
 from functier._levels.batch import BatchLevel
 from functier._levels.grad import GradLevel
 from functier._levels.jvp import JvpLevel
+from functier.errors import DataDependentError
 from support import checks
 from support.basics import bare
 

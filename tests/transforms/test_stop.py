@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._core.root import DISABLED
-from functier._levels.lineage import AMBIENT
-from support.basics import close, equal, in_thread, raises
+from support.basics import close, equal, in_thread, no_level_is_left, raises
 
 X = np.array([0.5, 1.5, -0.4])
 
@@ -192,7 +191,7 @@ def test_the_context_is_restored_after_an_error():
 
     equal(ft.grad(f)(X), 2 * X)
     assert DISABLED.get() == frozenset()
-    assert AMBIENT.get() is ft.Tensor
+    no_level_is_left()
 
 
 def test_other_contexts_go_on():

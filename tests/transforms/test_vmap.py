@@ -11,7 +11,7 @@ import pytest
 import functier as ft
 from functier._core.methods import methods_of
 from functier._levels.batch import BatchLevel
-from functier._rules.constructors import primitive
+from functier.protocol import primitive
 from support.basics import close, equal, model, raises, recorder
 
 A = np.arange(6.0).reshape(3, 2)
