@@ -8,9 +8,10 @@ import pytest
 import functier as ft
 from functier._programs.loops import every_node, is_loop
 from functier.scipy.linalg import cho_factor, cho_solve
-from nets.given import net
-from nets.giving.draw import Program
-from nets.giving.texts import EFFECTS
+from nets.test_given import NET
+from strategies.given_loops import EFFECTS
+from strategies.nestings import Level, Nesting
+from strategies.programs import Program, Statement
 from support.compiling import called, leaves
 
 X = np.array([0.1, 0.4, 0.7])
@@ -158,19 +159,23 @@ def program_of(first, step, last):
     names = {"v": "v", "w": "y", "e": "e", "m": 3}
     step = ["v, e = c", *step.format(**names).split("; "), "return np.sin(v) + y, e"]
     step.sort(key=lambda line: not line.startswith("nonlocal"))
-    lines = [*first.format(**names).split("\n"), "def body(i, c):", *["    " + x for x in step],
-             "v, e = lo.fori_loop(0, 20, body, (x, s))", f"return v, e, {last or 0}"]  # fmt: skip
-    text = "\n    ".join(["def f(x, y, s, xs, A):", *lines]) + "\n"
+    block = [
+        *map(Statement, first.format(**names).split("\n")),
+        Statement("def body(i, c):", tuple(map(Statement, step))),
+        Statement("v, e = lo.fori_loop(0, 20, body, (x, s))"),
+    ]
     args = X, X * 0.5, np.float64(0.3), np.ones((41, 3)), np.eye(3)
-    return Program(text, args, set(), {"effects"}, {"TABLE": args[3], "LIST": [0.1, 0.2]})
+    plain = {"TABLE": args[3], "LIST": [0.1, 0.2]}
+    return Program(block, ["x", "y", "s", "xs", "A"], f"v, e, {last or 0}", args, {}, plain=plain,
+                   alike=set())  # fmt: skip
 
 
+@pytest.mark.parametrize("roll", [False, True])
 @pytest.mark.parametrize("effect", [*EFFECTS, *OTHERS], ids=lambda effect: effect[1])
-def test_an_effect_happens_in_each_step(effect):
-    for number in range(2):  # steps are rolled into loops, too, or not
-        found = net(0)
-        found.check(number, program_of(*effect), ["grad"])
-        assert found.counts.right == 2, found.summary()
+def test_an_effect_happens_in_each_step(effect, roll):
+    for levels in ((), (Level("grad", (0, 1, 2)),)):
+        counts = NET.check(drawn=(program_of(*effect), Nesting(levels)), roll=roll)
+        assert counts.right == 1, counts.summary()
 
 
 def test_a_list_has_the_values_of_all_steps():

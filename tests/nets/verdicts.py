@@ -25,6 +25,7 @@ class Verdicts:
         self.unclear: Counter[str] = Counter()
         self.wrong: list[str] = []
         self.rounded: list[str] = []
+        self.seen: Counter[str] = Counter()
         self.last = ""
 
     @property
@@ -69,6 +70,7 @@ class Verdicts:
 
     def summary(self) -> str:
         more = [f"{self.unclear.total()} unclear"] if self.unclear else []
+        more += [f"{count} {what}" for what, count in self.seen.items()]
         more += [f"{len(self.rounded)} by rounding"] if self.rounded else []
         return ", ".join([
             f"{self.name}: {self.total} cases", f"{self.right} right",

@@ -282,6 +282,8 @@ def nestings(draw, program, kinds=tuple(LEVELS), most=2, least=0, whole=0):
 
 @st.composite
 def nested(draw, programs, **given):
-    """Return a program, and transforms for it."""
+    """Return a program, and transforms for it, whose kinds may depend on the program."""
     program = draw(programs)
+    if callable(given.get("kinds")):
+        given = given | {"kinds": given["kinds"](program)}
     return program, draw(nestings(program, **given))

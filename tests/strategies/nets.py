@@ -31,8 +31,8 @@ NETS = {}
 class Judge:
     """Counts the outcome of one draw, and raises where it is wrong."""
 
-    def __init__(self, counts, shown):
-        self.counts, self.shown, self.verdict = counts, shown, ""
+    def __init__(self, counts):
+        self.counts = counts
 
     def __repr__(self):
         return "judge"
@@ -64,7 +64,8 @@ class Judge:
         hypothesis.event(f"unclear: {why}")
 
     def note(self, verdict):
-        event(verdict if verdict != "refused" else f"refused: {self.counts.last}")
+        if hypothesis.currently_in_test_context():
+            event(verdict if verdict != "refused" else f"refused: {self.counts.last}")
         if verdict == "wrong":
             raise AssertionError(self.counts.wrong[-1])
 
@@ -90,7 +91,14 @@ class Net:
             settings(
                 max_examples=examples, report_multiple_bugs=False,
                 suppress_health_check=list(HealthCheck), **options,
-            )(checked)(Judge(counts, self))  # fmt: skip
+            )(checked)(Judge(counts))  # fmt: skip
+
+    def check(self, **drawn):
+        """Check the law on something given; return the counts."""
+        counts = self.counts()
+        with silent():
+            self.law(Judge(counts), **drawn)
+        return counts
 
     def settle(self, counts):
         counts.settle(self.most)

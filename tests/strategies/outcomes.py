@@ -163,12 +163,22 @@ def failing(compiled, inputs):
 
 
 def judge_compiled(
-    judge, f, inputs, calls, *, backend="numpy", around=None, eager=None, exact=True
+    judge,
+    f,
+    inputs,
+    calls,
+    *,
+    backend="numpy",
+    around=None,
+    eager=None,
+    exact=True,
+    steps_of=lambda error: (),
 ):
     """Compare a compiled function with eager mode at each call, by the number of its input.
 
     Return the function, or None where the verdict is known. Where `exact` says so, a result that
     differs by rounding is noted as such.
+    `steps_of` returns the steps that an error names.
     """
     compiled = ft.compile(f, backend=backend, warm=True)
     eager = eager or [outcome(f, args, around) for args in inputs]
@@ -182,6 +192,8 @@ def judge_compiled(
                 judge.unclear("both refuse, in other words")
             return None
         problem = problem_of(found, eager[i])
+        if problem is None and isinstance(b, Exception) and steps_of(a) != steps_of(b):
+            problem = f"{shown(a)} in {steps_of(a)}, expected {steps_of(b)}"
         if problem and is_rounding(found[:2], eager[i][:2], is_single(inputs[i])):
             if exact and backend == "numpy":
                 judge.counts.rounded.append(f"call {call}: {problem}")

@@ -19,10 +19,11 @@ import functier.numpy as fnp
 
 
 class Statement(NamedTuple):
-    """A statement of NumPy code, and those of its block."""
+    """A statement of NumPy code, and those of its block; a loop has facts about its steps."""
 
     text: str
     block: tuple = ()
+    loop: tuple = ()
 
 
 class Variable(NamedTuple):
@@ -81,11 +82,28 @@ class Program:
             f"def f({', '.join(self.parameters)}):",
             (*self.statements, Statement(f"return {self.result}")),
         )
-        return "\n".join([*self.helpers.split("\n"), *lines_of([head])]).lstrip("\n") + "\n"
+        lines = "\n".join([*lines_of([head]), ""])
+        return f"{self.helpers}\n{lines}" if "helper" in lines else lines
 
     @property
     def size(self):
         return count_of(self.statements)
+
+    @property
+    def loops(self):
+        """Return the first and the last line of the block of each loop, and its facts."""
+        found = []
+
+        def walk(statements, line):
+            for statement in statements:
+                first = line + statement.text.count("\n") + 1
+                line = walk(statement.block, first)
+                if statement.loop:
+                    found.append((first, line - 1, *statement.loop))
+            return line
+
+        walk(self.statements, self.text[: self.text.index("def f(")].count("\n") + 2)
+        return found
 
     def function(self, **names):
         """Return the function, whose global names are these; it has a source that can be read."""
@@ -161,6 +179,13 @@ class Drawing:
             if v.kind == kind and shape in (None, v.shape) and own in (None, v.own)
         ]  # fmt: skip
 
+    @contextmanager
+    def scope(self):
+        """Forget the names of a block at its end: it may not have run."""
+        before = dict(self.names)
+        yield
+        self.names = {n: v for n, v in self.names.items() if n in before}
+
     # ---- texts ----
 
     def place(self, key):
@@ -181,7 +206,7 @@ class Drawing:
         self.block.append(Statement(text))
 
     @contextmanager
-    def nested(self, text):
+    def nested(self, text, loop=lambda: ()):
         """Draw the block of a statement; one without statements passes."""
         outer, self.block = self.block, []
         self.depth += 1
@@ -190,7 +215,7 @@ class Drawing:
         finally:
             block, self.block = self.block or [Statement("pass")], outer
             self.depth -= 1
-        self.block.append(Statement(text, tuple(block)))
+        self.block.append(Statement(text, tuple(block), loop()))
 
     def kinds(self):
         """Return the kinds of statements that may come next, the simplest first."""

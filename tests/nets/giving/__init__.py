@@ -1,1 +1,0 @@
-"""The parts of the net of programs with given loops; see `nets.given`."""

@@ -1,1 +1,0 @@
-"""The parts of the net of programs with loops; see `nets.loops`."""
