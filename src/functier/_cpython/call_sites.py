@@ -105,7 +105,7 @@ _IMPORTS = CodeTable()
 LEAVING = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
 UNCONDITIONAL = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
 METHODS = {"LOAD_METHOD", "LOAD_ATTR"}
-_reads = list(dis.get_instructions("x[y]"))[-2]
+_reads = list(dis.get_instructions(compile("x[y]", "", "eval")))[-2]
 SUBSCRIPT = _reads.arg if _reads.opname == "BINARY_OP" else None
 """The operator that reads an item, which has an instruction of its name until 3.13."""
 NULL_IS_FIRST = sys.version_info < (3, 13)

@@ -8,7 +8,6 @@ NOTE [what the bytes of an object hold]
 
 import ctypes
 import sys
-import sysconfig
 from collections.abc import Iterator
 from types import (
     ClassMethodDescriptorType,
@@ -96,7 +95,7 @@ def why_not() -> str:
     """Return why the addresses of objects tell nothing in this interpreter; else nothing."""
     if sys.implementation.name != "cpython":
         return f"{sys.implementation.name} has no builtins of C"
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if "free-threading" in sys.version:
         return "this Python has no global lock"
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
         return "the processor has no 64-bit addresses, or is big-endian"

@@ -313,7 +313,7 @@ class _Calls:
     def exits(self, owner: Any, name: str) -> None:
         """Tell the call of ``owner.__exit__`` where a block begins."""
         self.events.contents(owner)
-        leave = getattr(type(owner), name, None)
+        leave: Any = getattr(type(owner), name, None)
         if hasattr(leave, "__get__"):
             leave = leave.__get__(owner, type(owner))
         if leave is not None:  # else an error that Python raises
