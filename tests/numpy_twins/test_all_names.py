@@ -112,7 +112,6 @@ TAKES = {
     "asmatrix": lambda np, x: (np.asmatrix(x) * np.asmatrix(x).T)[0, 0] * x,
     "bmat": lambda np, x: np.bmat([[x, x]]).A1[1:4],
     "testing of lists": lambda np, x: [np.testing.assert_array_equal([x[0], 1], [x[0], 1.0]), x][1],
-    "random.normal": lambda np, x: 0 * np.random.normal(size=3) + x,
     "random.default_rng": lambda np, x: (np.random.default_rng(np.arange(3)) is not None) * x,
     "random.RandomState": lambda np, x: np.random.RandomState(0).rand(3) * x,
 }  # fmt: skip
@@ -247,7 +246,7 @@ MAKERS = {
     "inv": lambda np: np.linalg.inv(np.diag([1.0, 2, 4]))[0], "r_": lambda np: np.r_[0.0:3.0],
     "mgrid": lambda np: np.mgrid[0.0:3.0], "meshgrid": lambda np: np.meshgrid(X, X)[0][0],
     "rand": lambda np: np.random.RandomState(0).rand(3) * 0 + np.random.rand(3),
-    "random.normal": lambda np: np.random.normal(size=3), "block": lambda np: np.block([X]),
+    "block": lambda np: np.block([X]),
     "frombuffer, copied": lambda np: np.array(np.frombuffer(b"abc", np.uint8), float),
     "fromiter": lambda np: np.fromiter([1.0, 2.0, 3.0], float),
     "gradient": lambda np: np.gradient(X),

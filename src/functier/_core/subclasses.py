@@ -82,9 +82,10 @@ def view_as(x: Any, *args: Any, **kwargs: Any) -> Any:
     kind = args[0]
     if not isinstance(kind, type) or not issubclass(kind, ndarray):
         _refuse(x, "x.view(dtype) reads the memory of an array as other numbers, which a tensor "
-                "hides; write x[..., ::2] + 1j * x[..., 1::2] for x.view(complex), and "
+                "hides; write x[..., ::2] + 1j * x[..., 1::2] for x.view(complex), "
                 "np.stack([x.real, x.imag], -1).reshape(*x.shape[:-1], -1) for the view of complex "
-                "numbers as real ones; other views of its bits have no derivative")  # fmt: skip
+                "numbers as real ones, or x.reshape(shape) for another shape; other views of its "
+                "bits have no derivative")  # fmt: skip
     try:
         if x.level.depth or getattr(x, "takes_writes", False):  # else its own class counts
             for make in OVER_TENSORS.makers if len(args) == 1 else ():

@@ -151,8 +151,9 @@ class FunctionRules(Rules):
 
     def foreign(self, error: Exception, tensors: list) -> bool:
         """Return True where an error means that a function cannot take tensors."""
-        names = {cls.__name__ for x in tensors for cls in type(x).__mro__[:-1]}
-        return is_refusal(error) or any(f"{name}'" in str(error) for name in names)
+        classes = {cls for x in tensors for cls in type(x).__mro__[:-1]}
+        names = {text for cls in classes for text in (repr(cls), f"{cls.__name__}'")}
+        return is_refusal(error) or any([name in str(error) for name in names])
 
     def forward(
         self, leaves: list, ctx: Context | None, guarded: bool

@@ -153,7 +153,11 @@ def expm_product(x: Value, values: Value, pattern: Pattern | None) -> Value:
 
     Without a pattern the matrix is dense. It has no derivative with respect to the matrix.
     """
-    return ssl.expm_multiply(values if pattern is None else pattern.fill(values), x)
+    before = np.random.get_state()  # noqa: NPY002, SciPy draws what it estimates norms with
+    try:
+        return ssl.expm_multiply(values if pattern is None else pattern.fill(values), x)
+    finally:
+        np.random.set_state(before)  # noqa: NPY002, so that no result of a batch is one draw's
 
 
 def _vmap(k: int, x: Value, values: Value, pattern: Pattern | None) -> Value:
