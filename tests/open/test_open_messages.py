@@ -128,6 +128,11 @@ def test_a_message_says_nothing_that_does_not_work(call, says):
     assert says not in text(call)
 
 
+def test_in_adopted_code_a_python_float_is_no_number_of_numpys(adopted):
+    text = "import numpy as np\ndef f(x): return 2 * x if isinstance(x, np.floating) else 3 * x\n"
+    assert ft.value_and_grad(adopted(text).f)(1.0) == (3.0, 3.0)
+
+
 @pytest.mark.slow
 def test_editors_complete_the_options_of_vmap():
     script = pytest.importorskip("jedi").Script("import functier as ft\nft.vmap(abs, chunk")

@@ -65,9 +65,7 @@ def float_(x: Any = 0.0, /) -> Any:
     if not _isinstance(x, TENSORS):
         return float(x)
     x = settle(x)
-    if not in_level(x):
-        return float(x)
-    return x if type_(x) is float else noted(as_float(x), True)
+    return as_float(x) if in_level(x) else float(x)
 
 
 def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._levels.python_numbers import in_level, noted
+from .._levels.python_numbers import in_level, note_python, noted
 from .._levels.raised import Outcomes
 from .._transforms.stop_gradient import stop_gradient
 from .calls import as_int
@@ -31,7 +31,8 @@ def _compute(func: Callable, formula: Callable, args: tuple, kwargs: dict) -> An
     """Return ``formula(*args)`` of float64 scalars; raise as `func` does for an example."""
     numbers: Any = None if kwargs or formula not in SILENT else _usual(func, args)
     if numbers is not None:
-        y = noted(formula(*numbers), True)
+        y = formula(*numbers)
+        note_python()
     else:
         values = settled(args)
         if kwargs or not any(map(in_level, values)):
@@ -197,7 +198,7 @@ def _ldexp(x: Any, i: Any, /) -> Any:
     with np.errstate(all="ignore"):
         y = np.ldexp(x, i if in_level(i) else max(-5000, min(5000, i)))
     _check(_ldexp_of_floats, [x, i], y)
-    return noted(y, True)
+    return y
 
 
 def _ldexp_of_floats(x: float, i: float) -> float:
@@ -222,7 +223,7 @@ def _fsum(seq: Any, /) -> Any:
     with np.errstate(all="ignore"):
         total = _exact_sum(numbers)
     _check(_fsum_of_floats, numbers, total)
-    return noted(total, True)
+    return total
 
 
 def _exact_sum(numbers: list) -> Any:

@@ -10,6 +10,7 @@ from .._control.masks import bare, narrow
 from .._core.root import classes_in
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
+from .._levels.python_numbers import noted
 from .._mutation.array import Array, is_array
 from .._mutation.array import settle as snapshot_of
 from ..numpy._subclasses import Instance
@@ -113,7 +114,7 @@ def as_float(x: Any, name: str = "float") -> Any:
         x = as_scalar(x, name).astype(float)[()]
     elif type(known) is float:
         x = np.positive(x)
-    return x
+    return noted(x, True)
 
 
 def settled(args: Any) -> list[Any]:

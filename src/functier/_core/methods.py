@@ -12,7 +12,7 @@ from .errors import EscapedTensorError, UnsupportedError, hide_own
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, Function, Value, name_of
 from .peers import ATTRIBUTES
 from .subclasses import KEPT, OVER_TENSORS, answer, inside
-from .tensor import CANONICAL, Tensor, canonical, innermost
+from .tensor import CANONICAL, Tensor, canonical
 
 float64 = np.float64
 
@@ -47,9 +47,9 @@ METHODS: dict[str, Any] = {
     "compress": lambda x, condition, axis=None, out=None: (
         np.compress, (condition, x, axis, out), {}
     ),
-    "__divmod__": lambda x, other: _divmod(x, other),
-    "__rdivmod__": lambda x, other: _divmod(other, x),
-    "__round__": lambda x, decimals=None: _round(x, decimals),
+    "__divmod__": np.divmod,
+    "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
+    "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
 }  # fmt: skip
 PROPERTIES: dict[str, Function] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
@@ -105,25 +105,6 @@ def is_of_memory(name: str) -> bool:
 def _conjugate(x: Tensor) -> tuple[Function, tuple, dict]:
     """Return the call of the method, which gives a real array itself."""
     return (np.conjugate if x.dtype.kind == "c" else np.asarray), (x,), {}
-
-
-def _divmod(x: Value, y: Value) -> tuple[Function, tuple, dict]:
-    a, b = innermost(x), innermost(y)
-    if type(a) in (int, float) and type(b) in (int, float):
-        divmod(a, b)  # raises where Python does
-    return np.divmod, (x, y), {}
-
-
-def _round(x: Value, decimals: int | None) -> tuple[Function, tuple, dict]:
-    """Return the call for ``round``, which finds the nearest decimal of a number of Python's."""
-    value = innermost(x)
-    if type(value) is float and round(value, decimals) != np.round(value, decimals or 0):
-        raise UnsupportedError(
-            f"{x.level}: round(x, {decimals}) is {round(value, decimals or 0)} in Python, and "
-            f"another number in NumPy; write round(float(functier.stop_gradient(x)), {decimals}) "
-            f"for that of Python, and numpy.round(x, {decimals}) for that of NumPy"
-        )
-    return np.round, (x, decimals or 0), {}
 
 
 def _astype(

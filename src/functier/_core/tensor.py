@@ -336,13 +336,6 @@ def as_class(cls: type[Tensor], result: Any) -> Any:
     return result
 
 
-def innermost(x: Any) -> Any:
-    """Return the value inside all levels of `x`; of an array, a snapshot."""
-    while isinstance(x, Tensor):
-        x = x._value
-    return x
-
-
 CANONICAL: dict[Function, Callable[..., tuple[Function, tuple, dict]]] = {}
 """The call that a method, an operator or the getter of a property stands for."""
 

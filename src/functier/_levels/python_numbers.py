@@ -38,31 +38,14 @@ def note_python() -> None:
 
 def noted(x: Any, python: bool) -> Any:
     """Return a number as one of Python's, or as one of NumPy's."""
-    if not in_level(x):
-        return x
-    if python:
+    if python and in_level(x):
         note_python()
-        x = with_python(x)
-    if not x.level.batches or isinstance(x.parts()[0], Tensor):
+    if not in_level(x) or not x.level.batches or isinstance(x.parts()[0], Tensor):
         return x
     y: Any = type(x).join(*x.parts())
     key = id(y)
     _NOTED[key] = ref(y, lambda _: _NOTED.pop(key, None)), python
     return y
-
-
-def with_python(x: Any) -> Any:
-    """Return a number over one of Python's, whose operators follow Python's rules.
-
-    In a batch, and in a program that is recorded, it stays what it is.
-    """
-    if not isinstance(x, Tensor):
-        return x.item() if type(x) in (float64, np.complex128) else x
-    if not x.level.depth or x.level.batches or x.level.records or x.level.guards or x.level.off:
-        return x
-    value, *extra = x.parts()
-    inner = with_python(value)
-    return x if inner is value else type(x).join(inner, *extra)
 
 
 def is_python(x: Any) -> bool | None:
@@ -97,7 +80,7 @@ def class_of(level: Any, x: Any) -> type:
             return kind
         if kind is ndarray or (kind is float64 and notes is None):
             return kind
-        if isinstance(value, Tensor) and value.level.depth and (notes is None or not is_array(x)):
+        if isinstance(value, Tensor) and value.level.depth and not notes:
             return value.level.class_of(value)
     if (not level.batches and x.ndim) or (notes is not None and is_array(x)):
         return ndarray
