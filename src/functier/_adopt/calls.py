@@ -23,7 +23,6 @@ from .._core.ambient import AMBIENT
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from .._cpython.frames import current_frame, globals_at, method_at
-from .._levels.python_numbers import class_of, in_level, is_python, likeness, note_python, noted
 from .._levels.raised import Outcomes
 from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
@@ -34,8 +33,14 @@ from .values import (
     TENSORS,
     as_float,
     as_scalar,
+    class_of,
+    in_level,
     is_batched,
     is_finite,
+    is_python,
+    likeness,
+    note_python,
+    noted,
     plain_values,
     settle,
     settled,
@@ -334,7 +339,7 @@ def type_(*args: Any, **words: Any) -> Any:
             return x.__class__
         if not issubclass(type(x), Tensor) or not (x.level.depth or type(x) is Array):
             return type(x)
-        return class_of(x.level, x)
+        return class_of(x)
     if len(args) == 3 and _isinstance(args[2], dict) and "__module__" not in args[2]:
         module = globals_at(current_frame(1)).get("__name__")  # which `type` finds by itself
         args = (*args[:2], {**args[2], **({} if module is None else {"__module__": module})})
@@ -348,7 +353,7 @@ def hasattr_(x: Any, name: str, /) -> bool:
         return hasattr(x, name)
     if not _isinstance(plain_values(x), NUMBERS):
         return hasattr(x, name)  # a quantity inside, whose attributes are not denied
-    return hasattr(class_of(x.level, x), name)
+    return hasattr(class_of(x), name)
 
 
 def super_(*args: Any) -> Any:

@@ -11,10 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from .._levels.python_numbers import in_level
 from .calls import complex_
 from .mathematics import Mathematics
-from .values import TENSORS, as_float, is_finite, noting_level, plain_values, settled
+from .values import (
+    TENSORS,
+    as_float,
+    in_level,
+    is_finite,
+    noting_level,
+    plain_values,
+    settled,
+)
 
 
 def _compute(func: Callable, formula: Callable, args: tuple) -> Any:

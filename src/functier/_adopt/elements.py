@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from .._levels.python_numbers import in_level, noted
 from .._mutation.array import settle
-from .values import is_batched, plain_values
+from .values import in_level, is_batched, noted, plain_values
 
 
 def item_(x: Any, *args: Any) -> Any:

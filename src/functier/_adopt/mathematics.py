@@ -15,11 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from .._levels.python_numbers import in_level, note_python, noted
 from .._levels.raised import Outcomes
 from .._transforms.stop_gradient import stop_gradient
 from .calls import as_int
-from .values import TENSORS, as_float, is_finite, known_float, noting_level, plain_values, settled
+from .values import (
+    TENSORS,
+    as_float,
+    in_level,
+    is_finite,
+    known_float,
+    note_python,
+    noted,
+    noting_level,
+    plain_values,
+    settled,
+)
 
 
 def _number(x: Any, func: Callable) -> Any:

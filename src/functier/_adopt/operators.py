@@ -19,10 +19,9 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.numpy_facts import PLAIN
 from .._core.root import opts_out
-from .._levels.python_numbers import in_level
 from ..numpy._functions import classes_in
 from .calls import int_, isinstance_
-from .values import TENSORS, is_finite, plain_values, settled
+from .values import TENSORS, in_level, is_finite, plain_values, settled
 
 ARITHMETIC = "add", "sub", "mul", "truediv", "floordiv", "mod", "pow"
 COMPARISONS = "lt", "le", "eq", "ne", "gt", "ge"

@@ -49,10 +49,9 @@ from .._cpython.frames import (
 from .._cpython.functions import SOURCES
 from .._cpython.sources import has_source, node_at, nodes_at, root_of
 from .._levels.lineage import levels_of
-from .._levels.python_numbers import class_of, in_level, is_python
 from .._levels.runs import run
 from .search import RECORDS
-from .values import settle
+from .values import class_of, in_level, is_python, settle
 
 NAMES = "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "fatal"
 LOGGERS = logging, logging.Logger, logging.LoggerAdapter
@@ -83,7 +82,7 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     frame = None if is_own(frame) and _formats(frame) else ADOPTED.frame()
     if frame is None:
         return None
-    kind = x.__class__ if type(x) in OVER_TENSORS else class_of(x.level, x)
+    kind = x.__class__ if type(x) in OVER_TENSORS else class_of(x)
     array, x = issubclass(kind, np.ndarray), settle(x)
     if not in_level(x):
         return form(x.view(kind)) if type(x) is np.ndarray and not spec else None

@@ -1,16 +1,25 @@
-"""Tensors as Python's numbers: their plain values, and their conversions."""
+"""Tensors as Python's numbers: their form, their plain values, and what NumPy has for them.
+
+NOTE [Python's number or NumPy's]
+    ``float(x)`` is a number of Python's, and ``x`` one of NumPy's. A tensor stands for both, but a
+    text such as ``np.float64(0.5)`` is that of one of them. So a number that is made by ``float``
+    and its like is noted. What is computed with it may be either: from then on a level gives no
+    such text of a number that is not noted.
+"""
 
 import math
 from collections.abc import Collection
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from .._control.masks import bare, narrow
+from .._core.ambient import AMBIENT
 from .._core.root import classes_in
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
-from .._levels.python_numbers import noted
+from .._levels.lineage import levels_of
 from .._mutation.array import Array, is_array
 from .._mutation.array import settle as snapshot_of
 from ..numpy._subclasses import Instance
@@ -23,6 +32,11 @@ TENSORS = Tensor, Instance
 def settle(x: Any) -> Any:
     """Return a value with the snapshot of an array in it, of an instance that of its tensor."""
     return snapshot_of(x.functier_tensor if type(x) in OVER_TENSORS else x)
+
+
+def in_level(x: Any) -> bool:
+    """Return whether `x` is a tensor of a transform."""
+    return isinstance(x, Tensor) and x.level.depth > 0
 
 
 def noting_level(values: Any) -> Any:
@@ -92,6 +106,62 @@ def shares(x: Any, values: np.ndarray) -> bool:
             return False
         x = x.level.elem(x)
     return values.size > 0 and bool(np.all(values == values.flat[0]))
+
+
+_NOTED: dict[int, tuple[ref, bool]] = {}
+"""Numbers by their `id`: a reference, and if they are Python's."""
+
+
+def note_python() -> None:
+    """Note that the level has numbers of Python's: see NOTE [Python's number or NumPy's]."""
+    level: Any = AMBIENT.get().level
+    if level.depth:
+        level.has_python = level.made  # which a later use of the level does not have
+
+
+def noted(x: Any, python: bool) -> Any:
+    """Return a number as one of Python's, or as one of NumPy's."""
+    if python and in_level(x):
+        note_python()
+    if not in_level(x) or not x.level.batches or isinstance(x.parts()[0], Tensor):
+        return x
+    y: Any = type(x).join(*x.parts())
+    key = id(y)
+    _NOTED[key] = ref(y, lambda _: _NOTED.pop(key, None)), python
+    return y
+
+
+def is_python(x: Any) -> bool | None:
+    """Return whether a number is Python's; None where that is not known."""
+    found = _NOTED.get(id(x))
+    if found is not None and found[0]() is x:
+        return found[1]
+    if x.dtype.char not in "?lqdD":
+        return False
+    levels = levels_of(AMBIENT.get())
+    known = [vars(level).get("has_python") is not level.made for level in levels]
+    return False if all(known) else None
+
+
+def likeness(x: Any) -> Any:
+    """Return what NumPy has for a tensor: a scalar or an array of its dtype and shape."""
+    if type(x) is not Array and not x.ndim and not is_array(x):
+        number = x.dtype.type()
+        return number.item() if is_python(x) else number
+    return np.empty(x.shape, x.dtype)
+
+
+def class_of(x: Any) -> type:
+    """Return the class of what NumPy has for a tensor: as it is for one example, in a loop.
+
+    A number of Python's is one where no batch made it NumPy's.
+    """
+    found = type(likeness(x))
+    while isinstance(x, Tensor):
+        if type(x) is Array or x.level.kind.batches or x.level.records:
+            return found
+        x, *_ = x.parts()
+    return type(x) if type(x) in (bool, int, float, complex) else found
 
 
 def as_scalar(x: Any, name: str) -> Any:

@@ -1,52 +1,27 @@
 """The modules whose code is adopted, and questions of tensors about the code that asks them."""
 
-import functools
-from abc import ABCMeta
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .._cpython.frames import (
     Frame,
-    caller_of,
-    code_at,
     computes_remainder,
     current_frame,
     globals_at,
     is_of_library,
     is_own,
-    is_users,
     outward,
 )
 
-ASKING = {id(asks.__code__) for asks in (ABCMeta.__instancecheck__, np.isscalar)}
-"""The code of libraries that asks for a class because its caller does."""
 
-DISPATCHING = {
-    id(functools.singledispatch(repr).__code__),  # type: ignore[attr-defined]
-    id(functools.singledispatchmethod(repr).__get__(0).__code__),
-}
-"""The code that chooses a function of users by a class."""
+class ClassAttribute(property):
+    """The attribute ``__class__`` of tensors; adopted code may ask for another class than `type`.
 
-
-def class_for(x: Any, frame: Frame | None = None) -> type:
-    """Return what ``x.__class__`` is for its caller, or a frame: the class of what NumPy has.
-
-    `isinstance` asks for it. Libraries hand what they take for an array to code in C. So these see
-    the class of the level, unless they are adopted.
+    For that the class gets a method ``__get__``, and loses it again.
     """
-    frame = frame or current_frame(1)
-    if not is_users(code_at(frame).co_filename) and id(code_at(frame)) not in DISPATCHING:
-        while id(code_at(frame)) in ASKING:
-            frame = caller_of(frame)
-        if not is_users(code_at(frame).co_filename) and id(globals_at(frame)) not in ADOPTED:
-            return type(x)
-    return x.level.class_of(x)
 
 
-CLASS: Any = property(class_for, vars(object)["__class__"].__set__)
-"""The attribute ``__class__`` of tensors."""
+CLASS: Any = ClassAttribute(type, vars(object)["__class__"].__set__)
 
 
 class Adopted(set[int]):

@@ -73,6 +73,18 @@ def loaded_globals(code: CodeType) -> tuple[str, ...]:
     return tuple({i.argval for i in dis.get_instructions(code) if i.opname in LOADS})
 
 
+def asks_for(code: CodeType, name: str) -> bool:
+    """Return whether code reads an attribute of an object that is not ``self``."""
+    if name not in code.co_names:
+        return False
+    before = None
+    for use in dis.get_instructions(code):
+        if use.opname.startswith("LOAD_ATTR") and use.argval == name and before != "self":
+            return True
+        before = use.argval
+    return False
+
+
 def imports_in(code: CodeType, package: str) -> Iterator[str]:
     """Yield the names of the modules that code imports, and of what it imports from them."""
     if IMPORT not in code.co_code[::2]:

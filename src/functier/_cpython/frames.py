@@ -3,7 +3,6 @@
 Where the interpreter shows no frames, `current_frame` gives None, and nothing is found in that.
 """
 
-import functools
 import gc
 import os
 import sys
@@ -262,17 +261,8 @@ def is_own(frame: Frame) -> bool:
 
 
 def is_of_library(frame: Frame) -> bool:
-    return _is_of_library(file_at(frame))
-
-
-def _is_of_library(path: str) -> bool:
+    path = file_at(frame)
     return _is_installed(path) or path.startswith((STANDARD, "<frozen", "<__array_function__"))
-
-
-@functools.lru_cache(4096)
-def is_users(path: str) -> bool:
-    """Return whether a file has code that is neither functier's nor a library's."""
-    return not is_own_file(path) and not _is_of_library(path)
 
 
 def is_foreign(frame: Frame) -> bool:

@@ -43,7 +43,6 @@ from .conversions import check_shuffle, convert, has_text, index, table_of, text
 from .lineage import AMBIENT, chain, enclosing_level, levels_of, name_beside
 from .lying import place
 from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, known, stack_lists
-from .python_numbers import class_of
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item, point, window
 from .writes import arm, call_undispatched
@@ -83,7 +82,6 @@ class Level:
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
     quiet: Any = None  # of a kind: whether it calls no code of users; then the trace's answer
     generator: tuple[int, int] | None = None
-    class_of = class_of
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
     alone = ALONE  # references to a class that nobody holds

@@ -66,9 +66,6 @@ class EndedLevel(Level):
     def elem(self, x: Tensor) -> Value:
         return self.kind.elem(self, x)
 
-    def class_of(self, x: Tensor) -> type:
-        return type(x)
-
     def repr(self, x: Tensor) -> str:
         return self.kind.repr(self, x)
 

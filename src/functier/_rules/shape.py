@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import Axis, Function, Shape, Value, lies_in_row
-from .axes import as_strong, as_whole, flatten_examples, ignore_scalar_axis, shift, shift_all
+from .axes import as_whole, flatten_examples, ignore_scalar_axis, shift, shift_all
 from .constructors import composite, linear
 from .own_code import by_own_code
 
@@ -215,7 +215,6 @@ linear(
 
 @lambda body: composite(np.broadcast_arrays, body)
 def _broadcast_arrays(*args: Value, subok: bool = False) -> Value:
-    args = tuple(map(as_strong, args))
     shapes = [np.shape(a) for a in args]
     shape = np.broadcast_shapes(*shapes)
     return tuple(
