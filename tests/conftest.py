@@ -113,7 +113,6 @@ def pytest_collection(session):
     try:
         return (yield)
     finally:
-        gc.freeze()
         gc.enable()
 
 

@@ -266,7 +266,7 @@ def test_tensors_of_every_transform():
         "jvp(keep)": lambda: ft.jvp(keep, (x,), (x,)),
         "hessian(keep) (Tensor <- hessian(keep)": lambda: ft.hessian(keep)(x),
     }.items():
-        assert f"a tensor of {label}" in str(leaks(call))
+        assert f"a tensor of {label}" in str(leaks(call)).replace(" at depth 3", "")
         CACHE.clear()
 
 
