@@ -158,7 +158,7 @@ class GradLevel(Level):
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         rule = op.vjp.get(op.lead[0])
         value = x._value
-        if rule is None or rule._direct is None:
+        if rule is None or rule._direct is None or op.func in POWERS:
             return Level.apply_single(self, op, x, given)
         kind = type(value)
         if kind not in PLAIN and op.dispatches and isinstance(value, Tensor) and kind.level.depth:

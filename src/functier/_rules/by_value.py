@@ -107,8 +107,12 @@ def _push_kept(t: Value, part: tuple) -> Value:
     return check_values(t, is_whole, STRIPPED)[part]
 
 
-kept = primitive(lambda x, part: x[part])
-"""The part of an array that is left where zeros are dropped."""
+def _kept(x: Value, part: tuple) -> Value:
+    """Return the part of an array that is left where zeros are dropped."""
+    return x[part]
+
+
+kept = primitive(_kept)
 
 
 def _pull_kept(g: Value, x_shape: Shape) -> Value:

@@ -21,8 +21,7 @@ import scipy.signal as signal  # type: ignore[import-untyped]
 
 from ...._core.errors import FallbackWarning
 from ...._core.numpy_facts import Value
-from ...._rules.axes import as_array, convert_lists, normalize
-from ...._rules.by_value import kept
+from ...._rules.axes import as_array, normalize
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
 from ....protocol import op, primitive
@@ -351,25 +350,6 @@ def _zpk2tf(z: Value, p: Value, k: Value) -> tuple:
     else:
         b = k * np.poly(z)
     return (b if np.ndim(b) else np.reshape(b, (1,))), as_row(np.poly(p))
-
-
-@declare_composite(signal, "normalize")
-def _normalize(b: Value, a: Value) -> tuple:
-    num, den = [as_array(x) for x in convert_lists(b, a)]
-    if np.ndim(den) > 1 or np.ndim(num) > 2 or not np.any(den):
-        signal.normalize(np.ones(np.shape(num)), np.zeros(np.shape(den)))  # SciPy's error
-    den = np.trim_zeros(np.atleast_1d(den), "f")
-    num, den = np.atleast_2d(num) / den[0], den / den[0]
-    small = np.all(np.absolute(num) <= 1e-14, axis=0)
-    first = len(small) - 1 if np.all(small) else int(np.argmin(small))
-    if small[0]:
-        warnings.warn(
-            "Badly conditioned filter coefficients (numerator): the results may be meaningless",
-            signal.BadCoefficients,
-            stacklevel=2,
-        )
-    num = kept(num, (slice(None), slice(first, None)))
-    return (num[0] if len(num) == 1 else num), den
 
 
 def _bilinear_matrix(degree: int) -> np.ndarray:
