@@ -25,7 +25,8 @@ from .._core.errors import ConversionError, EscapedTensorError, hide_own
 from .._core.methods import COMPARISON as COMPARING
 from .._core.numpy_facts import VALUES
 from .._core.tensor import Tensor
-from .._cpython.frames import current_frame
+from .._cpython.code import title_of_code
+from .._cpython.frames import code_at, current_frame
 from .._cpython.functions import OWN_CODE
 from .lineage import encloses, level_in
 from .operands import known
@@ -165,11 +166,11 @@ def meet(level: Any, *operands: Any) -> None:
 
     There the derivative of that formula is not that of the function. A constant may be such.
     """
-    code = current_frame(2).f_code
+    code = code_at(current_frame(2))
     if id(code) in OWN_CODE and any([type(x) is level.cls and level.moves(x) for x in operands]):
         raise level.refusal(
             ConversionError,
-            f"{code.co_name} computes another formula where two numbers are the same, which are "
+            f"{title_of_code(code)} computes another formula where two numbers are the same, which are "
             f"here, and its derivative is not that of the function; pass a number beside that one, "
             f"or one that is not differentiated: functier.stop_gradient(x)",
         )

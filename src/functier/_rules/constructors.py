@@ -29,11 +29,10 @@ from .._core.numpy_facts import (
     name_of,
 )
 from .._core.op import Op
+from .._core.own_code import note_code
 from .._core.rule import SQUARED, STEEP, ZEROS, Kind, Rule, declare_zeros, unchanged
 from .._core.sharing import declare_memory
 from .._core.table import MAKERS, OPS, PARTIALS, UNSUPPORTED
-from .._cpython.code import code_of
-from .._cpython.functions import note_own
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift, shift_all
 from .primitives import NUMBERS, primitive
 
@@ -440,8 +439,7 @@ def composite(func: Callable, body: Callable) -> Op:
     >>> float(ft.grad(distance)(1.0, 3.0))
     -1.0
     """
-    if code := code_of(getattr(func, "_implementation", None)):  # runs where no operand is a tensor
-        note_own(code)
+    note_code(getattr(func, "_implementation", None))  # runs where no operand is a tensor
     return op(func, "", "", family="composite", body=body)
 
 
