@@ -170,9 +170,9 @@ def meet(level: Any, *operands: Any) -> None:
     if id(code) in OWN_CODE and any([type(x) is level.cls and level.moves(x) for x in operands]):
         raise level.refusal(
             ConversionError,
-            f"{title_of_code(code)} computes another formula where two numbers are the same, which are "
-            f"here, and its derivative is not that of the function; pass a number beside that one, "
-            f"or one that is not differentiated: functier.stop_gradient(x)",
+            f"{title_of_code(code)} computes another formula where two numbers are the same, "
+            f"which are here, and its derivative is not that of the function; pass a number beside "
+            f"that one, or one that is not differentiated: functier.stop_gradient(x)",
         )
 
 
