@@ -10,6 +10,7 @@ import functier as ft
 from functier._core.numpy_facts import name_of
 from functier._core.rule import FORMS
 from functier._core.table import OPS, UNSUPPORTED
+from functier.protocol import linear, primitive
 from support.rows import run_each
 from support.surface import called, surface
 
@@ -141,6 +142,7 @@ def test_record_is_consistent():
             assert record.jvp in (None, "linear", "multilinear")
             assert bool(record.jvp) == bool(record.vjp)
         assert not (record.constant and record.vjp)
+        assert record.jvp != "multilinear" or saves_factors(record), record.name
         for rules in (record.vjp, record.jvp if isinstance(record.jvp, dict) else {}):
             for rule in rules.values():
                 for need in rule.needs:
@@ -154,6 +156,20 @@ def test_record_is_consistent():
                         assert need in rule.defaults or is_required(record.func, need), need
 
     run_each({record.name: record for record in RECORDS}, check)
+
+
+def saves_factors(record):
+    """Whether each rule of a product saves first the other factor, which the second look reads."""
+    return all(rule.needs[0] in record.arrays for rule in record.vjp.values())
+
+
+def test_the_check_finds_a_product_that_saves_a_shape_first():
+    func = primitive(lambda x, y: x * y)
+    rules = {"x": lambda g, y, x_shape: g * y, "y": lambda g, y_shape, x: g * x}
+    record = linear(func, "x y", "x y", jvp="multilinear", vjp=rules)
+    del OPS[func]
+    assert not saves_factors(record)
+    assert saves_factors(OPS[np.dot])
 
 
 def is_required(func, name):

@@ -117,8 +117,8 @@ def _reversed(x: Value, axes: tuple[int, ...]) -> Value:
 
 def _vjp_in1(
     g: Value,
-    in1_shape: Shape,
     in2: Value,
+    in1_shape: Shape,
     axes: tuple[int, ...],
     mode: str = "full",
     method: str = "fft",
@@ -128,8 +128,8 @@ def _vjp_in1(
 
 def _vjp_in2(
     g: Value,
-    in2_shape: Shape,
     in1: Value,
+    in2_shape: Shape,
     axes: tuple[int, ...],
     mode: str = "full",
     method: str = "fft",

@@ -53,7 +53,7 @@ def _polyphase_vmap(k: int, h: Value, x: Value, up: int, down: int) -> Value:
     return full[..., ::down]
 
 
-def _vjp_x(g: Value, x_shape: tuple, h: Value, up: int, down: int) -> Value:
+def _vjp_x(g: Value, h: Value, x_shape: tuple, up: int, down: int) -> Value:
     taps, n = np.shape(h)[-1], x_shape[-1]
     before = -(taps - 1) % up  # so that a sample of the result has its place in the sum
     zeros = np.zeros(before, np.result_type(h))
@@ -71,7 +71,7 @@ def _cut(x: Value, start: int, size: int) -> Value:
     return np.concatenate([x, np.zeros((*np.shape(x)[:-1], lacking), np.result_type(x))], axis=-1)
 
 
-def _vjp_h(g: Value, h_shape: tuple, x: Value, up: int, down: int) -> Value:
+def _vjp_h(g: Value, x: Value, h_shape: tuple, up: int, down: int) -> Value:
     wide, taps = conj(_spread(x, up)), h_shape[-1]
     spread = _cut(_spread(g, down), 0, np.shape(wide)[-1] + taps - 1)
     rows = convolution(spread, np.flip(wide, -1), (np.ndim(wide) - 1,), "valid", "fft")
