@@ -92,6 +92,18 @@ def test_stacks_of_matrices(call, x):
         np.testing.assert_allclose(y, z, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.skipif(not hasattr(scipy.linalg.qr, "__wrapped__"), reason="SciPy without stacks")
+def test_a_list_of_stacks_is_a_list_under_vmap():
+    x = np.stack([STACK, STACK + 1, STACK - 2])
+
+    found = ft.vmap(sl.polar)(x)
+    assert type(found) is type(scipy.linalg.polar(STACK)) is list
+    for y, z in zip(found, zip(*map(scipy.linalg.polar, x)), strict=True):
+        np.testing.assert_allclose(y, np.stack(z), rtol=1e-12)
+    assert [y.shape for y in ft.vmap(sl.polar)(x[:0])] == [(0, 2, 3, 3)] * 2
+    assert type(ft.vmap(sl.polar)(STACK)) is tuple, "as of one matrix"
+
+
 EMPTY = (
     "inv",
     "det",

@@ -58,9 +58,10 @@ def each_vmap(call: Callable, form: Callable | None = None) -> Callable:
                 run(call, lambda v: v[tuple(i if n > 1 else 0 for i, n in zip(at, v.shape[:k]))])
                 for at in np.ndindex(*batch)
             ]
-        if not isinstance(results[0], tuple):
+        if not isinstance(results[0], (tuple, list)):
             return _stack(call, results, batch)
-        return tuple(_stack(call, list(column), batch) for column in zip(*results))
+        columns = [_stack(call, list(column), batch) for column in zip(*results)]
+        return columns if isinstance(results[0], list) else tuple(columns)  # a list: of stacks
 
     return rule
 
