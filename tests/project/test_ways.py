@@ -15,7 +15,7 @@ TITLE = re.compile(r"(.+?) +(\d+) calls in +(\d+) files$")
 STEP = re.compile(r" +([\w/]+): (.+?)(?:  .*)?$")
 
 MOST = {
-    "a * b on vmap in grad": (10, 6), "vmap(grad(f))(x)": (98, 24),
+    "a * b on vmap in grad": (10, 6), "vmap(grad(f))(x)": (103, 24),
     "x[1] = x[0] under vmap": (142, 24), "an adopted call of 4 operations": (88, 19),
 }  # fmt: skip
 """The most calls and files of a way. `solve_ivp` has no number, as SciPy chooses its steps."""

@@ -22,7 +22,7 @@ from weakref import ref
 
 import numpy as np
 
-from .._core.numpy_facts import Index, Shape
+from .._core.numpy_facts import Index, Shape, is_lazy
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._cpython.collector import instances_of
@@ -210,7 +210,7 @@ def note_box(y: Any) -> Any:
         if not is_array(y) and type(y) is type(y).level.cls:
             if holds_tensor(y):
                 add_point(y)
-            else:
+            elif not is_lazy(y._value):
                 y._value = np.asarray(y._value)  # type: ignore[misc]
         if y.dtype.kind in "iub":
             note_whole(y)
