@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier.scipy import ndimage, signal
 from support.basics import HAS_PROGRAMS, close, equal, raises, silent
 
 GUARDED = {
@@ -32,10 +31,6 @@ FLAT = {
     "root of a clipped number": (lambda x: np.sqrt(np.maximum(-x, 0.0)), 1.0),
     "angle of a vector with itself": (lambda x: np.arccos(np.clip(2 * x, -1, 1)), 3.0),
     "product": (lambda x: np.sqrt(x @ np.zeros((2, 2)) @ x), np.array([1.0, 2.0])),
-    "slopes": (lambda x: np.sum(ndimage.gaussian_gradient_magnitude(x, 1.0)), np.zeros((6, 5))),
-    "samples": (lambda x: np.sqrt(np.sum(signal.upfirdn(x, [2.0, 1.0], 2) ** 2)), np.zeros(3)),
-    "taps": (lambda x: np.sqrt(np.sum(signal.upfirdn([2.0, 1.0], x, 2) ** 2)), np.zeros(3)),
-    "convolved": (lambda x: np.sqrt(np.sum(signal.convolve(x, x, "full") ** 2)), np.zeros(3)),
 }
 """Operands of norms at zero, and those that do not move with x at all."""
 
