@@ -6,6 +6,7 @@ note 18 why a room cannot do without.
 
 KIT = {
     "_transforms.chunks.streams": "record_draws stream_here",
+    "_control.effects": "Effects VISIBLE refusal",
     "_control.masks": "Surroundings bare narrow",
     "_core.adopted": "ADOPTED",
     "_core.agreement": "agreed examples_of",
@@ -34,14 +35,15 @@ KIT = {
     "_core.tracebacks": "checks_keywords leave",
     "_core.unsettled": "is_finite",
     "_levels.cotangents": "cast",
+    "_levels.kept": "owned",
     "_levels.runs": "run",
     "_levels.lineage": "levels_of",
     "_levels.memory": "meet",
     "_levels.raised": "Outcomes",
     "_levels.stores": "LevelStore",
     "_levels.backward": "Stretch",
-    "_mutation.array": "Array array_holding is_array lend make_writable plain_arguments settle "
-    "was_written",
+    "_mutation.array": "Array array_holding is_array is_scalar lend make_writable plain_arguments "
+    "settle was_written",
     "_mutation.stores": "may_meet window_of",
     "_rules.axes": "as_array is_known_false normalize",
     "_rules.constructors": "check_values",
@@ -49,6 +51,7 @@ KIT = {
     "_rules.fft": "declare_transform",
     "_rules.indexing": "add_at fill_holes getitem place read_at",
     "_rules.linalg.contract": "conj ensure_array",
+    "_rules.linalg.gaps": "check_choice share_of",
     "_rules.linalg.orthogonal": "adjoint reciprocal",
     "_rules.linalg.lstsq": "least_squares",
     "_rules.velocities": "beta_velocities gamma_velocity",
