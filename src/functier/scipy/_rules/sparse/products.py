@@ -18,6 +18,7 @@ import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive
+from ..linalg.stacks import draws_put_back
 
 COMPRESSED = "csr", "csc"
 
@@ -153,11 +154,8 @@ def expm_product(x: Value, values: Value, pattern: Pattern | None) -> Value:
 
     Without a pattern the matrix is dense. It has no derivative with respect to the matrix.
     """
-    before = np.random.get_state()  # noqa: NPY002, SciPy draws what it estimates norms with
-    try:
+    with draws_put_back():
         return ssl.expm_multiply(values if pattern is None else pattern.fill(values), x)
-    finally:
-        np.random.set_state(before)  # noqa: NPY002, so that no result of a batch is one draw's
 
 
 def _vmap(k: int, x: Value, values: Value, pattern: Pattern | None) -> Value:
