@@ -238,6 +238,7 @@ FAULTS = [
 """Each with the level that it needs, and with what its programs have: else it is found late."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("plant", "kinds", "feature"), FAULTS, ids=lambda x: getattr(x, '__name__', '')
 )  # fmt: skip

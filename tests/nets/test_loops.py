@@ -261,6 +261,7 @@ WRITING = nested(looping().filter(lambda program: program.features["writes"] > 1
 """Programs alone, which write twice: the fault that needs it would be found late among others."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spoil", FAULTS)
 def test_a_fault_of_each_loop_is_found(monkeypatch, spoil):
     def roll(graph):
