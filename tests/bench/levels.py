@@ -23,7 +23,7 @@ WAY = (
     "lines up the axes of examples,\nadds the two values inside",
     "NumPy adds two arrays,\nfor all examples at once",
 )
-"""What each level does for ``x + y``, and what is left for NumPy."""
+"""The work of each level for ``x + y``, and the rest, which is NumPy's."""
 
 
 def seen() -> tuple[list[str], list[str]]:

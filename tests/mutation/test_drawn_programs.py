@@ -55,7 +55,7 @@ def results(tree):
 
 
 def problem_of(found, expected, order, scale=1.0):
-    """Say how results differ; what is large is no measure."""
+    """Describe how results differ; their size does not matter."""
     if len(found) != len(expected):
         return f"{len(found)} results, expected {len(expected)}"
     for i, (a, e) in enumerate(zip(found, expected)):

@@ -38,7 +38,7 @@ NESTINGS = {
     ),
     "vmap of vmap": lambda f: (split(split(f))(DEEP), each(each(f))(DEEP)),
 }  # fmt: skip
-"""What a transform gives, and what loops give."""
+"""The results of a transform, and those of loops."""
 
 
 @net(

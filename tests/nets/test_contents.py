@@ -1,4 +1,4 @@
-"""What drawn programs contain: the parts of them that have each feature, beside a table."""
+"""The contents of drawn programs: the share of each feature, compared with a table."""
 
 import pytest
 

@@ -42,7 +42,7 @@ class Box:
 
 
 class Around:
-    """What is outside of a program: objects and a generator, where a call leaves something."""
+    """The objects and the generator outside of a program, in which a call leaves something."""
 
     def __init__(self, program, loops=ft):
         self.rng = ft.random.default_rng(3)

@@ -77,7 +77,7 @@ def is_rolled(span, before, after):
 
 
 class Around:
-    """What is outside of a program: a generator, which a call leaves somewhere."""
+    """The generator outside of a program, which a call leaves in some state."""
 
     def __init__(self):
         self.rng = ft.random.default_rng(3)

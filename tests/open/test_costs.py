@@ -1,4 +1,4 @@
-"""What a call costs, by counts: of calls, lines, arrays."""
+"""Costs of calls, as counts of calls, lines and arrays."""
 
 import linecache
 import sys

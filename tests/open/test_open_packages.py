@@ -1,4 +1,4 @@
-"""What code of packages does that is wrong or refused: SciPy, SymPy, Numba, Dask, caches."""
+"""Faults with code of packages: SciPy, SymPy, Numba, Dask, caches."""
 
 import numpy as np
 import pytest

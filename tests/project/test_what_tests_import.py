@@ -14,10 +14,10 @@ from support.sources import room, tree_of
 FILES = sorted((ROOT / "tests").rglob("test_*.py"))
 PRIVATE = re.compile(r"functier\.(\w+\.)*_[a-z]\w*[\w.]*")
 MOST = 175
-"""How many files of tests may import a private name of functier, or patch one by path."""
+"""The most files of tests that import a private name of functier, or patch one by path."""
 
 MOST_OF_KERNEL = 19
-"""How many files of tests of the kernel import one of `OUTER`, mostly `functier.numpy`."""
+"""The most files of tests of the kernel that import one of `OUTER`, mostly `functier.numpy`."""
 
 OUTER = {"_adopt", "_dask", "_programs", "nn", "numpy", "optim", "scipy", "testing"}
 """The rooms that the kernel does not need."""

@@ -110,7 +110,7 @@ SOURCES = (
     ("dict(a=xs[:{n}], b=xs[:{n}, 0])", "pair", "{row}, {q} = pair['a'], pair['b']", 1, 1),
     ("np.arange({n})", "{q}", "", 0, 1),
 )  # fmt: skip
-"""What a scan runs over, the argument of a step, what takes it apart, and what it has."""
+"""Forms of a scan: its input, the argument of a step, how that is unpacked, and its names."""
 
 
 class Giving(Vectors):
@@ -247,7 +247,7 @@ class Giving(Vectors):
         self.regular = self.regular and kept
 
     def body(self, name, arguments, own, taken, returned, effect):
-        """Draw the function that makes a step, which has names of its own."""
+        """Draw the function that makes a step, with separate names."""
         outer, results = dict(self.names), self.results
         self.names = {n: v._replace(own=False) for n, v in outer.items()} | own
         self.results = []

@@ -51,7 +51,7 @@ HEADERS = {
     "xs[:{n}]": (), "zip(xs[:{n}], xs[1:{n} + 1])": (), "table": (), "vectors": (),
     "list": (), "triangle": (0, 1),
 }  # fmt: skip
-"""What loops run over; those that count have the first number, and by how much it grows."""
+"""The iterables of loops; those that count have the first number and the step."""
 
 
 class Looping(Vectors):

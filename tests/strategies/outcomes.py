@@ -1,4 +1,4 @@
-"""What calls give, leave and raise, and how two such outcomes differ."""
+"""Outcomes of calls (results, writes, errors), and their differences."""
 
 from contextlib import contextmanager
 from typing import Any, NamedTuple

@@ -128,7 +128,7 @@ FORMS = (
     "{n}", "{n}[0]", "{n}[1:]", "{n}[:-1]", "{n}[::-1]", "{n}[-1]", "{n}[:, 0]", "{n}[..., 1:]",
     "{n}[1, 0]", "np.sum({n})", "np.sum({n}, axis=0)", "np.mean({n}, axis=-1)", "{n}.T",
 )  # fmt: skip
-"""What an expression may read of a name."""
+"""The parts of a name that an expression may read."""
 
 WRAPPED = (
     "{0}", "{0}", "np.sin({0})", "({0} * 0.5)", "np.tanh(0.5 * {0})", "({0} * -1.5)",

@@ -85,10 +85,10 @@ SETTERS: dict[type, Callable] = {
     dict: _set_dict, types.CellType: _set_cell,
     ndarray: lambda x, parts: np.copyto(x, parts[0], casting="no"),
 }  # fmt: skip
-"""How objects get back the parts that they had."""
+"""Functions that give objects of a class the parts that they had."""
 KINDS = tuple(SETTERS)
 FOLLOWED = {*SETTERS, tuple, types.FunctionType, types.MethodType, functools.partial}
-"""What is looked into where a function reaches many objects."""
+"""The classes that are looked into where a function reaches many objects."""
 
 
 class Effects:

@@ -438,7 +438,7 @@ class Walk(Copies):
 
 
 class All:
-    """What a record keeps where all is the caller's: copies, whatever their size."""
+    """The way to keep operands where all are the caller's: copies, whatever their size."""
 
     array = staticmethod(copy_of)
 

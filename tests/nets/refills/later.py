@@ -97,7 +97,7 @@ w = np.array([{v}, 1.0]) | lambda: w[0]; k = {v} | functools.partial(lambda g: g
 z[0] = {v} + 0.0 * x[0] | lambda: z[0]; b[0] = {v} | lambda: b[0];
 k = {v} | (lambda g: lambda: g())(lambda: k)
 """
-"""How the number gets another value, and how it is read. `s` has slots, `b` is large."""
+"""Ways to give the number another value and to read it. `s` has slots, `b` is large."""
 MODES = {
     "grad": lambda f: ft.grad(f)(X),
     "vjp": lambda f: ft.vjp(f, X)[1](1.0)[0],
