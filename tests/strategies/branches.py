@@ -30,7 +30,7 @@ RAISING = (
 
 
 class Branching(Drawing):
-    """A program of an array `x` of four numbers, with a number `v` and an array `y` that it makes."""
+    """A program of an array `x` of four numbers, which makes a number `v` and an array `y`."""
 
     def place(self, key):
         return self.draw(below(4)) if key == "n" else round(self.draw(below(25)) / 10 - 1.2, 1)

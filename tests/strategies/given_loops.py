@@ -110,7 +110,7 @@ SOURCES = (
     ("dict(a=xs[:{n}], b=xs[:{n}, 0])", "pair", "{row}, {q} = pair['a'], pair['b']", 1, 1),
     ("np.arange({n})", "{q}", "", 0, 1),
 )  # fmt: skip
-"""Forms of a scan: its input, the argument of a step, how that is unpacked, and its names."""
+"""Forms of a scan: its input, the argument of a step, its parts, and their names."""
 
 
 class Giving(Vectors):
