@@ -14,7 +14,7 @@ import numpy as np
 from optree import PyTreeSpec
 
 from .._core.errors import MutationError
-from .._core.reached import MOST, inside, is_generator, kinds, reached
+from .._core.reached import MOST, dict_of, inside, is_generator, kinds, reached
 from .._core.tensor import Tensor
 from .._cpython.code import Code
 from .._cpython.collector import containers_among
@@ -56,14 +56,6 @@ def state_of(x: Any) -> list[Any]:
     if kind is dict:
         return [*x, *x.values()]
     return [*x] if kind in SETTERS else inside(x)
-
-
-def dict_of(x: Any) -> dict | None:
-    """Return the dict of an object; its own code does not run."""
-    try:
-        return object.__getattribute__(x, "__dict__")
-    except AttributeError:
-        return None
 
 
 def _set_cell(cell: types.CellType, parts: list) -> None:

@@ -34,14 +34,17 @@ LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
 KNOWN = frozenset({HERE, *LIBRARIES, *sys.stdlib_module_names}) - {"__main__"}
 
 
-def attributes_of(x: Any) -> list[Any]:
-    """Return what an object has in its ``__dict__``; its own code does not run."""
-    if isinstance(x, (type, ModuleType)):
-        return []
+def dict_of(x: Any) -> dict | None:
+    """Return the ``__dict__`` of an object, or None; its own code does not run."""
     try:
-        return list(object.__getattribute__(x, "__dict__").values())
+        return object.__getattribute__(x, "__dict__")
     except AttributeError:
-        return []
+        return None
+
+
+def attributes_of(x: Any) -> list[Any]:
+    """Return the values in the ``__dict__`` of an object that is no class or module."""
+    return [] if isinstance(x, (type, ModuleType)) else list((dict_of(x) or {}).values())
 
 
 def is_known(module: ModuleType) -> bool:
