@@ -111,3 +111,7 @@ def test_a_row_that_should_have_raised_fails():
     run_each({"word": "word"}, raising)
     with pytest.raises(AssertionError, match="number: Failed: DID NOT RAISE"):
         run_each({"number": "1"}, raising)
+
+
+def test_a_table_without_rows_is_a_mistake(request):
+    assert request.config.getini("empty_parameter_set_mark") == "fail_at_collect"
