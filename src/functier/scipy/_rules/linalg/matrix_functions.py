@@ -21,6 +21,7 @@ from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value, name_of
 from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import constant, primitive, unsupported
+from ..._dispatching import hide_draws
 from ..declare import declare, declare_composite, dispatching
 from .equations import sylvester
 from .stacks import as_lapack, each_vmap, matrices, refuse
@@ -247,6 +248,8 @@ declare(
 )
 
 # ---- logm and fractional_matrix_power ----
+
+hide_draws(sl.logm, sl.fractional_matrix_power)  # they estimate norms
 
 
 def _turn(a: Value) -> Value:

@@ -13,8 +13,7 @@ NOTE [SciPy's function at the bottom]
 """
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -32,19 +31,6 @@ from ..declare import dispatching
 
 TAKES_STACKS = tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= (1, 17)
 """True where SciPy takes a stack of vectors or matrices, which it flattened or refused before."""
-
-
-@contextmanager
-def draws_put_back() -> Iterator[None]:
-    """Put the state of `numpy.random` back: SciPy draws what it estimates norms with.
-
-    No result depends on it, so a batch is not refused for it.
-    """
-    before = np.random.get_state()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(before)  # noqa: NPY002
 
 
 def each_vmap(call: Callable, form: Callable | None = None) -> Callable:
@@ -68,11 +54,10 @@ def each_vmap(call: Callable, form: Callable | None = None) -> Callable:
         if 0 in batch:
             results = [run(form or call, lambda v: _example(v.shape[k:], v.dtype))]
         else:
-            with draws_put_back():
-                results = [
-                    run(call, lambda v: v[tuple(i * (n > 1) for i, n in zip(at, v.shape[:k]))])
-                    for at in np.ndindex(*batch)
-                ]
+            results = [
+                run(call, lambda v: v[tuple(i if n > 1 else 0 for i, n in zip(at, v.shape[:k]))])
+                for at in np.ndindex(*batch)
+            ]
         if not isinstance(results[0], (tuple, list)):
             return _stack(call, results, batch)
         columns = [_stack(call, list(column), batch) for column in zip(*results)]

@@ -18,7 +18,7 @@ import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive
-from ..linalg.stacks import draws_put_back
+from ..._dispatching import draws_put_back
 
 COMPRESSED = "csr", "csc"
 
