@@ -255,10 +255,10 @@ def moved_since(before: tuple) -> list[str]:
 def _has_begun(name: str) -> bool:
     """Return whether the generator of a module that was imported meanwhile has drawn."""
     generator = sys.modules[name].random.__self__
-    states = [state_of(x) for x in (generator, type(generator)())]
-    if name == "random":
-        return len({(words[-1], gauss) for _, words, gauss in states}) > 1
-    return len({(place, gauss) for place, _, gauss, _ in states}) > 1
+    now, new = state_of(generator), state_of(type(generator)())
+    if name == "random":  # the place among the words, and a normal number that is left
+        return (now[1][-1], now[2]) != (new[1][-1], new[2])
+    return (now[0], now[2]) != (new[0], new[2])
 
 
 # ---- requests to the system, and draws of other threads ----

@@ -447,6 +447,7 @@ class _Copy:
     def tell_spread(
         self, stack: str, args: int, callee: int, empty: int, *named: int
     ) -> list[Instruction]:
+        """Do so where the arguments, the function and the empty place are at these places."""
         if stack[-empty] != EMPTY:
             raise unreadable(self.code, "the function of a call with a star is not alone")
         spread = self.tell(stack, ("spreads", args))[:-1]  # the function that makes it
