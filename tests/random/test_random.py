@@ -766,7 +766,7 @@ def test_a_draw_that_is_not_seen_is_found(fault, monkeypatch):
     f = NUMPYS_DRAWS["no seed" if fault == "heard" else "in a dict"]
     place, name, blind = {
         "reached": (reached, "parts_of", lambda x: []),
-        "heard": (streams, "hears_requests", lambda found, draws: lambda *given: None),
+        "heard": (streams, "hears_requests", lambda found: lambda *given: None),
         "told": (streams, "_is_shared", lambda generator: True),
     }[fault]
     monkeypatch.setattr(place, name, blind)
@@ -791,14 +791,35 @@ def python_draws_by_a_way(x, wait):
     return x + np.frompyfunc(random.getrandbits, 1, 1)(3)
 
 
-@pytest.mark.parametrize("f", [python_draws, python_draws_by_c, python_draws_by_a_way, None])
-def test_another_thread_may_draw_meanwhile(f):
-    begin, done = threading.Event(), threading.Event()
+def python_draws_by_import(x, wait):
+    wait()
+    import support.turns  # of the user's, and it could draw
+
+    return x + len(support.turns.__doc__)
+
+
+class Drawer:
+    def __call__(self, x, wait):
+        wait()
+        return x + self.drawn()
+
+    def drawn(self):
+        return random.gauss(0.0, 1.0)
+
+
+DRAWERS = [python_draws, python_draws_by_c, python_draws_by_a_way, python_draws_by_import, Drawer()]
+
+
+@pytest.mark.parametrize("randomness", [None, "error", "different"])
+@pytest.mark.parametrize("f", [*DRAWERS, None])
+def test_another_thread_may_draw_meanwhile(f, randomness):
+    begin, done, end = threading.Event(), threading.Event(), threading.Event()
 
     def draw():
         begin.wait()
         random.random()
         done.set()
+        end.wait()
 
     def wait():
         begin.set()
@@ -808,13 +829,14 @@ def test_another_thread_may_draw_meanwhile(f):
         wait()
         return x + 1.0
 
-    thread = threading.Thread(target=draw)
+    thread = threading.Thread(target=draw, daemon=True)
     thread.start()
-    g = ft.vmap(lambda x: (f or waits)(x, wait), randomness="different")
+    g = ft.vmap(lambda x: (f or waits)(x, wait), randomness=randomness)
     if f is None:
         equal(g(np.zeros(3)), np.ones(3))
     else:
         raises(ft.RandomnessError, lambda: g(np.zeros(3)), "Python's Random")
+    end.set()
     thread.join()
 
 

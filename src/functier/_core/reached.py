@@ -15,13 +15,12 @@ NOTE [what a function reaches]
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .._cpython import facts
-from .._cpython.code import all_names_of, code_of, names_of
+from .._cpython.code import all_names_of, code_of
 from .._cpython.collector import all_containers, containers_among, parts_of
 from .._cpython.frames import Frame, code_at, outside, package_at, qualified_name_at, variables_at
 from .._cpython.functions import contents, defaults_of
@@ -53,13 +52,22 @@ def is_known(module: ModuleType) -> bool:
 
 def globals_of(func: FunctionType) -> list[Any]:
     """Return the globals that a user's function names, and those of its modules that it names."""
-    space = func.__globals__
-    if space.get("__name__", HERE).partition(".")[0] in KNOWN:
-        return []
-    texts = set(all_names_of(func))
+    space, texts = func.__globals__, names_in(func)
     found = [space[name] for name in texts & space.keys()]
-    modules = [x for x in found if type(x) is ModuleType and not is_known(x)]
-    return found + [vars(x)[name] for x in modules for name in texts & vars(x).keys()]
+    for x in found:  # which grows: a module in a module
+        if type(x) is ModuleType and not is_known(x):
+            found += [y for name in texts & vars(x).keys() if not_in(y := vars(x)[name], found)]
+    return found
+
+
+def names_in(func: FunctionType) -> set[str]:
+    """Return the names in the code of a user's function, and none of a library's."""
+    known = func.__globals__.get("__name__", HERE).partition(".")[0] in KNOWN
+    return set() if known else set(all_names_of(func))
+
+
+def not_in(x: Any, found: list[Any]) -> bool:
+    return all([x is not y for y in found])
 
 
 # ---- generators ----
@@ -264,48 +272,36 @@ def _has_begun(name: str) -> bool:
 # ---- requests to the system, and draws of other threads ----
 
 WAYS = {"random", "getrandbits", "_inst", "getattr", "vars", "modules", "attrgetter", "eval"}
-"""Names by which code gets at a draw that C makes without a call that is heard."""
+WAYS |= {"exec", "globals", "__dict__", "__import__", "import_module"}
+"""Names by which code gets at Python's own generator."""
 
 
-class Draws:
-    """The calls of one thread by which Python's own generator may have drawn.
+def may_draw(generator: Any, *roots: Any) -> bool:
+    """Return whether a function may have drawn from the generator of `random`.
 
-    Another thread may draw from it meanwhile, as event loops do to spread their timers. This one
-    did not if it called no method of the generator, and no user's code that ran has a way to one.
+    Another thread may draw from it meanwhile, as event loops do to spread their timers. The
+    function did not if neither it nor what it reaches has a name by which one gets there, or
+    imports a module of a user's.
     """
-
-    def __init__(self) -> None:
-        self.more = threading.active_count() > 1
-        self.owners: list[Any] = []
-        self.codes: set = set()
-
-    def note(self, frame: Any, event: str, argument: Any) -> None:
-        if event == "call" and package_at(frame) not in KNOWN:
-            self.codes.add(code_at(frame))
-        elif event == "c_call":
-            self.owners.append(getattr(argument, "__self__", None))
-
-    def are_of_others(self, generator: Any) -> bool:
-        """Return whether it was certainly another thread that drew from a generator of a module."""
-        if not self.more or not hasattr(generator, "getstate"):
-            return False
-        names = {name for code in self.codes for name in names_of(code)}
-        return facts.names.holds and not (names & WAYS or any(x is generator for x in self.owners))
+    if not hasattr(generator, "getstate") or not facts.names.holds:
+        return True
+    found = reached(roots)
+    names = {name for x in found if type(x) is FunctionType for name in names_in(x)}
+    imports = {name for name in names & sys.modules.keys() if name.partition(".")[0] not in KNOWN}
+    return bool(names & WAYS or imports) or any(x is generator for x in found)
 
 
 PYTHONS = sys.stdlib_module_names & KNOWN
 
 
-def hears_requests(found: list[str], draws: Draws) -> Callable:
-    """Return a hook that notes where the system is asked for random numbers, and `draws`.
+def hears_requests(found: list[str]) -> Callable:
+    """Return a hook that notes where the system is asked for random numbers.
 
     Requests for a generator of functier's, or for the copy of one of NumPy's, are not meant.
     """
     seed = code_of(sys.modules["random"].Random.seed)  # which asks in C
 
     def note(frame: Any, event: str, argument: Any) -> None:
-        if draws.more:
-            draws.note(frame, event, argument)
         if event == "c_call":
             if argument is not os.urandom:
                 return

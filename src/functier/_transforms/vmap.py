@@ -270,15 +270,15 @@ def _whole(mapping: _Mapping) -> Function:
             fix_unmapped(inner, level.arguments[1], dims)
         if structure is not None:
             inner = unflatten(structure, inner)
-        before, draws = places_of_modules() if looks else None, None
+        before = places_of_modules() if looks else None
         if said == "different":
-            out, draws = call_heard(level, func, inner, kwargs)
+            out = call_heard(level, func, inner, kwargs)
         else:
             out = func(*inner, **kwargs)
         if generators:
             check_unmoved(level, generators, args, kwargs)
         if looks and before != places_of_modules():
-            check_modules(level, before, draws)
+            check_modules(level, before, func, args, kwargs)
         if leading and (type(out) is level.cls or type(out) is ndarray):
             return level.unwrap(out), None
         return _unwrap_tree(level, out, out_dims)

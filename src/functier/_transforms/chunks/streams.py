@@ -32,9 +32,9 @@ from ..._core.blocks import Entry, Exit, claim
 from ..._core.errors import RandomnessError
 from ..._core.pytree import paths
 from ..._core.reached import (
-    Draws,
     generators_of,
     hears_requests,
+    may_draw,
     moved_since,
     noted,
     state_of,
@@ -301,15 +301,15 @@ def check_unmoved(
         raise _drawn_once(level, what)
 
 
-def check_modules(level: BatchLevel, before: Any, draws: Draws | None) -> None:
+def check_modules(level: BatchLevel, before: Any, *roots: Any) -> None:
     """Raise where the functions of `numpy.random` or `random` have drawn in a call.
 
-    Another thread may have drawn: `draws` tells, where it was heard.
+    Another thread may have drawn, if the function and its arguments, `roots`, cannot have.
     """
     for name in moved_since(before):
-        generator = sys.modules[name].random.__self__
-        if not _is_shared(generator) and not (draws and draws.are_of_others(generator)):
-            others = " (or another thread)" * (threading.active_count() > 1)
+        generator, more = sys.modules[name].random.__self__, threading.active_count() > 1
+        if not _is_shared(generator) and (not more or may_draw(generator, *roots)):
+            others = " (or another thread)" * more
             library, kind = (
                 "NumPy" if name == "numpy.random" else "Python",
                 type(generator).__name__,
@@ -324,21 +324,20 @@ def _is_shared(generator: Any) -> bool:
     return getattr(bits, "lock", None) in _SHARED
 
 
-def call_heard(level: BatchLevel, func: Any, args: Sequence, kwargs: dict) -> tuple:
+def call_heard(level: BatchLevel, func: Any, args: Sequence, kwargs: dict) -> Any:
     """Call a function, and raise where it asks the system for random numbers.
 
-    Return the result, and the draws that were heard. Where a program is recorded, its watch
-    hears, and there is None.
+    Where a program is recorded, its watch hears.
     """
     if any([outer.kind.guards for outer in levels_of(level.cls)]):
-        return func(*args, **kwargs), None
+        return func(*args, **kwargs)
     found: list[str] = []
-    with Hearing(hears_requests(found, draws := Draws())):
+    with Hearing(hears_requests(found)):
         result = func(*args, **kwargs)
     if found and level.randomness != "same":
         what = f"{found[0]} makes a generator without a seed, or asks the system for random numbers"
         raise _drawn_once(level, what)
-    return result, draws
+    return result
 
 
 def _drawn_once(level: BatchLevel, what: str) -> Exception:
