@@ -99,7 +99,7 @@ def getitem(x: Any, index: Index) -> Any:
 
 def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     """A call of a function on tensors of `level`, some of which were written to."""
-    if not level.live or is_fresh(func):
+    if not level.live or is_fresh(func) or (kwargs and kwargs.get("out") is not None):
         return level.function(func, args, kwargs)
     if func is np.astype and keeps_dtype(*args, **kwargs):
         return args[0]
