@@ -202,7 +202,7 @@ def refusal(label: str) -> Callable[[str], Any]:
 
     def refuse(what: str) -> None:
         raise MutationError(
-            f"{label}: in the backward pass {what}; let the function make it itself, or "
+            f"{label}: in the backward pass {what}; make it inside the function, or "
             f"copy it before each call",
             named=True,
         )
