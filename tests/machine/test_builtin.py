@@ -5,6 +5,7 @@ import random
 import sys
 import tracemalloc
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -356,13 +357,14 @@ def test_other_layouts_are_noticed(monkeypatch, name, check):
 
 
 def test_a_process_without_builtins_says_why(monkeypatch):
+    free = SimpleNamespace(implementation=sys.implementation, version="free-threading build")
     assert abi.functions_hold()
     assert builtin.supported() == ""
     for module, name, value, message in (
         (abi, "arrays_hold", lambda: False, "arrays"),
         (abi, "numbers_hold", lambda: False, "numbers"),
         (abi, "functions_hold", lambda: False, "functions"),
-        (objects, "sysconfig", type("none", (), {"get_config_var": lambda name: 1}), "lock"),
+        (objects, "sys", free, "lock"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, value)
