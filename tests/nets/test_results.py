@@ -86,7 +86,7 @@ OTHER = {
     "scipy_stats": "transformed",
     "scipy_stats_multivariate": "vectors",
     "scipy_stats_tests": "student",
-    "shape": "broadcast_arrays copy",
+    "shape": "copy",
     "sorting": "unique",
 }
 """The functions that return a number where the library returns an array without axes, or the other
