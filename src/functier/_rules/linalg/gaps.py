@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.numpy_facts import Value, dtype_of
-from ..constructors import constant, primitive
+from ..constructors import check_values, constant, primitive
 
 ULPS = 1024
 """The largest closed gap, in units of the last place of the largest value."""
@@ -105,3 +105,27 @@ def takes_absent(rule: Any) -> Any:
     """Mark a backward rule of several results that gets None for one that is not used."""
     rule.takes_absent = True
     return rule
+
+
+def check_choice(on_turn: Value, name: str, what: str) -> Value:
+    """Raise where the cotangent of a turn is not zero: where a result depends on LAPACK's choice.
+
+    `on_turn` is that of the infinitesimal turns or phases that LAPACK could have chosen as well,
+    as a part of all that it could be.
+    """
+
+    def is_settled(share: Value) -> bool:
+        if np.any(share > np.sqrt(np.finfo(share.dtype).eps)):
+            raise np.linalg.LinAlgError(
+                f"{name}: the gradient depends on {what}, which the matrix does not determine; "
+                f"compute what is the same for all of them, such as a projector q @ q.mT.conj()"
+            )
+        return True
+
+    return check_values(on_turn, is_settled, "")
+
+
+def share_of(part: Value, *all_of: Value) -> Value:
+    """Return the absolute values of a cotangent as parts of the largest of others."""
+    size = sum([np.sum(np.absolute(g), axis=(-2, -1), keepdims=True) for g in all_of])
+    return np.absolute(part) / np.where(np.equal(size, 0), 1, size)
