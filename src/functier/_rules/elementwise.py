@@ -150,7 +150,8 @@ def _slope(x: Value, size: Value) -> Value:
     It has no derivative: that is NaN, but for an operand that does not move.
     """
     if dtype_of(x).kind == "c":  # a complex quotient overflows for a small size
-        return _slope(np.real(x), size) + 1j * _slope(np.imag(x), size)
+        with np.errstate(invalid="ignore"):  # an infinite number has no sign, and nobody warns
+            return _slope(np.real(x), size) + 1j * _slope(np.imag(x), size)
     zero = size == 0
     if is_known_false(zero):
         return x / size
