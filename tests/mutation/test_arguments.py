@@ -41,6 +41,34 @@ def test_one_array_given_twice():
     close(np.stack(found), np.stack([2 * X, 2 * X]))
 
 
+READ_ONLY = {
+    "grad": lambda f, a: ft.grad(f)(a),
+    "jvp": lambda f, a: ft.jvp(f, (a,), (XS,)),
+    "vmap": lambda f, a: ft.vmap(f)(a),
+    "vmap of grad": lambda f, a: ft.vmap(ft.grad(f))(a),
+    "grad of vmap": lambda f, a: ft.grad(lambda x: np.sum(ft.vmap(f)(x)))(a),
+    "hessian": lambda f, a: ft.hessian(f)(a),
+    "in a pytree": lambda f, a: ft.grad(lambda tree: f(tree["a"]))({"a": a}),
+    "compile": lambda f, a: [ft.compile(f)(x) for x in (a.copy(), a)],
+}
+
+
+@pytest.mark.parametrize("transform", READ_ONLY.values(), ids=READ_ONLY)
+@pytest.mark.parametrize(
+    "view", [lambda x: x, lambda x: x[1:], np.transpose], ids=["whole", "part", "turned"]
+)
+def test_a_read_only_argument_is_not_written_to(transform, view):
+    def f(x):
+        part = view(x)
+        part[...] = 2.0
+        return np.sum(x * x)
+
+    a = XS.copy()
+    a.flags.writeable = False
+    raises(ValueError, lambda: f(a), "read-only")
+    raises(ValueError, lambda: transform(f, a), "read-only", "x.copy()")
+
+
 def test_one_array_given_twice_and_not_written_to():
     """Nothing is refused before a write; another array may be written to."""
 

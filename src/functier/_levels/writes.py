@@ -177,8 +177,11 @@ def rank(window: ndarray) -> tuple:
     )
 
 
+READ_ONLY = "assignment destination is read-only"
+
+
 def check_arguments(level: Any, window: ndarray, owner: Any) -> None:
-    """Raise where the elements of `window` are those of two arguments of the transform.
+    """Raise where `window` is read-only in an argument, or its elements are those of two arguments.
 
     `owner` has the memory of the window.
     """
@@ -188,6 +191,8 @@ def check_arguments(level: Any, window: ndarray, owner: Any) -> None:
     count = owners_of(level)[id(owner)]
     if not count:
         return
+    if not owner.flags.writeable:
+        raise ValueError(f"{level}: {READ_ONLY}; write y = x.copy() first")
     given, sources, _ = level.arguments
     leaves = () if count == 1 and sources is None else flatten(given)[0]
     if len(leaves) < 2:
@@ -347,11 +352,11 @@ def _begin(level: Any, x: Any) -> View:
     source, whole = tensors[base], windows[base]
     owner: Any = owner_of(whole)
     if not whole.flags.writeable and owner.flags.writeable:
-        raise ValueError(f"{level}: assignment destination is read-only; write y = x.copy() first")
+        raise ValueError(f"{level}: {READ_ONLY}; write y = x.copy() first")
     if whole.size and 0 in [s for s, n in zip(whole.strides, whole.shape) if n > 1]:
         raise ValueError(
-            f"{level}: assignment destination is read-only: numpy.broadcast_to gives one element "
-            f"several places; write y = x.copy() first"
+            f"{level}: {READ_ONLY}: numpy.broadcast_to gives one element several places; write "
+            f"y = x.copy() first"
         )
     check_arguments(level, whole, owner)
     check_partners(owner)
