@@ -18,7 +18,8 @@ import pytest
 from functier._cpython import assembly
 from functier._cpython import observed as module
 from functier._cpython.assembly import ENDS
-from functier._cpython.observed import MISSING, Events, observed
+from functier._cpython.events import MISSING, Events
+from functier._cpython.observed import observed
 from support.basics import raises
 
 NAMES = [name for name in vars(Events) if not name.startswith("_")]

@@ -35,7 +35,7 @@ from .._levels.states import resume
 from .._levels.tape import Continued, Given, Node, node_numbers, node_of
 from .effects import Effects
 from .masks import AMONG, Mask
-from .parts import Parts, Unfit, apart
+from .parts import Parts, Unfit, apart, form_of
 from .rows import Piece, Rows, holds_tensors, moved
 
 ndarray = np.ndarray
@@ -52,11 +52,6 @@ TRIES = 6
 
 ENDLESS = 1 << 40
 """More steps than a loop has that ends with a condition."""
-
-
-def form_of(x: Any) -> tuple:
-    """Return what a value keeps in all steps of a loop."""
-    return type(x), np.shape(x), getattr(x, "dtype", None), getattr(x, "strides", None)
 
 
 def recorder() -> Any:

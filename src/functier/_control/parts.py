@@ -14,6 +14,11 @@ from .rows import moved
 ndarray = np.ndarray
 
 
+def form_of(x: Any) -> tuple:
+    """Return what a value keeps in all steps of a loop."""
+    return type(x), np.shape(x), getattr(x, "dtype", None), getattr(x, "strides", None)
+
+
 class Unfit(BaseException):
     """A leaf is of a kind that a loop of a program does not carry."""
 

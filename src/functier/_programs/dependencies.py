@@ -27,6 +27,7 @@ from .._core.tensor import Tensor
 from .._cpython.call_sites import loaded_globals
 from .._cpython.code import Code, file_of_code, title_of_code
 from .._cpython.collector import observers
+from .._cpython.events import Events
 from .._cpython.frames import caller_of
 from .._cpython.functions import (
     EMPTY,
@@ -43,7 +44,7 @@ from .._cpython.functions import (
     read_code,
     tells,
 )
-from .._cpython.observed import Events, observed
+from .._cpython.observed import observed
 from .graph import SCALARS
 from .homes import HOME, home_of_code
 from .objects import reached_from

@@ -29,9 +29,9 @@ import numpy as np
 
 from .._core.tensor import Tensor
 from .._cpython.code import file_of_code
+from .._cpython.events import MISSING
 from .._cpython.functions import EMPTY, TELLING, contents, globals_of_teller, original
 from .._cpython.objects import Slot
-from .._cpython.observed import MISSING
 from .captured import gives_view, is_view
 from .guards import slot_of
 from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user, namespace_of
