@@ -1,4 +1,4 @@
-"""Each row of the sample table to order 4, against nested jvp; coefficients of known functions."""
+"""Each row of the sample table to order 3 or 4, against nested jvp; coefficients of known functions."""
 
 import numpy as np
 import pytest
@@ -21,9 +21,9 @@ FAMILIES = [
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_rows_have_the_derivatives_of_nested_jvp(family, rows_of, request):
-    """To order 4 in a whole run, to order 2 in a quick one, as nested jvp takes long."""
-    order = 4 if request.config.getoption("--slow") else 2
+def test_rows_have_the_derivatives_of_nested_jvp(family, rows_of, request, full):
+    """To order 4 with ``--full``, to order 2 in a quick run, as nested jvp takes long."""
+    order = 4 if full else 3 if request.config.getoption("--slow") else 2
     own = {name: row for name, row in rows_of(family).items() if checks.differentiable(row)}
     run_each(own, lambda row: check_row(row, order if row.order > 1 else 1))
 
