@@ -114,6 +114,20 @@ def line_of(code: Code, instruction: int, unknown: int | None = None) -> int:
     return (lines or [code.co_firstlineno if unknown is None else unknown])[0]
 
 
+def beginning_of(place: tuple[Code, int] | None) -> tuple[Code, int] | None:
+    """Return a place in code with the beginning of its instruction.
+
+    Python 3.12 stands at the last cache entry of an item whose owner has its method in Python, and
+    before it has specialised the instruction, at the beginning.
+    """
+    if place is None or not facts.lines.holds:
+        return place
+    code, instruction = place
+    while code.co_code[instruction] == dis.opmap.get("CACHE"):
+        instruction -= 2
+    return code, instruction
+
+
 def describe_line(code: Code, line: int) -> str:
     """Return a line of code with its place: ``file.py:12, in f: y = g(x)``."""
     text = linecache.getline(code.co_filename, line).strip()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._cpython.code import beginning_of
 from .graph import Node, form_of, mapped
 from .literals import is_weak
 from .loops import Count, Loop, is_loop, parts_of_count
@@ -51,7 +52,8 @@ def facts_of_node(node: Node) -> tuple:
     window: Any = ()
     if node.memory and len(node.args) > 1 and type(node.args[1]) is tuple:
         window = node.args[1][1:]  # only the place of an effect may move
-    return node.form, node.place, node.errors, node.memory, node.kept, window
+    place = beginning_of(node.place)
+    return node.form, place, node.errors, node.memory, node.kept, window
 
 
 def kind_of_loop(loop: Loop, leaves: list) -> Any:
