@@ -114,18 +114,18 @@ def line_of(code: Code, instruction: int, unknown: int | None = None) -> int:
     return (lines or [code.co_firstlineno if unknown is None else unknown])[0]
 
 
-def beginning_of(place: tuple[Code, int] | None) -> tuple[Code, int] | None:
-    """Return a place in code with the beginning of its instruction.
+def beginning_of(place: tuple | None) -> tuple | None:
+    """Return a place in code, with what follows it, from the beginning of its instruction.
 
     Python 3.12 stands at the last cache entry of an item whose owner has its method in Python, and
     before it has specialised the instruction, at the beginning.
     """
     if place is None or not facts.lines.holds:
         return place
-    code, instruction = place
+    code, instruction, *more = place
     while code.co_code[instruction] == dis.opmap.get("CACHE"):
         instruction -= 2
-    return code, instruction
+    return code, instruction, *more
 
 
 def describe_line(code: Code, line: int) -> str:

@@ -168,6 +168,13 @@ ODD = {
 """The methods whose parameters differ from `self` and those of the function."""
 
 
+SPELLED = {
+    "(a1, a2, ...)": "arrays", "[x, y]": "x=None, y=None",
+    "[start,] stop[, step,]": "start_or_stop, /, stop=None, step=1",
+}  # fmt: skip
+"""Parameters of docstrings that are not in Python's syntax."""
+
+
 def signature_of(func: Any) -> Signature:
     """Return the documented signature of an overridable function.
 
@@ -196,7 +203,9 @@ def signature_of(func: Any) -> Signature:
         )
     text = (func.__doc__ or "").strip().partition("\n\n")[0].replace("\n", " ")
     text = text.strip().removeprefix(f"{func.__name__}(").removesuffix(")")
-    return _signature(text.replace("(a1, a2, ...)", "arrays").replace("[x, y]", "x=None, y=None"))
+    for documented, spelled in SPELLED.items():
+        text = text.replace(documented, spelled)
+    return _signature(text)
 
 
 def _signature(text: str) -> Signature:
