@@ -400,15 +400,18 @@ def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     return _reduce(da.sum, 0, axis, np.conjugate(x1) * x2)
 
 
-@declare(np.matvec)
 def _matvec(x1: Any, x2: Any) -> Any:
     return _read(_matmul(x1, _read(da.asarray(x2), (..., None))), (..., 0))
 
 
-@declare(np.vecmat)
 def _vecmat(x1: Any, x2: Any) -> Any:
     x1 = da.conj(da.asarray(x1))
     return _read(_matmul(_read(x1, (..., None, blocks.ALL)), x2), (..., 0, blocks.ALL))
+
+
+if hasattr(np, "matvec"):  # NumPy 2.2
+    declare(np.matvec)(_matvec)
+    declare(np.vecmat)(_vecmat)
 
 
 # ---- forms of the data ----
