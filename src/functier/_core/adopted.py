@@ -5,7 +5,7 @@ from typing import Any
 
 from .._cpython.frames import (
     Frame,
-    computes_remainder,
+    computes,
     current_frame,
     globals_at,
     is_of_library,
@@ -65,4 +65,4 @@ def is_called_by_percent() -> bool:
 
     The remainder of numbers asks no tensor for a float: a tensor computes it itself.
     """
-    return computes_remainder(current_frame(2))
+    return computes(current_frame(2), "%")

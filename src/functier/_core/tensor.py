@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._cpython.code import names_of
-from .._cpython.frames import code_at, current_frame
+from .._cpython.frames import code_at, computes, current_frame
 from .adopted import ADOPTED, CLASS, is_called_by_percent
 from .blocks import OPERATIONS
 from .errors import EscapedTensorError, hide_own
@@ -255,6 +255,8 @@ class Tensor(Operators):
         return self.level.convert(self, int)
 
     def __index__(self) -> int:
+        if self.level.depth and computes(current_frame(1), "**"):
+            raise TypeError("an exponent")  # NumPy before 2.3 asks for one, and then the tensor
         return self.level.convert(self, "__index__")
 
     def __float__(self) -> float:

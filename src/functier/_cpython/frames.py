@@ -99,18 +99,20 @@ def instruction_at(frame: Frame | None) -> str:
 
 
 BINARY = opmap["BINARY_OP"]
-REMAINDERS = {
-    code[2 * code[::2].index(BINARY) + 1]  # the operators' numbers have no public table
-    for code in (compile(f"x {sign} y", "", "exec").co_code for sign in ("%", "%="))
+NUMBERS = {
+    sign: {code[2 * code[::2].index(BINARY) + 1] for code in (own, assigned)}
+    for sign in ("%", "**")  # the operators' numbers have no public table
+    for own, assigned in [[compile(f"x {s} y", "", "exec").co_code for s in (sign, sign + "=")]]
 }
+"""The numbers of an operator and of its assignment, by their sign."""
 
 
-def computes_remainder(frame: Frame | None) -> bool:
-    """Return whether a frame is at the operator ``%`` or ``%=``, as far as that can be seen."""
+def computes(frame: Frame | None, sign: str) -> bool:
+    """Return whether a frame is at an operator such as ``%`` or ``%=``, if that can be seen."""
     if frame is None or not facts.instructions.holds:
         return False
     code, at = frame.f_code.co_code, frame.f_lasti
-    return code[at] == BINARY and code[at + 1] in REMAINDERS
+    return code[at] == BINARY and code[at + 1] in NUMBERS[sign]
 
 
 # ---- the stack ----
