@@ -157,8 +157,11 @@ def test_what_numpy_asarray_gave_is_not_forgotten():
     everywhere(f)
 
 
+BY_DLPACK = [np.from_dlpack] if np.from_dlpack(X).flags.writeable else []  # not in NumPy 2.1
+
+
 @pytest.mark.parametrize("shown", [
-    lambda a: np.asarray(a)[1:], lambda a: np.from_dlpack(a), lambda a: np.ma.asarray(a).data,
+    lambda a: np.asarray(a)[1:], *BY_DLPACK, lambda a: np.ma.asarray(a).data,
     lambda a: np.asarray(fnp.real(a))[None],
 ])  # fmt: skip
 def test_what_is_taken_of_a_plain_array_keeps_it(shown):

@@ -1,4 +1,4 @@
-"""Each row of the sample table to order 3 or 4, against nested jvp; coefficients of known functions."""
+"""Rows of the sample table to order 3 or 4, against nested jvp; coefficients of functions."""
 
 import numpy as np
 import pytest
