@@ -6,7 +6,7 @@ note 18 why a room cannot do without.
 
 KIT = {
     "_transforms.chunks.streams": "record_draws stream_here",
-    "_control.effects": "Effects VISIBLE refusal",
+    "_control.effects": "Effects VISIBLE",
     "_control.masks": "Surroundings bare narrow",
     "_core.adopted": "ADOPTED",
     "_core.agreement": "agreed examples_of",
@@ -51,7 +51,7 @@ KIT = {
     "_rules.fft": "declare_transform",
     "_rules.indexing": "add_at fill_holes getitem place read_at",
     "_rules.linalg.contract": "conj ensure_array",
-    "_rules.linalg.gaps": "check_choice share_of",
+    "_rules.linalg.gaps": "check_choice",
     "_rules.linalg.orthogonal": "adjoint reciprocal",
     "_rules.linalg.lstsq": "least_squares",
     "_rules.velocities": "beta_velocities gamma_velocity",

@@ -187,6 +187,10 @@ class Effects:
             for x, setter, _, parts in reversed(changes):
                 setter(x, parts)
 
+    def again(self, label: str) -> Any:
+        """Give objects the contents from before, for a call in the backward pass of `label`."""
+        return self.undone(refusal(label))
+
 
 def flat(parts: Iterable) -> Iterator[Any]:
     """Yield some objects, and those in tuples among them."""

@@ -45,7 +45,7 @@ from .._transforms.grad import vjp
 from .._transforms.stop_gradient import without_derivatives
 from .._transforms.tracing.linearize import linearize
 from .._transforms.vmap import vmap
-from .effects import Effects, refusal
+from .effects import Effects
 
 Func = Callable[[PyTree], PyTree]
 Solver = Callable[[Func, PyTree], Any]
@@ -351,7 +351,7 @@ def _attach(
                 f"transpose_solve=..., or symmetric=True"
             )
         right = [np.zeros(*form) if g is None else owned(g) for g, form in zip(cotangents, forms)]
-        with then.undone(refusal(label)):
+        with then.again(label):
             if batches.groups:
                 found = batches.inside(label, ambient, solve_transposed, right)
             else:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._control.effects import Effects, refusal
+from .._control.effects import Effects
 from .._core.errors import NoRuleError
 from .._core.numpy_facts import PyTree, dtype_of, shape_of
 from .._core.pytree import (
@@ -203,7 +203,7 @@ class Box:
         given = [i for i, g in enumerate(cotangents) if g is not None]
         inputs, found = self.saved(ctx), dict[int, Any]()
         if given:
-            with self.first.then.undone(refusal(self.__name__)):
+            with self.first.then.again(self.__name__):
                 grads = Pulled(self, own, given)(*inputs, *[owned(cotangents[i]) for i in given])
             found = dict(zip(own, grads))
         return tuple([found.get(i) for i in range(len(inputs))])

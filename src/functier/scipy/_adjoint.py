@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate as sci  # type: ignore[import-untyped]
 
-from .._control.effects import Effects, refusal
+from .._control.effects import Effects
 from .._control.masks import Surroundings
 from .._core.errors import LevelError
 from .._core.numpy_facts import Value, dtype_of, shape_of
@@ -152,7 +152,7 @@ class Example:
             (g,) = cotangents
             if g is None:
                 return [None] * len(parents)
-            with then.undone(refusal(label)):
+            with then.again(label):
                 return self._pull(times, owned(g), parents)
 
         (node,) = Stretch.replace(parents, pull, 1)

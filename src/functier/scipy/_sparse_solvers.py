@@ -10,7 +10,7 @@ import scipy.sparse as sp  # type: ignore[import-untyped]
 import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
-from .._control.effects import VISIBLE, Effects, refusal
+from .._control.effects import VISIBLE, Effects
 from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
@@ -87,7 +87,7 @@ def _iterative(original: Callable) -> Callable:
         operator, pattern, then = None, None, None
         operators = [x for x in (a, *given.values()) if is_operator(x)]
         if operators:
-            then = functools.partial(Effects(operators).undone, refusal(label))
+            then = functools.partial(Effects(operators).again, label)
         if is_operator(a):
             a, operator = None, plain_operator(a)
         else:

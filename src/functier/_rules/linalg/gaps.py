@@ -20,6 +20,7 @@ NOTE [equal eigenvalues]
     those of a matrix that is not Hermitian may have an infinite slope, and raise.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -107,12 +108,13 @@ def takes_absent(rule: Any) -> Any:
     return rule
 
 
-def check_choice(on_turn: Value, name: str, what: str) -> Value:
+def check_choice(on_turn: Value, cotangents: Sequence[Value], name: str, what: str) -> Value:
     """Raise where the cotangent of a turn is not zero: where a result depends on LAPACK's choice.
 
-    `on_turn` is that of the infinitesimal turns or phases that LAPACK could have chosen as well,
-    as a part of all that it could be.
+    `on_turn` is that of the infinitesimal turns or phases that LAPACK could have chosen as well. It
+    is compared with the size of the cotangents of the results.
     """
+    whole = sum([np.sum(np.absolute(g), axis=(-2, -1), keepdims=True) for g in cotangents])
 
     def is_settled(share: Value) -> bool:
         if np.any(share > np.sqrt(np.finfo(share.dtype).eps)):
@@ -122,10 +124,5 @@ def check_choice(on_turn: Value, name: str, what: str) -> Value:
             )
         return True
 
-    return check_values(on_turn, is_settled, "")
-
-
-def share_of(part: Value, *all_of: Value) -> Value:
-    """Return the absolute values of a cotangent as parts of the largest of others."""
-    size = sum([np.sum(np.absolute(g), axis=(-2, -1), keepdims=True) for g in all_of])
-    return np.absolute(part) / np.where(np.equal(size, 0), 1, size)
+    share = np.absolute(on_turn) / np.where(np.equal(whole, 0), 1, whole)
+    return check_values(share, is_settled, "")
