@@ -35,7 +35,7 @@ NAMED = {
         0.0: """sqrt(x * ones(2) @ array([[2.0, 1.0], [1.0, 2.0]]) @ (x * ones(2))); sqrt(square(x))
             sqrt(einsum('ij,ij->i', x * ones((2, 3)), x * ones((2, 3))))[1]; sqrt(trace(m.T @ m))
             sqrt(real(x * (1 + 2j)) ** 2 + imag(x * (1 + 2j)) ** 2); sqrt(x * x + (2 * x) ** 2)
-            where(x > 0, sqrt(x), 0.0); sqrt(einsum('i,i', v, v)); sqrt(linalg.norm(v) ** 2)
+            where(x > 0, sqrt(x), 0.0); sqrt(einsum('i,i', v, v)); j:sqrt(linalg.norm(v) ** 2)
             abs(x); where(x > 0, log(x), 0.0); sqrt(tensordot(v, v, 1)); linalg.norm(v, inf)
             (x * x) ** 0.5; std(x * arange(3)); sqrt(vecdot(v, v)); sqrt(mean(v ** 2))
             sqrt(2 * x**2 / 3); power(x * x, 0.5); linalg.norm(v, 3); abs(x * (1 + 2j)); sqrt(x * x)

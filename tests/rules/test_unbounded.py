@@ -263,17 +263,14 @@ def test_a_part_of_a_memory_under_vmap():
 
 
 NOTE = Path(__file__).resolve().parents[2] / "design" / "0009-kinks-and-nans.md"
-ROW = re.compile(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \|", re.M)
-TWICE = ROW.findall(re.search("(?ms)^## Second(.*?)^## ", NOTE.read_text())[1])
-ROWS = [row for row in ROW.findall(NOTE.read_text()) if row not in TWICE]
+ROWS = re.findall(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \|", NOTE.read_text(), re.M)
 
 NOT_BY_SERIES = {"np.arccos(np.clip(x, -1.0, 1.0))", "np.array([0.0, 2.0]) * np.cbrt(x)"}
 """Rows of which `jet` has no number: it does not record where a series moves."""
 
 
 def test_the_tables_are_read():
-    assert len(TWICE) > 10
-    assert len(ROWS + TWICE) == NOTE.read_text().count("\n| `") > 40
+    assert len(ROWS) == NOTE.read_text().count("\n| `") > 40
 
 
 @pytest.mark.parametrize(("expression", "at", "derivative"), ROWS, ids=lambda text: text[:40])
@@ -301,18 +298,3 @@ def test_row(expression, at, derivative):
         assert np.any(np.isnan(series))
     else:
         np.testing.assert_allclose(series, expected, rtol=1e-14)
-
-
-@pytest.mark.parametrize(("expression", "at", "second"), TWICE, ids=lambda text: text[:40])
-def test_row_of_second_derivatives(expression, at, second):
-    x, expected = eval(at, {"np": np}), eval(second, {"np": np})
-
-    def f(x):
-        return eval(expression, {"np": np, "x": x})
-
-    with silent():
-        found = [a(b(f))(x) for a in (ft.jacfwd, ft.jacrev) for b in (ft.jacfwd, ft.jacrev)]
-        found += [ft.vmap(ft.grad(ft.grad(f)))(np.array([x, 1.0]))[0], 2 * ft.taylor(f, x, 2)[2]]
-    for result in found:
-        is_finite = np.isfinite(result)
-        np.testing.assert_allclose(result if is_finite else np.nan, expected, rtol=1e-14, atol=0)

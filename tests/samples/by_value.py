@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from functier._rules.by_value import kept
 from functier._rules.complex_parts import complex_of
-from functier._rules.elementwise import slope
 
 from ._row import integers, normal, positive, row, unit
 
@@ -32,9 +30,6 @@ E = np.emath
 
 ROWS = [
     row(complex_of, normal(3), normal(2, 3)),
-    row(slope, normal(3), positive(2, 3)),
-    row(slope, normal(3, dtype=C), positive(3)),
-    row(kept, normal(3), (slice(None),)),
     row(complex_of, normal(3, dtype=F), normal(1)),
     row(np.real_if_close, normal(3)),
     row(complexed(np.real_if_close), normal(3, dtype=C)),

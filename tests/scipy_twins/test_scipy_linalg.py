@@ -169,36 +169,6 @@ def test_a_form_of_schur_that_jumps_has_no_derivative(x, output, message):
     moved(lambda a: np.diagonal(sl.schur(a, "complex")[0]), TURN)
 
 
-C = A + 1j * np.diag([0.3, -0.2, 0.1]) + 0.1j * A.T
-ROW = A[:1]
-CHOICES = {  # what depends on the choice, what does not, and at which matrix
-    "null_space": (lambda a: sl.null_space(a)[0, 0], lambda q: q @ q.mT.conj(), sl.null_space, ROW),
-    "orth": (lambda a: sl.orth(a)[0, 0], lambda q: q @ q.mT.conj(), sl.orth, A[:, :2]),
-    "svd": (
-        lambda a: np.real(np.linalg.svd(a)[0][0, 0]), lambda u: u[:, :1] @ u[:, :1].mT.conj(),
-        lambda a: np.linalg.svd(a)[0], C,
-    ),
-    "schur": (
-        lambda a: np.real(sl.schur(a)[1][0, 0]), lambda z: z[:, :1] @ z[:, :1].mT.conj(),
-        lambda a: sl.schur(a)[1], C,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CHOICES)
-def test_a_gradient_that_depends_on_a_choice_of_lapack_is_refused(name):
-    depends, same, vectors, x = CHOICES[name]
-
-    def settled(a):
-        return np.real(same(vectors(a))[0, 1])
-
-    with pytest.raises(np.linalg.LinAlgError, match=f"{name}: the gradient depends on the"):
-        ft.grad(depends)(x)
-    gradient, step = ft.grad(settled)(x), 1e-6 * np.cos(np.arange(x.size)).reshape(x.shape)
-    difference = settled(x + step) - settled(x - step)
-    np.testing.assert_allclose(np.sum(gradient * step).real, difference / 2, rtol=1e-5)
-
-
 def test_a_form_of_hessenberg_that_jumps_has_no_derivative():
     with pytest.raises(np.linalg.LinAlgError, match="hessenberg has no derivative"):
         moved(sl.hessenberg, np.eye(3))

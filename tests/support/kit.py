@@ -51,7 +51,6 @@ KIT = {
     "_rules.fft": "declare_transform",
     "_rules.indexing": "add_at fill_holes getitem place read_at",
     "_rules.linalg.contract": "conj ensure_array",
-    "_rules.linalg.gaps": "check_choice",
     "_rules.linalg.orthogonal": "adjoint reciprocal",
     "_rules.linalg.lstsq": "least_squares",
     "_rules.velocities": "beta_velocities gamma_velocity",

@@ -36,9 +36,6 @@ AT_BODIES: list[Callable[[np.ufunc], Callable[..., None]]] = []
 COMPLEX_OF: list[Callable[[Value, Value], Value]] = []
 """The function of a real and an imaginary part; `_rules.complex_parts` has it."""
 
-SLOPE: list[Callable[[Value, Value], Value]] = []
-"""The function of a chosen zero; `_rules.elementwise` has it."""
-
 MAKERS: dict[type, Callable[[Function, np.ufunc], Op]] = {}
 """Functions that make the record of a ufunc (or of its method) that nobody declared."""
 

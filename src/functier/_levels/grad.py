@@ -11,7 +11,6 @@ from .._core.numpy_facts import (
     FAST_PARTS,
     FLOAT,
     PLAIN,
-    UFUNC_OF,
     Function,
     Index,
     Value,
@@ -21,7 +20,6 @@ from .._core.numpy_facts import (
 )
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
-from .._core.rule import POWERS, SQUARED, by_square, smooth_exponent
 from .._core.subclasses import inside
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
@@ -34,9 +32,7 @@ from .grad_store import GradStore
 from .kept import SHARED, Keeping, compare, given_arrays, is_fixed, keep, owned
 from .level import Level
 from .memory import own_memory
-from .norms import square_of
 from .operands import has_methods, taken_out
-from .second_look import moves_leaves
 from .tape import node_numbers, node_of, output_rule
 
 float64 = np.float64
@@ -71,23 +67,18 @@ class GradLevel(Level):
             kind, node_numbers=node_numbers, fix_for=fix_for, shape_of=shape_of,
             ndarray=ndarray, float64=float64, FLOAT=FLOAT, SHARED=SHARED,
             keep_large=_keep_large, keep_index=_keep_index, alias_of=alias_of,
-            SQUARED=SQUARED,
         )  # fmt: skip
         one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
         makers = {  # by the number of facts, of which each operand has three
             3: fast.unary(one, UNARY),
             8: fast.binary(f"{one}, {two}, reads, reads2", BINARY),
         }
-        smooth = {
-            3: fast.unary(one, SQUARE), 8: fast.binary(f"{one}, {two}, reads, reads2", POWER),
-        }  # fmt: skip
         calls = fast.comparisons()
         for func, row in PARTIALS.items():
             if len(row) == 6:  # also whether the rule of the one operand reads the other one
                 row = *row, _reads(row[1], 2), _reads(row[4], 1)
             if len(row) in makers and func is not getitem:
-                powers = UFUNC_OF.get(func, func) in POWERS
-                calls[func] = (smooth if powers else makers)[len(row)](func, *row)
+                calls[func] = makers[len(row)](func, *row)
         parts = {*FAST_PARTS, ndarray}
         calls[getitem] = fast.getitem("rule, *_", parts, GETITEM, WITHOUT_AXES)(*PARTIALS[getitem])
         return calls
@@ -113,13 +104,6 @@ class GradLevel(Level):
         mine = [i for i, x in enumerate(call.operands) if type(x) is cls and is_inexact(values[i])]
         if not mine:
             return ans
-        if op.func in POWERS and mine == [0] and (half := square_of(call.operands[0]._extra)):
-            y = smooth_exponent(call)
-            if y is not None:
-                fix = fix_for(ans, values[0], True)
-                made = new(cls)
-                made._value, made._extra = ans, node_of([(half, by_square, (values[0], y), fix)])
-                return made
         joint = op.joint if len(mine) > 1 else None
         keeping = None
         others = len(mine) < len(call.operands) or call.given  # of which a rule may keep an array
@@ -158,7 +142,7 @@ class GradLevel(Level):
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         rule = op.vjp.get(op.lead[0])
         value = x._value
-        if rule is None or rule._direct is None or op.func in POWERS:
+        if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
         kind = type(value)
         if kind not in PLAIN and op.dispatches and isinstance(value, Tensor) and kind.level.depth:
@@ -197,10 +181,6 @@ class GradLevel(Level):
                 value = y
             outputs.append(value)
         return like(ans, outputs)
-
-    def moves(self, x: Tensor) -> bool:
-        """Return whether a tensor depends on what is differentiated."""
-        return moves_leaves(x._extra, x._value)
 
     # ---- the imperative style ----
 
@@ -330,14 +310,6 @@ saved = pick(ans, value) if pick else ()
 y._extra = next(node_numbers), x._extra, rule, saved, fix, None
 """
 
-SQUARE = (
-    """
-if x._extra[1] is not None and x._extra[2] in SQUARED:
-    return level.unary(func, x)
-"""
-    + UNARY
-)
-
 BINARY = {
     "both": """
         x, y = a._value, b._value
@@ -385,15 +357,6 @@ BINARY = {
     """,
     "result": "z._value, z._extra = ans, node",
 }
-
-POWER = {
-    **BINARY,
-    "left": """
-        if a._extra[1] is not None and a._extra[2] in SQUARED:
-            return level.binary(func, a, b)
-    """ + BINARY["left"],
-}  # fmt: skip
-"""The calls of powers: those of a norm are differentiated by its square."""
 
 GETITEM = """
 value = x._value

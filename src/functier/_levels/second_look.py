@@ -15,9 +15,7 @@ import numpy as np
 
 from .._core.numpy_facts import Function, Value, dtype_of, is_lazy, shape_of
 from .._core.rule import kind_of, zeros_of
-from .._core.table import SLOPE
 from .._core.table import later as later_module
-from .._core.tensor import Tensor
 from .._core.unsettled import are_settled
 from .cotangents import add, fit, pull
 from .kept import compare
@@ -125,22 +123,20 @@ class Later:
 
     It keeps few values alive: after a chain of `DEPTH` questions all of a tangent moves. A zero
     tangent may come from one of the `kinks`, where two values are equal, as that of a norm at 0.
-    That of a norm has the rules that gave it, with what they were given, as its `norm`.
     """
 
-    __slots__ = ("args", "depth", "find", "kinks", "norm")
+    __slots__ = ("args", "depth", "find", "kinks")
 
     find: Callable[..., Moves]
     args: tuple
     depth: int
     kinks: Kinks
-    norm: list[tuple[Function, Value, tuple]] | None
 
 
 def question(find: Callable[..., Moves], args: tuple, depth: int = 1, kinks: Kinks = ()) -> Later:
     """Return the question ``find(*args)``; a constructor of the class costs twice as much."""
     made = Later()
-    made.find, made.args, made.depth, made.kinks, made.norm = find, args, depth, kinks, None
+    made.find, made.args, made.depth, made.kinks = find, args, depth, kinks
     return made
 
 
@@ -171,14 +167,11 @@ def rough(*moves: Any) -> Any:
     return None
 
 
-def kinked(moves: Any, x: Value, y: Value = 0, norm: list | None = None) -> Later:
+def kinked(moves: Any, x: Value, y: Value = 0) -> Later:
     """Return `moves` with one more kink, where two values are equal."""
     if moves is None:
-        made = question(now, (None,), 0, ((x, y),))
-    else:
-        made = question(now, (moves,), depth_of(moves), (*kinks_of(moves), (x, y)))
-    made.norm = norm
-    return made
+        return question(now, (None,), 0, ((x, y),))
+    return question(now, (moves,), depth_of(moves), (*kinks_of(moves), (x, y)))
 
 
 def depth_of(moves: Any) -> int:
@@ -207,7 +200,6 @@ def either_later(a: Any, b: Any) -> Any:
             return None
         made = Later()
         made.find, made.args, made.depth, made.kinks = _either_now, ((a, b),), depth + 1, ()
-        made.norm = None
         return made
     if a is None or b is None:
         return rough(a, b)
@@ -384,37 +376,12 @@ def _settle_root(
         return c, moves
     start = _fit(probe(c, at_zero), at_zero, fix)
     arrived: Any = False
-    chosen: Any = None
     for part, _ in _walk([(parent, start)], None, floor, _probing()):
         for x in part if isinstance(part, (tuple, list)) else (part,):
             if x is not None and type(x) not in MEMORIES:  # which began with constants
                 arrived = np.logical_or(arrived, np.any(np.not_equal(x, 0)))
-                chosen = add(chosen, chosen_zero(x))
     flat = np.logical_and(at_zero, np.logical_not(arrived))
-    if chosen is not None:  # it moves by its derivatives
-        return np.where(flat, chosen, c), moves
     return np.where(flat, 0, c)[()], both(moves, np.logical_not(flat))
-
-
-def moves_leaves(node: Node, value: Value) -> bool:
-    """Return whether a positive cotangent of a node arrives at a leaf."""
-    start = probe(np.ones_like(value), None), None
-    found = [part for part, _ in _walk([(node, start)], None, -1, _probing())]
-    return any([type(x) in MEMORIES or x is None or np.any(np.not_equal(x, 0)) for x in found])
-
-
-def chosen_zero(x: Value) -> Value | None:
-    """Return a zero whose derivative is NaN where that of zeros in `x` is not zero.
-
-    None: no level around differentiates.
-    """
-    inner = x
-    while isinstance(inner, Tensor):
-        if type(inner).level.differentiates:
-            zeros = np.where(np.equal(x, 0), x, 0)
-            return np.real(np.sum(SLOPE[0](zeros, 0.0)))
-        inner = inner._value
-    return None
 
 
 def _probing() -> Callable:

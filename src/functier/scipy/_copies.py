@@ -26,7 +26,7 @@ from .._core.errors import UnsupportedError
 from .._core.root import classes_in
 from .._cpython.call_sites import Names, rewrite, stored_globals
 from .._cpython.code import Code, loads_in, names_of
-from .._cpython.functions import TwinOf, cells_of, copy_of_function, note_own, read_code
+from .._cpython.functions import TwinOf, cells_of, copy_of_function, read_code
 from .._cpython.objects import Slot
 from ..numpy import _namespaces as _numpy
 from ._private import CLASSES_OF, COPIED, SYSTEMS
@@ -114,7 +114,6 @@ def copy_function(
         ]
         code = _rewritten(read_code(func), names)
         COPIES[id(func), twin_of] = made = copy_of_function(func, names, tuple(cells) or None, code)
-        note_own(code)
     return made
 
 

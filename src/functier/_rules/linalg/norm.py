@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..._core.numpy_facts import Axis, Value
-from ..._core.rule import SQUARED
 from ..axes import as_strong, collapse, expand, is_known_false, normalize, replace_zeros, shift_all
 from ..constructors import composite, op, primitive
-from ..elementwise import slope
 from .contract import conj, ensure_array
 
 # ---- the 2-norm ----
@@ -30,39 +28,22 @@ def _norm2(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
 norm2 = primitive(_norm2, plain=True)
 
 
-def _push_square(
-    t: Value, ans: Value, x: Value, axis: Axis = None, keepdims: bool = False
-) -> Value:
-    """Return the tangent of half the square."""
-    return np.sum(np.real(conj(x) * t), axis=axis, keepdims=keepdims)
-
-
-def _pull_square(
-    g: Value, ans: Value, x: Value, axis: Axis = None, keepdims: bool = False
-) -> Value:
-    return expand(g, x.shape, axis, keepdims) * x
-
-
-def _push(t: Value, ans: Value, x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    return slope(_push_square(t, ans, x, axis, keepdims), ans)
-
-
-def _pull(g: Value, ans: Value, x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    zero = ans == 0
-    if is_known_false(zero):
-        return _pull_square(g / ans, ans, x, axis, keepdims)
-    return expand(g, x.shape, axis, keepdims) * slope(x, expand(ans, x.shape, axis, keepdims))
-
-
 op(
     norm2,
     "x axis keepdims",
     vmap=lambda k, x, axis=None, keepdims=False: norm2(x, shift_all(axis, k, x.ndim - k), keepdims),
-    jvp={"x": _push},
-    vjp={"x": _pull},
+    jvp={
+        "x": lambda t, ans, x, axis=None, keepdims=False: (
+            np.sum(np.real(conj(x) * t), axis=axis, keepdims=keepdims) / replace_zeros(ans)
+        )
+    },
+    vjp={
+        "x": lambda g, ans, x, axis=None, keepdims=False: (
+            expand(g / replace_zeros(ans), x.shape, axis, keepdims) * x
+        )
+    },
     zeros="kink",
 )
-SQUARED.update({_push: _push_square, _pull: _pull_square})
 
 # ---- vectors ----
 
@@ -73,8 +54,7 @@ def _vector_norm(
 ) -> Value:
     x = _to_inexact(x)
     normalize(axis, x.ndim)  # a norm, unlike a sum, does not take axis 0 of an array without axes
-    moves = hasattr(ord, "level")  # by the formula for any order, which depends on it
-    if ord is None or (ord == 2 and not moves):
+    if ord is None or ord == 2:
         return norm2(x, axis, keepdims)
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
@@ -82,11 +62,11 @@ def _vector_norm(
         return np.sum(np.astype(x != 0, _real_dtype(x)), axis=axis, keepdims=keepdims)
     size = np.abs(x)
     if ord == np.inf:
-        return _with_kink(_largest(size, axis, keepdims), x, axis, keepdims)
+        return _largest(size, axis, keepdims)
     if ord == -np.inf:
-        return _with_kink(np.min(size, axis=axis, keepdims=keepdims), x, axis, keepdims)
-    if ord == 1 and not moves:
-        return _with_kink(np.sum(size, axis=axis, keepdims=keepdims), x, axis, keepdims)
+        return np.min(size, axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return np.sum(size, axis=axis, keepdims=keepdims)
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
     if ord < 0:  # the sum of inverses is 0 if it is empty, or for infinities
         return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
@@ -94,16 +74,8 @@ def _vector_norm(
     zero = np.equal(total, 0)
     if is_known_false(zero):
         return np.power(total, exponent)
-    kink = _with_kink(total, x, axis, keepdims)
+    kink = np.minimum(total, norm2(x, axis, keepdims))  # 0, and yet not flat
     return np.where(zero, kink, np.power(replace_zeros(total), exponent))
-
-
-def _with_kink(size: Value, x: Value, axis: Any, keepdims: bool) -> Value:
-    """Return a norm of `x`: where it is 0, the least of it and the 2-norm, whose zero is chosen."""
-    zero = np.equal(size, 0)
-    if is_known_false(zero):
-        return size
-    return np.where(zero, np.minimum(size, norm2(x, axis, keepdims)), size)
 
 
 def _largest(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
@@ -133,14 +105,13 @@ def _matrix_norm(x: Value, ord: Value, axes: tuple, keepdims: bool) -> Value:
         s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
         take: Any = {2: _largest, -2: np.min, "nuc": np.sum}[ord]
         result = take(s, axis=-1)
-        result = np.reshape(result, collapse(x.shape, axes)) if keepdims else result
-        return _with_kink(result, x, axes, keepdims)
+        return np.reshape(result, collapse(x.shape, axes)) if keepdims else result
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     inner, outer = (rows, columns) if ord in (1, -1) else (columns, rows)
     sums = np.sum(np.abs(x), axis=inner, keepdims=True)
     result = (_largest if ord > 0 else np.min)(sums, axis=outer, keepdims=True)
-    return _with_kink(result if keepdims else np.squeeze(result, axis=axes), x, axes, keepdims)
+    return result if keepdims else np.squeeze(result, axis=axes)
 
 
 @lambda body: composite(np.linalg.norm, body)

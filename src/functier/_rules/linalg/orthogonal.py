@@ -31,7 +31,7 @@ from ..._core.numpy_facts import Value
 from ..axes import replace_zeros
 from ..constructors import composite, op
 from .contract import conj
-from .gaps import check_choice, counting, over_gaps, share, takes_absent
+from .gaps import counting, over_gaps, share, takes_absent
 
 # ---- helpers ----
 
@@ -371,9 +371,6 @@ def _svd_vjp(
     eye = np.eye(s.shape[-1], dtype=s.dtype)
     on_u, on_v = np.matmul(adjoint(u), gu), np.matmul(adjoint(v), gv)
     mixed, turned = (0.5 * (k - adjoint(k)) for k in (on_u + on_v, on_u - on_v))
-    if mixed.dtype.kind == "c":
-        phases = np.imag(np.diagonal(on_u + on_v, 0, -2, -1))[..., None]
-        check_choice(phases, (gu, gv), "svd", "the phases of the vectors")
     inner = over_gaps(mixed, s, "svd", counting(mixed, gs, gu, gv)) + turned * _inverse_sums(s)
     inner = inner + eye * (0.5 * (on_u - adjoint(on_u)) * as_row(reciprocal(s)))
     inner = inner if gs is None else inner + eye * as_row(share(gs, s))
