@@ -189,7 +189,15 @@ class Effects:
 
     def again(self, label: str) -> Any:
         """Give objects the contents from before, for a call in the backward pass of `label`."""
-        return self.undone(refusal(label))
+
+        def refuse(what: str) -> None:
+            raise MutationError(
+                f"{label}: in the backward pass {what}; make it inside the function, or "
+                f"copy it before each call",
+                named=True,
+            )
+
+        return self.undone(refuse)
 
 
 def flat(parts: Iterable) -> Iterator[Any]:
@@ -199,16 +207,3 @@ def flat(parts: Iterable) -> Iterator[Any]:
             yield from flat(part)
         else:
             yield part
-
-
-def refusal(label: str) -> Callable[[str], Any]:
-    """Return a function that raises the error of a call in a backward pass."""
-
-    def refuse(what: str) -> None:
-        raise MutationError(
-            f"{label}: in the backward pass {what}; make it inside the function, or "
-            f"copy it before each call",
-            named=True,
-        )
-
-    return refuse
