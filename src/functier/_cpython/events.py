@@ -1,4 +1,4 @@
-"""What code tells of itself, if it is observed: the methods that `observed` puts calls of."""
+"""The methods that observed code calls before it reads or writes something."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
