@@ -2,9 +2,9 @@
 
 ``pytest`` runs what is quick: of the sample table the rows that `samples.chosen` chooses (for the
 values of SciPy's functions all), no test marked ``slow``, and no net. ``pytest --slow`` runs all
-rows and all tests, with a slice of each net. ``pytest tests/nets --full`` runs the nets in full,
-and says the counts at the end. ``pytest --shuffle 1`` runs the tests in another order: none may
-need what another one leaves.
+rows and all tests, with a slice of each net. ``pytest tests/nets --full`` runs the nets in full. It
+says at the end the counts of each, its refusals by their reasons, and the sums. ``pytest --shuffle
+1`` runs the tests in another order: none may need what another one leaves.
 
 Hypothesis has three profiles. ``quick``, the default one, draws the same few things each time. With
 ``--hypothesis-profile=ci`` draws are random; the first lines of the run show their seed, and what
@@ -39,7 +39,9 @@ import functier as ft
 import samples
 from functier._core.adopted import ADOPTED
 from functier._core.ambient import AMBIENT
-from nets.verdicts import Verdicts
+from functier._core.table import UNSUPPORTED
+from functier.testing import forget, operations
+from nets.verdicts import Verdicts, lines_of
 from support.turns import shuffle
 
 NETS = Path(__file__).parent / "nets"
@@ -106,6 +108,17 @@ def pytest_ignore_collect(collection_path, config):
     return None if any(NETS in (path, *path.parents) for path in asked) else True
 
 
+def pytest_make_parametrize_id(val):
+    """Name a case by its value where pytest would count: by a short text that has no address."""
+    if isinstance(val, np.ndarray):
+        return f"{val.dtype}{list(val.shape)}" if val.size > 4 else f"array {val.tolist()}"
+    if isinstance(val, (tuple, list, dict, slice, np.generic)):
+        text = " ".join(repr(val).split())
+        told = " at 0x" not in text and (isinstance(val, dict) or "{" not in text)
+        return text if told and len(text) < 60 else None  # a set has another order elsewhere
+    return None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session):
     """Collect without searches for garbage: what is made stays until the end."""
@@ -161,8 +174,9 @@ def skip(report, path, library):
 
 
 def is_slow(item):
-    marked = item.get_closest_marker("slow") or item.get_closest_marker("long")
-    return marked or NETS in item.path.parents
+    if str(item.path).startswith(str(NETS)):
+        return True
+    return item.get_closest_marker("slow") or item.get_closest_marker("long")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -190,6 +204,21 @@ def nothing_stays():
 def streams(request):
     """The generators among the global names of a module of tests."""
     return [g for g in vars(request.module).values() if isinstance(g, np.random.Generator)]
+
+
+@pytest.fixture
+def declared():
+    """A function that returns what has been declared since the test began."""
+    before = {*operations(), *UNSUPPORTED}
+    return lambda: {*operations(), *UNSUPPORTED} - before
+
+
+@pytest.fixture
+def declarations(declared):
+    """Forget after a test the rules that it has declared."""
+    yield
+    for func in declared():
+        forget(func)
 
 
 @pytest.fixture(autouse=True)
@@ -240,7 +269,7 @@ def verdicts(record_property):
 
     yield make
     for counts in made:
-        record_property("net", counts.summary())
+        record_property("net", counts.told())
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -252,13 +281,13 @@ def pytest_terminal_summary(terminalreporter, config):
         for line in "\n".join([first, *threads]).splitlines():
             if not re.search(r"/(_pytest|pluggy|xdist|execnet)/", line):
                 terminalreporter.write_line(line)
-    lines = [
+    nets = [
         value
         for report in terminalreporter.stats.get("", [])  # setup and teardown
         for name, value in getattr(report, "user_properties", ())
         if name == "net" and report.when == "teardown"
     ]
-    if lines:
+    if nets:
         terminalreporter.section("nets")
-    for line in lines:
+    for line in lines_of(nets, config.getoption("--full")):
         terminalreporter.write_line(line)

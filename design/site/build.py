@@ -8,9 +8,8 @@ becomes, and `assemble` writes all pages into one folder, which Sphinx reads. Th
 ``design/site/output/html``; open ``index.html`` there. Warnings, such as a link that leads
 nowhere, are errors.
 
-The pictures of the gallery are those in ``examples/output``, where each example puts its own;
-``--pictures`` runs the examples that have none yet, which takes some minutes and the extra
-``examples``.
+The pictures of the gallery are in ``design/site/pictures``. ``--pictures`` runs the examples that
+have none there yet, which takes some minutes and the extra ``examples``.
 """
 
 import argparse
@@ -27,24 +26,10 @@ PAGES = SITE / "pages"
 DESIGN = SITE.parent
 ROOT = DESIGN.parent
 EXAMPLES = ROOT / "examples"
-PICTURES = EXAMPLES / "output"
+PICTURES = SITE / "pictures"
 
-SECTIONS = {
-    "start": "install first-gradient first-batch ten-minutes",
-    "tutorials": "autodiff per-sample-gradients from-loops fitting adopt compile",
-    "howto": (
-        "optimize scipy sparse taylor random writes arrays with-blocks scikit-learn pandas dask "
-        "nans leaks slow simulation errors works-with limits"
-    ),
-    "coming-from": "jax torch autograd mygrad",
-    "reference": (
-        "derivatives batches control rules programs arrays models testing overrides errors"
-    ),
-    "design": "",  # the notes, in the order of their own page
-    "gallery": "",  # the examples, in the order of its page
-    "project": "comparison speed stability contributing how-to-test citing changelog",
-}
-"""The sections of the site, with their pages in order."""
+SECTIONS = "start", "tutorials", "howto", "coming-from", "reference", "design", "gallery", "project"
+"""The sections of the site. Each has an index, which links its pages in order."""
 
 SPELLED = {
     "functier": "functier", "maml": "MAML", "numba": "Numba", "ode": "ODE", "scipy": "SciPy",
@@ -91,15 +76,13 @@ def sources():
 
 
 def pages_of(section):
-    """Return the names of the pages of a section, in order."""
-    if section == "design":
-        text = (DESIGN / "README.md").read_text(encoding="utf-8")
-        notes = dict.fromkeys(re.findall(r"\]\(([\w-]+)\.md\)", text))
-        return ["../gallery/functier_in_200_lines", *notes]
+    """Return the names of the pages of a section, in the order of its index."""
+    path = (DESIGN / "README.md") if section == "design" else PAGES / section / "index.md"
+    text = path.read_text(encoding="utf-8")
     if section == "gallery":
-        names = CARD.findall((PAGES / "gallery" / "index.md").read_text(encoding="utf-8"))
-        return [name for name in names if name != "functier_in_200_lines"]
-    return SECTIONS[section].split()
+        return [name for name in CARD.findall(text) if name != "functier_in_200_lines"]
+    names = [*dict.fromkeys(re.findall(r"\]\(([\w-]+)\.md\)", text))]
+    return ["../gallery/functier_in_200_lines", *names] if section == "design" else names
 
 
 def relink(text, path, page):
@@ -239,11 +222,19 @@ def assemble(folder):
 
 
 def make_pictures():
-    """Run the examples that lack a picture."""
+    """Run the examples that lack a picture, and make their pictures small."""
+    from PIL import Image
+
     for path in sorted(EXAMPLES.glob("*.py")):
-        if not all(p.exists() for p in pictures_of(path.read_text(encoding="utf-8"))):
+        missing = [p for p in pictures_of(path.read_text(encoding="utf-8")) if not p.exists()]
+        if missing:
             print(f"running {path.name}", flush=True)
-            subprocess.run([sys.executable, path], check=True, stdout=subprocess.DEVNULL)
+            command = [sys.executable, path, "--out", PICTURES]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        for picture in missing:
+            image = Image.open(picture).convert("RGB")
+            image.thumbnail((1200, 1200))
+            image.quantize(64).save(picture, optimize=True)
 
 
 def build(out):

@@ -42,10 +42,13 @@ WITH_CONTENTS = [
 ]  # fmt: skip
 """The pages with their contents beside them; those of the gallery need the room for sources."""
 
+REPOSITORY = "https://github.com/functier/functier"
+
 html_theme = "pydata_sphinx_theme"
 html_title = "functier"
 html_static_path = ["static"]
 html_css_files = ["style.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_copy_source = False
 html_show_sourcelink = False
 html_favicon = "static/logo.svg"
@@ -59,7 +62,11 @@ html_theme_options = {
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
+    "icon_links": [
+        {"name": "Versions", "url": f"{REPOSITORY}/releases", "icon": "fa-solid fa-tags"},
+        {"name": "Source", "url": REPOSITORY, "icon": "fa-brands fa-github"},
+    ],
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,
@@ -69,7 +76,7 @@ html_theme_options = {
 }
 
 
-SOURCES = "https://github.com/functier/functier/blob/main/src/functier"
+SOURCES = f"{REPOSITORY}/blob/main/src/functier"
 
 
 def linkcode_resolve(domain, info):

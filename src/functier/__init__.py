@@ -27,7 +27,7 @@ from ._core.peers import unknown_name as _unknown_name
 from ._transforms.grad import grad as grad
 from ._transforms.grad import grad_and_value as grad_and_value
 from ._transforms.grad import value_and_grad as value_and_grad
-from ._transforms.grad import vjp as vjp
+from ._transforms.vjp import vjp as vjp
 from ._transforms.jvp import jvp as jvp
 from ._levels.conversions import depth_of as depth_of
 from ._levels.conversions import unwrap as unwrap
@@ -89,6 +89,9 @@ if _typing.TYPE_CHECKING:
     from ._transforms.tracing.linearize import linear_transpose as linear_transpose
     from ._transforms.tracing.linearize import linearize as linearize
     from ._custom.custom_op import custom_op as custom_op
+    from ._transforms.curvatures import hessian_diagonal as hessian_diagonal
+    from ._transforms.curvatures import laplacian as laplacian
+    from ._transforms.curvatures import value_and_jacobian as value_and_jacobian
     from ._transforms.functional_call import functional_call as functional_call
     from ._transforms.functional_call import stack_module_state as stack_module_state
     from ._transforms.jacobian import hessian as hessian
@@ -132,6 +135,7 @@ _NAMES = {
     "_transforms.sparse.jacobian": "jacobian_pattern sparse_hessian sparse_jacobian",
     "_transforms.series.jet": "jet taylor",
     "_transforms.tracing.linearize": "linear_transpose linearize",
+    "_transforms.curvatures": "hessian_diagonal laplacian value_and_jacobian",
     "_transforms.functional_call": "functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.jacobian": "hessian jacfwd jacrev",

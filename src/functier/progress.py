@@ -31,7 +31,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def bar(items: Iterable[T], label: str, unit: str = " steps") -> Iterable[T]:
+def bar(items: Iterable[T], label: str = "", unit: str = " steps") -> Iterable[T]:
     """Return the items of a loop, and show how far it has got.
 
     Parameters
@@ -39,7 +39,7 @@ def bar(items: Iterable[T], label: str, unit: str = " steps") -> Iterable[T]:
     items : iterable
         What to loop over, such as a range.
     label : str
-        The text before the bar.
+        The text before the bar, if any.
     unit : str
         What is counted, with a space before it.
 
@@ -61,7 +61,7 @@ def bar(items: Iterable[T], label: str, unit: str = " steps") -> Iterable[T]:
     3.0
     """
     tqdm = load() if _is_seen() else None
-    return items if tqdm is None else tqdm(items, desc=label, unit=unit, delay=PATIENCE)
+    return items if tqdm is None else tqdm(items, desc=label or None, unit=unit, delay=PATIENCE)
 
 
 class during:  # as a block reads, such as `suppress` of contextlib

@@ -57,7 +57,19 @@ __version__ = "1"
 """The version of the protocol: it grows where a name or an attribute changes or goes."""
 
 
-class Level(level.Level):
+PROMISED = {"apply", "batches", "cls", "differentiates", "guards", "lower", "records"}
+"""The attributes of `Level` that packages may use."""
+
+
+class Kind(type):
+    """The class of kinds of level, of which `dir` shows what is promised, and what they add."""
+
+    def __dir__(cls) -> list[str]:
+        added = cls.__mro__[: cls.__mro__.index(Level)]
+        return sorted({*dir(object), *PROMISED}.union(*map(vars, added)))
+
+
+class Level(level.Level, metaclass=Kind):
     """A kind of level: how a transform computes an operation on its tensors.
 
     Every call of `run` makes a level, which is an instance of the kind, and a subclass of `Tensor`

@@ -17,8 +17,7 @@ from adopt_support import importable, module_of, state, write
 
 import functier as ft
 import functier.numpy  # which has a finder
-from functier._adopt import adoption, bindings
-from functier._adopt.adoption import _ACTIVE, _ADOPTED
+from faults.planted import adoption as faulty
 from support.basics import in_threads, raises
 
 TEXT = """
@@ -67,10 +66,10 @@ def module(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left():
+def no_finder_is_left(nothing_is_adopted):
     finders = _finders()
     yield
-    assert not _ACTIVE and not _ADOPTED and _finders() == finders
+    assert _finders() == finders
 
 
 def _finders():
@@ -479,36 +478,14 @@ def test_what_takes_tensors_itself_is_not_named(tmp_path):
 # ---- planted faults ----
 
 
-def no_count(self):
-    with adoption._LOCK:
-        if self in _ACTIVE:
-            _ACTIVE.remove(self)
-            adoption._FINDER.remove()
-            for module in self.modules:
-                record = _ADOPTED.pop(id(module), None)
-                if record is not None:
-                    found = adoption.functions_of([record.module])
-                    record.unbind(found[id(record.namespace)][0])
-                    adoption.release_compiled([id(record.namespace)])
-                    record.remove_aliases(set())
-
-
 def test_a_planted_fault_of_the_counts_is_found(module, monkeypatch):
-    monkeypatch.setattr(adoption.Adoption, "undo", no_count)
+    faulty.adoptions_are_not_counted(monkeypatch)
     raises(AssertionError, lambda: test_adoptions_are_counted(module))
-    for left in list(_ACTIVE):
-        left.undo()
+    faulty.undo_all()
 
 
 @pytest.mark.parametrize("part", ["codes", "defaults", "attributes"])
 def test_a_planted_fault_of_undo_is_found(part, module, monkeypatch):
-    whole = bindings.Bindings.unbind
 
-    def unbind(self, functions):
-        kept, empty = getattr(self, part), type(getattr(self, part))()
-        setattr(self, part, empty)
-        whole(self, functions)
-        setattr(self, part, kept)
-
-    monkeypatch.setattr(bindings.Bindings, "unbind", unbind)
+    faulty.fault_of_undo(monkeypatch, part)
     raises(AssertionError, lambda: test_undo_restores_everything(module))

@@ -6,8 +6,7 @@ from adopt_support import module_of
 
 import functier as ft
 import functier.numpy as fnp
-from functier._adopt import bindings, caches
-from functier._core.adopted import ADOPTED, ClassAttribute
+from faults.planted import adoption as faulty
 from support.differences import check
 
 HEAD = """
@@ -88,24 +87,8 @@ def test_numbers(tmp_path):
         assert ft.vmap(module.f)(np.ones(2)).tolist() == [3.0, 3.0]
 
 
-def test_other_code_sees_the_tensor(tmp_path):
-    module, _ = modules(tmp_path, "is")
-    seen, before = [], set(ADOPTED)
-    with ft.adopt(module):
-        ft.grad(lambda x: (seen.append(x.__class__ is type(x)), x)[1])(1.0)
-        assert "__get__" in vars(ClassAttribute)
-    assert seen == [True] and (before or "__get__" not in vars(ClassAttribute))
-
-
-def test_only_code_that_asks_for_it_has_it(tmp_path):
-    module = module_of(tmp_path, "class A:\n    def f(self): return self.__class__.__name__")
-    before = "__get__" in vars(ClassAttribute)
-    with ft.adopt(module):
-        assert ("__get__" in vars(ClassAttribute)) == before and module.A().f() == "A"
-
-
 def test_a_fault_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(caches, "type_", type)
+    faulty.fault(monkeypatch)
     for name in ("is", "singledispatch", "singledispatchmethod"):
         with pytest.raises(AssertionError):
             test_it_is_numpys(name, tmp_path)
@@ -219,9 +202,8 @@ def test_an_object_whose_attributes_raise_is_no_obstacle(tmp_path):
 
 @pytest.mark.parametrize("part", ["_bind_inside", "forwarding"])
 def test_a_planted_fault_is_found(part, tmp_path, monkeypatch):
-    place = bindings.Bindings if part == "_bind_inside" else bindings
-    monkeypatch.setattr(place, part, lambda *_: None)
+    faulty.nothing_is_bound_by(part, monkeypatch)
     with pytest.raises((AssertionError, ft.LevelError)):
         test_an_object_leads_to_twins(
-            "a shim" if place is not bindings else "a lazy module", tmp_path
+            "a shim" if part == "_bind_inside" else "a lazy module", tmp_path
         )

@@ -1,8 +1,10 @@
 """Adopted modules with functions that Numba compiles: plain calls are Numba's, others are right."""
 
+import ast
 import contextlib
 import gc
 import importlib
+import os
 import pickle
 import subprocess
 import sys
@@ -15,10 +17,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._adopt import compiled, kernels, reach
-from functier._core.root import tree_map
-from functier._mutation import array
-from functier._mutation.memory import Memory
+from faults.planted import adoption as faulty
+from support.basics import close
 from support.turns import few
 
 numba = pytest.importorskip("numba")
@@ -277,7 +277,7 @@ def test_an_integer_of_one_branch_is_a_float_as_numba_returns_it(module, monkeyp
         got = ft.vmap(f, in_dims=(0, None))(np.array([0.1, 0.2]), 0.5)
         assert got[0].dtype == np.float64 and type(f(0.1, 0.5)[0]) is float
         assert type(ft.jvp(f, (0.1, 0.5), (1.0, 0.0))[0][0]) is float
-        monkeypatch.setattr(kernels, "_as_typed", lambda self, result, *_: result)
+        faulty.an_integer_of_one_branch_is_a_float_as_numba_returns_it(monkeypatch)
         got = ft.vmap(f, in_dims=(0, None))(np.array([0.1, 0.2]), 0.5)
         assert got[0].dtype == np.int64  # so the check finds it
 
@@ -361,7 +361,7 @@ def test_compiled_functions_of_another_package_are_reached(tmp_path, monkeypatch
         caller = importlib.import_module("numbacaller")
         with ft.adopt(caller):
             np.testing.assert_allclose(ft.grad(caller.h)(0.4), difference(caller.h, 0.4), rtol=1e-6)
-        monkeypatch.setattr(reach, "is_of_numba", lambda kind: False)
+        faulty.compiled_functions_of_another_package_are_reached(monkeypatch)
         with ft.adopt(caller), pytest.raises((TypeError, numba.core.errors.TypingError)):
             ft.grad(caller.h)(0.4)
 
@@ -547,7 +547,7 @@ def test_arguments_without_a_declared_signature_are_refused(module):
 def test_an_unknown_version_of_numba_leaves_the_module(tmp_path, monkeypatch):
     text = "import math, numba\n@numba.njit\ndef f(x):\n    return max(math.sin(x), 0.0)\n"
     module = support.module_of(tmp_path, text)
-    monkeypatch.setattr(compiled, "NEEDED", {"numba.core.nothing": "Nothing"})
+    faulty.an_unknown_version_of_numba_leaves_the_module(monkeypatch)
     with pytest.warns(UserWarning, match="f and others are compiled by a version of Numba"):
         with ft.adopt(module):
             assert module.f(1.0) == np.sin(1.0) and module.math.__name__ == "math"
@@ -557,41 +557,84 @@ def test_an_unknown_version_of_numba_leaves_the_module(tmp_path, monkeypatch):
 
 
 def test_numba_that_reads_the_twins_is_found(module, monkeypatch):
-    monkeypatch.setattr(compiled, "as_before", lambda func: func)
+    faulty.numba_that_reads_the_twins(monkeypatch)
     with ft.adopt(module), pytest.raises(numba.core.errors.TypingError):
         module.inner(np.int16(3))
 
 
-def unmade(make, result):
-    """Return a result whose arrays are left as they are, but for snapshots of arguments."""
-    return tree_map(make, result) if make is array.settle else result
-
-
-PLANTED = {
-    "a declared integer that has digits": ("a declared integer", kernels, "_cast", lambda x, k: x),
-    "an integer that returns": ("a declared integer is returned", kernels, "_cast", lambda x, k: x),
-    "the first element's dtype": (
-        "vectorize, the first is an int",
-        kernels, "stack_elements", lambda p, s, dtype: plant(p, s, np.result_type(p[0])),
-    ),
-    "a stale snapshot": (
-        "an array of adopted code", Memory, "version", property(lambda m: 0, lambda m, v: None),
-    ),
-    "a result that is no view": ("an array of adopted code", array, "tree_map", unmade),
-    "a result that is plain": ("an array that Numba makes", array, "tree_map", unmade),
-    "an element too far": (
-        "guvectorize of rows", kernels, "element_of_loop",
-        lambda x, index, dims: x[(0,) * (x.ndim - len(dims))],
-    ),
-}  # fmt: skip
-
-plant = kernels.stack_elements
-
-
-@pytest.mark.parametrize("fault", few(PLANTED, 4))
+@pytest.mark.parametrize("fault", few(faulty.PLANTED, 4))
 def test_a_planted_fault_is_found(module, fault, monkeypatch):
-    use, owner, name, wrong = PLANTED[fault]
+    use, plant = faulty.PLANTED[fault]
     check(module, use)
-    monkeypatch.setattr(owner, name, wrong, raising=False)
+    plant(monkeypatch)
     with pytest.raises((AssertionError, ValueError, TypeError, ft.MutationError)):
         check(module, use)
+
+
+# ---- in a first call that is compiled ----
+
+SOFT = """
+import numba as nb
+import numpy as np
+@nb.vectorize(nopython=True)
+def _soft(width, x):
+    m = (abs(abs(x) - width) + abs(x) - width) / 2
+    return m * (0.0 if x == 0 else x / abs(x))
+def soft(width, x): return _soft(width, x)
+"""
+
+CACHED = """
+import numpy as np
+from numba import jit, vectorize
+@vectorize(["float64(float64)"], cache=True)
+def inner(b): return np.exp(-b)
+@jit(nopython=True, cache=True)
+def one(a, b): return a * inner(b), a + b
+def both(a, b): return np.vectorize(one, cache=True)(a, b)
+"""
+
+FIRST = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import functier as ft
+import package
+x = np.array([0.3, 0.7])
+if sys.argv[2] == "plain":
+    print(package.both(x[0], x[1]))
+    sys.exit()
+ft.adopt("package")
+f = {f}
+print(ft.compile(ft.grad(f))(x).tolist())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text, f, wanted",
+    [
+        pytest.param(
+            SOFT, "lambda x: package.soft(0.2, x).sum()", [1.0, 1.0],
+            id="a ufunc that is compiled in its first call",
+        ),
+        pytest.param(
+            CACHED, "lambda x: sum(np.sum(r) for r in package.both(x[0], x[1]))",
+            [np.exp(-0.7) + 1, 1 - 0.3 * np.exp(-0.7)], id="a function from the cache on disk",
+        ),
+    ],
+)  # fmt: skip
+def test_numba_compiles_in_a_first_call_that_is_compiled(text, f, wanted, tmp_path):
+    """Nothing has been differentiated before, so each case has a process."""
+    pytest.importorskip("numba")
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "package.py").write_text(text)
+    (tmp_path / "first.py").write_text(FIRST.replace("{f}", f))
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for how in ["plain", *["compiled"] * 3] if text is CACHED else ["compiled"]:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", tmp_path / "first.py", folder, how],
+            capture_output=True, text=True, env=env,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-500:]
+    close(np.array(ast.literal_eval(done.stdout)), np.array(wanted), 1e-9)

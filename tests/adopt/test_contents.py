@@ -14,8 +14,7 @@ from adopt_support import importable, module_of, write
 
 import functier as ft
 import functier.numpy as fnp
-from functier._adopt import contents, twins
-from functier._adopt.operators import SLOTS
+from faults.planted import adoption as faulty
 from support.differences import check
 from support.tables import sources
 
@@ -184,89 +183,24 @@ def test_long_tables_and_odd_objects_are_no_obstacle(tmp_path):
 
 # ---- the operators of float ----
 
-NUMBERS = (2.5, -0.5, 0.0, 3, np.float64(1.5), float("nan"), float("inf"))
-OTHERS = (*NUMBERS, True, 1j, "text", None, np.int64(2), [1.0])
-
-
-def outcome(function, *args):
-    """The result of a call, or the kind of its error."""
-    try:
-        with np.errstate(all="ignore"):
-            result = function(*args)
-    except Exception as error:
-        return type(error)
-    return result if result is NotImplemented else (type(result), repr(result))
-
-
-@pytest.mark.parametrize("slot", SLOTS, ids=lambda slot: slot.__name__)
-def test_an_operator_is_python_s_without_tensors(slot):
-    for x in OTHERS:
-        for args in ((), (x,), *[(x, y) for y in OTHERS]):
-            assert outcome(SLOTS[slot], *args) == outcome(slot, *args), args
-
-
-@pytest.mark.parametrize("slot", SLOTS, ids=lambda slot: slot.__name__)
-def test_an_operator_of_tensors_is_that_of_floats(slot):
-    """Also its refusals: other things than numbers, and a division by zero in one example."""
-    twin = SLOTS[slot]
-    assert twin.__name__ == slot.__name__
-    unary = slot.__name__ in ("__neg__", "__pos__", "__abs__", "__int__", "__trunc__")
-    for x in (2.5, 0.5, 4.0):
-        if unary:
-            assert float(ft.vmap(twin)(np.array([x]))[0]) == slot(x)
-            continue
-        for y in (1.5, 2.0, 3):
-            got = ft.vmap(lambda x, y=y: twin(x, y))(np.array([x, 1.25]))
-            assert got.tolist() == [slot(x, y), slot(1.25, y)]
-            got = ft.vmap(lambda y, x=x: twin(x, y))(np.array([float(y)]))
-            assert got.tolist() == [slot(x, float(y))]
-        assert ft.grad(lambda x: x if twin(x, "text") is NotImplemented else 0 * x)(x) == 1.0
-        integers = ft.vmap(lambda n, x=x: 1.0 * (twin(x, n) is NotImplemented))(np.arange(3))
-        assert integers.all()  # as of NumPy's integers, which are none of Python's
-    with pytest.raises(TypeError):
-        ft.vmap(lambda v: twin(v) if unary else twin(v, 1.0))(np.ones((2, 3)))
-
-
-@pytest.mark.parametrize("name", ["truediv", "floordiv", "mod", "rtruediv"])
-def test_a_division_by_zero_in_an_example_raises(name):
-    twin = SLOTS[getattr(float, f"__{name}__")]
-    args = (0, 1) if name[0] == "r" else (1, 0)
-    ys = np.array([[1.0, 2.0], [1.0, 0.0]])
-    with pytest.raises(ZeroDivisionError):
-        ft.vmap(lambda v: twin(v[args[1]], v[args[0]]) if name[0] == "r" else twin(v[0], v[1]))(ys)
-
 
 # ---- planted faults ----
 
-FAULTS = {
-    "bind_cells": ("a closure", contents.Contents, lambda *_: None),
-    "bind_partial": ("a partial", contents.Contents, lambda *_: None),
-    "bind_items": ("a dict", contents.Contents, lambda *_: None),
-    "unbind": ("a list", contents.Contents, lambda *_: None),
-}
 
-
-@pytest.mark.parametrize("part", FAULTS)
+@pytest.mark.parametrize("part", faulty.FAULTS_OF_CONTENTS)
 def test_a_planted_fault_is_found(part, tmp_path, monkeypatch):
-    name, place, fault = FAULTS[part]
-    monkeypatch.setattr(place, part, fault)
+    name, plant = faulty.FAULTS_OF_CONTENTS[part]
+    plant(monkeypatch)
     with pytest.raises((AssertionError, ft.LevelError, TypeError)):
         test_what_is_held_has_a_twin(name, tmp_path)
 
 
 def test_planted_faults_of_what_others_hold_are_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(contents.Others, "containers", set())
+    faulty.faults_of_what_others_hold(monkeypatch)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         test_containers_of_others_stay(tmp_path)
     for name in ("owner", "user"):
         sys.modules.pop(name, None)
-
-
-def test_a_planted_fault_of_an_operator_is_found(monkeypatch):
-    slot = float.__sub__
-    monkeypatch.setitem(twins.SLOTS, slot, SLOTS[float.__rsub__])
-    with pytest.raises(AssertionError):
-        test_an_operator_of_tensors_is_that_of_floats(slot)
 
 
 def test_a_masked_array_among_the_globals(tmp_path):

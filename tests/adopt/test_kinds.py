@@ -223,7 +223,9 @@ def test_code_of_a_kind(module, name):
         check(f)
         if name != "new_property":
             compiled = ft.compile(f)
-            assert [compiled(x) for x in (X, 1.7, 0.4, X)] == [f(x) for x in (X, 1.7, 0.4, X)]
+            found, expected = [[g(x) for x in (X, 1.7, 0.4, X)] for g in (compiled, f)]
+            bits = 1e-14 if name == "vectorized" else 0  # LAPACK's depend on where arrays lie
+            np.testing.assert_allclose(found, expected, rtol=bits)
 
 
 def test_items_of_a_table_are_taken_by_places_that_a_program_computes(module):

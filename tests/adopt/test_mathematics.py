@@ -14,6 +14,8 @@ from functier._adopt import mathematics
 from functier._adopt.mathematics import FORMULAS, MATH, SPECIAL, TRUTHS, WHOLE
 from support.basics import raises
 
+pytestmark = pytest.mark.inside("Each formula of the twin of `math` is compared with the function.")
+
 TWO = {"atan2", "copysign", "fmod", "nextafter", "pow", "remainder"}
 ONE = sorted({*FORMULAS, *SPECIAL, *WHOLE, *TRUTHS, "frexp", "modf"} - TWO - {"hypot"})
 TWO_ARGUMENTS = sorted({*TWO, "hypot", "log"})

@@ -18,6 +18,10 @@ from functier._core import adopted
 from support.basics import raises
 from support.tables import sources
 
+pytestmark = pytest.mark.inside(
+    "Each formula of the twin of `cmath` is compared with the function."
+)
+
 USES = sources("""
 ufunc of a list :: return np.sqrt([x[0], 2.0]) * np.hypot([x[1]], (x[2], 1.0))
 ufunc of nested lists :: return np.multiply([[x[0], 1.0], [2.0, x[1]]], x[2])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from faults.planted import adoption as faulty
 
 SOURCE = """
 import math
@@ -181,8 +182,6 @@ def test_a_shape_that_does_not_fit_is_an_error_of_all():
 
 
 def test_the_check_finds_an_error_that_is_taken_for_all(module, monkeypatch):
-    from functier._levels import raised
-
-    monkeypatch.setattr(raised, "varying_levels", lambda *_: [])
+    faulty.errors_are_of_all_examples(monkeypatch)
     with pytest.raises(AssertionError):
         test_examples_that_raise_run_apart("inverse", module)

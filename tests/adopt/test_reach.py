@@ -1,6 +1,8 @@
 """Modules that are adopted with a package: those that it calls, by their facts."""
 
+import gc
 import importlib
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -11,8 +13,7 @@ import pytest
 from adopt_support import importable, state, write
 
 import functier as ft
-from functier._adopt import adoption, reach
-from functier._adopt.adoption import _ACTIVE, _ADOPTED
+from faults.planted import adoption as faulty
 from support.basics import in_threads
 
 FILES = {
@@ -126,11 +127,10 @@ REFUSED = (ft.LevelError, TypeError)
 
 
 @pytest.fixture
-def packages(tmp_path):
+def packages(tmp_path, nothing_is_adopted):
     write(tmp_path, FILES)
     with importable(tmp_path):
         yield tmp_path
-    assert not _ACTIVE and not _ADOPTED
 
 
 def call(name):
@@ -227,6 +227,28 @@ def test_threads_may_overlap(packages):
                 assert all(map(is_right, FUNCTIONS))
 
     in_threads(run, range(3))
+
+
+def test_modules_may_be_imported_while_it_looks_at_them(packages):
+    """A collection may run other code wherever something is made, and so another thread."""
+    names = (f"imported_meanwhile_{i}" for i in itertools.count())
+
+    def imports(phase, info):
+        sys.modules[next(names)] = sys
+
+    with ft.adopt("caller"):  # what is made only once has been made
+        pass
+    thresholds, before = gc.get_threshold(), set(sys.modules)
+    gc.callbacks.append(imports)
+    gc.set_threshold(1)
+    try:
+        with ft.adopt("caller"):
+            pass
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(imports)
+        for name in set(sys.modules) - before:
+            del sys.modules[name]
 
 
 def test_the_numbers_are_told(packages):
@@ -439,14 +461,14 @@ def test_planted_faults_are_found(packages, monkeypatch):
     }
     for part, fault in faults.items():
         with monkeypatch.context() as patch:
-            patch.setattr(reach, part, fault)
+            faulty.faults(patch, fault, part)
             with ft.adopt("caller"):
                 assert not all(map(is_right, names)), part
 
 
 @pytest.mark.parametrize("part", ["is_compiled", "SHARE"])
 def test_planted_faults_of_the_facts_are_found(part, left, monkeypatch):
-    monkeypatch.setattr(reach, part, (lambda name: False) if part == "is_compiled" else 0.0)
+    faulty.faults_of_the_facts(monkeypatch, part)
     with pytest.raises(AssertionError):
         if part == "SHARE":
             test_a_package_with_few_numerical_modules_is_left(left, 1)
@@ -454,7 +476,6 @@ def test_planted_faults_of_the_facts_are_found(part, left, monkeypatch):
 
 
 def test_a_planted_fault_of_later_imports_is_found(packages, monkeypatch):
-    monkeypatch.setattr(reach.Reach, "awaits", lambda self, name: False)
+    faulty.no_import_is_awaited(monkeypatch)
     with ft.adopt("caller"):
         assert not is_right("by_import_inside")
-    assert adoption._FINDER not in sys.meta_path

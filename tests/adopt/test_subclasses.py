@@ -7,8 +7,7 @@ import pytest
 from adopt_support import module_of
 
 import functier as ft
-from functier._core.subclasses import KEPT
-from functier.numpy import _subclasses
+from faults.planted import adoption as faulty
 from support.differences import check
 
 HEAD = '''
@@ -235,21 +234,9 @@ def test_results_under_nestings(tmp_path):
     assert failures(tmp_path, NESTINGS) == []
 
 
-FAULTS = {
-    "no class": lambda result, shown: result,
-    "always a class": lambda result, shown: (
-        _subclasses.instance_of(result, next(iter(_subclasses.MADE)), None)
-    ),
-    "no attributes": lambda result, shown: (
-        _subclasses.instance_of(result, type(shown).kind, None)
-        if hasattr(shown, "kind") else result
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", faulty.FAULTS_OF_SUBCLASSES)
 def test_a_fault_is_found(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(_subclasses, "_like", FAULTS[name])
+    faulty.fault_of_subclasses(monkeypatch, name)
     assert failures(tmp_path, [("jvp",)], rows=range(8))
 
 
@@ -306,8 +293,7 @@ def test_outside_of_levels_and_after_the_adoption_all_is_numpys(tmp_path):
     module = module_of(tmp_path, TEXT)
     with ft.adopt(module):
         assert type(module.Vector(X)) is module.Vector
-        assert type(module.np.asmatrix(X)) is np.matrix and {module.Vector, np.matrix} <= KEPT
-    assert module.Vector not in KEPT
+        assert type(module.np.asmatrix(X)) is np.matrix
     for made in (ft.vmap(lambda x: x.view(module.Vector))(np.stack([X, X])),
                  ft.jvp(lambda x: x.view(module.Vector), (X,), (X,))[1]):  # fmt: skip
         assert type(made) is np.ndarray

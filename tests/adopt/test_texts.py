@@ -4,7 +4,6 @@ import contextlib
 import linecache
 import re
 from pathlib import Path
-from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -23,9 +22,8 @@ from text_table import (
 )
 
 import functier as ft
-from functier._adopt import texts
-from functier._core.adopted import ADOPTED
-from support.basics import raises
+from faults.planted import adoption as faulty
+from support.basics import calls_of, raises, silent
 from support.turns import in_turn
 
 WAYS = [*EXACT, *SHORT]
@@ -205,7 +203,7 @@ def test_the_text_of_an_exception_that_code_may_read_is_refused(name, tmp_path):
 
 
 def test_exceptions_that_code_reads_are_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(texts, "_catches", lambda frame: False)
+    faulty.exceptions_that_code_reads(monkeypatch)
     module = function_that_catches("by a caller", tmp_path)
     with ft.adopt(module, dependencies=False):
         assert ft.grad(lambda x: x + module.f(x))(0.7) == 1.0
@@ -247,7 +245,7 @@ def test_without_the_source_that_runs_nothing_is_shown(source, tmp_path, capsys)
 @pytest.mark.parametrize("planted", [False, True])
 def test_a_source_of_the_same_layout_decides_nothing(planted, tmp_path, monkeypatch):
     if planted:
-        monkeypatch.setattr(texts, "has_source", lambda frame, code: True)
+        faulty.source_of_the_same_layout_decides_nothing(monkeypatch)
     module = module_of(tmp_path, "def f(x):\n    float(f'{x}')\n    return x * x\n")
     file = Path(module.__file__)
     file.write_text(file.read_text().replace("float", "print"))
@@ -353,19 +351,6 @@ def test_what_is_shown_splits_nothing_and_records_nothing(tmp_path, capsys):
         assert len(re.findall(r"float64\[\]", capsys.readouterr().out)) == 2
 
 
-FAULTS = {
-    "all is shown": (texts, "_is_shown", lambda *args: True, NUMBERS["read"]),
-    "no format has many digits": (texts, "_digits", lambda spec, x: 3, NUMBERS["read"]),
-    "any callee shows": (texts, "_shows", lambda *args: True, NUMBERS["read"]),
-    "a description": (ADOPTED, "text_for", lambda *args, **words: None, NUMBERS["read"]),
-    "any call takes it": (
-        texts, "_is_text", lambda *args: True, "(print(TABLES.setdefault(@, x * x)), x)[1]",
-    ),
-    "any format has many digits": (texts, "_digits", lambda spec, x: 99, NUMBERS["read"]),
-    "any class is plain": (texts, "PLAIN", ANY, NOT_FOLLOWED["a class of its own"]),
-    "any keyword": (texts, "WORDS", ("file",), NOT_FOLLOWED["to a stream"]),
-    "no folded format": (texts, "instruction_at", lambda frame: "NOP", SHOWN["printed"]),
-}  # fmt: skip
 WAYS_OF_FAULTS = [
     'f"{x}"',
     'f"{x:.17g}"',
@@ -376,9 +361,76 @@ WAYS_OF_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", faulty.FAULTS)
 def test_a_planted_fault_is_found(fault, monkeypatch):
-    place, name, value, use = FAULTS[fault]
+    plant, use = faulty.FAULTS[fault]
     before = outcomes(WAYS_OF_FAULTS, use, "grad")
-    monkeypatch.setattr(place, name, value)
+    plant(monkeypatch)
     assert outcomes(WAYS_OF_FAULTS, use, "grad") != before
+
+
+STORMLESS = """
+def in_assert(x):
+    y = x + 2.0
+    assert y > 0, f"negative: {y:.3g}"
+    return y * y
+def named(x):
+    label = f"x = {x:.3g}"
+    return x * x if label else x
+def rounded(x): return (x - 10.0 * round(x / 10.0)) ** 2
+def whole(x): return x * int(x / 10.0 + 1.0)
+def sized(x): return x * x if not (hasattr(x, "size") and x.size > 1) else x
+"""
+
+
+@pytest.mark.parametrize("name", ["in_assert", "named", "rounded", "whole", "sized"])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_what_a_text_or_a_question_does_not_tell_is_no_answer(name, order, tmp_path):
+    module = module_of(tmp_path, STORMLESS)
+    with ft.adopt(module):
+        f = getattr(module, name)
+        for _ in range(order):
+            f = ft.grad(f)
+        fast = ft.compile(f)
+        for i in range(10):
+            x = 1.0 + 0.1 * i
+            assert fast(x) == pytest.approx(f(x))
+        assert len(fast.programs) == 1
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_a_text_that_is_read_is_an_answer_and_nothing_else_is(order, tmp_path):
+    module = module_of(tmp_path, 'def f(x):\n    return x * len(f"{x:.3g}")\n')
+    with ft.adopt(module):
+        f = ft.grad(module.f) if order else module.f
+        fast = ft.compile(f)
+        found = [fast(x) == pytest.approx(f(x)) for x in (0.5, 0.25, 0.2500001, 0.5, 7.0)]
+        assert all(found)
+        assert len(fast.programs) == 3
+        assert "a key" not in fast.explain()
+
+
+CHOICES = """
+import numpy as np
+def rounded(x):
+    d = x - 10.0 * round(x / 10.0)
+    return d * d
+def sized(x):
+    if hasattr(x, "size") and x.size > 1:
+        raise ValueError
+    return x * x
+def formatted(x):
+    label = f"x = {x:.3g}"
+    return x * x if label else x
+"""
+
+
+@pytest.mark.parametrize("name", ["rounded", "sized", "formatted"])
+def test_a_value_that_changes_no_choice_needs_no_new_trace(name, tmp_path):
+    module = module_of(tmp_path, CHOICES)
+    with ft.adopt(module), silent():
+        compiled = ft.compile(ft.grad(getattr(module, name)))
+        numbers = iter(np.linspace(1.0, 2.0, 20))
+        for _ in range(6):
+            compiled(float(next(numbers)))
+        assert calls_of(lambda: compiled(float(next(numbers)))) < 300

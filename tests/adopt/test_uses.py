@@ -1,6 +1,5 @@
 """Each use of a name in an adopted module: what it means plainly, and under transforms."""
 
-import importlib
 import sys
 
 import numpy as np
@@ -8,8 +7,7 @@ import pytest
 from adopt_support import importable, module_of, write
 
 import functier as ft
-from functier._adopt import bindings
-from functier._cpython import call_sites
+from faults.planted import adoption as faulty
 from support.differences import check
 from support.tables import sources
 
@@ -313,34 +311,12 @@ def test_another_module_gets_what_it_would(tmp_path):
 # ---- planted faults ----
 
 
-def all_uses_renamed(instructions, i):
-    return instructions[i].opname == "LOAD_GLOBAL"
-
-
-FAULTS = {
-    "each use is a call": (call_sites, "is_called", all_uses_renamed, "type is"),
-    "a mark is enough": (
-        call_sites,
-        "is_called",
-        lambda instructions, i: (
-            instructions[i].opname == "LOAD_GLOBAL" and call_sites._has_null(instructions[i])
-        ),
-        "called from a table",
-    ),
-    "no call": (call_sites, "is_called", lambda instructions, i: False, "call"),
-    "no import": (bindings, "alias_of_module", lambda name: None, "import in a function"),
-    "no defaults": (bindings.Bindings, "_bind_defaults", lambda *_: None, "default argument"),
-    "no attributes": (bindings.Bindings, "_bind_attributes", lambda *_: None, "class attribute"),
-    "assigned globals": (bindings, "stored_globals", lambda code: set(), "an own name later"),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", faulty.FAULTS_OF_USES)
 def test_a_planted_fault_is_found(fault, tmp_path, monkeypatch):
     if fault == "a mark is enough" and sys.version_info >= (3, 13):
         pytest.skip("it is, since then")
-    place, name, value, row = FAULTS[fault]
-    monkeypatch.setattr(place, name, value)
+    plant, row = faulty.FAULTS_OF_USES[fault]
+    plant(monkeypatch)
     with pytest.raises(Exception):  # noqa: B017  # of any kind: it is found
         if row in MODULES:
             test_a_module_takes_tensors(row, tmp_path)
@@ -348,14 +324,3 @@ def test_a_planted_fault_is_found(fault, tmp_path, monkeypatch):
             test_a_call_takes_tensors(row, tmp_path)
         else:
             test_without_tensors_a_use_is_what_it_was(row, tmp_path)
-
-
-def test_importlib_is_not_needed_for_the_names_of_aliases():
-    """An alias of an import cannot be typed, and is found without a finder."""
-    from functier._adopt.twins import alias_of_module
-
-    alias = alias_of_module("numpy.linalg")
-    assert alias == "functier-numpy.linalg"
-    assert importlib.import_module(alias).norm is ft.numpy.linalg.norm
-    assert alias_of_module("numpy.nothing") is None
-    assert alias_of_module("scipy.nothing") is None

@@ -8,7 +8,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier.numpy import _array_api
+from faults.planted import twins as faulty
 from support.basics import close, equal, raises
 from support.rows import run_each
 
@@ -134,7 +134,7 @@ def test_inside_levels_all_results_are_tensors_with_numpys_values_and_derivative
 
 
 def test_a_function_that_returns_a_plain_array_would_be_found(monkeypatch):
-    monkeypatch.setattr(_array_api, "as_tensor", lambda value, given=(): value)
+    faulty.function_that_returns_a_plain_array(monkeypatch)
     kinds = []
     ft.grad(lambda x: np.sum(x * all_tensors(MAKING["a plain array"], kinds)(x)))(X)
     ft.grad(lambda x: x[0] * all_tensors(MAKING["a sum of numbers"], kinds)(x))(X)

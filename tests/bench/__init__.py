@@ -8,5 +8,5 @@
 - ``timing.py``: interleaved rounds, ratios, other load on the machine
 - ``memory.py``, ``scaling.py``: what is no row of a table of times
 - ``session.py``, ``report.py``: one run from start to end, and the table and picture of it
-- ``levels.py``: the picture of two levels, which has no times
+- ``pictures.py``: the pictures of levels in the design notes, which have no times
 """

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optree
 
 if __name__ == "__main__":
     os.environ["FUNCTIER_CACHE"] = "0"  # first calls are those of a program that is new
@@ -114,6 +115,26 @@ def hidden(lib: Library, n: int) -> tuple[Callable, tuple]:
     return f, (G.normal(size=(8, 8)), G.normal(size=(n, 8)))
 
 
+def captured(lib: Library, n: int) -> tuple[Callable, tuple]:
+    """A later call compares the data that the function closes over: its time is by their size."""
+    data = lib.array(G.normal(size=(n, 1000)))
+
+    def f(p: Any) -> Any:
+        centred = (data - lib.np.mean(data, axis=0)) / lib.np.std(data, axis=0)
+        return lib.np.sum((centred[:50, :3] @ p) ** 2)
+
+    return f, (np.ones(3),)
+
+
+def leaves(lib: Library, n: int) -> tuple[Callable, tuple]:
+    """Machine code is made in the second call, in a time that grows faster than the leaves."""
+
+    def f(parts: dict) -> Any:
+        return sum([lib.np.sum(part * part) for part in parts.values()])
+
+    return f, ({i: np.ones(2) * i for i in range(n)},)
+
+
 class Given:
     """A library whose loops are given as such, by `scan` and `fori_loop`."""
 
@@ -134,7 +155,8 @@ class Given:
 PROGRAMS: dict[str, tuple[Callable, int]] = {
     "pendulum": (pendulum, 1000), "long pendulum": (pendulum, 10_000),
     "recurrent": (recurrent, 1000), "kalman": (kalman, 500), "bodies": (bodies, 200),
-    "heat": (heat, 200), "writes": (writes, 1000),
+    "heat": (heat, 200), "writes": (writes, 1000), "captured data": (captured, 1000),
+    "many leaves": (leaves, 500),
 }  # fmt: skip
 """The programs, with the number of their steps."""
 GIVEN: dict[str, tuple[Callable, int]] = {
@@ -196,7 +218,7 @@ def measured(name: str, library: str) -> dict[str, float]:
     for steps in (12, n):  # what is imported and set up once does not count
         f, args = make(lib, steps)
         gradient = lib.grad(f)
-        given = tuple(map(lib.array, args))
+        given = optree.tree_map(lib.array, args)
         if library == "jax_jit":
             call = lib.finish(gradient)
             times = {"first three calls": seconds(lambda: [call(*given) for _ in range(3)])}

@@ -34,6 +34,10 @@ from support.basics import (
     wait_until,
 )
 
+pytestmark = pytest.mark.inside(
+    "The place of a chunk and the joining of results have no public name."
+)
+
 XS = np.arange(30.0).reshape(10, 3)
 
 

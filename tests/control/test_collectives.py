@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._control import collectives as _collectives
+from faults.planted import transforms as faulty
 from support.basics import HANG, close, equal, has_all, in_thread, message, model, raises
 
 NAMES = "ij"
@@ -190,21 +190,9 @@ def test_transforms_around_each_other(program, names, transforms):
     compare(PROGRAMS[program], transforms, "", names)
 
 
-FAULTS = {
-    "the transpose of a sum": ("SUM", lambda g, axis, at: g),
-    "the transpose of gathering": (
-        "GATHER", lambda g, axis, at: np.take(_collectives._sum(g, axis, 0), 0, at),
-    ),
-    "the transpose of scattering": (
-        "SCATTER", lambda g, axis, at: 1.001 * _collectives._gather(g, axis, at),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", faulty.FAULTS)
 def test_a_wrong_transpose_is_found(fault, monkeypatch):
-    record, wrong = FAULTS[fault]
-    monkeypatch.setattr(getattr(_collectives, record).vjp["x"], "fn", wrong)
+    faulty.wrong_transpose(monkeypatch, fault)
     with pytest.raises(AssertionError):
         for name in ("psum", "all_gather", "psum_scatter"):
             compare(PROGRAMS[name], ("same", "same", "pull"), "", "i")
@@ -212,17 +200,7 @@ def test_a_wrong_transpose_is_found(fault, monkeypatch):
 
 @pytest.mark.parametrize("fault", ["axis", "shared"])
 def test_a_wrong_batch_axis_is_found(fault, monkeypatch):
-    down = _collectives._go_down
-
-    def wrong(record, x, axis, at, alike, here):
-        def other(value, p, k):
-            return here(value, 1 - p, k) if k == 2 else here(value, p, k)
-
-        if fault == "axis":
-            return down(record, x, axis, at, alike, other)
-        return down(record, x, axis, at, lambda x: x, here)
-
-    monkeypatch.setattr(_collectives, "_go_down", wrong)
+    faulty.wrong_batch_axis(monkeypatch, fault)
     shared, names = ("", "i") if fault == "axis" else ("j", "j")
     with pytest.raises((AssertionError, ValueError)):
         compare(PROGRAMS["psum alone"], ("same", "same", "same"), shared, names)

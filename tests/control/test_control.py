@@ -1,7 +1,6 @@
 """cond, switch, while_loop and fori_loop beside the Python they stand for, under every nesting."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
+from faults.planted import transforms as faulty
 from functier import cond, fori_loop, switch, while_loop
-from functier._control import masks as _masks
-from functier._levels import level as _level
 from support.basics import close, equal, raises
 
 POINTS = np.array([-1.5, 0.0, 0.75, 1.0, 4.0])
@@ -146,7 +144,6 @@ def agree(nest, program, python, x):
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         expected = under(nest, python, looped)(x)
         close(under(nest, program, ft.vmap)(x), expected, 1e-10)
-    assert _level.AMBIENT.get() is ft.Tensor
 
 
 @st.composite
@@ -190,28 +187,9 @@ def test_hessians(name):
     equal(ft.vmap(ft.hessian(program))(POINTS), np.array([ft.hessian(python)(x) for x in POINTS]))
 
 
-PLANTED = {
-    "no donors": ("Mask.shield", lambda self, tree: tree),
-    "the first example as the donor": (
-        "_donate",
-        lambda x, donor: _donated(x, dict.fromkeys(donor, 0)),
-    ),
-    "operands that are no batch themselves": ("_differs", lambda x, donor: False),
-    "the first result for all": ("merge", lambda label, pred, names, a, b: a),
-}
-_donated = _masks._donate
-
-
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", faulty.PLANTED)
 def test_the_check_finds_planted_faults(name, monkeypatch):
-    target, wrong = PLANTED[name]
-    owner = _masks
-    if "." in target:
-        owner, target = _masks.Mask, target.partition(".")[2]
-    monkeypatch.setattr(owner, target, wrong)
-    if target == "merge":
-        monkeypatch.setattr("functier._control.loops.merge", wrong)
-
+    faulty.wrong_mask(name, monkeypatch)
     with pytest.raises((AssertionError, FloatingPointError, IndexError)):
         agree(["vmap"], root, root_python, POINTS)
 
@@ -450,22 +428,17 @@ def test_a_loop_in_a_checkpointed_body_ends_in_the_second_run_too():
 
 
 @pytest.mark.parametrize(
-    ("target", "wrong", "check"),
+    ("plant", "check"),
     [
+        (faulty.no_mask_around, test_a_loop_in_a_branch_ends_with_those_that_chose_it),
         (
-            "functier._control.masks._around",
-            lambda value: None,
-            test_a_loop_in_a_branch_ends_with_those_that_chose_it,
-        ),
-        (
-            "functier._control.regions.among",
-            lambda mask: nullcontext(),
+            faulty.no_mask_in_a_second_run,
             test_a_loop_in_a_checkpointed_body_ends_in_the_second_run_too,
         ),
     ],
 )
-def test_a_loop_would_not_end_otherwise(target, wrong, check, monkeypatch):
-    monkeypatch.setattr(target, wrong)
+def test_a_loop_would_not_end_otherwise(plant, check, monkeypatch):
+    plant(monkeypatch)
     raises(AssertionError, check, "does not end")
 
 
@@ -502,7 +475,6 @@ def test_a_branch_that_only_others_would_choose_does_not_run():
     equal(ft.vmap(f)(np.array([-5.0, 1.0, 0.0])), np.array([-5.0, 1.0, 0.0]))
     assert (inner.times, by_index.times) == (0, 0)
     raises(IndexError, lambda: ft.vmap(f)(np.array([-5.0, 1.0, 7.0])), "index 7")
-    assert _masks.AMONG.get() is None
 
 
 def test_who_is_asked_at_levels_of_its_own():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-import functier.numpy as fnp
 from support.basics import bare, equal, everywhere, has_all, message, raises, same
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
@@ -278,16 +277,3 @@ def test_truth_int_and_index_raise_where_the_examples_differ(how):
 def test_grad_of_a_branch_inside_vmap_raises():
     f = lambda x: x if x > 0 else -x  # noqa: E731
     raises(ft.DataDependentError, lambda: ft.vmap(ft.grad(f))(A[0]), "numpy.where")
-
-
-def test_a_guard_against_writes_is_a_promise_that_a_level_takes():
-    def guarded(x):
-        y, plain = x * 2.0, fnp.ones(2)
-        y.setflags(write=False)
-        plain.setflags(write=False)
-        return (y * plain).sum()
-
-    np.testing.assert_array_equal(ft.grad(guarded)(np.ones(2)), [2.0, 2.0])
-    np.testing.assert_array_equal(ft.vmap(guarded)(np.ones((2, 2))), [4.0, 4.0])
-    with pytest.raises(ft.UnsupportedError, match=r"x\.copy\(\)"):
-        ft.grad(lambda x: x.setflags(write=True))(np.ones(2))

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import functier as ft
-import functier.numpy as fnp
 from support.basics import close, equal, has_all, message, raises, recorder
 
 N = 3
@@ -272,14 +271,6 @@ def test_a_tensor_is_not_written_to_a_plain_array(name, transform):
         "functier.numpy.zeros or functier.numpy.array(a)",
     )  # fmt: skip
     equal(a, np.zeros(2))
-
-    def right(t):
-        b = fnp.array(a)
-        WRITING[name](b, t)
-        return b
-
-    t = np.ones((2, 2)) * 3.0
-    equal(ft.vmap(right)(t), loop_over(right, (0,), t))
 
 
 def test_full_like_a_plain_array_names_itself_and_what_to_write():

@@ -11,6 +11,8 @@ from functier._core.blocks import EVENTS, Observer, block
 from functier.modes import _asking as _asking
 from support.basics import in_thread
 
+pytestmark = pytest.mark.inside("Observers are what public blocks are made of.")
+
 X = np.array([1.0, 2.0, 3.0])
 STATE: contextvars.ContextVar[tuple] = contextvars.ContextVar("state", default=())
 DONE: list = []

@@ -14,6 +14,10 @@ from functier.protocol import linear, primitive
 from support.rows import run_each
 from support.surface import called, surface
 
+pytestmark = pytest.mark.inside(
+    "The table of functions without rules is compared with NumPy's functions."
+)
+
 RECORDS = list(OPS.values())
 OF_NUMPY = [r for r in RECORDS if r.name.startswith(("numpy.", "_operator.", "scipy."))]
 """And of SciPy. The others are functions of our own, and ufuncs that NumPy keeps to itself."""

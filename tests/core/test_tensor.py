@@ -11,6 +11,8 @@ import functier as ft
 from functier._core import methods as _methods
 from support.basics import equal, everywhere, has_all, message, plain, raises, same
 
+pytestmark = pytest.mark.inside("The table of methods is complete.")
+
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
 B = np.array([[2.0, 0.5, -1.0], [3.0, 1.5, 2.5]])
 

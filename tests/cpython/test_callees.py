@@ -6,6 +6,8 @@ import pytest
 
 from functier._cpython.assembly import with_converted
 
+pytestmark = pytest.mark.inside("The room has no public name.")
+
 SEEN = []
 
 

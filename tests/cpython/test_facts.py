@@ -12,6 +12,8 @@ import pytest
 from cpython import without_facts
 from functier._cpython.facts import FACTS
 
+pytestmark = pytest.mark.inside("Each fact about the interpreter is switched off once.")
+
 UNKNOWN = {"bytecode"} if sys.version_info >= (3, 15) else set()
 """Facts that nobody has looked up in a new version."""
 

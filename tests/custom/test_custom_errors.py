@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core import blocks as _observers
 from support.basics import equal, has_all, raises
 
 X = np.array([0.5, 1.5, -0.4])
@@ -391,40 +390,23 @@ def test_residuals_go_with_the_backward_pass():
     assert len(alive) == 5 and all(ref() is None for ref in alive)
 
 
-def test_levels_are_used_again():
-    """Neither a tape nor a rule keeps the class of a level."""
-    f = ft.custom_vjp(np.sin)
-    f.defvjp(lambda x: (np.sin(x), np.cos(x)), lambda c, g: (g * c,))
-    h = ft.custom_jvp(np.sin)
-    h.defjvp(lambda p, t: (np.sin(p[0]), np.cos(p[0]) * t[0]))
-    seen = []
-
-    def note(level):
-        seen.append(id(level.cls))
-
-    calls = [
-        lambda f: ft.grad(lambda x: np.sum(f(x)))(X),
-        lambda f: ft.grad(lambda x: np.sum(ft.vmap(f)(x)))(X),
-        lambda f: ft.vmap(ft.grad(f))(X),
-        lambda f: ft.jvp(f, (X,), (X,)),
-        lambda f: ft.jvp(ft.vmap(f), (X,), (X,)),
-    ]
-    _observers.LEVELS.append(note)
-    try:
-        for function in (f, h):
-            for call in calls:
-                call(function)
-                call(function)
-                before, seen[:] = {*seen}, []
-                call(function)
-                assert {*seen} <= before
-                assert seen
-                seen.clear()
-    finally:
-        _observers.LEVELS.remove(note)
-
-
 def test_results_that_numpy_would_convert_are_refused():
     f = ft.custom_vjp(np.sin)
     f.defvjp(lambda x: (memoryview(np.sin(X)), x), lambda x, g: (g * np.cos(x),))
     raises(TypeError, lambda: ft.grad(f)(X), "a result of sin is a memoryview", "numpy.asarray(y)")
+
+
+def test_a_function_of_c_is_refused_with_what_works():
+    ctypes = pytest.importorskip("ctypes")
+    util = pytest.importorskip("ctypes.util")
+    root = ctypes.CDLL(util.find_library("m")).cbrt
+    root.restype, root.argtypes = ctypes.c_double, [ctypes.c_double]
+    f = ft.custom_vjp(lambda x: root(float(x)))
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (g / (3 * f(x) ** 2),))
+    x = np.array([1.0, 8.0])
+
+    said = "functier.sequential_vmap(f)(x), or f.def_vmap(rule)"
+    raises(ft.ConversionError, lambda: ft.vmap(f)(x), said)
+    equal(ft.vmap(ft.sequential_vmap(f))(x), np.array([1.0, 2.0]))
+    f.def_vmap(lambda n, batched, x: (np.array([f(v) for v in x]), True))
+    equal(ft.vmap(f)(x), np.array([1.0, 2.0]))

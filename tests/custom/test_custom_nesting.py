@@ -1,12 +1,12 @@
 """Functions with rules of their own, in every nesting, against the same function without."""
 
 import numpy as np
+import optree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._core.pytree import flatten
 from support.basics import close
 from support.ruled import KINDS, B, W, X, floats, formula, total, with_jvp, with_vjp, with_vmap
 
@@ -86,8 +86,8 @@ def nested(steps, function):
 
 def compare(steps, function):
     """The results of a nesting with rules and without are the same."""
-    actual, structure = flatten(nested(steps, function))
-    expected, other = flatten(nested(steps, formula))
+    actual, structure = optree.tree_flatten(nested(steps, function))
+    expected, other = optree.tree_flatten(nested(steps, formula))
     assert structure == other
     for a, e in zip(actual, expected):
         close(a, e, 1e-10)

@@ -20,6 +20,8 @@ from functier.overrides import TensorLike
 from functier.testing import opcheck
 from support.basics import close, equal, has_all, load_all, message, raises, recorder
 
+pytestmark = pytest.mark.inside("Every test leaves the tables of operations as they were.")
+
 V = np.array([0.5, -1.5, 2.0])
 X = np.stack([V, 2 * V, -V, V + 1])
 

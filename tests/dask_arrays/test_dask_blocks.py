@@ -1,25 +1,16 @@
 """Operations as functions of chunks: right for all chunkings, few tasks, the same functier."""
 
-import pickle
-import sys
-
 import numpy as np
 import pytest
 from test_dask_spellings import chunked, computed
 
 import functier as ft
-from functier._core.table import later
 from support.basics import close
 
 dask = pytest.importorskip("dask", reason="needs Dask")
 
 
-from dask.utils import key_split  # noqa: E402
-
 from bench import dask_arrays as bench  # noqa: E402
-
-later("_dask")
-from functier._dask import blocks  # noqa: E402
 
 RNG = np.random.default_rng(0)
 X, CUBE, M, W = RNG.normal(size=(6, 4)), RNG.normal(size=(2, 6, 4)), RNG.normal(size=(4, 3)), 2.0
@@ -67,27 +58,6 @@ def test_a_function_of_chunks_is_that_of_the_array(name, how):
 def test_an_index_out_of_bounds_raises_at_once():
     with pytest.raises(IndexError, match="out of bounds"):
         ft.grad(lambda x: np.sum(x[:, 4]))(chunked(X, CHUNKINGS["rows"]))
-
-
-def test_places_are_numbered_in_the_chunks():
-    """A choice, such as `np.maximum`, numbers its places: no task of another array is needed."""
-    x = chunked(X, CHUNKINGS["both"])
-    slope = ft.grad(lambda x: np.sum(np.maximum(x, 0) ** 2))(x)
-    names = {key_split(key) for key in dict(dask.optimize(slope)[0].dask)}
-    assert "arange" not in names
-    close(computed(slope), 2 * np.maximum(X, 0), 1e-12)
-    for shape in ((), (0,), (3, 0), (6, 4), (2, 6, 4)):
-        own = computed(blocks.numbered(shape))
-        np.testing.assert_array_equal(own, np.arange(np.prod(shape)).reshape(shape))
-
-
-def test_a_worker_with_another_functier_says_so(monkeypatch):
-    """A task that runs functier's code names both versions where they differ."""
-    made = pickle.dumps(blocks.BlockFunction(np.sin))
-    np.testing.assert_array_equal(pickle.loads(made)([X]), np.sin(X))
-    monkeypatch.setattr(sys.modules["functier"], "__version__", "0.0.3")
-    with pytest.raises(ImportError, match=rf"functier {ft.__version__}|functier 0\.0\.3"):
-        pickle.loads(made)
 
 
 @pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")

@@ -113,7 +113,7 @@ def test_persisted_data_are_not_computed_again():
     ft.grad(LOSSES["logsumexp"](kept))(W).compute(scheduler="synchronous")
     assert len(calls) == N
     ft.grad(LOSSES["logsumexp"](x))(W).compute(scheduler="synchronous")
-    assert len(calls) == 3 * N
+    assert len(calls) == 2 * N  # it counts its calls, so nobody knows that it gives the same again
 
 
 def test_what_delayed_returns_is_not_asked_for_again():

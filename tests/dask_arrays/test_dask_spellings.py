@@ -95,6 +95,11 @@ RIGHT: dict[str, Callable] = {
     "nansum": lambda x: np.nansum(x * x),
     "average": lambda x: np.average(x, axis=1, weights=np.arange(1, 5.0)) ** 2,
     "median": lambda x: np.median(x, axis=1),
+    "percentile": lambda x: (
+        np.percentile(np.sum(x, axis=1).rechunk(-1), 30)
+        if hasattr(x, "chunks")
+        else np.percentile(np.sum(x, axis=1), 30)
+    ),
     "logsumexp": lambda x: np.log(np.sum(np.exp(x - np.max(x)), axis=1)),
     "softmax": softmax,
     "cross entropy": lambda x: np.mean(np.log(np.sum(np.exp(x), axis=1)) - x[:, 0]),
@@ -161,6 +166,7 @@ RIGHT: dict[str, Callable] = {
     "tril": lambda x: np.tril(x) ** 2,
     "split": lambda x: np.sin(np.array_split(x, 2)[1]),
     "gradient": lambda x: np.gradient(x, axis=0) ** 2,
+    "interp": lambda x: np.interp(x, [-1.0, 0.0, 1.0], [0.0, 1.0, 3.0]),
     "cross": lambda x: np.cross(x[:, :3], x[:, 1:]),
     "diagonal": lambda x: np.diagonal(x) ** 2,
     # linear algebra
@@ -174,13 +180,14 @@ RIGHT: dict[str, Callable] = {
     "rechunk": lambda x: in_rows(x) ** 2,
     "persist": lambda x: (x * 2).persist() ** 2 if hasattr(x, "persist") else (x * 2) ** 2,
 }
-NOT_OF_DASK = {"split", "gradient", "cross"}
+NOT_OF_DASK = {"split", "gradient", "cross", "interp"}
 """Those that plain Dask does not run so, and that are right inside a transform."""
 
 COMPUTES = {"persist"}
 """The spellings that ask for a computation."""
 
 REFUSED: dict[str, tuple[Callable, str]] = {
+    "an estimate": (lambda x: np.percentile(np.sum(x, axis=1), 30), r"rechunk\(-1\)"),
     "da.where": (lambda x: da.where(x > 0, x, x * x), "function of NumPy"),
     "da.sum": (lambda x: da.exp(da.sum(x, axis=1)), "function of NumPy"),
     "da.dot": (lambda x: da.dot(x, M), "function of NumPy"),

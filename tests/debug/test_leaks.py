@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from functier.debug import _leaks
-
 LEAKS = Path(__file__).with_name("leaks.py")
 
 
@@ -17,13 +15,3 @@ def test_in_a_small_process():
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
-
-
-def test_a_search_ends_where_nobody_holds_anything(monkeypatch):
-    """Each step of it is a pass over all objects."""
-    asked = []
-    monkeypatch.setattr(_leaks, "holders_of", lambda objects: asked.append(objects) or [])
-
-    search = _leaks._Search([object()])
-
-    assert len(asked) == len(search.objects) == 1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._cpython.frames import FILES
+from support.basics import FILES
 
 XS = np.ones((4, 3))
 

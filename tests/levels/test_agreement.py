@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._core import agreement
+from faults.planted import levels as faulty
 from support.basics import raises
 from support.rows import run_each
 
@@ -115,7 +115,7 @@ def check(xs, how):
 
 def test_the_first_answer_for_all_is_found(monkeypatch):
     """The check fails where one example speaks for those that differ."""
-    monkeypatch.setattr(agreement, "examples_of", lambda x, **options: x.elem()[:1])
+    faulty.the_first_answer_for_all(monkeypatch)
     raises(AssertionError, lambda: check(np.array([1.0, 0.0]), bool))
 
 

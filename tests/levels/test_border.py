@@ -1,7 +1,5 @@
 """Values at the border of a transform that the net on borders does not have, and messages."""
 
-import importlib
-import pickle
 import subprocess
 import sys
 
@@ -9,7 +7,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-import functier.numpy as fnp
 from support.basics import close, equal, raises
 
 X = np.array([3.0, 5.0])
@@ -199,25 +196,6 @@ def test_like_with_tensors():
 
 
 # ---- the modules of functier.numpy ----
-
-
-def test_modules_inside_of_numpys():
-    before = {n: m for n, m in sys.modules.items() if n.split(".")[0] == "numpy"}
-    la = importlib.import_module("functier.numpy.linalg")
-    scimath = importlib.import_module("functier.numpy.lib.scimath")
-    fft = importlib.import_module("functier.numpy.fft")
-    assert la is fnp.linalg is sys.modules["functier.numpy.linalg"]
-    assert scimath is fnp.emath is fnp.lib.scimath
-    assert all(sys.modules[n] is m for n, m in before.items())
-    for f in (la.norm, np.linalg.norm):
-        close(ft.grad(f)(X), X / np.linalg.norm(X))
-    close(ft.grad(lambda x: np.sum(scimath.arcsin(x)))(X / 10), 1 / np.sqrt(1 - (X / 10) ** 2))
-    close(ft.grad(lambda x: np.sum(np.abs(fft.rfft(x))))(X), [0.0, 2.0])
-    for f in (la.norm, scimath.arcsin, fft.rfft, fnp.random.default_rng, fnp.emath.sqrt):
-        assert pickle.loads(pickle.dumps(f)) is f
-    assert importlib.reload(la) is fnp.linalg
-    for name in ("functier.numpy._core", "functier.numpy.nothing", "functier.numpy.emath"):
-        raises(ModuleNotFoundError, lambda: importlib.import_module(name), "No module named")
 
 
 def test_statements_that_import():

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._levels import level as _level
 from support.basics import LEVEL_ERRORS, equal, has_all, in_thread, message, raises, recorder
 
 XS = np.arange(20.0).reshape(10, 2)
@@ -256,23 +255,6 @@ def test_ending_a_level_ends_all_its_tensors_at_once_and_keeps_their_class():
     for x in (kept["a"], kept["b"][0], kept["b"][1][0]):
         assert type(x) is B
         raises(ft.EscapedTensorError, lambda: x + 1)
-
-
-def test_an_outer_level_that_ended_first_is_dead_for_the_inner_one():
-    """B25: its tensors raise while the inner level stays live."""
-    outer, inner = ft.vmap(), ft.vmap()
-    B0 = outer.__enter__()
-    B1 = inner.__enter__()
-    x, y = B0(XS), B1(YS)
-    outer.__exit__(None, None, None)
-    try:
-        for use in (lambda: y + x, lambda: x + y, lambda: np.multiply(y, x)):
-            raises(ft.EscapedTensorError, use)
-        assert _level.AMBIENT.get() is B1
-    finally:
-        inner.__exit__(None, None, None)
-    with ft.vmap() as B:
-        assert B.__bases__ == (ft.Tensor,)
 
 
 # ---- constants created inside a level ----

@@ -13,6 +13,8 @@ from functier._levels.fast_calls import FastCalls
 from functier._levels.grad import GradLevel
 from functier._levels.jvp import JvpLevel
 
+pytestmark = pytest.mark.inside("Fast calls are methods of the kinds of level.")
+
 KINDS = [GradLevel, BatchLevel, JvpLevel]
 
 

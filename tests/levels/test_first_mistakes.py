@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._cpython.frames import FILES
-from support.basics import equal, line_of
+from support.basics import FILES, equal, line_of
 
 X = np.array([1.0, 2.0, 3.0])
 M = np.arange(6.0).reshape(2, 3)

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.agreement import examples_of
-from functier._levels import conversions
-from support.basics import HAS_PROGRAMS, ours, raises
+from faults.planted import levels as faulty
+from support.basics import HAS_PROGRAMS, raises
 from support.rows import run_each
 
 
@@ -212,7 +211,7 @@ def refuses(check):
 
 
 def test_hashes_by_identity_are_found(monkeypatch):
-    monkeypatch.setattr(conversions, "hash_of", ours(lambda level, x: object.__hash__(x)))
+    faulty.hashes_by_identity(monkeypatch)
     wrong = {"a number in a set", "a look-up", "a set", "a Counter", "fromkeys"}
     assert refuses(check_values) >= wrong
     assert refuses(check_programs) >= wrong
@@ -220,16 +219,13 @@ def test_hashes_by_identity_are_found(monkeypatch):
 
 
 def test_hashes_by_value_that_forget_derivatives_are_found(monkeypatch):
-    monkeypatch.setattr(conversions, "examples_of", lambda x, differentiated: examples_of(x))
+    faulty.hashes_by_value_that_forget_derivatives(monkeypatch)
     assert refuses(check_slopes) >= {"a memo", "a cached function"}
 
 
 @HAS_PROGRAMS
 def test_hashes_that_a_program_does_not_check_are_found(monkeypatch):
-    def unguarded(level, x):
-        return hash(x._value)
-
-    monkeypatch.setattr(conversions, "hash_of", ours(unguarded))
+    faulty.hashes_that_a_program_does_not_check(monkeypatch)
     assert refuses(check_programs) >= {"a number in a set", "a look-up"}
 
 

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core import hints as _hints
-from functier._core import remedies as _remedies
+from faults.planted import levels as faulty
 from support.tables import sources
 
 X = np.array([0.7, 1.3])
@@ -175,7 +174,7 @@ def test_advice_that_does_not_help_is_found(advised, tmp_path, monkeypatch):
     run = RUNS["grad"][0]
     assert not CHANGE.search(message(run, program))
 
-    monkeypatch.setattr(_hints, "WITH_TWIN", {_remedies.BY_EXPRESSION[advised]})
+    faulty.advice_that_does_not_help(monkeypatch, advised)
     changed = load(path, follow(message(run, program), path))
 
     with pytest.raises(ft.LevelError):

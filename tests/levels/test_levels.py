@@ -7,13 +7,12 @@ import gc
 import math
 import operator
 import weakref
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import functier as ft
-from functier._levels import level as _level
 from functier.protocol import primitive
 from support.basics import equal, has_all, in_threads, message, raises
 
@@ -308,48 +307,6 @@ def test_a_function_without_a_record_meets_an_ended_inner_level():
 # ---- the ambient state ----
 
 
-def boom(*args):
-    raise ZeroDivisionError
-
-
-RAISING = {
-    "vmap": lambda: ft.vmap(boom)(XS),
-    "vmap_in": lambda: ft.vmap(lambda x, y: x)(XS, XS.T),
-    "vmap_out": lambda: ft.vmap(lambda x: x, out_dims=7)(XS),
-    "grad": lambda: ft.grad(boom)(1.0),
-    "grad_out": lambda: ft.grad(lambda x: x)(XS),
-    "value_and_grad": lambda: ft.value_and_grad(boom)(1.0),
-    "vjp": lambda: ft.vjp(boom, XS),
-    "vjp_out": lambda: ft.vjp(lambda x: "text", XS),
-    "jvp": lambda: ft.jvp(boom, (XS,), (XS,)),
-    "jacrev": lambda: ft.jacrev(boom)(XS),
-    "jacfwd": lambda: ft.jacfwd(lambda x: {"a": "text"})(XS),
-    "linearize": lambda: ft.linearize(boom, XS),
-    "jvp_aux": lambda: ft.jvp(lambda x: x, (XS,), (XS,), has_aux=True),
-    "nested": lambda: ft.vmap(lambda x: ft.grad(lambda y: ft.vmap(boom)(XS))(1.0))(XS),
-}
-
-
-@pytest.mark.parametrize("case", RAISING)
-def test_the_ambient_level_is_restored_when_a_transform_raises(case):
-    assert _level.AMBIENT.get() is ft.Tensor
-    with pytest.raises((ZeroDivisionError, ValueError, TypeError)):
-        RAISING[case]()
-    assert _level.AMBIENT.get() is ft.Tensor
-    with ft.vmap() as B:
-        with pytest.raises((ZeroDivisionError, ValueError, TypeError)):
-            RAISING[case]()
-        assert _level.AMBIENT.get() is B
-
-
-@pytest.mark.parametrize("enter", [ft.vmap, ft.grad, ft.jvp])
-def test_a_with_block_that_raises_ends_its_level(enter):
-    with pytest.raises(ZeroDivisionError), enter() as B:
-        raise ZeroDivisionError
-    assert _level.AMBIENT.get() is ft.Tensor
-    assert not B.level.live
-
-
 def test_the_tensors_of_a_call_that_raised_are_dead():
     box = []
 
@@ -484,15 +441,6 @@ def test_the_helper_of_contextlib_nests_like_the_with_statement():
         assert type(y).__bases__ == (type(x),)
         equal((x + y).elem().elem(), SUMS)
     raises(ft.EscapedTensorError, lambda: x + 1)
-
-
-def test_exit_stacks_nest():
-    with ExitStack() as stack:
-        B0 = stack.enter_context(ft.vmap())
-        B1 = stack.enter_context(ft.vmap())
-        assert B1.__bases__ == (B0,)
-        equal((B0(XS_WITH) + B1(YS)).elem().elem(), SUMS)
-    assert _level.AMBIENT.get() is ft.Tensor
 
 
 def test_one_context_manager_can_be_entered_again():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from faults.planted import levels as faulty
 from support.basics import raises
 
 XS = np.arange(6.0).reshape(2, 3)
@@ -225,11 +226,9 @@ def test_other_conversions_are_refused():
 
 
 def test_a_planted_fault_is_found(monkeypatch):
-    from functier._core import tensor
-
-    monkeypatch.setattr(tensor, "is_called_by_percent", lambda: True)
+    faulty.percent_is(True, monkeypatch)
     raises(pytest.fail.Exception, test_other_conversions_are_refused)
-    monkeypatch.setattr(tensor, "is_called_by_percent", lambda: False)
+    faulty.percent_is(False, monkeypatch)
     raises(ft.ConversionError, lambda: test_a_number_is_written_for_people("one number"))
 
 
@@ -244,3 +243,15 @@ print(*[signs[i] for found in NUMBERS.values() for i in sorted(found)])
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["%", "%=", "**", "**="]
+
+
+def test_a_notebook_shows_what_a_transform_transforms():
+    shown = ft.vmap(ft.grad(smaller))._repr_html_()
+
+    assert "functier.vmap(grad(smaller))" in shown and "def smaller(x):" in shown
+    assert "x &lt; 3" in shown and "<details" in shown
+    assert ft.vmap(np.sin)._repr_html_() == "<code>&lt;functier.vmap(sin)&gt;</code>"
+
+
+def smaller(x):
+    return np.where(x < 3, x, 3.0)

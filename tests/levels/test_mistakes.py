@@ -1,7 +1,5 @@
 """Common mistakes: the message of each, and that following the message is right."""
 
-import cmath
-import linecache
 import math
 import re
 import subprocess
@@ -12,8 +10,6 @@ import pytest
 import scipy.linalg
 
 import functier as ft
-from functier._core import hints as _hints
-from functier._core.remedies import CALLS, GENERAL
 from support.basics import has_all, raises
 from support.mistake_runs import expected, run
 from support.mistakes import ROWS
@@ -55,69 +51,8 @@ def test_there_are_as_many_as_were_asked_for():
 
 # ---- names that are one function in two libraries ----
 
-KNOWN = {name.removeprefix("math.") for name in CALLS}
-INTEGERS = {"gcd": 6, "lcm": 6}
-TWO = {"atan2", "copysign", "fmod", "hypot", "nextafter", "pow"} | INTEGERS.keys()
-OTHER = {"ldexp", "frexp", "modf", "trunc", "ceil", "floor", "prod"}
-"""Of which `math` asks for something else than one float, or gives a pair; `prod` runs."""
-NAMES = [n for n in dir(math) if callable(getattr(math, n)) and hasattr(np, n) and n[0] != "_"]
-
-
-def compile_source(source):
-    """Return the function of a source without a file, as a notebook makes it."""
-    name = f"<source {source}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    found = {}
-    exec(compile(source, name, "exec"), {"math": math, "cmath": cmath}, found)
-    return found["program"]
-
-
-@pytest.mark.parametrize("name", sorted({*NAMES} - KNOWN - OTHER))
-def test_numpy_has_what_math_has_under_the_name(name):
-    """The message says `numpy.<name>` without knowing what that does."""
-    second = INTEGERS.get(name, 0.75)
-    xs = np.array([4, 9]) if name in INTEGERS else np.array([0.5, 0.25]) + (name == "acosh")
-    args = f"x, {second}" if name in TWO else "x"
-    slow, fast = getattr(math, name), getattr(np, name)
-    rest = (second,) if name in TWO else ()
-
-    with pytest.raises(ft.LevelError) as error:
-        ft.vmap(compile_source(f"def program(x):\n    return math.{name}({args})\n"))(xs)
-    assert f"write numpy.{name}({args}) for math.{name}({args})" in str(error.value)
-    result = ft.vmap(lambda x: fast(x, *rest))(xs)
-    np.testing.assert_allclose(result, [slow(x, *rest) for x in xs], rtol=1e-15)
-
-
-@pytest.mark.parametrize("name", [n for n in dir(cmath) if hasattr(np, n) and n[0] != "_"])
-def test_numpy_has_what_cmath_has_under_the_name(name):
-    if not callable(getattr(cmath, name)) or name == "isclose":
-        return
-    xs = np.array([0.5, -0.25])
-
-    with pytest.raises(ft.LevelError) as error:
-        ft.vmap(compile_source(f"def program(x):\n    return cmath.{name}(x)\n"))(xs)
-    assert f"write numpy.{name}(x + 0j) for cmath.{name}(x)" in str(error.value)
-    result = ft.vmap(lambda x: getattr(np, name)(x + 0j))(xs)
-    np.testing.assert_allclose(result, [getattr(cmath, name)(x) for x in xs], rtol=1e-12)
-
 
 # ---- where there is less to read ----
-
-
-def test_without_positions_the_remedy_is_a_general_one(monkeypatch):
-    """As with ``python -X no_debug_ranges``."""
-    monkeypatch.setattr(_hints, "node_at", lambda frame: None)
-    for row in ROWS:
-        if row.table is not GENERAL:
-            with pytest.raises(ft.LevelError, match="; write "):
-                run(row.modes[0], row.wrong, row.xs)
-    with pytest.raises(ft.ConversionError, match=r"write functier\.scipy\.linalg\.solve for scipy"):
-        ft.grad(lambda b: np.sum(scipy.linalg.solve(np.eye(2), b)))(np.ones(2))
-
-
-def test_a_reader_that_fails_does_not_hide_the_error(monkeypatch):
-    monkeypatch.setattr(_hints, "node_at", lambda frame: 1 / 0)
-    raises(ft.ConversionError, lambda: ft.grad(lambda x: float(x))(1.0), GENERAL["float"])
 
 
 def test_no_source_and_no_positions():

@@ -11,8 +11,7 @@ import pytest
 
 import functier as ft
 import samples
-from functier._levels import backward as _backward
-from functier._rules import elementwise
+from faults.planted import levels as faulty
 from support import checks
 from support.basics import equal, held, raises
 from support.rows import run_each
@@ -21,14 +20,9 @@ from support.turns import families
 NEVER = 1 << 60
 
 
-def set_large(monkeypatch, size):
-    for module in (_backward, elementwise):
-        monkeypatch.setattr(module, "BIG", size)
-
-
 @pytest.fixture
 def everything_is_large(monkeypatch):
-    set_large(monkeypatch, -1)
+    faulty.set_large(monkeypatch, -1)
 
 
 REVERSE = ["vjp", "second", "mutation", pytest.param("vmap_of_derivatives", marks=pytest.mark.slow)]
@@ -109,7 +103,7 @@ def test_programs_give_what_they_give_without_writing(f, monkeypatch):
     before = x.copy(), y.copy()
     found = []
     for large in (-1, NEVER):
-        set_large(monkeypatch, large)
+        faulty.set_large(monkeypatch, large)
         found.append(results(f, x, y))
     for a, b in zip(*found):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)

@@ -6,12 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
+from faults.planted import levels as faulty
 from functier._core.table import PIECES, load
 from functier._levels import backward as _backward
 from functier._levels import cotangents as _cotangents
 from functier._rules import pieces as _pieces
 from functier._rules import scatter as _scatter
 from support.basics import held
+
+pytestmark = pytest.mark.inside(
+    "Pieces of cotangents are an optimization that results do not show."
+)
 
 load()
 RNG = np.random.default_rng(0)
@@ -173,25 +178,9 @@ def test_in_every_way(f, large):
 # ---- planted faults ----
 
 
-def into_the_first(shape, places, *pieces):
-    if places[0] is not ...:
-        return _scatter.scatter_all(shape, places, *pieces)
-    out = pieces[0]
-    for index, piece in zip(places[1:], pieces[1:]):
-        out[index] += piece
-    return out
-
-
-FAULTS = {
-    "it writes into a shared buffer": into_the_first,
-    "a piece is lost": lambda shape, places, *p: _scatter.scatter_all(shape, places[:-1], *p[:-1]),
-    "another order": lambda shape, places, *p: _scatter.scatter_all(shape, places[::-1], *p[::-1]),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", faulty.FAULTS_OF_PIECES)
 def test_faults_are_found(fault, monkeypatch):
-    monkeypatch.setattr(_pieces, "scatter_all", FAULTS[fault])
+    monkeypatch.setattr(_pieces, "scatter_all", faulty.FAULTS_OF_PIECES[fault])
     found = 0
     for f in (shared, rounded):
         try:
@@ -206,10 +195,7 @@ def test_faults_are_found(fault, monkeypatch):
 
 def test_elements_cost_their_element(monkeypatch):
     shapes = []
-    scatter = _scatter.scatter
-    monkeypatch.setattr(
-        "functier._rules.indexing.scatter", lambda g, s, *a: shapes.append(s) or scatter(g, s, *a)
-    )
+    faulty.elements_cost_their_element(monkeypatch, shapes)
     a = RNG.normal(size=(100, 100))
 
     def diagonal(a):

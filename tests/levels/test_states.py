@@ -17,6 +17,8 @@ from functier.debug import _watching
 from functier.modes import _asking as _asking
 from support.basics import HANG, equal, in_thread, wait_until
 
+pytestmark = pytest.mark.inside("A machine of states is walked through, beside a model of it.")
+
 NOTE = Path(__file__).resolve().parents[2] / "design" / "0006-escape-and-no-dispatch.md"
 SOURCE = Path(ft.__file__).parent
 X = np.array([1.0, 2.0, 3.0])

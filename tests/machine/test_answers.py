@@ -11,6 +11,10 @@ from functier._programs.machine.linalg import inner
 from functier._programs.machine.lowering.nodes import Lowering
 from functier._programs.machine.parts import answers, division
 
+pytestmark = pytest.mark.inside(
+    "Which answers a part of machine code asks is a property of its text."
+)
+
 SHAPE = 6, 8
 
 
@@ -59,6 +63,7 @@ EXACT = {
     "arithmetic": lambda x: (x * 0.1 + x / 3.0 - 0.7) * np.sqrt(np.abs(x)) + x**2,
     "extrema": lambda x: np.max(np.abs(x * 0.3), axis=0) - np.min(x, axis=0),
     "selected": lambda x: np.where(x > 0.1, x * 0.1, np.floor(x))[::2, 1:].T,
+    "powers of numbers": lambda x: np.abs(x[0, 0]) ** -0.2 * x[0, 1] ** 3 + 2.0 ** x[1, 1],
 }
 
 
@@ -165,12 +170,13 @@ def test_iterations_that_end_by_a_norm_are_one_part():
             assert "made a choice with it" not in fast.explain()
 
 
-def test_loops_that_are_not_called_are_found(monkeypatch):
+@pytest.mark.parametrize("name", ["with a vector", "powers of numbers"])
+def test_loops_that_are_not_called_are_found(name, monkeypatch):
     def others(low, node):
         return Lowering.rule_for(low, node)(low, node)
 
     monkeypatch.setattr(division, "exact", others)
-    assert wrong(VALUES["with a vector"])[0]
+    assert wrong({**VALUES, **EXACT}[name])[0]
 
 
 def test_where_loops_are_unknown_answers_are_numpys(monkeypatch):

@@ -8,6 +8,8 @@ import pytest
 from functier._programs.machine.parts.calling import ALIGNED, laid_out
 from support.unrolled import lines_of
 
+pytestmark = pytest.mark.inside("The places of buffers are drawn.")
+
 
 class Part(SimpleNamespace):
     """A buffer, for the layout."""

@@ -17,6 +17,10 @@ from functier._programs.machine.backend import MachineProgram
 from functier._programs.trace import trace
 from support.basics import raises
 
+pytestmark = pytest.mark.inside(
+    "Parts of programs that are machine code are counted and looked at."
+)
+
 X, Y = np.random.default_rng(0).normal(size=(2, 50))
 
 
@@ -109,6 +113,13 @@ def test_what_is_out_of_bounds_is_numpys_error():
 
     machine, _ = machine_of(f, X, np.array([1, -50]))
     raises(IndexError, lambda: machine.run(X, np.array([1, 50])), "out of bounds")
+
+
+def test_an_empty_ellipsis_parts_two_arrays_of_an_index():
+    def f(x, i, j):
+        return [x[:, i, ..., j], x[:, i, j, ...], x[..., i, j], x[i, ..., j, :], x[i, :, ..., j]]
+
+    check(f, X[:8].reshape(2, 2, 2), np.array([0, 1]), np.array([1, 0]))
 
 
 def test_a_part_that_is_refused_is_numpys():

@@ -21,6 +21,8 @@ from functier._programs.machine.compiler import engine
 from support.basics import raises
 from support.hand_parts import ADD, NUMBER, ONE, TWO, adder, make, refuse
 
+pytestmark = pytest.mark.inside("Builtins are made by hand, and called with wrong arguments.")
+
 
 @pytest.fixture(autouse=True)
 def no_cache(monkeypatch):

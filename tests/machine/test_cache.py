@@ -11,6 +11,8 @@ pytest.importorskip("llvmlite")
 from functier._programs.machine.compiler import cache, engine
 from support.basics import in_threads
 
+pytestmark = pytest.mark.inside("Files of the cache are damaged.")
+
 TEXT = "define i64 @f(i64 %x) nounwind { %y = mul i64 %x, NUMBER\n ret i64 %y }"
 HOST = engine.host()
 

@@ -14,7 +14,12 @@ from functier._programs.machine.elementary import ELEMENTWISE, coefficients, rul
 from support import polynomials
 from support.kernels import SLACK, kernel, kernels, ulps
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [
+    pytest.mark.inside(
+        "Machine code of each function is called alone, with its coefficients changed."
+    ),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+]
 
 DRAWS = 400
 EDGES = np.array([

@@ -8,7 +8,10 @@ pytest.importorskip("llvmlite")
 from functier._programs.machine.elementary import ELEMENTWISE, ROUNDED, rule_of
 from support.kernels import kernels
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [
+    pytest.mark.inside("Machine code of each function is called alone, and is exact."),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+]
 
 EXACT = [f for f in ELEMENTWISE if f not in ROUNDED and getattr(np, f.__name__, None) is f]
 EXACT.remove(np.where)

@@ -11,6 +11,8 @@ from functier._programs.machine.compiler import engine
 from functier._programs.machine.text.emitter import FLOAT64, Declarations, Emitter, Value
 from support.kernels import kernel, kernels
 
+pytestmark = pytest.mark.inside("The emitter of instructions has no public name.")
+
 DTYPES = "?bBhHiIlLfd"
 
 

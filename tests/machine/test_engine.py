@@ -17,6 +17,8 @@ pytest.importorskip("llvmlite")
 from functier._programs.machine.compiler import engine
 from support.basics import in_threads
 
+pytestmark = pytest.mark.inside("The compiler of text has no public name.")
+
 ADD = """
 declare i64 @outside(i64)
 @far = external global i8

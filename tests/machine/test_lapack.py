@@ -8,6 +8,8 @@ pytest.importorskip("llvmlite")
 from functier._programs.machine.linalg import blas, factors, systems
 from support.routine_calls import block, load, operand
 
+pytestmark = pytest.mark.inside("Calls of LAPACK are compared one by one.")
+
 SIZES = 1, 2, 3, 8, 33, factors.LARGEST + 1, factors.LARGEST + 27
 
 

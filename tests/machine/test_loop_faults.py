@@ -24,6 +24,8 @@ from support.loop_programs import (
     shifted,
 )  # fmt: skip
 
+pytestmark = pytest.mark.inside("Faults of loops of machine code are planted in steps of the way.")
+
 TALL = np.tile(LARGE, (2, 3))
 
 

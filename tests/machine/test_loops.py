@@ -48,6 +48,10 @@ from support.loop_programs import (
     windows,
 )
 
+pytestmark = pytest.mark.inside(
+    "What a loop of machine code asks and how it ends is a property of its text."
+)
+
 
 def check_parts(machine, *args):
     """Compare the parts of a program of one part with their NumPy calls."""

@@ -16,6 +16,8 @@ from functier._programs.machine.text import routines
 from nets.machine_rows import Judge, drawn, long_doubles, net
 from support.basics import raises
 
+pytestmark = pytest.mark.inside("Which rows become machine code depends on tables.")
+
 SEED = 2026
 
 
@@ -34,7 +36,7 @@ def run(rows, large=False):
 def test_rows(rows, request, full, record_property):
     share = 1 if full else 1 / 40 if request.config.getoption("--slow") else 1 / 200
     found = run(drawn(share, SEED, rows))
-    record_property("net", found.summary())
+    record_property("net", found.counts.told(found.summary()))
     found.settle()
     assert found.parts
 
@@ -42,7 +44,7 @@ def test_rows(rows, request, full, record_property):
 @pytest.mark.slow
 def test_rows_of_other_sizes(rows, full, record_property):
     found = run(drawn(1 if full else 1 / 80, SEED, rows, large=True), large=True)
-    record_property("net", found.summary())
+    record_property("net", found.counts.told(found.summary()))
     found.settle()
     assert found.parts
 

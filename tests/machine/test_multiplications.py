@@ -18,6 +18,8 @@ from functier._programs.machine.linalg.contractions import (
 )
 from support.routine_calls import load, operand
 
+pytestmark = pytest.mark.inside("Plans of products are compared one by one.")
+
 
 def layout(rng, shape, dtype):
     """Return an array with random numbers, and a random layout."""

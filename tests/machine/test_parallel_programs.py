@@ -14,6 +14,8 @@ from functier._programs.machine.calls import builtin
 from functier._programs.machine.loops import kernels
 from functier._programs.trace import trace
 
+pytestmark = pytest.mark.inside("How a program is cut for threads is counted.")
+
 X, Y = np.random.default_rng(0).normal(size=(2, 3000))
 """Large, with the sizes of `small`."""
 

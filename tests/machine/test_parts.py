@@ -13,6 +13,8 @@ from functier._programs.machine.parts import division
 from functier._programs.machine.parts.division import Division
 from functier._programs.trace import trace
 
+pytestmark = pytest.mark.inside("How a program is divided has no public name.")
+
 X = np.random.default_rng(0).normal(size=12)
 
 

@@ -12,6 +12,8 @@ from functier._programs.machine.calls import pool, threads
 from support.basics import in_threads
 from support.hand_parts import make, refuse
 
+pytestmark = pytest.mark.inside("Threads and blocks of memory of the pool are counted.")
+
 
 @pytest.fixture(autouse=True)
 def no_cache(monkeypatch):

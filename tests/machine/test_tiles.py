@@ -18,6 +18,8 @@ from functier._programs.machine.parts.division import Division
 from functier._programs.trace import trace
 from support.loop_programs import PROGRAMS, WRITES, check, counted, misses, nested, singles, swapped
 
+pytestmark = pytest.mark.inside("Tiles of loops are made small.")
+
 WIDE = np.linspace(0.1, 1.0, 13 * 23).reshape(13, 23)
 LONG = WIDE.ravel()
 

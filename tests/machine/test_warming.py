@@ -12,6 +12,8 @@ import functier as ft
 from functier._programs import compiled
 from support.basics import in_threads, raises
 
+pytestmark = pytest.mark.inside("What is compiled when is counted.")
+
 X = np.array([0.5, -1.0, 2.0])
 
 

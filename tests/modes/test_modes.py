@@ -18,6 +18,8 @@ from functier.modes import _asking as _asking
 from support.basics import close, equal, in_thread, raises, recorder
 from support.programs import TRANSFORMS, apply, programs, starts
 
+pytestmark = pytest.mark.inside("Modes leave nothing behind in the state.")
+
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 
 

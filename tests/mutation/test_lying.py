@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._levels import lying, views
+from faults.planted import levels as faulty
 
 RNG = np.random.default_rng(0)
 OPERANDS = {
@@ -77,12 +77,12 @@ def test_writes_to_reshaped_contractions():
 
 @pytest.mark.parametrize("part", ["_pairs", "_steps_apart"])
 def test_a_forgotten_order_is_found(monkeypatch, part):
-    monkeypatch.setattr(lying, part, lambda *given: None)
+    faulty.forgotten_order(monkeypatch, part)
     assert outcomes(("vmap", "vmap of the last", "jvp"))["wrong"]
 
 
 def test_a_view_that_is_none_is_found(monkeypatch):
-    monkeypatch.setattr(views, "as_in_numpy", lambda level, op, x, y, given: y)
+    faulty.view_that_is_none(monkeypatch)
     assert outcomes()["wrong"]
 
 
@@ -159,5 +159,5 @@ def test_a_copy_that_is_a_view_in_numpy_becomes_one():
 
 
 def test_a_row_that_lies_as_its_copy_is_found(monkeypatch):
-    monkeypatch.setattr(views, "_steps_of_row", lambda x, row, owner: lying.example(x).strides)
+    faulty.row_that_lies_as_its_copy(monkeypatch)
     assert wrong_chains(["windows of a row"])

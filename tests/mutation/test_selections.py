@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-import functier.numpy as fnp
-from functier._mutation import reductions, selection
+from faults.planted import levels as faulty
 from support.basics import raises
 from support.rows import run_each
 
@@ -109,15 +108,8 @@ def test_other_masks_are_refused_or_split():
 
 @pytest.mark.parametrize("fault", ["where", "beyond", "nested"])
 def test_a_planted_fault_is_found(monkeypatch, fault):
-    if fault == "where":
-        monkeypatch.setitem(reductions.WITH_MASK, np.sum, lambda v, where, **o: np.sum(v, **o))
-        name = "sum"
-    elif fault == "beyond":
-        monkeypatch.setattr(reductions, "_beyond", lambda dtype, largest: dtype.type(0))
-        name = "min"
-    else:
-        monkeypatch.setattr(selection.Selection, "__getitem__", lambda self, index: self)
-        name = "a mask of a selection"
+    faulty.wrong_selection(fault, monkeypatch)
+    name = {"where": "sum", "beyond": "min", "nested": "a mask of a selection"}[fault]
     with pytest.raises(AssertionError):
         check(PROGRAMS[name])
 
@@ -180,55 +172,4 @@ def test_a_quotient_by_zero_is_masked_out():
     np.testing.assert_array_equal(by_y, [-0.25, 0.0, -3 / 16])
 
 
-def test_a_mask_that_is_a_tensor_beside_plain_operands():
-    import functier.numpy as fnp
-
-    def f(x):
-        return np.sum(x * np.sqrt(np.array([4.0, 9.0]), out=fnp.zeros(2), where=x > 0))
-
-    batch = np.array([[1.0, -1.0], [2.0, 3.0]])
-    np.testing.assert_array_equal(ft.vmap(f)(batch), [2.0, 13.0])
-
-
-def test_arrays_that_are_made_inside_have_no_warning():
-    import functier.numpy as fnp
-
-    def f(x):
-        y = fnp.array([0.0, 2.0])
-        with warnings.catch_warnings(action="error"):
-            return x * np.divide(1.0, y, out=fnp.ones(2), where=y != 0)
-
-    np.testing.assert_array_equal(ft.vmap(f)(np.array([1.0, 2.0])), [[1.0, 0.5], [2.0, 1.0]])
-
-
 # ---- Writes by ``x.flat`` to an array without axes: its one element, where the index has it ----
-
-
-INDICES = {
-    "nothing, by a mask": np.array([False]),
-    "the element, by a mask": np.array([True]),
-    "no place": np.array([], int),
-    "one place": np.array([0]),
-    "one place twice": np.array([0, 0]),
-    "all": slice(None),
-    "an empty slice": slice(0, 0),
-    "a number": 0,
-}
-
-
-@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
-@pytest.mark.parametrize("several", [False, True])
-def test_a_write_to_an_array_without_axes_is_numpys(index, several):
-    def f(x, xp):
-        out = xp.zeros_like(x, dtype=float)
-        values = xp.stack([x, 3.0 * x]) if several and np.ndim(index) else x
-        out.flat[index] = values
-        return out * 2.0
-
-    expected = f(np.float64(0.7), np)
-    value, tangent = ft.jvp(lambda x: f(x, fnp), (0.7,), (1.0,))
-    np.testing.assert_array_equal(value, expected)
-    np.testing.assert_allclose(tangent, expected / 0.7)
-    np.testing.assert_allclose(ft.grad(lambda x: np.sum(f(x, fnp)))(0.7), expected / 0.7)
-    rows = ft.vmap(lambda x: f(x, fnp))(np.array([0.7, 1.4]))
-    np.testing.assert_allclose(rows, [expected, 2 * expected])

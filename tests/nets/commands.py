@@ -12,7 +12,7 @@ def run_slice(found: Any, count: int, record: Callable) -> None:
     """Run so many programs of a net, record its summary, and require what it requires."""
     for number in range(count):
         found.run(number)
-    record("net", found.summary())
+    record("net", found.counts.told(found.summary()))
     getattr(found, "settle", found.counts.settle)()
 
 

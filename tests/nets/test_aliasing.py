@@ -15,10 +15,7 @@ import optree
 
 import functier as ft
 import samples
-from functier._rules.linalg import linear_systems as linalg
-from functier._transforms import grad as _grad
-from functier._transforms import hooks as _hooks
-from functier._transforms import vmap as _vmap
+from faults.planted import nets as faulty
 from nets.verdicts import Verdicts
 from support.basics import silent
 from support.checks import direction
@@ -639,7 +636,7 @@ def test_nothing_is_wrong_without_a_fault():
 
 
 def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
-    monkeypatch.setattr(_grad, "copy_tape", lambda roots: roots)
+    faulty.tape_that_keeps_the_callers_memory(monkeypatch)
 
     found = faults()
     assert {"vjp", "vjp_of_a_tree", "vjp_of_vmap", "checkpoint"} <= found
@@ -647,26 +644,26 @@ def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
 
 
 def test_results_of_vmap_that_are_the_argument(monkeypatch):
-    monkeypatch.setattr(_vmap, "own_memory", lambda values, given: values)
+    faulty.results_of_vmap_that_are_the_argument(monkeypatch)
 
     assert "vmap" in faults()
 
 
 def test_cotangents_that_are_the_ones_given(monkeypatch):
-    monkeypatch.setattr(_grad, "own_memory", lambda grads, given=(): grads)
+    faulty.cotangents_that_are_the_ones_given(monkeypatch)
 
     assert {"vjp", "while_loop", "functional_call", "generator"} <= faults()
 
 
 def test_gradients_that_are_what_a_hook_returned(monkeypatch):
-    monkeypatch.setattr(_hooks, "separate_from_holders", lambda values: values)
+    faulty.gradients_that_are_what_a_hook_returned(monkeypatch)
 
     assert "register_hook" in faults()
 
 
 def test_a_copy_that_is_forgotten_for_what_rules_share(monkeypatch):
     """The factors that the rules of one matrix have in common."""
-    monkeypatch.setattr(linalg.Inverse, "owning", lambda self, copy: self)
+    faulty.copy_that_is_forgotten_for_what_rules_share(monkeypatch)
     counts = Verdicts("planted", REASONS)
     run(counts, [name for name in ROWS if name.startswith("linalg.solve-d[3,3],d[3]")])
 

@@ -11,8 +11,7 @@ import numpy as np
 import optree
 
 import functier as ft
-from functier._levels import writes
-from functier._transforms import arguments
+from faults.planted import nets as faulty
 from nets.verdicts import Verdicts
 
 REASONS = {
@@ -158,7 +157,7 @@ def wrong():
 
 
 def test_a_level_that_does_not_know_its_arguments(monkeypatch):
-    monkeypatch.setattr(writes, "check_arguments", lambda level, window: None)
+    faulty.level_that_does_not_know_its_arguments(monkeypatch)
 
     assert set(TRANSFORMS) - wrong() <= {
         "vmap of one",
@@ -170,6 +169,6 @@ def test_a_level_that_does_not_know_its_arguments(monkeypatch):
 
 
 def test_an_argument_that_takes_writes(monkeypatch):
-    monkeypatch.setattr(arguments, "fix_shared", lambda x, leaves: x)
+    faulty.an_argument_that_takes_writes(monkeypatch)
 
     assert {"grad", "jacrev", "jacfwd", "hessian", "value_and_grad"} <= wrong()

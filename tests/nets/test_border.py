@@ -13,14 +13,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core import border as _border
-from functier._core import pytree as _pytree
-from functier._custom import function_rules as _function_rules
-from functier._custom import pytree_rules as _pytree_rules
-from functier._levels import checks as _checks
-from functier._levels import cotangents as _cotangents
-from functier._rules.linalg import orthogonal
-from functier._transforms import arguments as _arguments
+from faults.planted import nets as faulty
 from functier.testing import gradcheck
 from nets import border_cases as cases
 from nets.border_cases import KINDS, M, V, alike, attempt, dead, named, plainly
@@ -327,7 +320,7 @@ def planted(judge, *args):
 
 
 def test_finds_classes_taken_for_arrays(monkeypatch):
-    monkeypatch.setattr(_border, "_of_class", lambda kind: None)
+    faulty.classes_taken_for_arrays(monkeypatch)
     kinds = ("matrix", "masked array", "subclass with operators")
     found = planted(odd_values, kinds)
     for kind in kinds:
@@ -335,52 +328,41 @@ def test_finds_classes_taken_for_arrays(monkeypatch):
 
 
 def test_finds_object_arrays_of_tensors(monkeypatch):
-    monkeypatch.setattr(_border, "has_tensors", lambda x, arrays=False: False)
-    monkeypatch.setattr(_cotangents, "without_derivative", lambda x: ValueError("no derivative"))
+    faulty.object_arrays_of_tensors(monkeypatch)
     assert len(planted(filled)) > 20
 
 
 def test_finds_arrays_of_arrays(monkeypatch):
-    old = _border.has_tensors
-    monkeypatch.setattr(_border, "has_tensors", lambda x, arrays=False: old(x))
+    faulty.arrays_of_arrays(monkeypatch)
     assert planted(odd_values, ("0-d object array",))
 
 
 def test_finds_structured_arrays(monkeypatch):
-    old = _border.unfit
-    without = lambda x: None if getattr(getattr(x, "dtype", None), "names", None) else old(x)  # noqa: E731
-    monkeypatch.setattr(_border, "unfit", without)
+    faulty.structured_arrays(monkeypatch)
     assert planted(odd_values, ("structured array", "recarray"))
 
 
 def test_finds_half_a_protocol(monkeypatch):
-    old = _border.unfit
-    monkeypatch.setattr(_border, "unfit", lambda x: old(x) if isinstance(x, np.ndarray) else None)
+    faulty.half_a_protocol(monkeypatch)
     assert len(planted(odd_values, ("ufuncs only",))) > 20
 
 
 def test_finds_containers_in_themselves(monkeypatch):
-    def flatten(tree, *names):
-        return _pytree.tree_flatten(tree, namespace=_pytree.NAMESPACE)
 
-    monkeypatch.setattr(_checks, "flatten", flatten)
-    monkeypatch.setattr(_arguments, "flatten", flatten)
+    faulty.containers_in_themselves(monkeypatch)
     assert planted(odd_values, ("a container in itself",))
 
 
-@pytest.mark.parametrize("home", [_pytree_rules, _function_rules])
+@pytest.mark.parametrize("home", ["pytree_rules", "function_rules"])
 def test_finds_real_parts_that_nobody_asked_for(monkeypatch, home):
-    cast = lambda label, what, c, dtype: _cotangents.cast(c, dtype)  # noqa: E731
-    monkeypatch.setattr(home, "cast_from_rule", cast)
+    faulty.real_parts_that_nobody_asked_for(monkeypatch, home)
     assert planted(complex_rules)
 
 
 @pytest.mark.parametrize("name", ["complete_hermitian", "fold_triangle"])
 def test_finds_the_other_triangle(monkeypatch, name):
-    def hermitian(x, upper=False):
-        return (x + orthogonal.adjoint(x)) * 0.5
 
-    monkeypatch.setattr(orthogonal, name, hermitian)
+    faulty.the_other_triangle(monkeypatch, name)
     found = planted(triangles, range(4))
     assert any("eigh" in line for line in found) and any("cholesky" in line for line in found)
 

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._core import agreement
-from functier._levels.batch import BatchLevel
-from functier._transforms import splitting
+from faults.planted import nets as faulty
 from strategies.branches import XS, branching
 from strategies.nets import net
 from strategies.reasons import BRANCHES
@@ -60,42 +58,7 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-def join_in_another_order(monkeypatch):
-    monkeypatch.setattr(splitting.np, "argsort", lambda x, *args, **kwargs: np.arange(len(x)))
-
-
-def lose_a_group(monkeypatch):
-    right = agreement.Varying.groups
-    monkeypatch.setattr(agreement.Varying, "groups", lambda self: right(self)[:1])
-
-
-def let_one_example_answer(monkeypatch):
-    def first(x, how):
-        values = agreement.examples_of(x)
-        return (how(values.reshape(-1)[0]),) if how in (bool, int) else ()
-
-    monkeypatch.setattr("functier._levels.batch.answer", first)
-
-
-def hash_by_identity(monkeypatch):
-    monkeypatch.setattr("functier._levels.conversions.hash_of", lambda level, x: object.__hash__(x))
-
-
-def forget_a_caught_error(monkeypatch):
-    """A group that an ``except`` has taken a wrong way."""
-    monkeypatch.setattr(BatchLevel, "check_answered", lambda self: None)
-    monkeypatch.setattr(
-        BatchLevel, "run_apart", lambda self, x, how, error: (_ for _ in ()).throw(error)
-    )
-
-
-FAULTS = [
-    join_in_another_order, lose_a_group, let_one_example_answer, hash_by_identity,
-    forget_a_caught_error,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("plant", FAULTS)
+@pytest.mark.parametrize("plant", faulty.FAULTS)
 def test_a_fault_is_found(monkeypatch, plant):
     plant(monkeypatch)
     test_a_split_batch_is_what_a_loop_gives.net.finds()

@@ -21,11 +21,13 @@ import numpy as np
 import pytest
 
 import functier as ft
+from faults.planted import nets as faulty
 from functier._levels import level as _level
 from functier._levels import spares as _spares
-from functier._levels import states as _states
 from nets.verdicts import Verdicts
 from support.basics import HANG
+
+pytestmark = pytest.mark.inside("Reuse of classes is measured, and its facts are changed.")
 
 XS = np.arange(1.0, 4.0)
 
@@ -193,7 +195,7 @@ def test_an_attribute_of_a_class_is_not_met_again(name, transform):
         cls = type(x)
         text = (cls.__name__, cls.__doc__)
         seen.append(hasattr(cls, "note") or "Renamed" in text or text[1] is not None)
-        assert not isinstance(x + x, float)
+        assert isinstance(x + x, ft.Tensor)
         return np.sum(x * x)
 
     call = transforms()[transform]
@@ -280,7 +282,7 @@ def beside_a_thread(counts, cases, seed=0):
 PICTURED = {
     "SystemError: .*bad argument to internal function": (
         "Python makes a tuple larger in place, and refuses if a picture of all objects holds it"
-    ),
+    )
 }
 
 
@@ -361,21 +363,9 @@ def test_a_fact_that_differs_switches_reuse_off(monkeypatch):
     assert ft.Tensor.level.spare == {}
 
 
-def measured(patch):
-    """Count at the moment of the making, not by the facts of the interpreter."""
-    record = _spares.record_counts
-
-    def measuring(level):
-        record(level)
-        level.expected[0] = sys.getrefcount(level.cls)
-
-    patch.setattr(_level, "record_counts", measuring)
-    patch.setattr(_spares, "_is_only_cached", lambda level: True)
-
-
 def test_planted_measurement_is_found(monkeypatch):
     """A count at the moment of the making takes a brief holder for usual."""
-    measured(monkeypatch)
+    faulty.measured(monkeypatch)
     counts = Verdicts("planted")
     at_each_allocation(counts, 60)
     assert counts.wrong
@@ -416,22 +406,9 @@ def test_planted_blindness_is_found(monkeypatch, name):
     assert counts.wrong
 
 
-class EveryContext:
-    """A stand-in for the context variable `RESUMED` that all threads share."""
-
-    def __init__(self):
-        self.value = frozenset()
-
-    def get(self):
-        return self.value
-
-    def set(self, value):
-        self.value = value
-
-
 def test_planted_revival_for_all_threads_is_found(monkeypatch):
     """An ended level that runs again must not be live for the threads beside."""
-    monkeypatch.setattr(_states, "RESUMED", EveryContext())
+    faulty.revival_for_all_threads(monkeypatch)
     counts = Verdicts("planted")
     while_it_runs_again(counts, 10)
     assert len(counts.wrong) == 10

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core import border as _border
-from functier._core import root as _root
+from faults.planted import nets as faulty
 from nets import foreign_cases as cases
 from nets.border_cases import attempt
 from nets.foreign_cases import CONTAINERS, KINDS, LABELLED, V
@@ -137,19 +136,18 @@ def planted(kinds):
 
 
 def test_finds_buffers_that_are_not_converted(monkeypatch):
-    monkeypatch.setattr(_root, "is_convertible", lambda x: hasattr(x, "__array__"))
+    faulty.buffers_that_are_not_converted(monkeypatch)
     for kind in ("memoryview", "array.array", "deque", "__array_interface__ only"):
         assert len(planted((kind,))) > 10
 
 
 def test_finds_objects_in_object_arrays(monkeypatch):
-    monkeypatch.setattr(_border, "code_for_array", lambda x: None)
+    faulty.objects_in_object_arrays(monkeypatch)
     for kind in ("sparse matrix", "sparse array"):
         assert planted((kind,))
 
 
 def test_finds_labels_that_are_taken_for_arrays(monkeypatch):
-    old = _border.unfit
-    monkeypatch.setattr(_border, "unfit", lambda x: old(x) if isinstance(x, np.ndarray) else None)
+    faulty.labels_that_are_taken_for_arrays(monkeypatch)
     for kind in ("series", "frame", "data array", "dataset"):
         assert len(planted((kind,))) > 5

@@ -16,7 +16,6 @@ import functier as ft
 import samples
 from functier._core.methods import methods_of
 from functier._core.numpy_facts import dtype_of, shape_of
-from functier._core.table import OPS
 from functier._levels import grad as _grad
 from functier._levels import jvp as _jvp
 from functier._levels.cotangents import is_inexact
@@ -24,9 +23,14 @@ from functier._levels.grad import GradLevel
 from functier._levels.jvp import JvpLevel
 from functier._levels.level import Level
 from functier._rules.linalg import contract as _contract
+from functier.testing import operations
 from nets import test_sizes as sizes
 from nets.verdicts import Verdicts
 from support import checks
+
+pytestmark = pytest.mark.inside(
+    "The forms of what rules return are read where the engine takes them."
+)
 
 BROADCASTS = {"broadcast_to", "choose", "linalg.solve", "tril", "triu"}
 """The functions beside the elementwise ones that broadcast their operands."""
@@ -177,14 +181,14 @@ def test_an_axis_that_is_left_to_the_engine_is_found(monkeypatch):
 
 
 def test_a_sum_that_is_left_to_the_engine_is_found(monkeypatch):
-    rule = OPS[np.sum].vjp["a"]
+    rule = operations()[np.sum].vjp["a"]
     monkeypatch.setattr(rule, "fn", lambda g, *_: np.reshape(g, (1,) * 2))
 
     assert wrong_in("reduction.sum-d[2,3]")
 
 
 def test_a_tangent_wider_than_its_value_is_found(monkeypatch):
-    rule = OPS[np.max].jvp["a"]
+    rule = operations()[np.max].jvp["a"]
     right = rule.fn
     monkeypatch.setattr(rule, "fn", lambda t, *saved: right(t, *saved) * np.ones((2, 1)))
 

@@ -14,17 +14,16 @@ import pytest
 from hypothesis import strategies as st
 
 import functier as ft
+from faults.planted import nets_of_loops as faulty
 from functier._control import given
-from functier._control.effects import Effects
-from functier._programs import dead, repeated, sampled
-from functier._programs.loops import Count
-from nets.test_loops import counted
 from strategies import outcomes, plain_loops
 from strategies.given_loops import giving
 from strategies.nestings import nested
 from strategies.nets import net
 from strategies.outcomes import judge_compiled, others, outcome, problem_of, rolling
 from strategies.reasons import GIVEN_LOOPS
+
+pytestmark = pytest.mark.inside("Loops of which one step is recorded are counted.")
 
 SHARE = 0.9
 """This part of the loops whose steps are alike has to be recorded by one step."""
@@ -163,84 +162,9 @@ NET = test_given_loops_give_compiled_what_they_give_in_eager_mode.net
 # ---- faults that are planted, and found ----
 
 
-def spoil_bodies(monkeypatch, spoil):
-    """Let each body of a loop have a fault."""
-
-    class Spoilt(repeated.Body):
-        def __init__(self, *args):
-            super().__init__(*args)
-            spoil(self)
-
-    monkeypatch.setattr(repeated, "Body", Spoilt)
-
-
-def recount(body, change):
-    for node in body.nodes:
-        node.args = counted(node.args, change)
-
-
-def see_no_effects(monkeypatch):
-    monkeypatch.setattr(Effects, "happened", lambda self: False)
-
-
-def count_ahead(monkeypatch):
-    def later(count):
-        return Count(count.start + count.step, count.step) if count.start else count
-
-    spoil_bodies(monkeypatch, lambda body: recount(body, later))
-
-
-def take_elements_of_another_step(monkeypatch):
-    def before(count):
-        return count if count.start else Count(-1, count.step)
-
-    spoil_bodies(monkeypatch, lambda body: recount(body, before))
-
-
-def drop_guards(monkeypatch):
-    spoil_bodies(monkeypatch, lambda body: body.graph.guards.clear())
-
-
-def keep_values_of_other_steps(monkeypatch):
-    right = given.Pull.__call__
-    monkeypatch.setattr(
-        given.Pull, "__call__", lambda self, cs, kept: right(self, cs, [x[::-1] for x in kept])
-    )
-
-
-def drop_cotangents(monkeypatch):
-    monkeypatch.setattr(given, "unchanged", lambda g, *rest: 0.0 * g)
-
-
-def change_variables_before_the_backward_pass(monkeypatch):
-    monkeypatch.setattr(Effects, "undone", lambda self, reads: nullcontext())
-
-
-def drop_what_may_raise(monkeypatch):
-    monkeypatch.setattr(dead, "may_raise", lambda node, further=False: False)
-
-
-def leave_stand_ins(monkeypatch):
-    monkeypatch.setattr(
-        sampled.Samples, "settle", lambda self, nodes, answers, outputs: (answers, outputs)
-    )
-
-
-RARE = [pytest.mark.long, pytest.mark.xfail(strict=False, reason="few programs show it")]
-FAULTS = [
-    (see_no_effects, (), "effects"), (count_ahead, (), "count"),
-    (take_elements_of_another_step, (), "count"), (drop_guards, (), "guards"),
-    (keep_values_of_other_steps, ("grad",), "loop"), (drop_cotangents, ("grad",), "loop"),
-    pytest.param(change_variables_before_the_backward_pass, ("grad",), "loop", marks=RARE),
-    pytest.param(drop_what_may_raise, (), "fail", marks=RARE),
-    (leave_stand_ins, (), "effects"),
-]  # fmt: skip
-"""Each with the level that it needs, and with what its programs have: else it is found late."""
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("plant", "kinds", "feature"), FAULTS, ids=lambda x: getattr(x, '__name__', '')
+    ("plant", "kinds", "feature"), faulty.FAULTS, ids=lambda x: getattr(x, '__name__', '')
 )  # fmt: skip
 def test_a_fault_is_found(monkeypatch, plant, kinds, feature):
     plant(monkeypatch)
@@ -250,7 +174,7 @@ def test_a_fault_is_found(monkeypatch, plant, kinds, feature):
 
 
 def test_a_loop_that_is_not_found(monkeypatch):
-    monkeypatch.setattr(given, "LEAST", given.ENDLESS + 1)
+    faulty.loop_that_is_not_found(monkeypatch)
     counts = NET.counts()
     NET.run(counts, 30, seed=1)
     with pytest.raises(AssertionError, match="0 by one step"):

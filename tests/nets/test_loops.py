@@ -5,26 +5,24 @@ programs are called with several arguments, of which some answer guards in anoth
 whose steps are alike, those that become loops of the program are counted.
 """
 
-import operator
 import pickle
-from itertools import pairwise
 
 import pytest
 from hypothesis import strategies as st
 
 import functier as ft
+from faults.planted import nets_of_loops as faulty
 from functier._cpython.code import file_of_code, line_of
-from functier._programs import passes, stores
-from functier._programs.bodies import rolled
-from functier._programs.graph import Node
-from functier._programs.loops import Count, Table, every_node, is_loop
-from functier._programs.stores import add, put
+from functier._programs import stores
+from functier._programs.loops import every_node, is_loop
 from strategies import outcomes
 from strategies.loops import looping
 from strategies.nestings import nested
 from strategies.nets import net
 from strategies.outcomes import judge_compiled, large, others, outcome, problem_of, rolling
 from strategies.reasons import LOOPS
+
+pytestmark = pytest.mark.inside("Loops that are found in programs are counted by their nodes.")
 
 SHARE = 0.9
 """This part of the loops whose steps are alike has to be found."""
@@ -173,109 +171,20 @@ def problem_of_loops(around, inputs, flat, looped):
 NET = test_steps_in_a_loop_give_what_they_give_one_by_one.net
 
 
-def counted(value, change):
-    """Return an argument with other numbers that grow."""
-    kind = type(value)
-    if kind is Count:
-        return change(value)
-    if kind is tuple or kind is list:
-        return kind([counted(part, change) for part in value])
-    if kind is slice:
-        parts = (value.start, value.stop, value.step)
-        return slice(*[counted(part, change) for part in parts])
-    return value
-
-
-def recount(node, change):
-    for x in node.func.body.nodes:
-        x.args = counted(x.args, change)
-    node.func.reads = counted(node.func.reads, change)
-
-
-def double_a_stride(node, graph):
-    recount(node, lambda c: Count(c.start, c.step * 2))
-
-
-def begin_one_step_later(node, graph):
-    def later(count):
-        return Count(
-            count.start + count.step if type(count.start) is int else count.start, count.step
-        )
-
-    recount(node, later)
-
-
-def drop_guards(node, graph):
-    node.func.body.guards.clear()
-
-
-def swap_writes(node, graph):
-    nodes = node.func.body.nodes
-    writes = [k for k, x in enumerate(nodes) if x.func is put or x.func is add]
-    for i, k in pairwise(writes):
-        if nodes[i].args[0] is nodes[k].args[0] and not {*nodes[i:k]} & {*nodes[k].parents()}:
-            nodes[i], nodes[k] = nodes[k], nodes[i]
-            return
-
-
-def keep_stale_values(node, graph):
-    """A list has the values that each step begins with."""
-    loop = node.func
-    outputs = loop.body.outputs
-    before = dict(zip(outputs[: loop.carried], loop.body.inputs))
-    outputs[loop.lasts :] = [before.get(y, y) for y in outputs[loop.lasts :]]
-
-
-def carry_values_of_a_step_before(node, graph):
-    loop = node.func
-    k = loop.carried
-    if not k:
-        return
-    late = Node(None, (), {}, loop.body.inputs[0].form)
-    after = loop.body.outputs[0]
-    loop.body.inputs.insert(k, late)
-    loop.body.nodes.insert(k, late)
-    loop.body.outputs[0] = late
-    loop.body.outputs.insert(k, after)
-    node.args = (*node.args[:k], node.args[0], *node.args[k:])
-    loop.carried, loop.lasts = k + 1, loop.lasts + 1
-    for x in every_node(graph):
-        if x.func is operator.getitem and x.args[0] is node and x.args[1] >= k:
-            x.args = node, x.args[1] + 1
-    loop.body.renumber()
-
-
-def shift_a_table(node, graph):
-    for x in node.args:
-        if type(x) is Table:
-            x.values = [*x.values[1:], x.values[0]]
-
-
-FAULTS = [
-    double_a_stride, begin_one_step_later, drop_guards, swap_writes, keep_stale_values,
-    carry_values_of_a_step_before, shift_a_table,
-]  # fmt: skip
-
-
 WRITING = nested(looping().filter(lambda program: program.features["writes"] > 1), most=0)
 """Programs alone, which write twice: the fault that needs it would be found late among others."""
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("spoil", FAULTS)
+@pytest.mark.parametrize("spoil", faulty.FAULTS_OF_LOOPS)
 def test_a_fault_of_each_loop_is_found(monkeypatch, spoil):
-    def roll(graph):
-        graph = rolled(graph)
-        for node in [x for x in every_node(graph) if is_loop(x)]:
-            spoil(node, graph)
-        return graph
 
-    monkeypatch.setitem(passes.PASSES, "roll", roll)
-    NET.finds(drawn=WRITING if spoil is swap_writes else nested(looping(), most=0))
+    faulty.fault_of_each_loop(monkeypatch, spoil)
+    NET.finds(drawn=WRITING if spoil is faulty.swap_writes else nested(looping(), most=0))
 
 
 def test_a_loop_that_is_not_found(monkeypatch):
-    monkeypatch.setitem(passes.PASSES, "roll", lambda graph: graph)
+    faulty.loop_that_is_not_found_in_loops(monkeypatch)
     counts = NET.counts()
     NET.run(counts, 10, seed=1)
     with pytest.raises(AssertionError, match="0 rolled"):

@@ -23,6 +23,8 @@ from support.mistake_runs import expected, gradient, named, run, slope, total
 from support.mistakes import NUMBERS, ROWS, Mistake, mistakes
 from support.misuses import ROWS as MISUSES
 
+pytestmark = pytest.mark.inside("Texts of remedies are read from the tables.")
+
 PACKAGE = Path(ft.__file__).parent
 
 

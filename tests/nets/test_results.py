@@ -16,7 +16,10 @@ from nets.verdicts import Verdicts, is_excused
 from samples._batch import free
 from support import checks
 
-pytestmark = pytest.mark.usefixtures("quiet")
+pytestmark = [
+    pytest.mark.inside("A tensor answers as an array or a number only by its inside."),
+    pytest.mark.usefixtures("quiet"),
+]
 
 NO_CASE = {"": "a row that has no such case"}
 
@@ -101,10 +104,10 @@ def kinds(result):
     """For each result without axes: True for an array, False for a number; else None."""
     found = []
     for y in result if isinstance(result, list | tuple) else [result]:
-        if np.shape(y) != () or isinstance(y, str | bool | int | float | complex | None):
-            found.append(None)
-        elif isinstance(y, ft.Tensor):
+        if isinstance(y, ft.Tensor) and y.shape == ():  # of which a number is one, too
             found.append(is_array(y) if y.level.depth else True)
+        elif np.shape(y) != () or isinstance(y, str | bool | int | float | complex | None):
+            found.append(None)
         else:
             found.append(isinstance(y, np.ndarray))
     return found

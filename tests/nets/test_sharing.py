@@ -7,16 +7,12 @@ attributes are called, or have a reason.
 import fnmatch
 import re
 from collections import Counter
-from importlib import import_module
 
 import numpy as np
 import pytest
 
 import functier.numpy as fnp
-from functier._core.sharing import MEMORY
-from functier._levels import batch, lying, views, writes
-from functier._mutation import array, array_level, copies
-from functier._programs import recorder
+from faults.planted import nets as faulty
 from nets.sharing.calls import GROUPS, NEVER
 from nets.sharing.cases import CALLS, LAYOUTS, WRITES, Program, parts_of
 from nets.sharing.modes import MODES
@@ -27,8 +23,6 @@ from support.surface import surface
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
-VMAP = import_module("functier._transforms.vmap")  # not the function of this name
-ARRAY_OF = array.array_of
 PARTS = {
     "": fnp, "linalg.": fnp.linalg, "fft.": fnp.fft, "lib.scimath.": np.lib.scimath,
     "lib.stride_tricks.": np.lib.stride_tricks,
@@ -123,78 +117,10 @@ def test_texts_are_in_the_group_of_what_numpy_shares(net):
 
 # ---- planted faults ----
 
-PLANTED = {
-    "a view of an `Array` is copied": (
-        lambda patch: patch.setitem(MEMORY, np.transpose, "fresh"),
-        "np.transpose(a)", "made", "vmap",
-    ),
-    "a method goes past the bookkeeping": (
-        lambda patch: patch.setitem(writes.MEANINGS, "reshape", lambda x, *shape: (
-            lambda y: np.copy(np.reshape(y, shape)), (x,), {})),
-        "a.reshape(a.shape)", "C", "vmap",
-    ),
-    "a converted array is not tied": (
-        lambda patch: patch.setattr(copies, "tie", lambda *given: None),
-        "np.asarray(a)", "made", "split",
-    ),
-    "a view of a plain array does not keep it": (
-        lambda patch: patch.setattr(copies, "ref", lambda owner: lambda: None),
-        "np.array(a, copy=None, ndmin=3)", "plain", "vmap",
-    ),
-    "nobody looks whether a copy was written to": (
-        lambda patch: patch.setattr(copies.Lent, "__del__", lambda self: None),
-        "np.asarray(a)", "one", "split",
-    ),
-    "a memory that others can write to is not read again": (
-        lambda patch: patch.setattr(array_level, "expose", lambda view, dtype: view.window),
-        "np.asarray(a)", "plain", "vmap",
-    ),
-    "a converted array lies in rows": (
-        lambda patch: patch.setattr(copies, "laid_as", lambda form, value: value.copy("C")),
-        "np.asfortranarray(a)", "F", "split",
-    ),
-    "a group of examples lies in rows": (
-        lambda patch: patch.setattr(VMAP, "take", np.take),
-        "np.asfortranarray(a)", "F", "split",
-    ),
-    "examples of a tensor lie among each other": (
-        lambda patch: patch.setattr(batch, "copy_apart", lambda x: x),
-        "a.ravel()", "C", "vmap(vmap 1)",
-    ),
-    "a number is a view of its array": (
-        lambda patch: patch.setattr(views, "is_scalar", lambda x: False),
-        "t[...]", "C", "vmap",
-    ),
-    "an operand beside an array is copied": (
-        lambda patch: patch.setitem(MEMORY, np.atleast_1d, "view"),
-        "np.atleast_1d(a, np.zeros_like(a))[0]", "C", "vmap",
-    ),
-    "a lost view is forgotten": (
-        lambda patch: patch.setattr(views, "as_in_numpy", lambda level, op, x, y, given: y),
-        "a[:, [1, 0]]", "C", "vmap",
-    ),
-    "nobody notes the order of einsum": (
-        lambda patch: patch.setattr(lying, "_pairs", lambda *given: []),
-        "np.einsum('ij,jk->ki', a, np.eye(a.shape[-1]))", "C", "jvp",
-    ),
-    "an array of a level around lies in rows": (
-        lambda patch: patch.setattr(array, "array_of", lambda data: ARRAY_OF(data.copy("C"))),
-        "a.copy('F')", "made", "jvp(inside)",
-    ),
-    "a lost view of a level around is forgotten": (
-        lambda patch: patch.setattr(copies, "LOST", [lambda *given: True]),
-        "np.lib.stride_tricks.sliding_window_view(a, 2, 1)", "C", "jvp(inside)",
-    ),
-    "a program calls a function that writes": (
-        lambda patch: patch.setattr(recorder, "is_followed", lambda *given: False),
-        "np.apply_along_axis(double, 0, a)", "F", "trace",
-    ),
-}  # fmt: skip
 
-
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", faulty.PLANTED)
 def test_a_planted_fault_is_found(name, net, monkeypatch):
-    plant, call, layout, mode = PLANTED[name]
+    plant, call, layout, mode = faulty.PLANTED[name]
 
     def wrong():
         counts = Verdicts("planted", REASONS)

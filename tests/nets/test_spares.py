@@ -3,14 +3,11 @@
 See `_levels.spares`. The ways to hold a class while its level lives are in `test_escape`.
 """
 
-import sys
-
 import numpy as np
 import pytest
 
 import functier as ft
-from functier._levels import runs as _life
-from functier._levels import spares as _spares
+from faults.planted import nets as faulty
 from nets.test_escape import none_alive, transforms
 from nets.verdicts import Verdicts
 
@@ -125,13 +122,7 @@ def own_spares(monkeypatch):
 def test_planted_count_of_gone_spares_is_found(monkeypatch):
     """A stale count takes the class that has escaped for a nested spare."""
 
-    def give_back(level):
-        if level.spare:
-            _spares._count_nested(level)
-        if sys.getrefcount(level.cls) == level.expected[0]:
-            level.home[level.key] = level
-
-    monkeypatch.setattr(_life, "give_back", give_back)
+    faulty.count_of_gone_spares(monkeypatch)
     counts = Verdicts("planted")
     escape_from_spares(counts)
     assert counts.wrong
@@ -141,9 +132,7 @@ def test_planted_count_of_gone_spares_is_found(monkeypatch):
 @pytest.mark.usefixtures("own_spares")
 @pytest.mark.parametrize("name", CHANGES)
 def test_planted_change_that_goes_unnoticed_is_found(monkeypatch, name):
-    method = f"__{name[:3]}attr__"
-    plain = getattr(type, method)
-    monkeypatch.setattr(_spares.LevelType, method, lambda cls, *given: plain(cls, *given))
+    faulty.change_that_goes_unnoticed(monkeypatch, name)
     counts = Verdicts("planted")
     change_spares(counts, name)
     assert counts.wrong

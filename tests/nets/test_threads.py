@@ -2,10 +2,9 @@
 
 import pytest
 
-from functier._programs import compiled
+from faults.planted import nets as faulty
 from nets.commands import run_slice
 from nets.threads import net
-from support.basics import ours
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -17,8 +16,7 @@ def test_threads_that_call_and_one_that_changes(full, record_property):
 
 
 def test_facts_that_are_not_compared_are_found(monkeypatch):
-    real = compiled.Guards
-    monkeypatch.setattr(compiled, "Guards", ours(lambda facts, *kept: real([], *kept)))
+    faulty.facts_that_are_not_compared(monkeypatch)
     found = net(1, calls=0)
     found.run(0)
     assert found.counts.wrong  # an old value, or a captured array that nobody compared

@@ -1,6 +1,6 @@
 """The counting of verdicts itself: what is wrong, and too many refusals, fail a net."""
 
-from nets.verdicts import Verdicts
+from nets.verdicts import Verdicts, lines_of
 from support.basics import raises
 
 
@@ -25,6 +25,18 @@ def test_each_verdict():
     assert counts.judge("d", lambda: 1 / 0, accept) == "wrong"
     assert counts.summary() == "net: 4 cases, 1 right, 1 refused, 2 wrong"
     raises(AssertionError, lambda: counts.settle(), "c: 1 is not 2")
+
+
+def test_all_nets_together_are_told_by_their_reasons():
+    first, second = Verdicts("first", {"ValueError": "axes"}), Verdicts("second", {"such": "axes"})
+    for counts in (first, second):
+        counts.judge("a", boom, accept)
+    second.judge("b", lambda: 1, never)
+
+    lines = lines_of([first.told(), "more of it", second.told()], by_reason=True)
+    assert lines[2:4] == ["more of it", "second: 2 cases, 0 right, 1 refused, 1 wrong"]
+    assert lines[5:] == ["all nets: 3 cases, 0 right, 2 refused, 1 wrong", "       2 axes"]
+    assert lines_of([first.told()], by_reason=False)[0] == first.summary()
 
 
 def test_too_many_refusals_fail():

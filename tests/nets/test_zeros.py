@@ -13,8 +13,8 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._core.table import OPS
-from functier._programs import entries
+from faults.planted import nets as faulty
+from functier.testing import operations
 from nets.zeros import EXACT, STAGE, Case, Net, drawn, function, make, rows, slopes
 from support.basics import silent
 
@@ -35,7 +35,7 @@ NAMED = {
         0.0: """sqrt(x * ones(2) @ array([[2.0, 1.0], [1.0, 2.0]]) @ (x * ones(2))); sqrt(square(x))
             sqrt(einsum('ij,ij->i', x * ones((2, 3)), x * ones((2, 3))))[1]; sqrt(trace(m.T @ m))
             sqrt(real(x * (1 + 2j)) ** 2 + imag(x * (1 + 2j)) ** 2); sqrt(x * x + (2 * x) ** 2)
-            where(x > 0, sqrt(x), 0.0); sqrt(einsum('i,i', v, v)); j:sqrt(linalg.norm(v) ** 2)
+            where(x > 0, sqrt(x), 0.0); sqrt(einsum('i,i', v, v)); sqrt(linalg.norm(v) ** 2)
             abs(x); where(x > 0, log(x), 0.0); sqrt(tensordot(v, v, 1)); linalg.norm(v, inf)
             (x * x) ** 0.5; std(x * arange(3)); sqrt(vecdot(v, v)); sqrt(mean(v ** 2))
             sqrt(2 * x**2 / 3); power(x * x, 0.5); linalg.norm(v, 3); abs(x * (1 + 2j)); sqrt(x * x)
@@ -108,7 +108,7 @@ def test_named_programs(full, record_property):
                 modes, expression = re.fullmatch("(?:(vj?|j):)?(.*)", row).groups("")
                 waiting |= {(mode, expression) for mode in modes}
                 net.run(named(asked, expression, at), BACKENDS[: 1 + (full or i % 16 == 0)])
-    record_property("net", net.summary())
+    record_property("net", net.told())
     found = {(what[0], expression) for what, expression in net.groups}
     assert found == waiting, (found - waiting, waiting - found)
 
@@ -117,7 +117,7 @@ def test_drawn_programs(full, record_property):
     net = Net()
     for number, case in enumerate(drawn(2026, 8000 if full else 300)):
         net.run(case, [name for name, n in zip(BACKENDS, (4, 20)) if number % n == 0])
-    record_property("net", net.summary())
+    record_property("net", net.told())
     total, found = net.counts.total(), set(net.groups)
     assert found <= known(), {group: net.groups[group][:3] for group in found - known()}
     lacking = sum(n for (_, verdict), n in net.counts.items() if verdict == "lacking")
@@ -178,15 +178,14 @@ and what is saved; a chain and its use; and what the net says."""
 def test_a_fault_is_found(name, monkeypatch):
     func, operand, fault, chain, use, found = FAULTS[name]
     assert not faults(chain, use)
-    rule = OPS[func].jvp[operand]
+    rule = operations()[func].jvp[operand]
     right = rule.fn
     monkeypatch.setattr(rule, "fn", lambda t, *saved: fault(right(t, *saved), t, *saved))
     assert found in faults(chain, use)
 
 
 def test_a_program_that_is_not_traced_again(monkeypatch):
-    monkeypatch.setattr(entries, "has_nan", lambda results: False)
-    monkeypatch.setattr(entries, "is_float", lambda result: False)  # numbers are asked at once
+    faulty.program_that_is_not_traced_again(monkeypatch)
     assert ("vjp unlike eager", "zero inf") in faults(["1.0 - cos(z)", "inf"], USED)
 
 

@@ -77,6 +77,13 @@ class Verdicts:
             f"{self.refused.total()} refused", f"{len(self.wrong)} wrong", *more,
         ])  # fmt: skip
 
+    def told(self, summary: str = "") -> tuple:
+        """Return what the last lines of a run say of the net, also of one in another process."""
+        refused: Counter[str] = Counter()
+        for pattern, count in self.refused.items():
+            refused[self.reasons.get(pattern, pattern)] += count
+        return summary or self.summary(), self.right, dict(refused), len(self.wrong)
+
     def settle(self, most: float = 0.05) -> None:
         """Raise where a case is wrong, or where more than this part of them was refused.
 
@@ -86,6 +93,32 @@ class Verdicts:
         assert not self.wrong, f"{self.summary()}\n{shown}"
         assert self.refused.total() <= most * self.total, f"{self.summary()}\n{self.refused}"
         assert len(self.rounded) <= self.total / 1000, "\n".join(self.rounded)
+
+
+def lines_of(nets: list, by_reason: bool) -> list[str]:
+    """Return what a run says of its nets: of each what it told, and the sum of all.
+
+    `by_reason`: the refusals of each, and of all, by their reasons.
+    """
+    lines, cases, all_refused = [], Counter(), Counter()
+    for told in nets:
+        if isinstance(told, str):
+            lines.append(told)
+            continue
+        summary, right, refused, wrong = told
+        lines.append(summary)
+        lines += _reasons(refused) if by_reason else []
+        cases.update(right=right, refused=sum(refused.values()), wrong=wrong)
+        all_refused.update(refused)
+    if cases:
+        parts = [f"{count} {verdict}" for verdict, count in cases.items()]
+        lines.append(f"all nets: {cases.total()} cases, {', '.join(parts)}")
+    return lines + (_reasons(all_refused) if by_reason else [])
+
+
+def _reasons(refused: dict[str, int]) -> list[str]:
+    """Return lines of refusals by their reasons, the most frequent one first."""
+    return [f"{count:8} {why}" for why, count in Counter(refused).most_common() if count]
 
 
 def is_excused(name: str, table: dict[str, str]) -> bool:

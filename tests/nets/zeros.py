@@ -306,3 +306,13 @@ class Net:
     def summary(self):
         lines = [f"{n} {mode} {verdict}" for (mode, verdict), n in sorted(self.counts.items())]
         return f"zeros and infinities: {self.counts.total()} cases, {', '.join(lines)}"
+
+    def told(self):
+        """Return what the last lines of a run say: `Verdicts.told` of these counts."""
+        n = Counter()
+        for (_, verdict), count in self.counts.items():
+            n[verdict] += count
+        right = n["right"] + n["subgradient"] + n["not finite"]
+        refused = {"a number that is asked for": n["refused"]}
+        refused["a finite derivative that is inf or NaN, as in KNOWN"] = n["lacking"]
+        return self.summary(), right, refused, n["wrong"]

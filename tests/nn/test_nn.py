@@ -3,7 +3,6 @@
 The rows of the source documents about modules (D01 to D16) are named in their tests.
 """
 
-import ast
 import copy
 import inspect
 import pickle
@@ -15,7 +14,6 @@ import pytest
 import functier as ft
 import functier.nn.functional as F
 from functier import functional_call, grad, hessian, jvp, nn, stack_module_state, vmap
-from functier.nn import _layers
 from functier.testing import check_grads
 from support.basics import alike, close, equal, in_threads, raises
 
@@ -108,27 +106,6 @@ def test_d01_each_layer_has_a_function_that_gives_the_same():
     ]
     for layer_s, function_s in pairs:
         equal(layer_s, function_s)
-
-
-def test_d02_what_holds_arrays_is_a_module_and_the_rest_calls_a_function():
-    """D02: modules without parameters are one call of `functional` (Flatten: of NumPy)."""
-    classes = {c.name: c for c in ast.parse(inspect.getsource(_layers)).body
-               if isinstance(c, ast.ClassDef)}  # fmt: skip
-    holding = {n for n, c in classes.items() if "add_parameter(" in ast.unparse(c)}
-    assert holding == {"Linear", "Embedding"}
-    assert set(classes) - holding == {
-        "AvgPool2d", "Dropout", "Flatten", "GELU", "MaxPool2d", "ReLU", "Sigmoid", "Softmax",
-        "Tanh",
-    }  # fmt: skip
-    for name, tree in classes.items():
-        (forward,) = [f for f in tree.body if getattr(f, "name", "") == "forward"]
-        if name != "Flatten":
-            assert len(forward.body) == 1
-            assert ast.unparse(forward.body[0]).startswith("return F.")
-    assert "their modules only call them" in nn.__doc__
-    for name in F.__all__:
-        function = getattr(F, name)
-        assert not isinstance(function, type) and function.__doc__
 
 
 def test_d03_nothing_is_assigned_before_init():

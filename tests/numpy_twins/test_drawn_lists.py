@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 import functier.numpy as fnp
-from functier._rules import creation
+from faults.planted import twins as faulty
 
 X = np.array([0.3, -0.7, 1.1])
 C = np.array([2.0, 0.5])
@@ -91,13 +91,7 @@ def test_a_nest_of_lists_is_numpys_array(call, nest):
 
 def test_a_wrong_nest_is_found(monkeypatch):
     """The check fails where rows are put together in another order."""
-    right = creation._nest
 
-    def reversed_leaves(value, leaves):
-        shape = right(value, leaves)
-        leaves.reverse()
-        return shape
-
-    monkeypatch.setattr(creation, "_nest", reversed_leaves)
+    faulty.wrong_nest(monkeypatch)
     with pytest.raises(AssertionError):
         check("array", ("list", [("x", 0), ("c", 1), ("x", 1)]))

@@ -9,7 +9,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier.numpy import _objects
+from faults.planted import twins as faulty
 from support.differences import check
 from support.turns import in_turn
 
@@ -270,20 +270,8 @@ def test_numbers_of_objects():
     assert np.array_equal(ft.jvp(g, (x,), (x,))[1], 2 * x)
 
 
-FAULTS = {
-    "numbers of the first": (
-        _objects.Objects,
-        "astype",
-        lambda self, dtype: self.flat[0] * np.ones(4),
-    ),
-    "tensors answer": (_objects, "_bare", lambda x: x),
-    "plain arrays": (_objects, "as_objects", lambda x: x),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", faulty.FAULTS)
 def test_a_planted_fault_is_found(fault, monkeypatch):
-    place, name, value = FAULTS[fault]
-    monkeypatch.setattr(place, name, value)
+    faulty.FAULTS[fault](monkeypatch)
     with pytest.raises((AssertionError, ft.LevelError, TypeError, RecursionError)):
         test_everyday_uses("times", ("jvp",), False)

@@ -107,16 +107,6 @@ def spectra(u):
     return np.sum(np.fft.irfft(v) ** 2)
 
 
-def powers(x):
-    def step(c):
-        t, y, h = c
-        y = y + h * (0.1 - 0.3 * y * y)
-        error = np.abs(h * y) * 10 + 1e-9
-        return t + h, y, h * np.minimum(2.0, np.maximum(0.2, 0.9 * error**-0.2))
-
-    return ft.while_loop(lambda c: c[0] < 5.0, step, (0.0 * x, x, 0.05 + 0.0 * x))[1]
-
-
 def sorts(x):
     for _ in range(20):
         x = np.sort(x) * 1.01
@@ -125,34 +115,15 @@ def sorts(x):
 
 @pytest.mark.parametrize(
     "f, x",
-    [(complexes, np.ones(8)), (spectra, np.ones(8)), (powers, 0.9), (sorts, np.arange(8.0))],
-    ids=["complex numbers", "spectra", "powers", "sorts"],
+    [(complexes, np.ones(8)), (spectra, np.ones(8)), (sorts, np.arange(8.0))],
+    ids=["complex numbers", "spectra", "sorts"],
 )
 def test_a_loop_is_machine_code(f, x):
     pytest.importorskip("llvmlite")
-    c = ft.compile((ft.jacfwd if f is powers else ft.grad)(f))
+    c = ft.compile(ft.grad(f))
     for _ in range(3):
         c(x)
     assert "NumPy's: loop" not in c.explain()
-
-
-def test_a_while_loop_of_another_length_is_machine_code():
-    pytest.importorskip("llvmlite")
-
-    def f(x):
-        def step(c):
-            t, y, z = c
-            h = 0.1 / (1 + y * y)
-            for _ in range(4):
-                y, z = y + h * (0.1 * z - 0.01 * y), z - h * (0.1 * y + 0.02 * z * y)
-            return t + 4 * h, y, z
-
-        return ft.while_loop(lambda c: c[0] < 30.0, step, (0.0 * x, x, 1.0 + 0.0 * x))[1]
-
-    c = ft.compile(ft.jacfwd(f))
-    for _ in range(3):
-        c(0.9)
-    assert calls_of(lambda: c(1.3)) < 1.5 * calls_of(lambda: c(0.9))
 
 
 @pytest.mark.slow
@@ -200,3 +171,71 @@ def test_a_text_of_a_program_takes_steps_by_its_lines():
     a, b = text(80), text(20)
     print(a, b)
     assert a < 6 * b
+
+
+def test_a_loop_of_banded_systems_is_machine_code():
+    pytest.importorskip("llvmlite")
+    solve = pytest.importorskip("functier.scipy.linalg").solve_banded
+
+    def banded(s):
+        bands = np.stack([-0.1 * s, 1.0 + 0.3 * s, -0.1 * s])
+        v = 0.0 * s + 1.0
+        for _ in range(20):
+            v = solve((1, 1), bands, v + 0.01 * np.sin(v))
+        return np.sum(v)
+
+    c, x = ft.compile(ft.grad(banded)), np.linspace(1.0, 2.0, 8)
+    for _ in range(3):
+        c(x)
+    assert "NumPy's: loop" not in c.explain()
+
+
+def test_a_gradient_computes_what_is_the_same_in_each_step_once():
+    def decayed(w, eps):
+        u = eps * 0.0 + 1.0
+        for _ in range(20):
+            u = u * 0.9 + w(eps)
+        return np.sum(u * u)
+
+    def in_loops(f):
+        source = ft.trace(ft.grad(f))(np.ones(3)).source
+        return sum(line.startswith("        ") for line in source.splitlines())
+
+    def forced(eps):
+        return np.exp(-eps) / (1.0 + eps)
+
+    def before(eps):
+        w = forced(eps)
+        return decayed(lambda _: w, eps)
+
+    assert in_loops(partial(decayed, forced)) == in_loops(before)
+
+
+def test_a_last_axis_that_is_batched_becomes_columns_of_one_product():
+    f = ft.vmap(lambda m: np.ones((8, 8)) @ m, in_dims=-1, out_dims=-1)
+    assert "np.copy(" not in ft.trace(f)(np.ones((8, 8, 100))).source
+
+
+def test_a_compiled_finite_difference_makes_about_the_calls_of_an_eager_one():
+    integrate = pytest.importorskip("scipy.integrate")
+
+    def f(x):
+        return integrate.quad(lambda s: np.exp(-(x[0] ** 2) * s) / (x[1] * s**2), 0.3, np.inf)[0]
+
+    g, x = ft.grad(ft.finite_difference(f)), np.array([0.5, 4.0])
+    eager = calls_of(lambda: g(x))
+    assert calls_of(lambda: ft.compile(g, backend="numpy")(x)) < 10 * eager
+
+
+@pytest.mark.slow
+def test_a_program_of_many_lines_is_machine_code():
+    pytest.importorskip("llvmlite")
+    lines = "".join(f" a = np.tanh(np.sin(a) * {1 + i / 1600:.5f} + x)\n" for i in range(1600))
+    source, name = f"def f(x):\n a = x\n{lines} return np.sum(a)\n", "<many lines>"
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    space = {"np": np}
+    exec(compile(source, name, "exec"), space)
+    c, x = ft.compile(ft.grad(space["f"])), np.linspace(0, 1, 8)
+    for _ in range(3):
+        c(x)
+    assert "no machine code" not in c.explain()

@@ -13,6 +13,8 @@ from functier.overrides import _listing as _listing
 from support.rows import run_each
 from support.surface import surface
 
+pytestmark = pytest.mark.inside("The list of functions is compared with NumPy's.")
+
 DUMMIES = overrides.get_testing_overrides()
 BY_NAME = {overrides.resolve_name(f): f for f in DUMMIES}
 Parameter = inspect.Parameter

@@ -11,7 +11,7 @@ import pytest
 
 import functier as ft
 import samples
-from functier._core.numpy_facts import name_of
+from functier.testing import operations
 from support.basics import silent
 from support.checks import directions, function_of, leaves_of
 
@@ -66,7 +66,7 @@ SPELLED = {
 
 def counterpart(func):
     """PyTorch's function of the name and the module of NumPy's, or None."""
-    module, _, name = name_of(func).rpartition(".")
+    module, _, name = operations()[func].name.rpartition(".")
     if module not in OWNERS:
         return None
     return SPELLED.get(name) or getattr(OWNERS[module], name, None)

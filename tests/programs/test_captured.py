@@ -11,7 +11,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs import guards, recorder
+from faults.planted import programs as faulty
 from support.basics import alike, raises
 
 W = np.array([1.0, -2.0, 0.5])
@@ -235,24 +235,18 @@ def test_arrays_of_a_module_that_is_compiled_are_arguments_alone():
 
 
 def test_a_second_way_that_is_not_compared_is_found(monkeypatch):
-    real = guards.Writer.differs
-
-    def differs(self, i, now, value):
-        return "False" if id(value) in self.names else real(self, i, now, value)
-
-    monkeypatch.setattr(guards.Writer, "differs", differs)
+    faulty.second_way_that_is_not_compared(monkeypatch)
     raises(AssertionError, lambda: test_changes("what was one", ""))
 
 
 def test_arrays_that_are_not_fixed_are_found(monkeypatch):
-    fixed = property(lambda self: (), lambda *given: None)
-    monkeypatch.setattr(guards.Writer, "fixed", fixed, raising=False)
+    faulty.arrays_that_are_not_fixed(monkeypatch)
     for name in ("which one it is", "in a tuple", "in a partial"):
         raises(AssertionError, lambda: test_changes(name, ""))
 
 
 def test_a_wrong_view_is_found(monkeypatch):
-    monkeypatch.setattr(recorder, "way_to", lambda x, base: [(np.reshape, x.shape)])
+    faulty.wrong_view(monkeypatch)
     with pytest.raises((AssertionError, ValueError)):
         test_uses("transposed", "")
 
@@ -357,7 +351,43 @@ def test_a_row_that_is_read_has_no_guard():
 
 
 def test_a_place_that_is_not_noted_is_found(monkeypatch):
-    monkeypatch.setattr("functier._levels.writes.note_place", id)
+    faulty.place_that_is_not_noted(monkeypatch)
     compiled = ft.compile(named, backend="numpy")
     compiled(X, POINTS[0])
     assert not np.array_equal(compiled(X, POINTS[1]), named(X, POINTS[1]))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+@pytest.mark.parametrize("key", [7, -3, (1, 2)])
+def test_one_element_of_a_large_array_is_looked_at_alone(backend, key):
+    user = module("def f(x): return x * big[key]")
+    user.key, shape = key, (100, 50) if type(key) is tuple else (5000,)
+    user.big = np.arange(5000.0).reshape(shape)
+    fast = ft.compile(user.f, backend=backend)
+
+    def traces():
+        before = fast._traced
+        for _ in range(3):
+            alike(fast(W), user.f(W))
+        return fast._traced - before
+
+    assert traces() == 1
+    user.big[0] = 5.0
+    user.big = user.big + 0.0  # another array, with the same number there
+    assert not traces()
+    for value in (8.0, np.nan, 0.0, -0.0, 3.0):
+        user.big[key] = value
+        assert traces() >= 1
+    user.big = user.big.astype("f4")
+    assert traces() == 1
+
+
+def test_many_elements_of_a_large_array_are_looked_at_together():
+    user = module("def f(x): return x * sum([big[i] for i in range(100)])")
+    user.big = np.arange(5000.0)
+    fast = ft.compile(user.f, backend="numpy")
+    for i in (0, 50, 99):
+        fast(W)
+        user.big[i] = -1.0
+        alike(fast(W), user.f(W))
+    assert fast.explain().count("the item") <= 20

@@ -19,6 +19,8 @@ from functier._core.pytree import flatten
 from functier._programs.arguments import facts_of, is_same, key_of, opened
 from support.basics import raises
 
+pytestmark = pytest.mark.inside("Which values are the same for a program is asked pair by pair.")
+
 X = np.array([0.5, -1.0, 2.0])
 
 
@@ -273,11 +275,29 @@ def test_a_method_does_not_keep_its_object():
     given = Plain(2.0)
     given.compiled(X)
     key, reference = id(given), weakref.ref(given)
-    assert key in Plain.compiled._objects
+    assert key in Plain.compiled._objects.table
     del given
     gc.collect()
     assert reference() is None
-    assert key not in Plain.compiled._objects
+    assert key not in Plain.compiled._objects.table
+
+
+class Anew(Plain):
+    @ft.compile
+    def compiled(self, x):
+        return self.rate * x
+
+
+def test_objects_that_are_made_for_one_call_are_not_traced():
+    with pytest.warns(RuntimeWarning, match="objects that are new") as told:
+        for rate in range(50):
+            assert np.array_equal(Anew(rate).compiled(X), X * rate)
+    assert len(told) == 1
+    assert Anew.compiled._objects.debt // 16 == 3
+    kept = Anew(3.0)
+    for _ in range(9):
+        assert np.array_equal(kept.compiled(X), X * 3)
+    assert len(kept.compiled.programs) == 1
 
 
 def test_an_object_that_has_no_weak_references_is_kept():

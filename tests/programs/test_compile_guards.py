@@ -15,8 +15,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs import compiled as _compiled
-from functier._programs import entries, misses, recorder
+from faults.planted import programs as faulty
 from strategies.outcomes import difference
 from support.basics import raises
 from support.compiling import called as check
@@ -247,8 +246,7 @@ FORMS = [
 
 
 def test_forms(monkeypatch):
-    monkeypatch.setattr(_compiled, "MOST", 100)
-    monkeypatch.setattr(misses, "LIMIT", 10000)
+    faulty.forms(monkeypatch)
     weak = np.ones(2, "f4")
 
     check(lambda x: (x * 2 + x, (x * 2) * weak[0], np.sin(x)), *[(x,) for x in FORMS])
@@ -274,8 +272,7 @@ TREES = [
 
 
 def test_structures(monkeypatch):
-    monkeypatch.setattr(_compiled, "MOST", 100)
-    monkeypatch.setattr(misses, "LIMIT", 10000)
+    faulty.structures(monkeypatch)
 
     check(over, *[(tree,) for tree in TREES])
 
@@ -309,8 +306,8 @@ def test_strides():
 def test_a_watch_that_stays_off_is_found(monkeypatch):
     user = module(f"c = 2.0\n{CALLBACKS['frompyfunc']}")
     texts = []
-    for call in (recorder.watched, lambda level, call, args, named: call(*args, **named)):
-        monkeypatch.setattr(recorder, "watched", call)
+    for plant in (lambda patch: None, faulty.watch_that_stays_off):
+        plant(monkeypatch)
         compiled = ft.compile(user.f)
         compiled(X)
         texts.append(compiled.explain())
@@ -320,15 +317,14 @@ def test_a_watch_that_stays_off_is_found(monkeypatch):
 
 
 def test_an_error_that_is_not_noted_is_found(monkeypatch):
-    monkeypatch.setattr(recorder.RecordLevel, "note_error", lambda self, *given: None)
+    faulty.an_error_that_is_not_noted(monkeypatch)
 
     with pytest.raises(AssertionError):
         test_errors_that_are_caught_are_answers("inverse")
 
 
 def test_a_form_that_is_not_checked_is_found(monkeypatch):
-    monkeypatch.setattr(entries, "facts_of", lambda tree: ())
-    monkeypatch.setattr("functier._programs.trace.facts_of", lambda tree: ())
+    faulty.form_that_is_not_checked(monkeypatch)
 
     with pytest.raises(AssertionError):
         check(over, (TREES[-4],), (TREES[-3],), (TREES[-2],), (TREES[-1],))

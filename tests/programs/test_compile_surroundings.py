@@ -1,25 +1,34 @@
 """Compiled functions among threads, processes, other transforms, and all that a program has."""
 
+import collections
 import copy
 import dataclasses
+import datetime
+import decimal
 import functools
+import itertools
 import multiprocessing
 import os
 import pickle
+import random
+import re
+import secrets
 import subprocess
 import sys
+import threading
+import time
+import uuid
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.fft
+from scipy import signal, sparse, special, stats
 
 import functier as ft
 import functier.numpy as fnp
 from functier import random as ftr
-from functier._core.ambient import AMBIENT
-from functier._cpython.functions import Swaps, original
-from functier._programs.dependencies import rewritten
 from functier.scipy import linalg
 from strategies.outcomes import difference
 from support.basics import HANG, in_threads, raises
@@ -48,25 +57,6 @@ def test_threads():
         for x, y in zip(points[k::8], results):
             assert np.array_equal(y, 3 * x**2)
     assert len(compiled.programs) == 4
-
-
-def test_code_that_is_given_to_a_function_while_it_is_traced():
-    def f(x):
-        return x
-
-    def g(x):
-        return 2 * x
-
-    swaps = Swaps(rewritten)
-    swaps.prepare(f)
-    swaps.prepare(g)
-    try:
-        f.__code__ = g.__code__
-        assert original(f) is f.__code__
-        assert original(g) is not g.__code__
-    finally:
-        swaps.restore()
-    assert (f(1.0), g(1.0)) == (2.0, 2.0)
 
 
 def test_a_function_that_waits_for_a_thread_that_calls_it():
@@ -139,28 +129,6 @@ def test_compiled_functions_that_call_each_other():
         assert difference(both(x), x * x * x + 2 * x) is None
     assert difference(ft.grad(lambda x: np.sum(both(x)))(X), 3 * X**2 + 2) is None
     assert difference(ft.vmap(both)(X), X**3 + 2 * X) is None
-
-
-class Failure(Exception):
-    pass
-
-
-def test_state_after_an_exception():
-    def f(x):
-        if fails:
-            raise Failure
-        return x * 2
-
-    compiled = ft.compile(f)
-    profile = sys.getprofile()
-    for _ in range(3):
-        fails = True
-        raises(Failure, lambda: compiled(X))
-        raises(Failure, lambda: ft.trace(f)(X))
-        assert AMBIENT.get() is ft.Tensor
-        assert sys.getprofile() is profile
-        fails = False
-        assert np.array_equal(compiled(X), 2 * X)
 
 
 def test_a_tensor_that_escapes():
@@ -365,6 +333,114 @@ def test_draws_that_are_refused(name):
         ft.compile(REFUSED[name])(X)
 
 
+NOW = datetime.datetime.now
+COUNTING = iter(range(99))
+EVER_NEW = {
+    "datetime.now": lambda x: x * datetime.datetime.now().microsecond,
+    "its method": lambda x: x * NOW().microsecond,
+    "a text": lambda x: x * np.datetime64("now", "s").astype("int64"),
+    "a clock": lambda x: x * time.perf_counter_ns(),
+    "a default": lambda x, clock=time.perf_counter_ns: x * clock(),
+    "in map": lambda x: x * next(map(lambda f: f(), [time.perf_counter_ns])),
+    "a key": lambda x: x * sorted([1], key=lambda _: 1)[0] * time.perf_counter_ns(),
+    "in starmap": lambda x: x * next(itertools.starmap(time.perf_counter_ns, [()])),
+    "in a default dict": lambda x: x * collections.defaultdict(time.perf_counter_ns)["a"],
+    "in iter": lambda x: x * next(iter(time.perf_counter_ns, None)),
+    "in vectorize": lambda x: x * np.vectorize(lambda v: time.perf_counter_ns())(1.0),
+    "the system": lambda x: x * int.from_bytes(os.urandom(4), "big"),
+    "uuid": lambda x: x * (uuid.uuid4().int % 10**6),
+    "secrets": lambda x: x * secrets.randbelow(10**6),
+    "an address": lambda x: x * id(object()) * time.perf_counter_ns(),
+    "a generator of the system": lambda x: x * random.SystemRandom().random(),
+    "an iterator": lambda x: x * next(COUNTING),
+}
+STATES = {
+    "a thread": lambda x: x * threading.get_ident(),
+    "workers": lambda x: x * scipy.fft.get_workers(),
+    "decimals": lambda x: x * float(decimal.Decimal(2) / 3),
+    "the system": lambda x: x * os.getpid(),
+    "an address": lambda x: x * id(object()),
+    "references": lambda x: x * sys.getrefcount(np),
+}
+
+
+@pytest.mark.parametrize("name", EVER_NEW)
+def test_what_is_ever_new_is_no_program(name):
+    f = ft.compile(EVER_NEW[name])
+    try:
+        found = {float(f(2.0)) for _ in range(4)}
+    except ft.RandomnessError:
+        return
+    assert not f.programs
+    assert len(found) > 1 or name == "a text"
+    assert "not watched" in str(f.explain())
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_what_asks_for_a_state_is_no_program(name):
+    f = ft.compile(STATES[name])
+    f(2.0)
+    assert not f.programs and "not watched" in str(f.explain())
+
+
+@functools.wraps(np.sin)
+def wrapped(x):
+    return np.sin(x)
+
+
+CONFIG = {"a": [1.0, 2.0]}
+PURE = {
+    "deepcopy": lambda x: x * copy.deepcopy(CONFIG)["a"][0],
+    "finfo": lambda x: x * np.finfo(float).eps,
+    "a pattern": lambda x: x * len(re.sub("a", "b", "aa")),
+    "an import": lambda x: __import__("math").sqrt(4.0) * x,
+    "a vectorized function": lambda x: x * np.vectorize(lambda v: v + 1)(1.0),
+    "a distribution": lambda x: x * stats.norm.pdf(0.0),
+    "a filter": lambda x: x * signal.butter(2, 0.2)[0][0],
+    "a sparse matrix": lambda x: x * sparse.csr_array(np.eye(3)).sum(),
+    "a quadrature": lambda x: x * special.roots_legendre(3)[0][0],
+    "a length of time": lambda x: x * datetime.timedelta(1).total_seconds(),
+    "a counter": lambda x: x * collections.Counter("aab")["a"],
+    "a generator with a seed": lambda x: x * np.random.default_rng(0).normal(),
+    "a key": lambda x: x * sorted([2.0, 1.0], key=lambda v: -v)[0],
+    "wraps": lambda x: wrapped(x),
+}
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_what_depends_on_its_arguments_alone_is_a_program(name):
+    f = ft.compile(PURE[name])
+    for x in (2.0, 3.0):
+        assert np.allclose(f(x), PURE[name](x))
+    assert len(f.programs) == 1, f.explain()
+
+
+def test_draws_of_another_thread_are_not_those_of_the_function():
+    drawn, stop = threading.Event(), threading.Event()
+
+    def other():
+        while not stop.is_set():
+            random.random()
+            np.random.random()  # noqa: NPY002
+            drawn.set()
+
+    def f(x):
+        return np.sum(np.cos(x))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    try:
+        assert drawn.wait(HANG)
+        for _ in range(10):
+            ft.compile(ft.grad(f))(np.ones(3))
+        for draw in (random.random, np.random.random, lambda: sum([random.random()])):
+            with pytest.raises(ft.RandomnessError):
+                ft.compile(lambda x, draw=draw: x * draw())(2.0)
+    finally:
+        stop.set()
+        thread.join()
+
+
 def test_a_number_that_is_left_of_the_last_draw_is_a_draw():
     """NumPy's global generator makes normal numbers in pairs, and keeps the second one."""
     for _ in range(2):
@@ -450,10 +526,25 @@ def test_settings_inside_the_function():
             y = 1 / x
         return y * 2
 
-    compiled = ft.compile(f)
+    compiled, before = ft.compile(f), np.geterr()
     with warnings.catch_warnings(action="error"):
         for x in (X, X * 0, X * 0):
             assert difference(compiled(x), f(x)) is None
+    assert compiled.programs
+    assert np.geterr() == before
+
+
+def test_what_a_trace_that_ends_has_entered_is_left():
+    lock = threading.Lock()
+
+    def f(x):
+        with lock:  # whose state nobody sees
+            return np.sum(x * x)
+
+    compiled = ft.compile(f)
+    assert [compiled(X), compiled(X)] == [f(X)] * 2
+    assert not lock.locked()
+    assert not compiled.programs
 
 
 def test_settings_around_the_call():

@@ -8,7 +8,7 @@ import optree
 import pytest
 
 import functier as ft
-from functier._programs import entries
+from faults.planted import programs as faulty
 
 A, B = np.arange(4.0), np.array([0.5, -1.0, 2.0, 3.0])
 
@@ -133,7 +133,7 @@ def test_arrays_that_have_come_to_overlap_are_refused():
 
 
 def test_a_check_of_overlaps_that_sees_nothing_is_found(monkeypatch):
-    monkeypatch.setattr(entries, "meet", lambda x, y: False)
+    faulty.check_of_overlaps_that_sees_nothing(monkeypatch)
     compiled = ft.compile(returns_it)
     compiled(A.copy(), B)
     a, b = A.copy(), A.copy()

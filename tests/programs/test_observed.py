@@ -22,6 +22,10 @@ from functier._cpython.events import MISSING, Events
 from functier._cpython.observed import observed
 from support.basics import raises
 
+pytestmark = pytest.mark.inside(
+    "Observed code is compared with the code, instruction by instruction."
+)
+
 NAMES = [name for name in vars(Events) if not name.startswith("_")]
 
 

@@ -10,6 +10,8 @@ from functier._programs.graph import Form, Graph, Node, form_of
 from strategies.outcomes import difference
 from support.basics import held, raises
 
+pytestmark = pytest.mark.inside("Passes work on graphs, which are written down as text.")
+
 X = np.array([0.5, -1.0, 2.0])
 BIG = np.random.default_rng(0).normal(size=1000)
 
@@ -376,7 +378,7 @@ def plant_identity(patch):
 
 
 def plant_shared(patch):
-    patch.setattr(passes, "_key", type)
+    patch.setattr(passes, "exact", type)
 
 
 def plant_uniform(patch):

@@ -9,10 +9,12 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs import rolling
+from faults.planted import programs as faulty
 from functier._programs.loops import every_graph, is_loop, unrolled
 from functier._programs.replays import Replay
 from support.basics import held, raises
+
+pytestmark = pytest.mark.inside("Loops that are found are compared with the steps one by one.")
 
 X = np.linspace(0.1, 1.0, 8)
 
@@ -278,23 +280,6 @@ def test_a_list_in_a_list_is_left_as_it_is():
         np.testing.assert_array_equal(found, expected)
 
 
-def compared(monkeypatch, f, *args):
-    """Return how many nodes of steps are compared for each node, and the nodes that are left."""
-    finders = []
-    init = rolling.Finder.__init__
-
-    def noted(self, graph):
-        finders.append((self, len(graph.nodes)))
-        init(self, graph)
-
-    monkeypatch.setattr(rolling.Finder, "__init__", noted)
-    monkeypatch.setattr(rolling, "SEARCHED", 0)
-    graph = ft.trace(f)(*args)._graph
-    monkeypatch.undo()
-    work = sum([len(finder.nodes) - finder.left for finder, _ in finders])
-    return work / finders[0][1], len(graph.nodes)
-
-
 def test_inner_loops_of_later_steps_are_those_of_the_first_ones(monkeypatch):
     def f(x, count):
         for _ in range(count):
@@ -305,8 +290,8 @@ def test_inner_loops_of_later_steps_are_those_of_the_first_ones(monkeypatch):
             x = np.tanh(x) + 1.0
         return x
 
-    few, nodes = compared(monkeypatch, functools.partial(f, count=10), np.ones(3))
-    many, same = compared(monkeypatch, functools.partial(f, count=200), np.ones(3))
+    few, nodes = faulty.compared(monkeypatch, functools.partial(f, count=10), np.ones(3))
+    many, same = faulty.compared(monkeypatch, functools.partial(f, count=200), np.ones(3))
 
     assert nodes == same
     assert many < few
@@ -324,7 +309,7 @@ def test_steps_that_never_fit_are_compared_a_few_times(monkeypatch):
             kept.append(x)
         return x
 
-    work, nodes = compared(monkeypatch, functools.partial(f, count=60), np.ones(3))
+    work, nodes = faulty.compared(monkeypatch, functools.partial(f, count=60), np.ones(3))
 
     assert nodes > 3000
     assert work < 16

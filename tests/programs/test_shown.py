@@ -11,7 +11,7 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 import samples
-from functier._programs import literals, looping, rolling, shown
+from faults.planted import programs as faulty
 from support.basics import silent
 from support.row_cases import cases, difference
 
@@ -189,23 +189,22 @@ def wrong_functions():
 
 
 def test_a_wrong_index_of_a_part_is_found(monkeypatch):
-    monkeypatch.setattr(looping, "index_of", lambda shape, layout: ())
+    faulty.wrong_index_of_a_part(monkeypatch)
     assert wrong_functions()
 
 
 def test_a_number_of_another_kind_is_found(monkeypatch):
-    monkeypatch.setattr(literals, "is_weak", lambda func: True)
-    monkeypatch.setattr(shown, "weak_text", lambda value, node: repr(value.item()))
+    faulty.number_of_another_kind(monkeypatch)
     assert wrong_functions() == ["narrow"]
 
 
 def test_a_start_of_a_memory_that_is_left_out_is_found(monkeypatch):
-    monkeypatch.setattr(looping, "_start", lambda source, node: [])
+    faulty.start_of_a_memory_that_is_left_out(monkeypatch)
     assert wrong_functions()
 
 
 def test_rows_find_a_wrong_default(monkeypatch):
-    monkeypatch.setattr(shown, "defaults_of", lambda func: {"axis": 0, "axes": (1, 0)})
+    faulty.rows_find_a_wrong_default(monkeypatch)
     rows = {n: r for n, r in samples.chosen().items() if n.startswith("reduction.")}
 
     assert run(dict(list(rows.items())[:20]))[0]
@@ -290,7 +289,7 @@ def decaying(x):
      (decaying, r"for 90\d calls; each step of a Python loop is recorded")],
 )  # fmt: skip
 def test_what_takes_long_is_said_once(f, words, monkeypatch):
-    monkeypatch.setattr(rolling, "PATIENCE", 0.0)
+    faulty.what_takes_long_is_said_once(monkeypatch)
     compiled, x = ft.compile(f, backend="numpy"), np.ones(3)
 
     with pytest.warns(RuntimeWarning, match=words) as seen:
@@ -305,3 +304,14 @@ def test_what_is_quick_is_not_said(recwarn):
     ft.compile(growing)(np.ones(3))
 
     assert not recwarn.list
+
+
+def test_notebooks_show_what_a_program_depends_on_and_its_source():
+    compiled = ft.compile(lambda x: np.sum(np.sin(x) < 1), backend="numpy")
+    compiled(np.ones(3))
+    (program,) = compiled.programs
+    shown = compiled._repr_html_()
+
+    assert "depends on: numpy.sin" in shown and "&lt;functier.compile(" in shown
+    assert "np.sin(x)" in program._repr_html_() and program._repr_html_() in shown
+    assert "< 1" not in shown and "&lt; 1" in shown

@@ -2,15 +2,14 @@
 
 import math
 import warnings
-from types import FunctionType
 
 import numpy as np
 import pytest
 
 import functier as ft
-from functier._programs import integers, misses, recorder
+from faults.planted import programs as faulty
 from strategies.outcomes import difference
-from support.basics import ours, raises
+from support.basics import raises
 
 X, K, M = np.array([0.5, -1.0, 2.0]), np.array([1, 2, 3]), np.arange(12.0).reshape(3, 4)
 NUMBERS = 1, 2, 3, 5, 4, 2, 0, -1, 7, 12
@@ -75,7 +74,7 @@ ASKED = {
 
 @pytest.fixture
 def patient(monkeypatch):
-    monkeypatch.setattr(misses, "LIMIT", 10**6)
+    faulty.patient(monkeypatch)
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -113,16 +112,11 @@ def test_a_step_counter_is_an_input():
     assert type(found[3]) is int
 
 
-@pytest.mark.parametrize("name, fault", [
-    ("axis", (integers, "asked", lambda level, x: x)),
-    ("float", (recorder, "number", lambda level, x: x._value)),
-    ("power of two", (integers, "asked", lambda level, x: x)),
-    ("computed", (integers, "asked", lambda level, x: x)),
-])  # fmt: skip
-def test_a_planted_fault_is_found(name, fault, monkeypatch, patient):
-    owner, kind, other = fault
-    monkeypatch.setattr(owner, kind, ours(other) if type(other) is FunctionType else other)
-
+@pytest.mark.parametrize("name", ["axis", "float", "power of two", "computed"])
+def test_a_planted_fault_is_found(name, monkeypatch, patient):
+    (faulty.numbers_are_not_asked if name == "float" else faulty.integers_are_not_asked)(
+        monkeypatch
+    )
     raises(AssertionError, lambda: check(ASKED[name], NUMBERS))
 
 
@@ -208,7 +202,7 @@ def test_the_function_as_it_is_raises_and_writes():
 
 @pytest.mark.filterwarnings("ignore:compile")
 def test_misses_that_are_not_counted_are_found(monkeypatch):
-    monkeypatch.setattr(misses.Misses, "add", lambda self: False)
+    faulty.misses_that_are_not_counted(monkeypatch)
     fast = ft.compile(halved)
     storm(fast, 40)
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import functier as ft
+from faults.planted import programs as faulty
 from functier import random as ftr
-from functier._programs import recorder, wholes
 from strategies.outcomes import difference
 from support.basics import raises
 from support.compiling import check
@@ -221,14 +221,14 @@ def test_the_error_of_a_rule_is_its_own():
 
 
 def test_rules_that_are_not_called_as_a_whole_are_found(monkeypatch):
-    monkeypatch.setattr(recorder.RecordLevel, "follow", lambda self, call, *args: call(*args))
+    faulty.rules_that_are_not_called_as_a_whole(monkeypatch)
 
     for name in ("Function", "custom_vjp, grad", "operation, grad"):
         raises(TypeError, lambda: test_custom_rules(name), "an array, please")
 
 
 def test_a_write_that_is_not_looked_for_is_found(monkeypatch):
-    monkeypatch.setattr(wholes, "arrays_in", lambda value: [])
+    faulty.write_that_is_not_looked_for(monkeypatch)
 
     with pytest.raises(pytest.fail.Exception):
         test_operations_that_are_not_functions_of_their_arguments_are_refused()

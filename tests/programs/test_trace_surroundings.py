@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import functier as ft
+from faults.planted import programs as faulty
 from functier import modes, nn
 from functier import random as ftr
-from functier._programs import compiled as _compiled
-from functier._programs import recorder, trace
 from strategies.outcomes import difference
 from support.basics import raises
 from support.compiling import check
@@ -358,15 +357,14 @@ def test_a_loop_of_a_batch_depends_on_its_predicate_alone():
 
 
 def test_a_change_that_is_not_looked_for_is_found(monkeypatch):
-    monkeypatch.setattr(trace, "check_unchanged", lambda *given: None)
+    faulty.change_that_is_not_looked_for(monkeypatch)
 
     raises(pytest.fail.Exception, test_containers_that_change_are_refused)
     raises(pytest.fail.Exception, lambda: test_modules_that_change_themselves_are_refused(Counts))
 
 
 def test_a_mode_that_is_not_looked_for_is_found(monkeypatch):
-    monkeypatch.setattr(_compiled, "LEVELS", [])
-    monkeypatch.setattr(recorder.RecordLevel, "refuse_observer", lambda self: None)
+    faulty.mode_that_is_not_looked_for(monkeypatch)
 
     with pytest.raises(AssertionError):
         test_a_compiled_function_is_called_as_it_is_where_somebody_observes(Twice)
@@ -395,5 +393,5 @@ def test_a_size_that_code_reads_is_that_of_the_trace(monkeypatch):
 
     few, many = np.array([0.1, 0.2, 0.9]), np.array([0.1, 0.8, 0.9])
     raises(ValueError, lambda: ft.trace(sized)(few)(many), "np.size(", " of sized, differs")
-    monkeypatch.setattr(recorder.RecordLevel, "guard_sizes", lambda *given: None)
+    faulty.size_that_code_reads_is_that_of_the_trace(monkeypatch)
     assert not np.array_equal(ft.trace(sized)(few)(many), sized(many))

@@ -18,9 +18,9 @@ import functier as ft
 from bench import (
     budget,
     first_calls,
-    levels,
     libraries,
     memory,
+    pictures,
     report,
     scaling,
     session,
@@ -261,14 +261,18 @@ def test_the_whole_report():
     assert "nan" not in text and "None" not in text
 
 
-@pytest.mark.parametrize("draw", [lambda p: report.draw(made_up()["scaling"], p), levels.draw])
+@pytest.mark.parametrize(
+    "draw",
+    [lambda p: report.draw(made_up()["scaling"], p), lambda p: pictures.levels().savefig(p)],
+    ids=["scaling", "levels"],
+)
 def test_the_picture_is_drawn(tmp_path, draw):
     draw(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
 def test_the_picture_of_levels_has_their_names_and_numbers():
-    assert levels.seen() == (["grad(f)", "vmap(f)", "Tensor"], ["shape ()"] * 2 + ["[0. 1. 2.]"])
+    assert pictures.seen() == (["grad(f)", "vmap(f)", "Tensor"], ["shape ()"] * 2 + ["[0. 1. 2.]"])
 
 
 # ---- memory and scaling ----

@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.testing.overrides import allows_array_function_override
 
 import functier as ft
+
+pytestmark = pytest.mark.inside("What an import loads is looked at.")
 
 PACKAGE = Path(ft.__file__).parent
 DECLARATIONS = {

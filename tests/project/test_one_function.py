@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import samples
-from functier._core.table import OPS
+from functier.testing import operations
 from support import function, planted
 from support.surface import rows_of
 
-RULE = OPS[np.cbrt].vjp["x"]
+RULE = operations()[np.cbrt].vjp["x"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """The package: what is in the archives, and that the wheel works with NumPy and optree alone."""
 
+import ast
 import os
 import re
 import shutil
@@ -22,11 +23,32 @@ PAGES = [
 NEEDED = ("numpy", "optree", "typing_extensions")
 
 
-def test_the_version_is_the_first_of_the_changelog():
-    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    versions = re.findall(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", changes, re.MULTILINE)
+PAGES_OF_PROJECT = ROOT / "design" / "site" / "pages" / "project"
+VERSIONS = {
+    ROOT / "CHANGELOG.md": r"^## (\S+) \(\d{4}-\d\d-\d\d\)$",
+    ROOT / "CITATION.cff": r"^version: (.*)$",
+    ROOT / ".github" / "conda" / "meta.yaml": r'^{% set version = "(.*)" %}$',
+    PAGES_OF_PROJECT / "citing.md": r"^  version = {(.*)},$",
+}
+"""The files that repeat the version, as nothing can read it from the package there."""
+YEARS = {
+    ROOT / "CHANGELOG.md": r"^## \S+ \((\d{4})-\d\d-\d\d\)$",
+    PAGES_OF_PROJECT / "citing.md": r"^  year = {(.*)}$",
+}
 
-    assert functier.__version__ == PROJECT["version"] == versions[0]
+
+def said(places):
+    """Return the first match in each file."""
+    texts = {path: path.read_text("utf-8") for path in places if path.exists()}  # of a checkout
+    return {path: re.findall(places[path], texts[path], re.MULTILINE)[0] for path in texts}
+
+
+def test_the_version_is_that_of_the_package_everywhere():
+    assert "version" in PROJECT["dynamic"] and "version" not in PROJECT
+    assert {*said(VERSIONS).values()} == {functier.__version__}
+    assert len({*said(YEARS).values()}) == 1
+    compared = (PAGES_OF_PROJECT / "comparison.md").read_text("utf-8")
+    assert f" functier {functier.__version__.rpartition('.')[0]}," in compared
 
 
 def test_the_links_of_the_package_lead_to_files():
@@ -128,3 +150,27 @@ def test_the_wheel_works_in_an_empty_environment(archives, tmp_path):
             encoding="utf-8",
         )
         assert done.returncode == 0, f"Python 3.{version}\n{done.stdout}\n{done.stderr}"
+
+
+# ---- what goes ----
+
+SAYS = re.compile(r"; write .* goes in functier \d+\.\d+$", re.DOTALL)
+
+
+def silent_deprecations(text):
+    """The lines where a file gives a `DeprecationWarning` that does not say what the page asks."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and "DeprecationWarning" in map(ast.unparse, node.args):
+            said = ast.unparse(node.args[0])
+            if not SAYS.search(said.strip("'\"")):
+                yield node.lineno
+
+
+def test_a_deprecation_says_what_to_write_and_when_the_name_goes():
+    """As the page on stability promises; it is given for the line of the user."""
+    for path in (ROOT / "src").rglob("*.py"):
+        assert not [*silent_deprecations(path.read_text("utf-8"))], path
+    good = "warn(f'{f}: lr is old; write rate; it goes in functier 0.3', DeprecationWarning)"
+    assert not [*silent_deprecations(good)]
+    assert [*silent_deprecations(good.replace("write", "use"))] == [1]
+    assert [*silent_deprecations(good.replace(" in functier 0.3", ""))] == [1]

@@ -24,6 +24,8 @@ from functier.scipy import _private as scipy_private
 from support.rows import run_each
 from support.sources import Package, is_document, tree_of
 
+pytestmark = pytest.mark.inside("Private names of NumPy and SciPy are listed in tables.")
+
 TABLES = {"_core.numpy_private": numpy_private.PRIVATE, "scipy._private": scipy_private.PRIVATE}
 NAMES = {**numpy_private.PRIVATE, **scipy_private.PRIVATE}
 PREFIXES = scipy_private.COPIED + scipy_private.CLASSES_OF

@@ -8,12 +8,15 @@ import types
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import functier as ft
 from functier import protocol
 from functier._core import table
 from functier._core.numpy_facts import HOMES, name_of
 from support.sources import tree_of
+
+pytestmark = pytest.mark.inside("An entry point is looked up anew.")
 
 ROOT = Path(__file__).parents[2]
 NOTE = (ROOT / "design" / "0018-the-protocol.md").read_text("utf-8")
@@ -52,6 +55,16 @@ def test_each_attribute_exists_and_has_a_text():
                 )
             else:
                 assert found.__doc__ or name == "Rule", attribute
+
+
+def test_dir_of_a_kind_shows_what_is_promised_and_what_it_adds():
+    class Counting(protocol.Level):
+        count = 0
+
+    promised = {name for name in dir(protocol.Level) if not name.startswith("_")}
+    assert promised == {*listed()["Level"]}
+    assert {*dir(Counting)} - {*dir(protocol.Level)} - {*vars(Counting)} == set()
+    assert "count" in dir(Counting)
 
 
 def test_the_examples_are_outsiders():

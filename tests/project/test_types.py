@@ -9,13 +9,17 @@ import runpy
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import functier as ft
+import functier.numpy as fnp
 from functier._core import methods
+
+pytestmark = pytest.mark.inside("Stubs are compared with the tables of methods.")
 
 PACKAGE = Path(ft.__file__).parent
 CODE = Path(__file__).parent.parent / "typed" / "user_code.py"
@@ -159,8 +163,18 @@ def completions(text):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "names"),
-    [("import functier as ft\nft.debug.", ft.debug.__all__),
+    [*[(f"import functier as ft\nft.{name}.", getattr(ft, name).__all__)
+       for name in ("debug", "errors", "modes", "nn", "optim", "overrides", "testing")],
+     ("import functier.nn.functional as F\nF.", ft.nn.functional.__all__),
+     ("import functier.nn.init as init\ninit.", ft.nn.init.__all__),
      ("import functier as ft\nft.vma", ["vmap"]),
+     ("import functier as ft\nft.vmap(abs, chunk", ["chunk_size="]),
+     ("import functier as ft\nft.grad(abs, argn", ["argnames=", "argnums="]),
+     ("import functier as ft\nft.jacfwd(abs, randomn", ["randomness="]),
+     ("import functier as ft\nft.vjp(abs, 1.0, allow", ["allow_int="]),
+     ("import functier as ft\nft.optim.adam(p, g, s, learn", ["learning_rate="]),
+     ("import functier as ft\nwith ft.vmap() as B:\n    B.unw", ["unwrap"]),
+     ("import functier as ft\nwith ft.grad() as G:\n    G.grad", ["gradient"]),
      ("import functier as ft\nft.compile(abs).expl", ["explain"]),
      ("import functier.numpy as np\nnp.arcta", ["arctan", "arctan2", "arctanh"]),
      ("import functier.numpy as np\nnp.arr", ["array", "array2string", "array_equal",
@@ -175,6 +189,35 @@ def test_jedi_completes_public_names(text, names):
     assert completions(text) == {*names}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("module", [ft, fnp])
+def test_jedi_lists_a_namespace_in_two_seconds(module):
+    text = f"import {module.__name__} as module\nmodule."
+    completions(text)  # what jedi reads is kept
+    start = time.process_time()
+    found = completions(text)
+
+    assert time.process_time() - start < 2
+    assert not {*dir(module)} - found - UNTYPED - {n for n in dir(module) if n[0] == "_"}
+    assert "Any" not in found and "Seed" not in found
+
+
+UNTYPED = {"core", "f2py", "float128", "complex256"}
+"""Names of NumPy that are deprecated, or of some machines."""
+
+
+@pytest.mark.slow
+def test_jedi_knows_the_names_in_calls():
+    jedi = pytest.importorskip("jedi", reason="jedi is in the extra test")
+    text = CALLS.read_text("utf-8")
+    script = jedi.Script(text, environment=jedi.create_environment(sys.prefix, safe=False))
+    used = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
+    own = [n for n in used if isinstance(n.value, ast.Name) and n.value.id in ("ft", "fnp", "fla")]
+    unknown = [n.attr for n in own if not script.infer(n.end_lineno, n.end_col_offset - 1)]
+
+    assert len(own) > 40 and not unknown
+
+
 # ---- typed code ----
 
 
@@ -186,18 +229,38 @@ def check(*command):
 
 
 @pytest.mark.slow
-def test_mypy_accepts_typed_code_of_a_user():
+def test_mypy_accepts_typed_code_of_a_user(tmp_path):
     code, text = check(*mypy(), str(CODE))
     assert code == 0, text
+    assert mistakes(tmp_path, r"wrong\.py:(\d+): error", *mypy()) == WRONG
+
+
+WRONG = {5, 7, 8, 10, 15, 16, 17}
+"""The lines of `mistakes` that a checker refuses."""
+
+
+def mistakes(folder, pattern, *command):
+    """The lines in which a checker finds mistakes: one that takes all for Any would find none."""
+    wrong = folder / "wrong.py"
+    wrong.write_text(
+        "# pyright: standard\nimport functier as ft\n\ndef f(x: ft.Tensor) -> None:\n"
+        "    x.detach()\n\nft.vmap(3)\nft.grad(f, argnum=1)\n"
+        "with ft.vmap() as B:\n    B.unwraps(1.0)\n\ndef scalar(x: float) -> float:\n"
+        "    return x * x\n\nft.grad(scalar)('a')\nft.value_and_grad(scalar)('a')\n"
+        "ft.grad_and_value(scalar)('a')\n"
+    )
+    code, text = check(*command, str(wrong))
+    assert code
+    return {int(line) for line in re.findall(pattern, text)}
 
 
 def pyright():
     """The command of pyright on the path, or of basedpyright, which is in the extra dev."""
-    own = Path(sys.executable).parent
-    command = shutil.which("pyright") or shutil.which("basedpyright", path=own)
-    if command is None:
+    if command := shutil.which("pyright"):
+        return command, "--pythonpath", sys.executable
+    if importlib.util.find_spec("basedpyright") is None:
         pytest.skip("pyright is not on the path, and basedpyright is in the extra dev")
-    return command, "--pythonpath", sys.executable
+    return sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable
 
 
 def mypy():
@@ -208,15 +271,7 @@ def mypy():
 
 @pytest.mark.slow
 def test_pyright_accepts_typed_code_of_a_user(tmp_path):
-    """It is asked for mistakes, too: a checker that takes everything for Any would find none."""
     command = pyright()
     code, text = check(*command, str(CODE))
     assert code == 0, text
-    wrong = tmp_path / "wrong.py"
-    wrong.write_text(
-        "# pyright: standard\nimport functier as ft\n\ndef f(x: ft.Tensor) -> None:\n"
-        "    x.detach()\n\nft.vmap(3)\nft.grad(f, argnum=1)\n"
-    )
-    code, text = check(*command, str(wrong))
-    lines = {int(line) for line in re.findall(r"wrong\.py:(\d+):\d+ - error", text)}
-    assert code and lines == {5, 7, 8}, text
+    assert mistakes(tmp_path, r"wrong\.py:(\d+):\d+ - error", *command) == WRONG

@@ -19,9 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._core import reached
-from functier._levels import spares as _spares
-from functier._transforms.chunks import streams
+from faults.planted import transforms as faulty
 from functier.random import Generator, default_rng
 from support.basics import close, equal, in_thread, raises
 
@@ -409,7 +407,10 @@ def test_a_level_with_a_mode_is_used_again_and_forgets_it():
     g(np.zeros(2))
     g(np.zeros(2))
     raises(ft.RandomnessError, lambda: ft.vmap(f)(np.zeros(2)), "vmap(f)")
-    assert not _spares.COUNTS or seen[0] == seen[1] == seen[2]
+    plain = []
+    for _ in range(2):
+        ft.vmap(lambda x: plain.append(id(type(x))) or x)(np.zeros(2))
+    assert plain[0] != plain[1] or seen[0] == seen[1] == seen[2]  # where classes are used again
 
 
 def test_a_batch_of_nothing_and_of_one():
@@ -748,7 +749,7 @@ def test_a_seed_draws_the_same_for_each_example_as_in_a_loop():
 
 @pytest.mark.parametrize("most", [3, 10_000])
 def test_among_too_many_objects_all_that_exist_are_looked_at(most, monkeypatch):
-    monkeypatch.setattr(reached, "MOST", most)
+    faulty.among_too_many_objects_all_that_exist_are_looked_at(monkeypatch, most)
     monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
     table, own = [[{"rng": np.random.default_rng(0)}]], default_rng(0)
     with pytest.raises(ft.RandomnessError, match="the function drew from it"):
@@ -764,12 +765,7 @@ def test_among_too_many_objects_all_that_exist_are_looked_at(most, monkeypatch):
 @pytest.mark.parametrize("fault", ["reached", "heard", "told"])
 def test_a_draw_that_is_not_seen_is_found(fault, monkeypatch):
     f = NUMPYS_DRAWS["no seed" if fault == "heard" else "in a dict"]
-    place, name, blind = {
-        "reached": (reached, "parts_of", lambda x: []),
-        "heard": (streams, "hears_requests", lambda found: lambda *given: None),
-        "told": (streams, "_is_shared", lambda generator: True),
-    }[fault]
-    monkeypatch.setattr(place, name, blind)
+    faulty.draws_are_not_seen(fault, monkeypatch)
     assert ft.vmap(f, randomness="different")(np.zeros(4)).shape == (4,)
 
 
@@ -940,6 +936,6 @@ def test_a_generator_of_a_module_that_is_imported_in_the_function_is_seen():
 
 
 def test_a_planted_blind_look_at_the_modules_lets_all_examples_share_a_draw(monkeypatch):
-    monkeypatch.setattr(sys.modules["functier._transforms.vmap"], "places_of_modules", lambda: ())
+    faulty.blind_look_at_the_modules_lets_all_examples_share_a_draw(monkeypatch)
     f = NUMPYS_DRAWS["numpy.random"]
     assert len(np.unique(ft.vmap(f)(np.zeros(4)))) == 1

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier.random import _multivariate, _sampling, default_rng
+from faults.planted import transforms as faulty
+from functier.random import default_rng
 from support.basics import close, equal, has_all, message, raises
 
 SEED = 11
@@ -31,6 +32,12 @@ PATHS = {
     "weibull": ((2.0,), {"size": 4}),
 }
 """The methods that are differentiated by their parameters."""
+
+DISCRETE = {
+    "binomial", "choice", "geometric", "hypergeometric", "integers", "logseries", "multinomial",
+    "multivariate_hypergeometric", "negative_binomial", "poisson", "zipf",
+}  # fmt: skip
+"""Methods whose numbers are integers."""
 
 FIXED = {
     "binomial": (None, 0.3),
@@ -89,10 +96,6 @@ def test_a_draw_is_differentiated_by_its_parameters(name):
     check_paths(name, *PATHS[name])
 
 
-def test_all_formulas_are_tested():
-    assert PATHS.keys() == _sampling.PATHS.keys()
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -106,7 +109,7 @@ def test_all_formulas_are_tested():
     ],
 )
 def test_the_check_finds_a_wrong_formula(wrong, monkeypatch):
-    monkeypatch.setitem(_sampling.PATHS, "normal", ("standard_normal", wrong))
+    faulty.the_check_finds_a_wrong_formula(monkeypatch, wrong)
     with pytest.raises(AssertionError):
         check_paths("normal", *PATHS["normal"])
 
@@ -132,7 +135,7 @@ def test_a_parameter_without_a_derivative_raises_and_says_why(name):
             with pytest.raises(ft.NoRuleError) as error:
                 call()
             has_all(message(error), f"rng.{name}(...)", "stop_gradient(")
-        assert ("numbers are integers" in message(error)) == (name in _sampling.DISCRETE)
+        assert ("numbers are integers" in message(error)) == (name in DISCRETE)
         assert rng.bit_generator.state == default_rng(SEED).bit_generator.state
         # What the message proposes:
         x = np.stack([p, p])
@@ -269,7 +272,7 @@ def test_a_draw_has_its_covariance_to_second_order(method, cov, monkeypatch):
     """Whatever factor it is: ``x = L z`` has the derivatives of ``L L^T = cov``."""
     direction = np.array([[0.2, 0.1, 0.0], [0.1, -0.3, 0.2], [0.0, 0.2, 0.5]])
     n = 3
-    monkeypatch.setattr(_multivariate, "sample", lambda *_, **__: np.eye(n))  # the standard draw
+    faulty.draw_has_its_covariance_to_second_order(monkeypatch, n)
 
     def factor(c):
         return default_rng(0).multivariate_normal(np.zeros(n), c, n, method=method).T

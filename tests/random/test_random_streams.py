@@ -19,6 +19,8 @@ from functier._transforms.chunks.streams import record_draws, replay_draws
 from functier.random import Generator, default_rng
 from support.basics import HANG, equal, has_all, in_threads, message, raises
 
+pytestmark = pytest.mark.inside("Replays of draws have no public name.")
+
 SEED = 5
 ZEROS = np.zeros(10)
 same = partial(ft.vmap, randomness="same")

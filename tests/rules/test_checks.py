@@ -8,26 +8,13 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.numpy_facts import align
-from functier._core.table import OPS
-from functier._levels import backward as _backward
-from functier._levels import batch as _batch
-from functier._levels import cotangents as _cotangents
-from functier._rules.axes import broadcast_back
-from functier._rules.constructors import reduction_vmap
+from faults.planted import levels as faulty
 from functier.protocol import composite, elementwise, op, primitive
 from samples._row import normal, row
 from support import checks
 from support.basics import bare, raises
 
-
-@pytest.fixture(autouse=True)
-def table():
-    """Remove the declarations of a test after it."""
-    before = set(OPS)
-    yield
-    for func in set(OPS) - before:
-        del OPS[func]
+pytestmark = pytest.mark.usefixtures("declarations")
 
 
 MATRIX, VECTOR, COMPLEX = normal(2, 3), normal(3), normal(2, 3, dtype=complex)
@@ -62,9 +49,9 @@ def total(**wrong):
     """The sum over the last axis."""
     f = primitive(lambda x: np.sum(x, axis=-1))
     facts = {
-        "vmap": lambda k, x: reduction_vmap(np.sum)(k, x, axis=-1),
+        "vmap": lambda k, x: np.sum(x, axis=-1),
         "jvp": "linear",
-        "vjp": {"x": lambda g, x_shape: broadcast_back(g, x_shape, -1)},
+        "vjp": {"x": lambda g, x_shape: np.broadcast_to(g[..., None], x_shape)},
     }
     op(f, "x", **{**facts, **wrong})
     return f
@@ -127,7 +114,7 @@ def _unaligned(k, x, y):
     try:
         return x * y
     except ValueError:
-        return np.multiply(*align(k, (x, y)))
+        return x * np.reshape(y, (*y.shape[:k], *[1] * (x.ndim - y.ndim), *y.shape[k:]))
 
 
 def _wrong_sine_vmap():
@@ -221,7 +208,7 @@ PLANTED = {
     ),
     "vjp: spread along another axis": (
         "vjp",
-        lambda: row(total(vjp={"x": lambda g, x_shape: broadcast_back(g, x_shape, 0)}), SQUARE),
+        lambda: row(total(vjp={"x": lambda g, x_shape: np.broadcast_to(g[None], x_shape)}), SQUARE),
     ),
     "second: lost by both modes": (
         "second",
@@ -303,12 +290,7 @@ def test_every_check_has_a_planted_fault():
 
 
 def test_batch_axis_that_is_not_moved_is_found(monkeypatch):
-    insert = _batch.BatchLevel.insert
-    monkeypatch.setattr(
-        _batch.BatchLevel,
-        "insert",
-        lambda self, leaves, dims, args: insert(self, leaves, [0] * len(dims), args),
-    )
+    faulty.batch_axis_that_is_not_moved(monkeypatch)
 
     with pytest.raises((AssertionError, ValueError)):
         checks.check_vmap(row(np.sin, SQUARE))
@@ -316,13 +298,12 @@ def test_batch_axis_that_is_not_moved_is_found(monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_cotangent_that_is_not_cast_is_found(monkeypatch, dtype):
-    monkeypatch.setattr(_cotangents, "cast", lambda c, dtype: c)
+    faulty.cotangent_that_is_not_cast(monkeypatch)
 
     raises(AssertionError, lambda: checks.check_vjp(row(np.multiply, SINGLE, MATRIX)))
 
 
 def test_cotangent_that_is_not_summed_is_found(monkeypatch):
-    for module in (_cotangents, _backward):
-        monkeypatch.setattr(module, "fit", lambda c, shape, dtype: c)
+    faulty.cotangent_that_is_not_summed(monkeypatch)
 
     raises(AssertionError, lambda: checks.check_vjp(row(np.multiply, MATRIX, VECTOR)))

@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from functier._rules.by_value import kept
 from functier._rules.complex_parts import complex_of
+from functier._rules.elementwise import hold, slope
+from functier._rules.linalg.norm import at_zero, only_at
 
 from ._row import integers, normal, positive, row, unit
 
@@ -30,6 +33,12 @@ E = np.emath
 
 ROWS = [
     row(complex_of, normal(3), normal(2, 3)),
+    row(slope, normal(3), positive(2, 3)),
+    row(slope, normal(3, dtype=C), positive(3)),
+    row(kept, normal(3), (slice(None),)),
+    row(hold, normal(3), np.ones(3, bool)),
+    row(at_zero, normal(3), np.zeros(3, bool)),
+    row(only_at, normal(3), np.array([True, False, True])),
     row(complex_of, normal(3, dtype=F), normal(1)),
     row(np.real_if_close, normal(3)),
     row(complexed(np.real_if_close), normal(3, dtype=C)),

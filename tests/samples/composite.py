@@ -103,8 +103,8 @@ ROWS = [
     row(lambda x: np.asarray([x, x], dtype=np.float32, like=x), normal(2), _order=1),
     row(lambda x: x * np.ones(3, like=x) + np.arange(3, like=x), normal(3)),
     # parts
-    row(np.trim_zeros, np.array([0.0, 1.0, 0.0, 2.0, 0.0]), _vmap=False, _order=0),
-    row(np.trim_zeros, np.array([0.0, 1.0, 0.0]), "b", _vmap=False, _order=0),
+    row(np.trim_zeros, np.array([0, 1, 0, 2, 0]), _vmap=False, _order=0),
+    row(np.trim_zeros, np.array([0.0, 1.0, 2.0]), "b", _vmap=False, _order=0),
     row(windows, normal(4), 2),
     row(windows, normal(3, 4), (2, 3)),
     row(windows, normal(3, 4), 2, axis=0),
@@ -115,8 +115,8 @@ ROWS = [
     # an operand of more axes than the other
     row(np.trapezoid, normal(3), normal(2, 3)),
     row(np.trapezoid, normal(3), normal(3, 1), axis=0),
-    row(np.trim_zeros, np.zeros(2), "b", _vmap=False, _order=0, _like=sparse),
-    row(np.trim_zeros, np.zeros((2, 3)), "f", _vmap=False, _order=0, _like=sparse),
+    row(np.trim_zeros, np.zeros(2, int), "b", _vmap=False, _order=0, _like=sparse),
+    row(np.trim_zeros, np.zeros((2, 3), int), "f", _vmap=False, _order=0, _like=sparse),
 ]  # fmt: skip
 
 if allows_array_function_override(polynomial.polyval2d):  # NumPy 2.1 asks no tensor here

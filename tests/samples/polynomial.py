@@ -49,7 +49,7 @@ ROWS = [
     row(np.polymul, normal(3), normal(2)),
     row(np.polymul, normal(2, dtype=C), normal(3)),
     of("polymul zero", lambda b: np.polymul([0.0, 1.5, -2.0], b), normal(2)),
-    row(np.polymul, np.array([0.0, 1.5, -2.0]), normal(2), _vmap=False, _order=0, _like=turned),
+    row(np.polymul, np.array([0, 1, -2]), normal(2), _vmap=False, _order=0, _like=turned),
     row(np.polymul, normal(), normal(2)),
     row(np.polydiv, normal(4), positive(2)),
     row(np.polydiv, normal(2), positive(3)),

@@ -7,7 +7,7 @@ import scipy.integrate
 import functier as ft
 import functier.numpy as fnp
 import functier.scipy.integrate as fi
-from functier.scipy import _boundary
+from faults.planted import scipy as faulty
 from support.basics import close, equal, raises
 
 X = np.linspace(0, 1, 20)
@@ -109,11 +109,8 @@ def test_what_is_refused():
 
 
 def test_a_planted_fault_is_found(monkeypatch):
-    real = _boundary.collocation_fun
-    monkeypatch.setattr(_boundary, "collocation_fun", lambda f, y, p, x, h: real(f, y, p, x, 2 * h))
+    faulty.steps_twice_as_long(monkeypatch)
     raises(ft.UnsupportedError, lambda: ft.grad(middle)(1.3), "implicit function theorem")
-    monkeypatch.setattr(
-        _boundary, "collocation_fun",
-        lambda f, y, p, x, h: real(lambda *a: ft.stop_gradient(f(*a)), y, p, x, h),
-    )  # fmt: skip
+    monkeypatch.undo()
+    faulty.residuals_without_derivatives(monkeypatch)
     assert abs(ft.grad(middle)(1.3) - ft.grad(closed)(1.3)) > 1e-3

@@ -9,7 +9,7 @@ from programs_of_functions import calls, verdict
 
 import functier as ft
 import functier.scipy.optimize as fo
-from functier.scipy import _linear_problems, _problems
+from faults.planted import scipy as faulty
 from support.basics import raises
 
 TIMES = np.linspace(0, 1, 7)
@@ -210,29 +210,11 @@ def test_most_are_right():
     assert found.count("right") >= len(found) - 2
 
 
-def conditions_that_are_not_felt(patch):
-    patch.setattr(
-        _problems.Limits, "equation", lambda self, slope, x: lambda y: slope(y) * 0 + y - x
-    )
-
-
-def another_vertex(patch):
-    right = _linear_problems._basis
-    patch.setattr(_linear_problems, "_basis", lambda r, f, o, n: right(r, f | True, o[::-1], n))
-
-
-def free_unknowns(patch):
-    right = _linear_problems._least_squares
-    patch.setattr(
-        _linear_problems, "_least_squares", lambda a, b, fixed, *more: right(a, b, ~fixed, *more)
-    )
-
-
 @pytest.mark.parametrize(
     "fault, found",
     [
-        (conditions_that_are_not_felt, bounded), (another_vertex, program),
-        (free_unknowns, least_squares_from_zero),
+        (faulty.conditions_that_are_not_felt, bounded), (faulty.another_vertex, program),
+        (faulty.free_unknowns, least_squares_from_zero),
     ],
 )  # fmt: skip
 def test_faults_are_found(fault, found, monkeypatch):
@@ -290,12 +272,7 @@ def test_random_linear_problems(request):
 
 
 def test_random_problems_find_a_bound_that_is_missed(monkeypatch):
-    monkeypatch.setattr(
-        _linear_problems, "_felt",
-        lambda x, a, b, low, high: np.array(
-            [0 if low < v < high else -1 if v <= low else 1 for v, low, high in zip(x, low, high)]
-        ),
-    )  # fmt: skip
+    faulty.random_problems_find_a_bound_that_is_missed(monkeypatch)
     assert random_counts(80)["wrong"]
 
 

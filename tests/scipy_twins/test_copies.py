@@ -9,8 +9,8 @@ import pytest
 import scipy.signal
 
 import functier as ft
-import functier.numpy as fnp
-from functier.scipy import _copies, _namespaces, interpolate, signal, spatial
+from faults.planted import scipy as faulty
+from functier.scipy import interpolate, signal, spatial
 from support.basics import raises
 
 A = np.array([[-1.0, 0.5], [-0.2, -0.7]])
@@ -27,7 +27,7 @@ def slope_is_right(f, x, rtol=1e-6):
 
 def test_plain_arguments_meet_scipys_function(monkeypatch):
     """Inside a level, too: no copy is made for them."""
-    monkeypatch.setattr(_namespaces, "copy_of", lambda func, twin_of: 1 / 0)
+    faulty.plain_arguments_meet_scipys_function(monkeypatch)
 
     def scaled(x):
         return x * signal.butter(3, 0.3)[0][0]
@@ -36,19 +36,9 @@ def test_plain_arguments_meet_scipys_function(monkeypatch):
     raises(ZeroDivisionError, lambda: ft.grad(lambda w: signal.butter(3, w)[0][0])(0.3))
 
 
-def test_names_of_a_copy_mean_twins():
-    copy = _copies.copy_of(scipy.signal.iirfilter, _namespaces.twin_of)
-    names = copy.__globals__
-    assert names["np"] is fnp and names["float_factorial"] is not None
-    assert names["buttap"] is signal.buttap and names["filter_dict"]["butter"][0] is signal.buttap
-    assert scipy.signal.iirfilter.__globals__["np"] is np
-    assert copy.__code__.co_code is not scipy.signal.iirfilter.__code__
-
-
 def test_a_copy_without_twins_is_found(monkeypatch):
     """The planted fault: globals that stay SciPy's."""
-    monkeypatch.setattr(_copies, "COPIES", {})
-    monkeypatch.setattr(_copies, "copy_globals", lambda names, *more: dict(names))
+    faulty.copy_without_twins(monkeypatch)
     raises(ft.ConversionError, lambda: ft.grad(lambda t: signal.chirp(t, 1.0, 2.0, 3.0))(0.4))
 
 
@@ -104,13 +94,6 @@ def test_programs_call_compiled_code_with_arrays_that_are_made_inside():
     x = np.cos(np.arange(30.0))
     for _ in range(2):
         np.testing.assert_array_equal(ft.compile(slow)(x), slow(x))
-
-
-def test_compiled_code_refuses_by_name():
-    with pytest.raises((ft.UnsupportedError, ft.ConversionError), match="symiirorder1"):
-        ft.grad(lambda a: fnp.sum(signal.symiirorder1(a * GRID, 0.3, 0.5)))(1.0)
-    with pytest.raises(ft.UnsupportedError, match="compiled code, which takes no tensors"):
-        _copies.plain_only(np.bincount)(ft.Tensor(np.arange(3)))
 
 
 def test_errors_are_scipys():

@@ -19,6 +19,8 @@ from functier.scipy._rules.distributions import methods, moments
 from functier.scipy._rules.special_formulas import zeta_slope
 from samples import scipy_stats_continuous, scipy_stats_discrete
 
+pytestmark = pytest.mark.inside("Facts and slopes of distributions are compared one by one.")
+
 X = np.array([0.5, 1.0, 2.5])
 
 

@@ -1,6 +1,5 @@
 """The messages of plain SciPy inside a transform name the twin, and following them is right."""
 
-import importlib
 import re
 
 import numpy as np
@@ -12,7 +11,6 @@ import scipy.sparse
 import scipy.stats
 
 import functier as ft
-from functier._core.remedies import twin_name
 
 CALLS = {
     "linalg.expm": lambda scipy, x: scipy.linalg.expm(x * np.eye(2))[0, 0],
@@ -41,15 +39,3 @@ def test_a_message_names_the_twin(name):
     step = 1e-5
     expected = (call(scipy, 1.2 + step) - call(scipy, 1.2 - step)) / (2 * step)
     np.testing.assert_allclose(slope, expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("module", ["integrate", "interpolate", "optimize", "ndimage", "spatial"])
-def test_each_twin_without_a_record_is_known(module):
-    importlib.import_module(f"scipy.{module}")
-    file = "trees" if module == "spatial" else module
-    for original, _ in importlib.import_module(f"functier.scipy._{file}").TWINS:
-        name = f"scipy.{module}.{original.__name__}"
-        if getattr(getattr(scipy, module), original.__name__, None) is original:
-            assert twin_name(name) == name
-    assert not twin_name("scipy.special.lqn") and not twin_name("scipy.interpolate.BPoly")
-    assert not twin_name("scipy.stats._kendall_dis")  # in Cython

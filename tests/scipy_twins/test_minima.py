@@ -7,7 +7,7 @@ from programs_of_functions import NESTINGS, calls, verdict
 
 import functier as ft
 import functier.scipy.optimize as fo
-from functier.scipy import _minima
+from faults.planted import scipy as faulty
 from support.basics import close, equal, raises
 
 TIMES = np.linspace(0, 2, 9)
@@ -172,7 +172,7 @@ FAULTS = [
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f[0])
 def test_planted_faults_are_found(fault, monkeypatch):
     name, wrong, program = fault
-    monkeypatch.setattr(_minima, name, wrong)
+    faulty.faults(monkeypatch, name, wrong)
     with np.errstate(all="ignore"):
         try:
             found = verdict(program, "grad", 1.1, 3e-4)

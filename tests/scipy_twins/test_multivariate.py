@@ -10,7 +10,6 @@ import scipy.stats as original
 import functier as ft
 import functier.scipy.stats as st
 import functier.scipy.stats as stats
-from functier._cpython import functions
 
 X, MEAN = np.array([0.3, -0.4]), np.array([0.1, 0.2])
 COV = np.array([[2.0, 0.5], [0.5, 1.0]])
@@ -242,11 +241,3 @@ def test_for_plain_numbers_it_is_that_of_scipy():
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         ft.grad(lambda x: np.sum(call(x)))(LINE)
-
-
-def test_copies_of_scipys_code_are_made_once():
-    slope = ft.grad(lambda m: st.multivariate_normal.logpdf(X, m, np.eye(2)))
-    slope(MEAN)
-    made = len(functions.COPIES), len(functions.GLOBALS)
-    slope(MEAN)
-    assert made == (len(functions.COPIES), len(functions.GLOBALS))

@@ -6,25 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.integrate
-from programs_of_equations import (
-    EQUATIONS,
-    OF_ITS_OWN_LENGTH,
-    arguments,
-    backward,
-    by,
-    closure,
-    continuous,
-    end_by_event,
-    ends,
-    stopping,
-    times,
-)
+from programs_of_equations import EQUATIONS, OF_ITS_OWN_LENGTH, by, closure, ends, stopping, times
 from programs_of_functions import NESTINGS, verdict
 
 import functier as ft
 import functier.scipy.integrate as fi
 import functier.scipy.linalg as fl
-from functier.scipy import _adjoint, _equations, _flows, _ode, _replays
+from faults.planted import scipy as faulty
 from support.basics import close, equal, raises
 from support.turns import few
 
@@ -165,8 +153,7 @@ def test_steps_are_those_of_the_value(method):
 
 def test_many_parameters_take_the_adjoint(monkeypatch):
     made = []
-    adjoint = _equations.AdjointFlow
-    monkeypatch.setattr(_equations, "AdjointFlow", lambda *a: (made.append(1), adjoint(*a))[1])
+    faulty.many_parameters_take_the_adjoint(monkeypatch, made)
 
     def f(w, way=None):
         found = fi.solve_ivp(
@@ -257,7 +244,7 @@ def test_the_remedy_for_a_jump_is_right():
 
 
 def test_a_jump_is_silently_wrong_without_the_check(monkeypatch):
-    monkeypatch.setattr(_flows, "moving_jump", lambda *given: None)
+    faulty.jump_is_silently_wrong_without_the_check(monkeypatch)
     f = lambda p: fi.solve_ivp(JUMPS["where"], (0, 2), [0.2], args=(p,)).y[0, -1]  # noqa: E731
     assert ft.grad(f)(0.9) == 0.0  # it is -1
 
@@ -361,40 +348,13 @@ def test_messages():
 # ---- planted faults ----
 
 
-def _values_only(self, parts, e, real=_flows.Pieces.pack):
-    """The derivatives of the slope are lost."""
-    vector = real(self, parts, e)
-    n = self.shapes[self.layout.zero][0]
-    return np.concatenate([vector[:n], 0 * vector[n:]])
-
-
 UNSIGNED = SimpleNamespace(**{**vars(np), "sign": np.ones_like})
-FAULTS = [
-    (_flows.Pieces, "pack", _values_only, closure, "jvp", "forward"),
-    (_flows.Pieces, "pack", _values_only, closure, "grad", "steps"),
-    (_equations, "moved", lambda fun, t, y, *more: y, ends, "grad", "forward"),
-    (_ode, "change_of", lambda x: None, times, "grad", "forward"),
-    (_ode.Results, "change_of_event", lambda *a: None, stopping, "jvp", "forward"),
-    (_ode.Results, "_change_of_end", lambda *a: None, end_by_event, "jvp", "forward"),
-    (_ode, "stop_gradient", lambda x: x, continuous, "grad", "forward"),
-    (_adjoint, "points_of", lambda method: 1, closure, "grad", "adjoint"),
-    (_adjoint.Stretch, "reached", lambda self, node: {}, arguments, "grad", "adjoint"),
-    (_adjoint.Flow, "integral", lambda *a: {}, closure, "grad", "adjoint"),
-    (
-        _adjoint,
-        "np",
-        SimpleNamespace(**{**vars(np), "sign": np.ones_like}),
-        backward,
-        "grad",
-        "adjoint",
-    ),
-]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f[1]}-{f[4]}-{f[5]}")
+@pytest.mark.parametrize("fault", faulty.FAULTS, ids=lambda f: f[0])
 def test_planted_faults_are_found(fault, monkeypatch):
-    place, name, wrong, program, nesting, way = fault
-    monkeypatch.setattr(place, name, wrong)
-    monkeypatch.setattr(_replays, "FIRST", np.inf)  # a program of another test has no fault
+    _, plant, program, nesting, way = fault
+    plant(monkeypatch)
+    faulty.faults_in_ode(monkeypatch)
     with warnings.catch_warnings(action="ignore"):
         assert verdict(by(way, program), nesting, 1.1, 3e-6) == "wrong"

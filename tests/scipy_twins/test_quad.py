@@ -26,7 +26,8 @@ from programs_of_functions import (
 
 import functier as ft
 import functier.scipy.integrate as fi
-from functier.scipy import _integrands, _integrate, _parts, integrate
+from faults.planted import scipy as faulty
+from functier.scipy import integrate
 from support.basics import close, raises
 
 
@@ -239,34 +240,19 @@ def test_a_tangent_of_linearize_is_refused():
 # ---- planted faults ----
 
 
-def _without_limits(label, integrand, span, a, b, value, *weight):
-    return value
+FAULTS = {
+    "limits": (limits, "grad"), "jumps": (moving_jump, "grad"),
+    "small jumps": (small_jump, "grad"), "jumps forward": (moving_jump, "jvp"),
+    "sums": (closure, "jvp"), "sums of vectors": (vectors, "grad of vmap"),
+    "places": (limits, "vmap"), "ends": (singular, "grad"),
+}  # fmt: skip
 
 
-def _sum_of_values(self, i, path, parts, put=_parts.Layout._put):
-    """Derivatives of the wrong size."""
-    if i == 0:
-        parts = {p: x * (2.0 if any(p) else 1.0) for p, x in parts.items()}
-    return put(self, i, path, parts)
-
-
-FAULTS = [
-    (_integrate, "with_limits", _without_limits, limits, "grad"),
-    (_integrate, "check_jumps", lambda *given: None, moving_jump, "grad"),
-    (_integrands, "_jumps_at_spots", lambda integrand, path: iter(()), small_jump, "grad"),
-    (_integrands, "_jumps", lambda integrand, path: iter(()), moving_jump, "jvp"),
-    (_parts.Layout, "_put", _sum_of_values, closure, "jvp"),
-    (_parts.Layout, "_put", _sum_of_values, vectors, "grad of vmap"),
-    (_integrands.Range, "place", lambda self, node: node, limits, "vmap"),
-    (_parts.Stretch, "reached", lambda self, node: {}, singular, "grad"),
-]
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f[1]}-{f[4]}")
+@pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_found(fault, monkeypatch):
-    place, name, wrong, program, nesting = fault
+    program, nesting = FAULTS[fault]
     before = verdict(program, nesting, 1.1)
-    monkeypatch.setattr(place, name, wrong)
+    faulty.wrong_quad(fault, monkeypatch)
     with warnings.catch_warnings(action="ignore"):
         after = verdict(program, nesting, 1.1)
     assert after == "wrong" or (program is small_jump and after != "refused")

@@ -5,11 +5,12 @@ import warnings
 import numpy as np
 import pytest
 import right_hand_sides as sides
+import scipy.integrate
 
 import functier as ft
-from functier._programs.reads import Reads
-from functier.scipy import _replays
-from support.basics import close, ours
+import functier.scipy.integrate as si
+from faults.planted import scipy as faulty
+from support.basics import close
 from support.turns import turn
 
 P, T = np.array([1.3, 0.4]), np.array([0.3, -0.7])
@@ -36,19 +37,13 @@ def made(monkeypatch):
     """The programs that a test makes; it starts without any."""
     found = []
 
-    def programs_of(*key):
-        found.append(fresh(*key))
-        return found[-1]
-
-    fresh = _replays.functools.lru_cache(128)(_replays.Programs)
-    monkeypatch.setattr(_replays, "programs_of", programs_of)
+    faulty.made(monkeypatch, found)
     return found
 
 
 def outcome(side, method, way, first, warm, monkeypatch):
     """The results of a program or its error, and what it has done besides."""
-    monkeypatch.setattr(_replays, "FIRST", first)
-    monkeypatch.setattr(_replays, "WARM", warm)
+    faulty.outcome(monkeypatch, first, warm)
     sides.SEEN.clear()
     sides.GAIN = 1.0
     np.random.seed(0)  # noqa: NPY002, another state than the draws of a side leave
@@ -94,30 +89,38 @@ def test_replays_give_what_calls_give(side, method, way, made, monkeypatch):
 # ---- planted faults ----
 
 
-def always(self):
-    return True
-
-
-def _without_tangents(self, x, real=_replays.Replay._parts):
-    value, tangents, more = real(self, x)
-    return value, 0 * tangents, more
-
-
-FAULTS = [
-    (_replays.Held, "unchanged", always, sides.event_changes_cell),
-    (_replays.Held, "unchanged", always, sides.event_changes_list),
-    (Reads, "tells", lambda *a: None, sides.prints),
-    (_replays.Replay, "_parts", _without_tangents, sides.closure),
-]
-
-
-@pytest.mark.parametrize("place, name, wrong, side", FAULTS)
-def test_faults_of_replays_are_found(place, name, wrong, side, made, monkeypatch):
-    monkeypatch.setattr(place, name, ours(wrong))
+@pytest.mark.parametrize("name, plant, side", faulty.FAULTS_OF_REPLAYS)
+def test_faults_of_replays_are_found(name, plant, side, made, monkeypatch):
+    plant(monkeypatch)
     if name == "_parts":
         check(side, "RK45", "jvp", monkeypatch)  # each new program is compared with the function
         assert made[-1].refused
         made.clear()
-        monkeypatch.setattr(_replays.Replay, "_is_same", ours(lambda *a: True))
+        faulty.replays_are_the_same(monkeypatch)
     with pytest.raises(AssertionError):
         check(side, "RK45", "grad", monkeypatch)
+
+
+def test_the_function_of_odeint_is_replayed(made, monkeypatch):
+    faulty.outcome(monkeypatch, 2, np.inf)
+    seen, times = [], np.linspace(0, 10, 7)
+
+    def states(p, integrate, note):
+        def slope(y, t):
+            note(t)
+            return [-p[0] * y[0] * y[1], p[0] * y[0] * y[1] - p[1] * y[1]]
+
+        return integrate.odeint(slope, [0.9, 0.1], times)
+
+    def own(p):
+        return states(p, si, abs)
+
+    expected = states(P, scipy.integrate, seen.append)
+
+    for _ in range(2):
+        value, tangent = ft.jvp(own, (P,), (T,))
+        assert np.array_equal(value, expected)
+    assert len({*map(id, made)}) == 2 and not any(programs.refused for programs in made)
+    assert all(programs.calls > len(seen) for programs in made)
+    change = own(P + 1e-6 * T) - own(P - 1e-6 * T)
+    close(tangent, change / 2e-6, 1e-4)

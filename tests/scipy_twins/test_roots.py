@@ -10,7 +10,7 @@ from programs_of_functions import ROOTS, bracketed, calls, equations, system, ve
 
 import functier as ft
 import functier.scipy.optimize as fo
-from functier.scipy import _problems
+from faults.planted import scipy as faulty
 from support.basics import close, equal, raises
 
 rng = np.random.default_rng(0)
@@ -124,21 +124,15 @@ FAULTS = [
 def test_planted_faults_are_found(fault, monkeypatch):
     name, wrong, program, nesting = fault
     assert verdict(program, nesting, 1.1) == "right"
-    monkeypatch.setattr(_problems, name, wrong)
+    faulty.faults_in_roots(monkeypatch, name, wrong)
 
     assert verdict(program, nesting, 1.1) == "wrong"
 
 
 def test_too_few_steps_are_found(monkeypatch):
     """One chord step is right to first order only."""
-    layout = _problems.Layout
 
-    class Short(layout):
-        def __init__(self):
-            super().__init__()
-            self.order = min(self.order, 1)
-
-    monkeypatch.setattr(_problems, "Layout", Short)
+    faulty.too_few_steps(monkeypatch)
     assert verdict(bracketed("brentq"), "grad", 1.1) == "right"
     assert verdict(bracketed("brentq"), "grad of grad", 1.1) == "wrong"
 

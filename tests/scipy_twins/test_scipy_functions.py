@@ -7,7 +7,6 @@ import functier as ft
 import functier.scipy.fft as sf
 import functier.scipy.integrate as si
 import functier.scipy.special as special
-from functier.scipy._rules.declare import declare_composite
 
 INF, NAN = np.inf, np.nan
 
@@ -86,10 +85,3 @@ def test_an_operand_that_may_be_overwritten_is_not():
         given = np.stack([x, x]) if f is sf.fft2 else x
         ft.vjp(lambda x, f=f: f(x, overwrite_x=True), given)[1](given)
         np.testing.assert_array_equal(x, before)
-
-
-def test_a_body_is_a_function_for_other_rules_too():
-    def body(x):
-        return x
-
-    assert declare_composite(special, "a function of no release")(body) is body

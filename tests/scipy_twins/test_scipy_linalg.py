@@ -169,6 +169,71 @@ def test_a_form_of_schur_that_jumps_has_no_derivative(x, output, message):
     moved(lambda a: np.diagonal(sl.schur(a, "complex")[0]), TURN)
 
 
+C = A + 1j * np.diag([0.3, -0.2, 0.1]) + 0.1j * A.T
+ROW = A[:1]
+FIVE = np.concatenate([A, B[None], ROW**2])[:, :2]
+
+
+def projector(q):
+    return q @ q.mT.conj()
+
+
+CHOICES = {  # what depends on the choice, what does not, and at which matrix
+    "null_space": (lambda q: q[0, 0], projector, sl.null_space, ROW),
+    "orth": (lambda q: q[0, 0], projector, sl.orth, A[:, :2]),
+    "svd": (
+        lambda u: np.real(u[0, 0]), lambda u: projector(u[:, :1]), lambda a: np.linalg.svd(a)[0], C,
+    ),
+    "svd of a tall matrix": (
+        lambda u: u[0, 2], lambda u: projector(u[:, 2:]), lambda a: np.linalg.svd(a)[0], FIVE,
+    ),
+    "svd of a wide matrix": (
+        lambda u: u[0, 2], lambda u: projector(u[:, 2:]), lambda a: sl.svd(a.mT)[2].mT, FIVE,
+    ),
+    "qr": (
+        lambda q: q[0, 2], lambda q: projector(q[:, 2:]),
+        lambda a: np.linalg.qr(a, "complete")[0], FIVE,
+    ),
+    "qr of a complex matrix": (
+        lambda q: np.real(q[0, 2]), lambda q: projector(q[:, 2:]),
+        lambda a: sl.rq(a.mT)[1][::-1].mT, FIVE[:3] + 1j,
+    ),
+    "schur": (
+        lambda z: np.real(z[0, 0]), lambda z: projector(z[:, :1]), lambda a: sl.schur(a)[1], C,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_gradient_that_depends_on_a_choice_of_lapack_is_refused(name):
+    depends, same, vectors, x = CHOICES[name]
+    step = 1e-6 * np.cos(np.arange(x.size)).reshape(x.shape)
+
+    def mixed(a, much):
+        q = vectors(a)
+        return np.real(same(q)[0, 1]) + much * depends(q)
+
+    def settled(a):
+        return mixed(a, 0.0)
+
+    def slope(a):
+        return np.sum(ft.grad(settled)(a) * step).real
+
+    def difference(f):
+        return (f(x + step) - f(x - step)) / 2
+
+    message = f"{name.partition(' ')[0]}: the gradient depends on the"
+    compiled = ft.compile(ft.grad(mixed))
+    np.testing.assert_allclose(compiled(x, 0.0), ft.grad(settled)(x))  # one that it may have kept
+    several = [compiled, ft.grad(mixed), ft.jacrev(mixed), ft.vmap(ft.grad(mixed), (0, None))]
+    for f, point in zip(several, (x, x, x, x[None])):
+        with pytest.raises(np.linalg.LinAlgError, match=message):
+            f(point, 1.0)
+    np.testing.assert_allclose(slope(x), difference(settled), rtol=1e-5)
+    second = np.sum(ft.grad(slope)(x) * step).real
+    np.testing.assert_allclose(second, difference(slope), rtol=1e-5)
+
+
 def test_a_form_of_hessenberg_that_jumps_has_no_derivative():
     with pytest.raises(np.linalg.LinAlgError, match="hessenberg has no derivative"):
         moved(sl.hessenberg, np.eye(3))

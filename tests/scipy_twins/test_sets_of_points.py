@@ -6,7 +6,8 @@ import scipy.spatial as plain
 
 import functier as ft
 import functier.numpy as fnp
-from functier.scipy import _sets_of_points, _trees, spatial
+from faults.planted import scipy as faulty
+from functier.scipy import spatial
 from support import differences
 from support.differences import check
 
@@ -161,18 +162,9 @@ def test_what_is_refused_by_name(name):
             ft.vmap(lambda p, a=attribute: (getattr(spatial.KDTree(p), a), p)[1])(BATCH)
 
 
-FAULTS = {
-    "points of the first": (_trees, "plain_points", lambda p, n: (
-        _sets_of_points.examples_of(p).reshape(-1, *p.shape)[0], False), "the nearest"),
-    "any answer": (_sets_of_points, "agreed", lambda x: _sets_of_points.examples_of(x).flat[0]
-                   if not x.ndim else None, "lists"),
-    "a centre that is outside": (_trees, "stop_gradient", lambda x: x * 0 + 9.0, "a volume"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", faulty.FAULTS_OF_SETS_OF_POINTS)
 def test_a_planted_fault_is_found(fault, monkeypatch):
-    place, name, value, row = FAULTS[fault]
-    monkeypatch.setattr(place, name, value)
+    plant, row = faulty.FAULTS_OF_SETS_OF_POINTS[fault]
+    plant(monkeypatch)
     with pytest.raises(AssertionError):
         test_points_of_examples_that_differ(row)

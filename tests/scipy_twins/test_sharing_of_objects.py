@@ -11,7 +11,7 @@ import functier.numpy as fnp
 import functier.scipy.interpolate
 import functier.scipy.sparse
 import functier.scipy.stats
-from functier.scipy import _interpolate, _multivariate, _scattered
+from faults.planted import scipy as faulty
 
 PLAIN = SimpleNamespace(np=np, scipy=scipy)
 OURS = SimpleNamespace(np=fnp, scipy=ft.scipy)
@@ -122,20 +122,128 @@ def test_an_object_shares_what_scipys_shares(name):
     assert not wrong(CASES[name])
 
 
-PLANTED = {
-    "multivariate_normal": (_multivariate, "_copy_matrix", lambda x: x),
-    "cubic": (_interpolate.np, "copy", lambda x: x),
-    "RBFInterpolator": (
-        _scattered.RBFInterpolator, "_coefficients",
-        lambda self, made=_scattered.RBFInterpolator._coefficients: (
-            setattr(self, "late", True) or None if not hasattr(self, "late") else made(self)
-        ),
-    ),
+# ---- a matrix of a plain array of the user's ----
+
+INDEX, ENDS = [0, 1, 2], [0, 1, 2, 3]
+MAKERS = {
+    "csr": lambda sp, d: sp.csr_array((d, INDEX, ENDS), shape=(3, 3)),
+    "csc": lambda sp, d: sp.csc_matrix((d, INDEX, ENDS), shape=(3, 3)),
+    "coo": lambda sp, d: sp.coo_array((d, (INDEX, INDEX)), shape=(3, 3)),
+    "dia": lambda sp, d: sp.dia_array((d[None], [0]), shape=(3, 3)),
+    "bsr": lambda sp, d: sp.bsr_array((d[:, None, None], INDEX, ENDS), shape=(3, 3)),
+}
+
+
+def refill(a, d, x):
+    d[0] = 7.0
+
+
+def refill_after_a_look(a, d, x):
+    looked = a.data
+    d[0] = 7.0
+    assert looked.size
+
+
+def refill_after_use(a, d, x):
+    a @ x
+    d[0] = 7.0
+
+
+def write_number(a, d, x):
+    a.data[..., 0] = 4.0
+
+
+def scale(a, d, x):
+    a.data *= 2.0
+
+
+def write(a, d, x):
+    a.data[..., 0] = x[0] * 5.0
+
+
+def multiply(a, d, x):
+    a.data *= x[0]
+
+
+def set_diagonal(a, d, x):
+    a.setdiag(x * 5.0)
+
+
+def set_element(a, d, x):
+    a[0, 0] = x[0] * 5.0
+
+
+def set_number(a, d, x):
+    a[0, 0] = 5.0
+
+
+CHANGES = {
+    f.__name__: f
+    for f in (
+        refill, refill_after_a_look, refill_after_use, write_number, scale, write, multiply,
+        set_diagonal, set_element, set_number,
+    )
 }  # fmt: skip
+REFUSED = ft.MutationError, ft.ConversionError, ft.UnsupportedError
 
 
-@pytest.mark.parametrize("name", PLANTED)
+def of_plain(m, make, change, mine):
+    """A program of a matrix of a plain array, which is the user's, or the matrix's alone."""
+
+    def f(x):
+        d = np.array([1.0, 2.0, 3.0])
+        a = make(m.scipy.sparse, d if mine else d.copy())
+        change(a, d, x)
+        return np.sum(a @ x) + (np.sum(d) * x[1] if mine else 0.0)
+
+    return f
+
+
+@pytest.mark.parametrize("mine", [True, False])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("format", MAKERS)
+def test_a_matrix_of_a_plain_array_is_right_or_refused(format, change, mine):
+    given = MAKERS[format], CHANGES[change], mine
+    try:
+        want = of_plain(PLAIN, *given)(X[:3])
+    except (TypeError, ValueError, AttributeError, NotImplementedError):
+        return  # SciPy refuses it, too
+    f = of_plain(OURS, *given)
+    xs = np.stack([X[:3], 2.0 * X[:3]])
+    wanted = {"grad": want, "jvp": want, "vmap": [want, of_plain(PLAIN, *given)(xs[1])]}
+    runs = {
+        "grad": lambda: ft.value_and_grad(f)(X[:3])[0],
+        "jvp": lambda: ft.jvp(f, (X[:3],), (X[:3],))[0],
+        "vmap": lambda: ft.vmap(f)(xs),
+    }
+    for how, run in runs.items():
+        try:
+            found = run()
+        except REFUSED:
+            assert format in ("dia", "bsr") or (mine and change in TENSORS) or change == "multiply"
+        except ValueError as error:  # of dia and bsr, whose data are computed
+            assert format in ("dia", "bsr") and "read-only" in str(error)
+        except TypeError as error:
+            assert format == "coo" and "item assignment" in str(error)
+        else:
+            np.testing.assert_allclose(found, wanted[how], err_msg=how)
+
+
+TENSORS = "write", "multiply", "set_diagonal", "set_element"
+
+
+# ---- planted faults ----
+
+
+@pytest.mark.parametrize("name", faulty.PLANTED)
 def test_a_planted_fault_is_found(name, monkeypatch):
-    monkeypatch.setattr(*PLANTED[name])
+    faulty.PLANTED[name](monkeypatch)
 
     assert wrong(CASES[name])
+
+
+def test_a_matrix_that_takes_the_array_for_its_own_is_found(monkeypatch):
+    faulty.matrix_that_takes_the_array_for_its_own(monkeypatch)
+    for change in ("refill_after_a_look", "write", "scale"):
+        with pytest.raises(AssertionError):
+            test_a_matrix_of_a_plain_array_is_right_or_refused("csr", change, True)

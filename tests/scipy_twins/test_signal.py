@@ -11,28 +11,14 @@ import scipy.signal
 import functier as ft
 import functier.scipy.ndimage as nd
 import functier.scipy.signal as signal
-from functier._core.table import load
+from faults.planted import scipy as faulty
 
 RNG = np.random.default_rng(7)
 B, A, X = np.array([0.3, 0.2]), np.array([1.0, -0.4, 0.1]), RNG.normal(size=(3, 8))
 
 
-def kernel_calls(monkeypatch, name):
-    """The calls of a function of SciPy, which are counted."""
-    calls, func = [], getattr(scipy.signal, name)
-    load("scipy.signal")  # the rules are those of SciPy's own function, as is the twin
-    getattr(signal, name)
-
-    def counted(*args, **kwargs):
-        calls.append(args)
-        return func(*args, **kwargs)
-
-    monkeypatch.setattr(scipy.signal, name, counted)
-    return calls
-
-
 def test_a_batch_of_signals_is_one_call_and_so_is_its_gradient(monkeypatch):
-    calls = kernel_calls(monkeypatch, "lfilter")
+    calls = faulty.kernel_calls(monkeypatch, "lfilter")
 
     def loss(b, a, x):
         return np.sum(np.square(signal.lfilter(b, a, x)))
@@ -46,7 +32,7 @@ def test_a_batch_of_signals_is_one_call_and_so_is_its_gradient(monkeypatch):
 
 
 def test_numerators_that_differ_are_one_call(monkeypatch):
-    calls = kernel_calls(monkeypatch, "lfilter")
+    calls = faulty.kernel_calls(monkeypatch, "lfilter")
 
     found = ft.vmap(lambda b: signal.lfilter(b, A, X[0]))(np.stack([B, 2 * B, B[::-1]]))
     assert len(calls) == 1

@@ -12,10 +12,8 @@ from programs_of_matrices import FIXED, PROGRAMS, X, matrix, random_program
 import functier as ft
 import functier.numpy as fnp
 import functier.scipy as fs
+from faults.planted import scipy as faulty
 from functier import UnsupportedError
-from functier._core.table import OPS
-from functier.scipy import _sparse_parts
-from functier.scipy._rules.sparse import products
 from support.basics import equal, raises
 
 
@@ -62,33 +60,9 @@ def test_random_chains(request):
     assert counts == {"right": count, "refused": 0, "wrong": 0}
 
 
-def wrong_rule(monkeypatch):
-    rule = OPS[products.multiply].vjp["values"]
-    right = rule.fn
-    monkeypatch.setattr(rule, "fn", lambda *args: 1.001 * right(*args))
-
-
-def wrong_places(monkeypatch):
-    right = _sparse_parts.chosen
-    monkeypatch.setattr(_sparse_parts, "chosen", lambda v, numbers: right(v, numbers)[::-1])
-
-
-def forgotten_sum(monkeypatch):
-    """Of values at one place the last one counts."""
-    monkeypatch.setattr(_sparse_parts, "added", lambda v, places, size: np.take(v, _last(places)))
-
-
-def _last(places):
-    return np.unique(places[::-1], return_index=True)[1]
-
-
-def wrong_batch(monkeypatch):
-    record = OPS[products.multiply]
-    right = record.vmap
-    monkeypatch.setattr(record, "vmap", lambda *args, **given: right(*args, **given)[::-1])
-
-
-@pytest.mark.parametrize("fault", [wrong_rule, wrong_places, forgotten_sum, wrong_batch])
+@pytest.mark.parametrize(
+    "fault", [faulty.wrong_rule, faulty.wrong_places, faulty.forgotten_sum, faulty.wrong_batch]
+)
 def test_random_chains_find_faults(fault, monkeypatch):
     fault(monkeypatch)
     try:

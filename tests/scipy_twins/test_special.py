@@ -104,9 +104,9 @@ def test_mixed_derivative_of_xlogy_at_zero():
 @pytest.mark.parametrize(
     ("f", "name", "operand"),
     [
-        (lambda v: special.jv(v, 1.0), "jv", "v"),
+        (lambda v: special.jve(v, 1.0), "jve", "v"),
         (lambda b: special.gdtr(1.0, b, 1.0), "gdtr", "b"),
-        (lambda b: special.hyp2f1(1.0, b, 2.0, 0.5), "hyp2f1", "b"),
+        (lambda a: special.eval_jacobi(1.0, a, 2.0, 0.5), "eval_jacobi", "alpha"),
         (lambda m: special.ellipj(0.5, m)[0], "ellipj", "m"),
         (special.zetac, "zetac", "x0"),
     ],
@@ -120,9 +120,47 @@ def test_operand_without_a_derivative(f, name, operand):
 def test_operand_without_a_derivative_may_be_batched():
     orders, x = np.array([0.0, 1.0, 2.5]), np.array([0.5, 1.0, 2.0])
 
-    slopes = ft.vmap(ft.grad(lambda x, v: special.jv(v, x)))(x, orders)
+    slopes = ft.vmap(ft.grad(lambda x, v: special.jve(v, x)))(x, orders)
 
     np.testing.assert_allclose(slopes, special.jvp(orders, x), rtol=1e-12)
+
+
+X = np.array([0.5, 1.0, 4.0])
+SUM, REST = special.sici(2 * X)
+ORDERS = {  # DLMF 10.15.6, 10.15.8, 10.38.6, 10.38.7; 13.6.1, 15.4.6
+    "jv": (lambda p: special.jv(0.5 + p, X),
+           np.sqrt(2 / np.pi / X) * (REST * np.sin(X) - SUM * np.cos(X))),
+    "yv": (lambda p: special.yv(0.5 + p, X),
+           np.sqrt(2 / np.pi / X) * (REST * np.cos(X) + (SUM - np.pi) * np.sin(X))),
+    "kv": (lambda p: special.kv(0.5 + p, X),
+           np.sqrt(np.pi / 2 / X) * np.exp(X) * special.exp1(2 * X)),
+    "iv": (lambda p: special.iv(0.5 + p, X),
+           -(special.exp1(2 * X) * np.exp(X) + special.expi(2 * X) * np.exp(-X))
+           / np.sqrt(2 * np.pi * X)),
+    "hyp1f1 both": (lambda p: special.hyp1f1(1.5 + p, 1.5 + p, X), 0 * X),
+    "hyp2f1 a": (lambda p: special.hyp2f1(2 + p, 0.3, 0.3, -X), -np.log1p(X) / (1 + X) ** 2),
+    "hyp2f1 both": (lambda p: special.hyp2f1(2.0, 0.3 + p, 0.3 + p, -X), 0 * X),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "slopes"), ORDERS.values(), ids=list(ORDERS))
+def test_derivatives_by_orders_and_parameters(f, slopes):
+    close = {"rtol": 1e-9, "atol": 1e-9}
+    np.testing.assert_allclose(ft.jvp(f, (0.0,), (1.0,))[1], slopes, **close)
+    np.testing.assert_allclose(ft.grad(lambda p: np.sum(f(p)))(0.0), np.sum(slopes), **close)
+    batch = ft.vmap(ft.jacfwd(f))(np.zeros(2))
+    np.testing.assert_allclose(batch, np.stack([slopes, slopes]), **close)
+
+
+def test_mixed_derivatives_by_an_order_agree():
+    by_order_first = ft.grad(ft.grad(special.jv), argnums=1)(1.0, 2.0)
+    by_order_last = ft.grad(ft.grad(special.jv, argnums=1))(1.0, 2.0)
+    assert by_order_first == pytest.approx(by_order_last, rel=1e-8)
+
+
+def test_a_derivative_by_a_parameter_is_refused_where_there_is_none():
+    with pytest.raises(FloatingPointError, match=r"hyp1f1.*do not settle"):
+        ft.grad(special.hyp1f1, argnums=1)(1.0, -2.0, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +197,13 @@ def test_boxcox_at_zero_has_its_limit():
 def test_zeta_has_a_derivative_by_its_second_argument():
     slope = ft.grad(lambda q: special.zeta(2.0, q))(1.5)
     assert slope == pytest.approx(-2 * special.zeta(3.0, 1.5))
+
+
+def test_zeta_has_a_derivative_without_a_second_argument():
+    assert ft.grad(special.zeta)(2.5) == pytest.approx(ft.grad(special.zeta)(2.5, 1.0), rel=1e-9)
+    assert ft.grad(special.zeta)(0.0) == pytest.approx(-np.log(2 * np.pi) / 2, rel=1e-9)
+    slope = ft.grad(special.zeta, holomorphic=True)(2.5 + 0j)
+    assert slope == pytest.approx(ft.grad(special.zeta)(2.5), rel=1e-9)
 
 
 @pytest.mark.parametrize("x", [8.001, 30.0, 1e4, 1e8, 1e150])

@@ -21,33 +21,16 @@ from sparse_support import (
 )  # fmt: skip
 
 import functier as ft
-from functier._transforms import points as _products
-from functier._transforms.sparse import probing as _probing
-from functier._transforms.sparse.colouring import Pattern
-from support.basics import close, equal, loss, model, raises
+from faults.planted import transforms as faulty
+from support.basics import close, equal, model, raises
 
 
 @pytest.fixture
 def products(monkeypatch):
     """The numbers of products that are made, by mode, and how often a pattern is probed."""
     seen = {"fwd": [], "rev": [], "probes": 0}
-    spread, pulled, probe = _products.push_batch, _products.pull_rows, _probing.probe
 
-    def forward(label, site, call, leaves, basis, has_aux):
-        seen["fwd"].append(len(basis[0]))
-        return spread(label, site, call, leaves, basis, has_aux)
-
-    def reverse(site, roots, basis, inputs):
-        seen["rev"].append(len(basis[0]))
-        return pulled(site, roots, basis, inputs)
-
-    def probed(point, attempt):
-        seen["probes"] += 1
-        return probe(point, attempt)
-
-    monkeypatch.setattr(_products, "push_batch", forward)
-    monkeypatch.setattr(_products, "pull_rows", reverse)
-    monkeypatch.setattr(_probing, "probe", probed)
+    faulty.products(monkeypatch, seen)
     return seen
 
 
@@ -331,25 +314,6 @@ def test_one_entry_more_is_probed_once(products):
     assert products["probes"] == 2
 
 
-@pytest.mark.parametrize("mode", ["auto", "fwd", "rev"])
-@pytest.mark.parametrize("missed", [0, 4, 9])
-def test_an_entry_that_probing_misses_by_chance_is_found(mode, missed, monkeypatch):
-    """As it can in single precision, where a sum of entries is 0."""
-    probe, attempts = _probing.probe, []
-
-    def unlucky(point, attempt):
-        pattern, finite = probe(point, attempt)
-        attempts.append(attempt)
-        if not attempt:
-            kept = np.arange(len(pattern.rows)) != missed
-            pattern = Pattern(pattern.rows[kept], pattern.cols[kept], pattern.shape)
-        return pattern, finite
-
-    monkeypatch.setattr(_probing, "probe", unlucky)
-    same_as_dense(ft.sparse_jacobian(tridiagonal, mode=mode)(X), ft.jacfwd(tridiagonal)(X))
-    assert attempts == [0, 1]
-
-
 def test_a_pattern_that_wanders_does_not_fill_up(products):
     """Former entries are dropped if they would take many products."""
     jacobian = ft.sparse_jacobian(lambda x, k: np.roll(x, k) ** 2, mode="fwd")
@@ -461,29 +425,3 @@ def test_a_hessian_with_a_full_row_takes_three_products(products):
     products["fwd"].clear()
     same_as_dense(hessian(x + 1, w), dense(x + 1, w))
     assert sum(products["fwd"]) == 4 and not products["rev"]
-
-
-def test_options_of_hessians():
-    w = np.arange(1.0, 5.0)
-    same_as_dense(ft.sparse_hessian(weighted, argnums=1)(X, w), np.zeros((4, 4)))
-    named = ft.sparse_hessian(weighted, argnames="x")
-    same_as_dense(named(w=w, x=X), ft.hessian(weighted)(X, w))
-    out, aux = ft.sparse_hessian(lambda x: (energy(x), {"seen": x}), has_aux=True)(X)
-    same_as_dense(out, ft.hessian(energy)(X))
-    equal(aux["seen"], X)
-    both = ft.sparse_hessian(weighted, argnums=(0, 1))(X, w)
-    same_as_dense(both, np.block(list(map(list, ft.hessian(weighted, (0, 1))(X, w)))))
-    square = ft.sparse_hessian(lambda x: np.sum(x**3))(X.reshape(2, 2))
-    same_as_dense(square, np.diag(6 * X))
-    z = X + 1j
-    cube = ft.sparse_hessian(lambda z: np.sum(z**3), holomorphic=True)(z)
-    same_as_dense(cube, np.diag(6 * z))
-    places = bands(4, -1, 0, 1)
-    data = ft.sparse_hessian(energy, pattern=places, form="data")
-    third = ft.jacfwd(lambda x: ft.hessian(energy)(x)[Pattern(*places).rows, Pattern(*places).cols])
-    close(ft.jacfwd(data)(X), third(X))
-    raises(
-        ValueError,
-        lambda: ft.sparse_hessian(loss, pattern=np.triu(np.ones((4, 4)))),
-        "sparse_hessian(loss) | pattern + pattern.T",
-    )

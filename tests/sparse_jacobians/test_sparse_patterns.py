@@ -6,12 +6,9 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
-from sparse_support import X, bands, masks, of_pattern, same_as_dense, tridiagonal
+from sparse_support import X, bands, of_pattern, same_as_dense, tridiagonal
 
 import functier as ft
-from functier._transforms.sparse.colouring import Pattern, Plan, colour_rows
 from support.basics import close, equal, loss, model, raises
 
 # ---- colours ----
@@ -32,67 +29,6 @@ def test_a_wrong_colouring_is_found():
         check_colours(rows, cols, np.arange(6) % 2)
     with pytest.raises(AssertionError):
         check_colours(rows, cols, np.array([0, 1, 2, 0, 1, -1]))
-
-
-@given(masks)
-def test_colourings_are_valid(mask):
-    rows, cols = np.nonzero(mask)
-    colours = colour_rows(rows, cols)
-    check_colours(rows, cols, colours)
-    counts = np.bincount(rows, minlength=1)
-    degree = int((mask.T.astype(int) @ mask.astype(int) > 0).sum(axis=1).max(initial=0))
-    assert counts.max() <= colours.max(initial=-1) + 1 <= degree  # as greedy ones are
-
-
-@given(st.integers(1, 40), st.integers(0, 4), st.integers(0, 4))
-def test_a_band_takes_as_many_colours_as_it_is_wide(n, below, above):
-    pattern = Pattern(*bands(n, *range(-below, above + 1)))
-    colours = colour_rows(pattern.rows, pattern.cols)
-    check_colours(pattern.rows, pattern.cols, colours)
-    assert colours.max() + 1 == np.bincount(pattern.rows).max()
-
-
-@pytest.mark.parametrize(
-    ("offsets", "most"),
-    [((0,), 1), ((-1, 0, 1), 3), ((-2, 0, 2), 3), ((-40, -1, 0, 1, 40), 7), ((-3, 1, 4), 4)],
-)
-def test_sparser_bands(offsets, most):
-    pattern = Pattern(*bands(1600, *offsets))
-    colours = colour_rows(pattern.rows, pattern.cols)
-    check_colours(pattern.rows, pattern.cols, colours)
-    assert colours.max() + 1 <= most
-
-
-def test_the_mode_with_fewer_products_is_taken():
-    row, column = np.zeros((2, 9, 9), bool)
-    row[0] = column[:, 0] = True
-    both = row | column | np.eye(9, dtype=bool)
-    wide = np.ones((2, 9), bool)
-    for mask, forward, reverse in [
-        (column, 1, 0), (row, 0, 1), (both, 2, 1), (wide, 0, 2), (wide.T, 2, 0),
-        (np.eye(9, dtype=bool), 1, 0), (np.zeros((3, 3), bool), 0, 0),
-    ]:  # fmt: skip
-        plan = Plan(Pattern(*np.nonzero(mask), mask.shape), "auto")
-        counts = [sweep.count if sweep else 0 for sweep in (plan.forward, plan.reverse)]
-        assert counts == [forward, reverse]
-        assert plan.count == forward + reverse
-
-
-@given(masks)
-def test_a_plan_reads_each_entry_once(mask):
-    pattern = Pattern(*np.nonzero(mask), mask.shape)
-    matrix = np.arange(1.0, mask.size + 1).reshape(mask.shape) * mask
-    for mode in ("auto", "fwd", "rev"):
-        plan = Plan(pattern, mode)
-        entries = np.full(len(pattern.rows), -1.0)
-        m, n = mask.shape
-        for sweep, a, size in ((plan.forward, matrix.T, n), (plan.reverse, matrix, m)):
-            if sweep:
-                numbers, values, _ = sweep.read(lambda seeds, a=a: seeds @ a, size)
-                mine = slice(None) if numbers[0] is None else numbers[0]
-                assert np.all(entries[mine] == -1)
-                entries[mine] = values[0]
-        equal(entries, matrix[mask])
 
 
 # ---- patterns ----

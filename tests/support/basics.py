@@ -1,6 +1,7 @@
 """Helpers of several test files: strict equality, and tensors that record the calls they see."""
 
 import gc
+import os
 import re
 import sys
 import threading
@@ -26,6 +27,9 @@ LEVEL_ERRORS = (ft.LevelError, ft.EscapedTensorError)
 
 HANG = 300
 """Seconds after which a wait gives up, so that a hang ends; a busy machine is not so slow."""
+
+FILES = os.path.dirname(ft.__file__) + os.sep, "<functier "
+"""The beginning of the names of files whose frames are functier's."""
 
 HAS_PROGRAMS = pytest.mark.skipif(not facts.bytecode.holds, reason=facts.bytecode.without)
 """The mark of tests that want `compile` to run a program."""

@@ -18,8 +18,9 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # where the package `support` is
 
 import functier as ft  # noqa: E402
-from functier._core.table import OPS, UNSUPPORTED  # noqa: E402
+from functier._core.table import UNSUPPORTED  # noqa: E402
 from functier.protocol import Op  # noqa: E402
+from functier.testing import operations  # noqa: E402
 from samples._row import Row  # noqa: E402
 from support.surface import called, surface  # noqa: E402
 
@@ -122,7 +123,7 @@ def version() -> str:
 def entries(only: Collection[str] | None = None) -> dict[str, tuple]:
     """The words and the note of each function, or of some, by its name."""
     return {
-        name: verdict(func, OPS.get(func), called().get(func, []))
+        name: verdict(func, operations().get(func), called().get(func, []))
         for name, func in sorted(surface().items())
         if only is None or name in only
     }

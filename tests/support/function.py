@@ -23,8 +23,9 @@ import pytest
 
 import samples
 from functier._core.numpy_facts import name_of
-from functier._core.table import OPS, UNSUPPORTED
+from functier._core.table import UNSUPPORTED
 from functier.protocol import Op
+from functier.testing import operations
 from nets.verdicts import Verdicts
 from samples._row import Row
 from support import checks, coverage_page, planted, scipy_coverage
@@ -48,8 +49,8 @@ def find(text: str) -> tuple[str, Any]:
         except (ImportError, AttributeError, ValueError):
             continue
         if callable(func):
-            return (name_of(func) if func in OPS else name), func
-    known = {op.name for op in OPS.values()} | set(map(name_of, UNSUPPORTED))
+            return (name_of(func) if func in operations() else name), func
+    known = {op.name for op in operations().values()} | set(map(name_of, UNSUPPORTED))
     known |= {f"scipy.{n}" for n in coverage_page.stored(scipy_coverage.PAGE.read_text())}
     near = get_close_matches(text if whole else f"numpy.{text}", known, 5)
     raise SystemExit(f"there is no function {text!r}; near names: {', '.join(near) or 'none'}")
@@ -60,7 +61,7 @@ def file_of(name: str, func: Any) -> str:
 
     def kind(func: Any) -> Any:
         home, library = planted.home_of(func), name_of(func).partition(".")[0]
-        return home or (func in OPS and (OPS[func].family, library))
+        return home or (func in operations() and (operations()[func].family, library))
 
     own, part = kind(func), name.split(".")[1]
     there = {id(row) for f, rows in called().items() if own and kind(f) == own for row in rows}
@@ -134,13 +135,13 @@ def plant_faults(func: Any, rows: dict[str, Row]) -> tuple[list[str], bool]:
 
     The rules of private operations of its room, which its rows run, are among them.
     """
-    own, room = OPS.get(func), planted.room_of(func)
+    own, room = operations().get(func), planted.room_of(func)
 
     def belongs(record: Op) -> bool:
         public = record.name.startswith(("numpy.", "scipy.", "_operator."))
         return record is own or (not public and planted.room_of(record.func) in (room, ""))
 
-    records = list(filter(belongs, OPS.values()))
+    records = list(filter(belongs, operations().values()))
     kinds = (
         (planted.every_rule(records), planted.rows_of_rules, planted.wrong_derivative),
         (planted.batched(records), planted.rows_of_batching_rules, planted.wrong_batch),
@@ -220,7 +221,7 @@ def why_without(name: str, func: Any) -> str:
     short = name.removeprefix("scipy.")
     if func in UNSUPPORTED:
         return f"it is not supported: {UNSUPPORTED[func]}"
-    if func in OPS and OPS[func].family == "writing":
+    if func in operations() and operations()[func].family == "writing":
         return "it writes to its argument: see tests/mutation"
     if short in (*scipy_coverage.trials(), *[f"stats.{n}" for n in (*CONTINUOUS, *DISCRETE)]):
         return "its coverage is that of one call: see scipy_coverage.py, tests/scipy_twins"

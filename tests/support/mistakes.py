@@ -36,6 +36,7 @@ MATRICES = np.array([[[2.0, 0.5], [0.5, 1.0]], [[3.0, -1.0], [-1.0, 2.0]]])
 A = np.array([10.0, 20.0, 30.0, 40.0])
 M = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]])
 SERIES = pd.Series([1.0, 2.0, 3.0], index=[4, 5, 6])
+MASKS = np.array([[True, False, True], [True, True, True]])
 HIDDEN = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
 
 DERIVATIVES = "vmap", "grad", "jvp", "vmap grad"
@@ -310,6 +311,10 @@ ROWS = mistakes(
      lambda x: np.multiply(SERIES.to_numpy(), x)),
     ("a[x]", lambda n: A[n] * 2, lambda n: ft.tensor(A)[n] * 2, COUNTS, ("vmap",)),
     ("a[x]", lambda x: A[np.argsort(x)], lambda x: ft.tensor(A)[np.argsort(x)], VECTORS, ("vmap",)),
+    ("a[:, x] of booleans", lambda m: M[:, m].sum(-1), lambda m: np.sum(M, axis=-1, where=m), MASKS,
+     ("vmap",)),
+    ("a[:, x] of booleans", lambda m: M[:, m].sum(), lambda m: np.sum(np.where(m, M, 0)), MASKS,
+     ("vmap",)),
     ("r_", lambda x: np.r_[x, 1.0, x], lambda x: np.concatenate(
         [np.atleast_1d(x), np.atleast_1d(1.0), np.atleast_1d(x)])),
     ("c_", lambda x: np.c_[x, x * 2], lambda x: np.column_stack([x, x * 2]), VECTORS),
@@ -383,7 +388,9 @@ ROWS = mistakes(
      lambda x: np.sum(np.where(HIDDEN.mask, 0.0, HIDDEN.data) * x)),
     ("numpy.array of a list", lambda x: np.sum(np.array([x, x * x, None], object)[:2]),
      lambda x: np.sum(np.stack([x, x * x])), NUMBERS, ("vmap",)),
-    ("output", checked, lambda x: x * 2),
+    ("output", checked, lambda x: checked(ft.stop_gradient(x)) * 0 + x * 2, NUMBERS,
+     ("grad", "jvp")),
+    ("output of a batch", checked, lambda x: x * 2, NUMBERS, ("vmap",)),
     ("library", second_kind, second_kind_with_rule, NUMBERS, ("grad",)),
     ("library", second_kind,
      lambda x: ft.finite_difference(lambda x: scipy.special.lqn(2, x)[0])(x), NUMBERS, ("grad",)),

@@ -2,7 +2,9 @@
 for. See `mistakes`, for programs that are written for plain arrays.
 """
 
+import json
 from collections.abc import Callable
+from decimal import Decimal
 from operator import iadd
 from typing import Any, NamedTuple
 
@@ -12,6 +14,7 @@ import scipy.special
 import functier as ft
 import functier.numpy as fnp
 import functier.scipy.special
+import functier.scipy.stats
 
 X = np.arange(6.0).reshape(3, 2)
 W = np.arange(4.0)
@@ -51,6 +54,29 @@ def with_kept():
     KEPT.clear()
     ft.vmap(keep)(X)
     return KEPT[0]
+
+
+def block_of_a_function():
+    with ft.vmap(np.sum):
+        pass
+
+
+def unwrapped(order):
+    """The rest of a tensor of two levels, unwrapped in this order."""
+    with ft.vmap() as outer, ft.vmap() as inner:
+        z = outer(np.ones(2)) + inner(np.ones(3))
+        return order(outer, inner, z)
+
+
+def gradient_of_block(inside, inputs=True):
+    with ft.grad() as G:
+        x = G(2.0)
+        y = x * x
+        if not inputs:
+            return G.gradient(y)
+        if inside:
+            return G.gradient(y, x)
+    return G.gradient(y, x)
 
 
 def added_to(kept):
@@ -98,6 +124,10 @@ def masked(x):
 def batched(**options):
     with ft.vmap() as B:
         return B.unwrap(program(B(X, **options)))
+
+
+def stepped(**options):
+    return ft.optim.adam(0.0, 1.0, ft.optim.adam_init(0.0), **options)[0]
 
 
 def unnamed(x):
@@ -335,6 +365,45 @@ ROWS = [
     Misuse("x.tobytes()", lambda: ft.vmap(lambda x: (x, x.tobytes())[0])(W), ft.UnsupportedError,
            ("vmap(<lambda>)", "x.tobytes(...)", "store the result of the transform"),
            lambda: ft.vmap(lambda x: x)(W), W),
+    Misuse("a block of a function", block_of_a_function, TypeError,
+           ("vmap(sum)", "with functier.vmap() as B:"),
+           lambda: unwrapped(lambda outer, inner, z: outer.unwrap(inner.unwrap(z))),
+           np.full((2, 3), 2.0)),
+    Misuse("the outer level unwrapped first", lambda: unwrapped(lambda B, _, z: B.unwrap(z)),
+           ft.LevelError, ("unwrap that one first", "B0.unwrap(B1.unwrap(x))"),
+           lambda: unwrapped(lambda outer, inner, z: outer.unwrap(inner.unwrap(z))),
+           np.full((2, 3), 2.0)),
+    Misuse("a gradient after its block", lambda: gradient_of_block(False), ft.EscapedTensorError,
+           ("inside the `with` block", "G.gradient(y, x)"), lambda: gradient_of_block(True), 4.0),
+    Misuse("a gradient without inputs", lambda: gradient_of_block(True, False), TypeError,
+           ("grad()", "gradient(y, x)"), lambda: gradient_of_block(True), 4.0),
+    Misuse("lr=", lambda: stepped(lr=0.1), TypeError, ("adam()", "'lr'", "write learning_rate="),
+           lambda: stepped(learning_rate=0.1), -0.1),
+    Misuse("a float as an index", lambda: ft.grad(lambda x: x * W[x])(2.5), ft.ConversionError,
+           ("grad(<lambda>)", "write W[int(x)] for W[x]"),
+           lambda: ft.grad(lambda x: x * W[int(x)])(2.5), 2.0),
+    Misuse("a batch of floats as an index", lambda: ft.vmap(lambda x: W[x])(W), ft.ConversionError,
+           ("vmap(<lambda>)", "functier.tensor(W)[numpy.trunc(x).astype(int)] for W[x]"),
+           lambda: ft.vmap(lambda x: ft.tensor(W)[np.trunc(x).astype(int)])(W), W),
+    Misuse("a parameter without a rule",
+           lambda: ft.grad(lambda d: functier.scipy.stats.nct.sf(2.0, 38.0, d))(1.8),
+           ft.NoRuleError, ("scipy.stats.nct.sf", "functier.finite_difference"),
+           lambda: np.round(ft.grad(ft.finite_difference(
+               lambda d: functier.scipy.stats.nct.sf(2.0, 38.0, d)))(1.8), 5), 0.38255),
+    Misuse("a tensor as JSON", lambda: ft.grad(lambda x: (json.dumps(x), x)[1])(2.0), TypeError,
+           ("JSON", "write functier.stop_gradient(x) for x in json.dumps(...)"),
+           lambda: ft.grad(lambda x: (json.dumps(ft.stop_gradient(x)), x)[1])(2.0), 1.0),
+    Misuse("a batch as JSON", lambda: ft.vmap(lambda x: (json.dumps(x), x)[1])(W), TypeError,
+           ("JSON", "hand the result of the transform to json.dumps"),
+           lambda: json.loads(json.dumps(ft.vmap(lambda x: x)(W).tolist())), W),
+    Misuse("a distribution without a twin",
+           lambda: ft.grad(lambda a: functier.scipy.stats.levy_stable.pdf(0.3, a, 0.0))(1.5),
+           ft.ConversionError, ("scipy.stats.levy_stable.pdf", "functier.finite_difference"),
+           lambda: np.round(ft.grad(ft.finite_difference(
+               lambda a: functier.scipy.stats.levy_stable.pdf(0.3, a, 0.0)))(1.5), 5), -0.01204),
+    Misuse("a decimal", lambda: ft.grad(loss)(Decimal("1.5")), TypeError,
+           ("grad(loss)", "Decimal", "float(x)"),
+           lambda: ft.grad(loss)(float(Decimal("1.5"))), 3.0),
     Misuse("modules in a list", lambda: ft.nn.Sequential([ft.nn.ReLU()])(W), TypeError,
            ("Sequential", "is a list", "write Sequential(*modules)"),
            lambda: ft.nn.Sequential(*[ft.nn.ReLU()])(W), W),

@@ -27,7 +27,7 @@ import functier.scipy.sparse as sparse  # noqa: E402
 import functier.scipy.sparse.linalg as sl  # noqa: E402
 import functier.scipy.stats as st  # noqa: E402
 from functier._core.numpy_facts import name_of  # noqa: E402
-from functier._core.table import OPS  # noqa: E402
+from functier.testing import operations  # noqa: E402
 from support.coverage_page import verdict  # noqa: E402
 from support.scipy_names import CONTINUOUS, DISCRETE, NAMES  # noqa: E402
 from support.scipy_trials import TRIALS  # noqa: E402
@@ -309,7 +309,7 @@ def worst(words: tuple) -> str:
 def public(func: Callable) -> str:
     """Return the name of a function with a record, without ``scipy.``, or nothing."""
     name = name_of(func)
-    if not name.startswith("scipy.") or func not in OPS:
+    if not name.startswith("scipy.") or func not in operations():
         return ""
     if name.count(".") != 2 and not name.startswith("scipy.spatial.distance."):
         return ""
@@ -325,7 +325,7 @@ def entries(only: Collection[str] | None = None) -> dict[str, tuple[str, str, st
     found: dict[str, tuple] = {}
     for func, rows in called().items():
         if asked(public(func)):
-            found[public(func)] = verdict(func, OPS[func], rows)
+            found[public(func)] = verdict(func, operations()[func], rows)
     for name, (call, at) in trials().items():
         if asked(name) and has(name):
             *words, gaps = measured(call, at)

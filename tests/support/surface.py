@@ -20,8 +20,8 @@ from numpy.testing.overrides import (
 import functier as ft
 import samples
 from functier._core.numpy_facts import name_of
-from functier._core.table import OPS
 from functier._core.tensor import canonical
+from functier.testing import operations
 from samples._row import Row
 from support.basics import load_all
 
@@ -71,7 +71,7 @@ def called() -> dict[Callable, list]:
         of_scipy = name.startswith("scipy_")
         current[:] = [row]
         note(row.func)
-        if row.func not in OPS:
+        if row.func not in operations():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 row.call(*[Noting(x) for x in row.leaves])
@@ -80,7 +80,7 @@ def called() -> dict[Callable, list]:
 
 def rows_of(name: str, func: Any) -> dict[str, Row]:
     """Return the rows of a function by their names, those of a quick run and its own first."""
-    if func in OPS:
+    if func in operations():
         own = set(map(id, called().get(func, [])))
         found = {n: row for n, row in samples.named().items() if id(row) in own}
     else:

@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 import functier as ft
 import samples
-from functier._levels import grad as _grad
-from functier.testing import (
-    _gradcheck,
-    check_grads,
-    check_vmap,
-    gradcheck,
-    gradgradcheck,
-)
+from faults.planted import transforms as faulty
+from functier.testing import check_grads, check_vmap, gradcheck, gradgradcheck
 from support import checks
 from support.basics import has_all, message, raises
 
@@ -74,7 +68,7 @@ def test_right_rules_pass(fast):
 
 def test_batches_are_checked_in_the_modes_that_are_asked_for(monkeypatch):
     seen = []
-    monkeypatch.setattr(_gradcheck, "check_batched", lambda problem, mode, *rest: seen.append(mode))
+    faulty.batches_are_checked_in_the_modes_that_are_asked_for(monkeypatch, seen)
     only = {"check_fwd_over_rev": False, "check_fwd_over_fwd": False, "check_rev_over_fwd": False}
     gradgradcheck(RIGHT, A, check_batched_grad=True, **only)
 
@@ -310,15 +304,8 @@ def test_a_cotangent_of_one_result_alone(monkeypatch):
         return np.linalg.eigh(x @ x.T + np.diag([1.0, 2.0]))
 
     assert gradcheck(f, A)
-    right = _grad._with_zeros
 
-    def with_ones(rule, ans):
-        filled = right(rule, ans)
-        return lambda g, *saved: filled(
-            tuple(np.ones(np.shape(v)) if c is None else c for c, v in zip(g, ans)), *saved
-        )
-
-    monkeypatch.setattr(_grad, "_with_zeros", with_ones)
+    faulty.cotangent_of_one_result_alone(monkeypatch)
     fault(lambda: gradcheck(f, A), "of the result.eigen", " alone, without cotangents of the other")
     assert gradcheck(f, A, check_undefined_grad=False)
 

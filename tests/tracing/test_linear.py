@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import functier as ft
 import samples
-from functier._transforms.tracing import level as _level
-from support.basics import alike, close, equal, in_thread, ours, raises, recorder
+from faults.planted import transforms as faulty
+from support.basics import alike, close, equal, in_thread, raises, recorder
 from support.checks import directions, form_of, function_of, inner, precision, same
 from support.turns import families
 
@@ -68,7 +68,7 @@ def test_every_operation(family, rows_of):
 def test_the_check_finds_a_wrong_step(monkeypatch):
     row = next(row for name, row in samples.of("elementwise").items() if ".sin-" in name)
     check_linearize(row)
-    monkeypatch.setattr(_level, "owned", ours(lambda x: x * 1.001))
+    faulty.the_check_finds_a_wrong_step(monkeypatch)
     raises(AssertionError, lambda: check_linearize(row))
 
 

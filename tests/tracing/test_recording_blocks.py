@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from test_recording import T, X, old_unwrap, with_rule
+from test_recording import T, X, with_rule
 
 import functier as ft
-from functier._transforms.tracing import level as _tracing
-from functier._transforms.tracing.level import TraceLevel
+from faults.planted import transforms as faulty
 from support.basics import alike, close, equal, raises
 
 # ---- once the level has ended ----
@@ -85,7 +84,7 @@ def test_a_primal_that_has_leaked_passes_through():
 
 
 def test_the_check_finds_zeros_that_pass_through(monkeypatch):
-    monkeypatch.setattr(TraceLevel, "elem", old_unwrap)
+    faulty.the_check_finds_zeros_that_pass_through(monkeypatch)
     with pytest.raises(pytest.fail.Exception):
         test_a_tangent_that_has_leaked("unwrap all", "passthrough")
 
@@ -177,7 +176,7 @@ def test_a_block_around_linearize():
 
 def test_the_check_finds_a_block_that_is_forgotten(monkeypatch):
     check_block(without_derivative, "grad by the tangent")
-    monkeypatch.setattr(_tracing, "_Within", lambda func, off, constant: func)
+    faulty.the_check_finds_a_block_that_is_forgotten(monkeypatch)
     with pytest.raises(AssertionError):
         check_block(without_derivative, "grad by the tangent")
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core import agreement
-from functier._transforms import splitting
+from faults.planted import transforms as faulty
 from support.basics import raises
 from support.rows import run_each
 
@@ -299,16 +298,10 @@ def test_an_empty_batch():
 @pytest.mark.parametrize("fault", ["groups", "order", "rows"])
 def test_a_planted_fault_is_found(monkeypatch, fault):
     """The checks fail where groups are wrong, or are put together in another order."""
+    faulty.wrong_groups(fault, monkeypatch)
     if fault == "groups":
-        halves = lambda self: np.array_split(np.arange(len(self.rows)), 2)  # noqa: E731
-        monkeypatch.setattr(agreement.Varying, "groups", halves)
         raises(AssertionError, test_runs_are_at_most_twice_the_paths)
         return
-    if fault == "order":
-        monkeypatch.setattr(splitting.np, "argsort", lambda x: np.arange(len(x)))
-    else:
-        right = agreement.Varying.groups
-        monkeypatch.setattr(agreement.Varying, "groups", lambda self: right(self)[:1])
     with pytest.raises((AssertionError, ValueError)):
         check(PROGRAMS["early returns"])
 

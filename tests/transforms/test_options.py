@@ -44,6 +44,9 @@ TORCH = {
     "jacrev": "func argnums has_aux",
     "jacfwd": "func argnums has_aux",
     "hessian": "func argnums has_aux",
+    "value_and_jacobian": "func argnums has_aux",
+    "hessian_diagonal": "func argnums",
+    "laplacian": "func argnums",
     "sparse_jacobian": "func argnums has_aux",
     "sparse_hessian": "func argnums has_aux",
     "jacobian_pattern": "func argnums has_aux",
@@ -334,6 +337,46 @@ def test_hessian_and_elementwise_grad_beside_integers():
     alike(h, ((np.diag(12 * X), np.zeros(3)), (np.zeros(3), np.float64(0.0))))
     f = ft.elementwise_grad(lambda x, n: x * n, (0, 1), allow_int=True)
     alike(f(X, np.array([1, 2, 3])), (np.array([1.0, 2.0, 3.0]), np.zeros(3)))
+
+
+def scaled(p):
+    return p["x"] ** 2 * p["n"][0]
+
+
+TREE = {"x": X, "n": [np.array([1, 2, 3]), True]}
+ALONG = {"x": np.ones(3), "n": [np.zeros(3, int), False]}
+
+
+def test_jvp_and_vjp_take_integers_of_a_tree_for_constants():
+    for args, zeros in (
+        ((TREE,), (ALONG,)),
+        ((TREE,), ({"x": np.ones(3), "n": [np.zeros(3), 0]},)),
+    ):
+        out, tangent = ft.jvp(scaled, args, zeros, allow_int=True)
+        equal(out, scaled(TREE))
+        close(tangent, 2 * X * TREE["n"][0])
+    out, pullback = ft.vjp(scaled, TREE, allow_int=True)
+    equal(out, scaled(TREE))
+    found = {"x": 2 * X * TREE["n"][0], "n": [np.zeros(3), np.float64(0.0)]}
+    alike(pullback(np.ones(3))[0], found)
+    alike(ft.vjp(lambda n: n * 2, 3, allow_int=True)[1](1)[0], np.float64(0.0))
+    alike(ft.jvp(lambda n: n * 2.0, (3,), (0,), allow_int=True), (6.0, np.float64(0.0)))
+    mapped = ft.vmap(lambda x, n: ft.jvp(np.multiply, (x, n), (1.0, 0), allow_int=True)[1])
+    close(mapped(X, np.arange(3)), np.arange(3.0))
+    mapped = ft.vmap(lambda x, n: ft.vjp(np.multiply, x, n, allow_int=True)[1](1.0))
+    alike(mapped(X, np.arange(3)), (np.arange(3.0), np.zeros(3)))
+    second = ft.grad(lambda x: ft.jvp(np.multiply, (x * x, 3), (x, 0), allow_int=True)[1])
+    close(second(2.0), 3.0)
+
+
+def test_an_integer_has_no_direction():
+    call = lambda **options: ft.jvp(np.multiply, (2.0, 3), (1.0, 1), **options)  # noqa: E731
+    raises(ValueError, lambda: call(allow_int=True), "primals[1] is not zero", "x.astype(float)")
+    raises(TypeError, call, "primals[1]", "int64", "jvp(..., allow_int=True)")
+    raises(TypeError, lambda: ft.vjp(np.multiply, 2.0, 3), "int64", "vjp(..., allow_int=True)")
+    raises(TypeError, lambda: ft.vjp(np.sin, 2.0, allow_int=1), "allow_int", "True or False")
+    write = "hvp(lambda x: f(x, y), (x,), (t,)), where y is constant"
+    raises(TypeError, lambda: ft.hvp(np.multiply, (2.0, 3), (1.0, 0)), "int64", write)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._core.root import DISABLED
-from support.basics import close, equal, in_thread, no_level_is_left, raises
+from support.basics import close, equal, in_thread, raises
 
 X = np.array([0.5, 1.5, -0.4])
 
@@ -178,20 +177,6 @@ def test_enable_grad_switches_back():
     equal(ft.vmap(ft.grad(f))(X[:, None])[:, 0], np.full(3, 3.0))
     with ft.enable_grad():
         assert ft.grad(f)(X)[0] == 3.0
-
-
-def test_the_context_is_restored_after_an_error():
-    def f(x):
-        try:
-            with ft.no_grad(), ft.enable_grad(), ft.no_grad():
-                raise RuntimeError
-        except RuntimeError:
-            pass
-        return np.sum(x * x)
-
-    equal(ft.grad(f)(X), 2 * X)
-    assert DISABLED.get() == frozenset()
-    no_level_is_left()
 
 
 def test_other_contexts_go_on():

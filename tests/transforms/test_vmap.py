@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.methods import methods_of
-from functier._levels.batch import BatchLevel
+from faults.planted import transforms as faulty
 from functier.protocol import primitive
 from support.basics import close, equal, model, raises, recorder
 
@@ -300,16 +299,8 @@ def test_hook_calls_of_levels_do_not_grow_with_the_depth(monkeypatch):
     """B27: one level handles the operation, whatever the depth"""
     calls = []
 
-    def noting(func, call):
-        return lambda *args: calls.append(func) or call(*args)
-
-    noted = {func: noting(func, call) for func, call in BatchLevel.fast_calls().items()}
-    monkeypatch.setattr(BatchLevel, "methods", methods_of(noted))
     monkeypatch.setattr(ft.Tensor.level, "spare", {})
-    apply = BatchLevel.apply
-    monkeypatch.setattr(
-        BatchLevel, "apply", lambda self, op, call: calls.append(op) or apply(self, op, call)
-    )
+    faulty.hook_calls_of_levels_do_not_grow_with_the_depth(monkeypatch, calls)
     for depth in range(1, 6):
         calls.clear()
         at_depth(lambda x: np.sin(x) * x, depth)(np.ones((1,) * depth + (2,)))

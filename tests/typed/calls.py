@@ -94,13 +94,15 @@ reveal_type(ft.grad(total, argnums=(0, 1))(XS, XS))  # tuple[array, array]
 reveal_type(ft.grad(total, argnums=2)(XS, XS, 1.0))  # Any
 reveal_type(ft.grad(with_aux, has_aux=True)(XS))  # tuple[array, dict[str, array]]
 reveal_type(ft.grad(loss)(Pair(XS, 1.0), times=2))  # Pair
-reveal_type(ft.grad(lambda x: np.sum(x * x))(XS))  # array; Unknown
+reveal_type(ft.grad(lambda x: np.sum(x * x))(XS))  # array
 reveal_type(ft.grad(several)(XS, XS))  # array
 reveal_type(ft.grad(summed)(XS))  # array
 reveal_type(ft.value_and_grad(number)(2.0))  # tuple[float, float]
 reveal_type(ft.grad_and_value(total)(XS, XS))  # tuple[array, float64]
 reveal_type(ft.jacrev(number)(1.0))  # float64
 reveal_type(ft.jacrev(doubled)(XS))  # array
+reveal_type(ft.jacrev(np.sin)(XS))  # Any
+reveal_type(ft.jacfwd(np.sin, chunk_size=2)(XS))  # Any
 reveal_type(ft.jacfwd(lambda x: x * x)(XS))  # array
 reveal_type(ft.jacfwd(pair)(XS))  # Any
 reveal_type(ft.hessian(total)(XS, XS))  # array

@@ -321,7 +321,9 @@ def _owner_of(namespace: dict) -> ModuleType | None:
 
 def _loaded(name: str) -> list[ModuleType]:
     """Return the modules inside a package that have been imported."""
-    found = [module_behind(k, m) for k, m in list(sys.modules.items()) if k.startswith(f"{name}.")]
+    # a copy: a list of items is made while other threads may import
+    modules = sys.modules.copy()
+    found = [module_behind(k, m) for k, m in modules.items() if k.startswith(f"{name}.")]
     return [
         m for m in found if isinstance(m, ModuleType) and import_name(m).startswith(f"{name}.")
     ]  # fmt: skip

@@ -14,7 +14,6 @@ from .._cpython.assembly import with_converted
 from .._cpython.call_sites import CodeTable, Names, rewrite, stored_globals
 from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
-from . import caches
 from .caches import original_of_cached
 from .calls import Owner
 from .compiled import LEFT, names_left
@@ -29,7 +28,6 @@ from .twins import (
     alias_of_number_call,
     alias_of_number_owner,
     alias_of_owner,
-    alias_of_pattern,
     original_of,
     twin_of_object,
 )
@@ -83,9 +81,6 @@ class Bindings:
                 self.where = func.__qualname__
                 self._bind_defaults(func)
                 self.contents.bind_cells(func)
-            codes = list(map(read_code, functions))
-            if caches.asks_for_class(codes, [*self.namespace.values(), *classes]):
-                caches.install()
             OVER_TENSORS.kept |= {np.matrix, np.ma.MaskedArray}
             for cls in classes:
                 self._bind_attributes(cls)
@@ -134,7 +129,7 @@ class Bindings:
 
     def _rewrite(self, functions: list[FunctionType]) -> None:
         names, few = [
-            Names(self.namespace, call, owner, alias_of_module, alias_of_pattern)
+            Names(self.namespace, call, owner, alias_of_module)
             for call, owner in (
                 (alias_of_call, alias_of_owner), (alias_of_number_call, alias_of_number_owner),
             )
@@ -215,7 +210,6 @@ class Bindings:
         OVER_TENSORS.kept.difference_update([cls() for cls in self.kept])
         if not ADOPTED:
             OVER_TENSORS.kept.clear()
-            caches.remove()
         rewritten = [found for func in self.functions.values() if (found := func()) is not None]
         for func in (*rewritten, *functions):  # the others are those that adopted code has made
             pair = self.codes.get(id(read_code(func)))

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
+from .._control.masks import bare, narrow
 from .._core.ambient import AMBIENT
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
@@ -29,18 +30,20 @@ from .._transforms.stop_gradient import stop_gradient
 from ..numpy._functions import make_new_writable
 from ..numpy._objects import Objects
 from ..numpy._subclasses import Instance, class_over
-from .values import (
-    TENSORS,
+from .python_numbers import (
     as_float,
-    as_scalar,
     class_of,
     in_level,
-    is_batched,
     is_finite,
     is_python,
     likeness,
     note_python,
     noted,
+)
+from .values import (
+    TENSORS,
+    as_scalar,
+    is_batched,
     plain_values,
     settle,
     settled,
@@ -70,7 +73,9 @@ def float_(x: Any = 0.0, /) -> Any:
     if not _isinstance(x, TENSORS):
         return float(x)
     x = settle(x)
-    return as_float(x) if in_level(x) else float(x)
+    if not in_level(x):
+        return float(x)
+    return x if type_(x) is float else noted(as_float(x), True)
 
 
 def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:
@@ -95,13 +100,13 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
     if not in_level(x):
         return convert(x)
     x = as_scalar(x, convert.__name__)
-    if x.level.kind.guards:
-        # which notes the answer, and not the value
-        return convert(x) if convert in (int, round) else int(rounded(x))
-    values = plain_values(x)
     if not is_batched(x):
-        return convert(values)
-    values = np.asarray(values)
+        x = bare(narrow(x), asks=False)[0]
+        if not in_level(x):
+            return convert(x)
+        # of a program, which notes the answer, and not the value
+        return convert(x) if convert in (int, round) else int(rounded(x))
+    values = np.asarray(plain_values(x))
     if values.dtype.kind == "f":
         whole = rounded(values.astype(np.float64))  # whose range an int64 is in
         bad = ~((whole >= -LARGEST) & (whole < LARGEST))
@@ -351,7 +356,7 @@ def hasattr_(x: Any, name: str, /) -> bool:
     kind = type(x)
     if not issubclass(kind, Tensor) or not (x.level.depth or kind is Array):
         return hasattr(x, name)
-    if not _isinstance(plain_values(x), NUMBERS):
+    if not _isinstance(bare(narrow(x), asks=False)[0], (*NUMBERS, Tensor)):
         return hasattr(x, name)  # a quantity inside, whose attributes are not denied
     return hasattr(class_of(x), name)
 
@@ -381,19 +386,6 @@ class Maker:
         if name == "__new__":
             return fnp.ndarray.__new__
         return object.__getattribute__(self, name)
-
-
-class PatternMeta(type):
-    """The class of the twins of classes in a ``case``: they match what `isinstance_` says."""
-
-    def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance_(x, cls.__bases__[0])
-
-
-PATTERNS: dict[type, type] = {
-    kind: PatternMeta(kind.__name__, (kind,), {}) for kind in (float, int, complex)
-}
-"""The twins of classes in a ``case``."""
 
 
 # ---- NumPy's types of numbers ----

@@ -13,15 +13,8 @@ import numpy as np
 
 from .calls import complex_
 from .mathematics import Mathematics
-from .values import (
-    TENSORS,
-    as_float,
-    in_level,
-    is_finite,
-    noting_level,
-    plain_values,
-    settled,
-)
+from .python_numbers import as_float, in_level, is_finite
+from .values import TENSORS, noting_level, plain_values, settled
 
 
 def _compute(func: Callable, formula: Callable, args: tuple) -> Any:

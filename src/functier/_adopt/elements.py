@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from .._mutation.array import settle
-from .values import in_level, is_batched, noted, plain_values
+from .python_numbers import in_level, noted
+from .values import is_batched, plain_values
 
 
 def item_(x: Any, *args: Any) -> Any:

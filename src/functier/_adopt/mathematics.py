@@ -18,18 +18,8 @@ import numpy as np
 from .._levels.raised import Outcomes
 from .._transforms.stop_gradient import stop_gradient
 from .calls import as_int
-from .values import (
-    TENSORS,
-    as_float,
-    in_level,
-    is_finite,
-    known_float,
-    note_python,
-    noted,
-    noting_level,
-    plain_values,
-    settled,
-)
+from .python_numbers import as_float, in_level, is_finite, known_float, noted
+from .values import TENSORS, noting_level, plain_values, settled
 
 
 def _number(x: Any, func: Callable) -> Any:
@@ -41,8 +31,7 @@ def _compute(func: Callable, formula: Callable, args: tuple, kwargs: dict) -> An
     """Return ``formula(*args)`` of float64 scalars; raise as `func` does for an example."""
     numbers: Any = None if kwargs or formula not in SILENT else _usual(func, args)
     if numbers is not None:
-        y = formula(*numbers)
-        note_python()
+        y = noted(formula(*numbers), True)
     else:
         values = settled(args)
         if kwargs or not any(map(in_level, values)):
@@ -69,7 +58,7 @@ def _usual(func: Callable, args: tuple) -> list | None:
             x = value = math.ldexp(x, 0)
         elif value is None:
             return None
-        elif type(value) is float and value is not x:
+        elif type(value) is float and value is not x and len(args) > 1:  # by NumPy's rules
             x = as_float(x)
         numbers.append(x)
         known.append(value)
@@ -208,7 +197,7 @@ def _ldexp(x: Any, i: Any, /) -> Any:
     with np.errstate(all="ignore"):
         y = np.ldexp(x, i if in_level(i) else max(-5000, min(5000, i)))
     _check(_ldexp_of_floats, [x, i], y)
-    return y
+    return noted(y, True)
 
 
 def _ldexp_of_floats(x: float, i: float) -> float:
@@ -233,7 +222,7 @@ def _fsum(seq: Any, /) -> Any:
     with np.errstate(all="ignore"):
         total = _exact_sum(numbers)
     _check(_fsum_of_floats, numbers, total)
-    return total
+    return noted(total, True)
 
 
 def _exact_sum(numbers: list) -> Any:

@@ -21,7 +21,8 @@ from .._core.numpy_facts import PLAIN
 from .._core.root import opts_out
 from ..numpy._functions import classes_in
 from .calls import int_, isinstance_
-from .values import TENSORS, in_level, is_finite, plain_values, settled
+from .python_numbers import in_level, is_finite
+from .values import TENSORS, plain_values, settled
 
 ARITHMETIC = "add", "sub", "mul", "truediv", "floordiv", "mod", "pow"
 COMPARISONS = "lt", "le", "eq", "ne", "gt", "ge"

@@ -50,8 +50,9 @@ from .._cpython.functions import SOURCES
 from .._cpython.sources import has_source, node_at, nodes_at, root_of
 from .._levels.lineage import levels_of
 from .._levels.runs import run
+from .python_numbers import class_of, in_level, is_python
 from .search import RECORDS
-from .values import class_of, in_level, is_python, settle
+from .values import settle
 
 NAMES = "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "fatal"
 LOGGERS = logging, logging.Logger, logging.LoggerAdapter
@@ -90,13 +91,16 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     # adoption has changed names in the code
     known = has_source(frame, RECORDS[id(globals_at(frame))].codes.get(id(own), (None, own))[1])
     shown = known and _is_shown(frame)
-    free = shown or x.dtype.kind not in "fc" or examples_of(x, False) is not None
+    free = shown or x.dtype.kind not in "fc" or examples_of(x, False, noted=False) is not None
     try:
         if spec:
+            if shown and (y := agreed(x, noted=False)) is not None:
+                return format(y[()], spec)  # which no program has
             text = level.convert(x, "format", spec)
             left = getattr(node_at(frame) if known else None, "left", None)
             specs = [spec] if form is str else PERCENT.findall(str(_value(left, frame)))
-            if free or max([_digits(wanted, x) for wanted in specs], default=99) <= 14:
+            read = x.dtype.type(text) if form is float and not free else text
+            if free or max([_digits(wanted, read) for wanted in specs], default=99) <= 14:
                 return text
         elif free:
             level = next((outer for outer in levels_of(type(x)) if outer.kind.guards), level)
@@ -113,10 +117,10 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
 
 
 def _digits(spec: str, x: Any) -> int:
-    """Return how many digits of a tensor a format gives."""
+    """Return how many digits a format gives of a number, or has given in a text."""
     found = re.fullmatch(r"[^*.]*(\.(\d+)[a-zA-Z%]?|[a-zA-Z%])", spec)
-    number = x.dtype.type(x.level.convert(x, "format", ".17g"))
-    text = format(number, found[1] if found else "").lower().partition("e")[0].lstrip("-0.")
+    text = x if type(x) is str else format(x, found[1] if found else "")
+    text = text.lower().partition("e")[0].lstrip("+-0. ")
     return max(int(found[2] or 6), sum(map(str.isdigit, text))) if found else 99
 
 
@@ -139,16 +143,21 @@ def _is_shown(frame: Any) -> bool:
 def _is_kept_for_people(statement: Any, nodes: list) -> bool:
     """Return whether a statement gives a name to a text that the function has for ``assert`` alone.
 
-    Nothing in the function may catch the error, or see its variables.
+    It may ask if the text is empty, which it never is. Nothing in the function may catch the error,
+    or see its variables.
     """
     match statement:
-        case ast.Assign([ast.Name(name)]):
+        case ast.Assign([ast.Name(name)], value):
             pass
         case _:
             return False
     home: Any = next((x for x in nodes[::-1] if isinstance(x, ast.FunctionDef)), ast.Pass())
     parts = list(ast.walk(home))
     told = {id(x.msg) for x in parts if isinstance(x, ast.Assert)}
+    if isinstance(value, ast.JoinedStr) and any(
+        [isinstance(x, ast.Constant) for x in value.values]
+    ):
+        told |= {id(x.test) for x in parts if isinstance(x, (ast.If, ast.IfExp, ast.While))}
     used = [x for x in parts if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)]
     catching = ast.Try, ast.TryStar, ast.With, ast.AsyncWith
     others = *catching, ast.Global, ast.Nonlocal, ast.Lambda, ast.FunctionDef

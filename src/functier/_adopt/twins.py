@@ -18,7 +18,7 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.adopted import ADOPTED
 from .caches import CACHED, DECORATORS, Decorators, twin_of_cached
-from .calls import BUILTINS, CALLERS, KINDS, PATTERNS, callee, owner
+from .calls import BUILTINS, CALLERS, KINDS, callee, owner
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .mathematics import MATH
@@ -209,8 +209,6 @@ for _builtin, _twin in (
         _alias = f"{PREFIX}numpy.{_builtin.__name__}"
     _CALLED[id(_builtin)] = _alias
     ALIASES[_alias] = _twin
-for _kind, _class in (*PATTERNS.items(), (np.ndarray, fnp.ndarray), (np.matrix, fnp.matrix)):
-    ALIASES[f"{PREFIX}case {_kind.__name__}"] = _class
 
 
 def alias_of_number_call(value: Any) -> str | None:
@@ -221,12 +219,6 @@ def alias_of_number_call(value: Any) -> str | None:
 def alias_of_call(value: Any) -> str | None:
     """Return the alias for calls of an object: a builtin, a type of numbers, or a ufunc."""
     return _CALLED.get(id(value))
-
-
-def alias_of_pattern(value: Any) -> str | None:
-    """Return the alias for a class in a ``case`` that matches tensors like NumPy's scalars."""
-    alias = f"{PREFIX}case {value.__name__}"
-    return alias if alias in ALIASES else None
 
 
 def alias_of_owner(value: Any, name: str, called: bool, asked: bool) -> str | None:

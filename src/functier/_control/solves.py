@@ -41,9 +41,9 @@ from .._levels.kept import join_edges, owned
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import resume, switch_off
-from .._transforms.grad import vjp
 from .._transforms.stop_gradient import without_derivatives
 from .._transforms.tracing.linearize import linearize
+from .._transforms.vjp import vjp
 from .._transforms.vmap import vmap
 from .effects import Effects
 

@@ -1,27 +1,33 @@
 """The modules whose code is adopted, and questions of tensors about the code that asks them."""
 
+import functools
+from abc import ABCMeta
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._cpython.frames import (
     Frame,
+    caller_of,
+    code_at,
     computes,
     current_frame,
+    file_of,
     globals_at,
     is_of_library,
     is_own,
+    is_users,
     outward,
 )
+from .._cpython.functions import read_code
 
+_DISPATCH = functools.singledispatch(repr), functools.singledispatchmethod(repr).__get__(0)
+ASKING = {id(read_code(f)) for f in (ABCMeta.__instancecheck__, np.isscalar, *_DISPATCH)}
+"""The code of libraries that asks for a class because its caller does."""
 
-class ClassAttribute(property):
-    """The attribute ``__class__`` of tensors; adopted code may ask for another class than `type`.
-
-    For that the class gets a method ``__get__``, and loses it again.
-    """
-
-
-CLASS: Any = ClassAttribute(type, vars(object)["__class__"].__set__)
+USERS: set[str] = set()
+"""Files of users' code that have asked for a class."""
 
 
 class Adopted(set[int]):
@@ -36,6 +42,21 @@ class Adopted(set[int]):
     def method_for_caller(self, name: str) -> Callable | None:
         """Return the method of this name if the code that has called it is adopted, or None."""
         return self.methods[name] if self and id(globals_at(current_frame(2))) in self else None
+
+    def asks_for_likeness(self, frame: Frame) -> bool:
+        """Return whether a frame that asks a tensor for its class gets what NumPy has for it.
+
+        That is for users' code, and for adopted code. Libraries hand what they take for a number
+        or an array to code in C, so they get the class of the level.
+        """
+        for_caller = False
+        while id(code_at(frame)) in ASKING:
+            frame, for_caller = caller_of(frame), True
+        file = file_of(code_at(frame))
+        if is_users(file):
+            USERS.add(file)
+            return True
+        return id(globals_at(frame)) in self or (for_caller and is_own(frame))
 
     def frame(self) -> Frame | None:
         """Return the innermost frame of an adopted module, if no user's code is inside of it."""
@@ -55,6 +76,18 @@ class Adopted(set[int]):
 
 
 ADOPTED = Adopted()
+
+
+def class_for(x: Any) -> type:
+    """Return what ``x.__class__`` is for its caller; `isinstance` and ``case`` ask for it, too."""
+    frame = current_frame(1)
+    if file_of(code_at(frame)) in USERS or ADOPTED.asks_for_likeness(frame):
+        return x.level.class_of(x)
+    return type(x)
+
+
+CLASS: Any = property(class_for, vars(object)["__class__"].__set__)
+"""The attribute ``__class__`` of tensors."""
 
 
 # ---- texts by the operator ``%`` ----

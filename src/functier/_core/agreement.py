@@ -95,11 +95,11 @@ def _unwrapped(x: Tensor) -> tuple[list[Any], Any]:
     return levels, value
 
 
-def examples_of(x: Tensor, differentiated: bool = True) -> ndarray | None:
+def examples_of(x: Tensor, differentiated: bool = True, noted: bool = True) -> ndarray | None:
     """Return the plain values of all examples, whose axes are in front.
 
     None where a level has not computed them yet or, without `differentiated`, where a level has
-    a derivative of them.
+    a derivative of them. A program holds for these values alone if they are `noted`.
     """
     levels, value = _unwrapped(x)
     for level in levels:
@@ -107,17 +107,17 @@ def examples_of(x: Tensor, differentiated: bool = True) -> ndarray | None:
             return None
         if level.kind.differentiates and not differentiated:
             return None
-    if levels and levels[-1].kind.guards:
+    if noted and levels and levels[-1].kind.guards:
         levels[-1].guard_inside(x)
     return np.asarray(value)
 
 
-def agreed(x: Tensor, exact: bool = False) -> ndarray | None:
+def agreed(x: Tensor, exact: bool = False, noted: bool = True) -> ndarray | None:
     """Return the value that all examples of `x` have; None where they differ or there are none.
 
     An `exact` value has the same bits, as two NaNs may have, and a zero and its negative have not.
     """
-    values = examples_of(x)
+    values = examples_of(x, noted=noted)
     if values is None:
         return None
     lead = values.ndim - x.ndim

@@ -267,7 +267,7 @@ class Observer:
 
     def observing(
         self, inside: Any, levels: Iterable = (), without: Callable[[Any], Any] | None = None
-    ) -> Iterator[None]:
+    ) -> Generator[None, None, None]:
         """Run the body of a block in which the observer's state is `inside`.
 
         The observer is shown `levels`, which are live, at the start. Where blocks do not end in

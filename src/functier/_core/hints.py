@@ -42,8 +42,10 @@ from .remedies import (
     FIRST,
     GENERAL,
     MAKERS,
+    METHODS,
     OF_LIBRARY,
     OF_LISTS,
+    OF_NUMBERS,
     SAME,
     SHOWING,
     TWIN_OF_SCIPY,
@@ -59,6 +61,7 @@ from .remedies import (
     line_to_change,
     lists_in,
     module_of,
+    of_index,
     of_items,
     public_name,
     twin_name,
@@ -74,15 +77,16 @@ NAMED = type, FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
 
 
-def explain(how: str, batch: bool = False) -> tuple[str, str, bool]:
+def explain(how: str, batch: bool = False, kind: str = "") -> tuple[str, str, bool]:
     """Return who asked for a plain value by `how`, and what to write: two parts of a message.
     And tell if it was asked for to be written to a plain array.
 
-    `batch` is true for a tensor of a level of `vmap`.
+    `batch` is true for a tensor of a level of `vmap`, and `kind` is that of its dtype.
     """
     asked = f"{how}(x)"
     try:
         use = Use(how, batch)
+        use.kind = kind
         remedy = use.advice()
     except Exception:  # the error that is being made must come out, for any kind of frames
         return asked, GENERAL[how].format(), False
@@ -94,10 +98,6 @@ def explain(how: str, batch: bool = False) -> tuple[str, str, bool]:
     return asked, remedy, writing
 
 
-METHODS = {"fill": "a.fill", "astype": "a.astype", "put": "a[i] = x", "__setitem__": "a[i] = x"}
-"""Methods of arrays that have a remedy for themselves, and its key."""
-
-
 class Use:
     """The expression in the user's code that asked for a plain value by `how`.
 
@@ -106,7 +106,7 @@ class Use:
     code of that function asked.
     """
 
-    text = ""  # the remedy in the tables
+    text = kind = ""  # the remedy in the tables, and the kind of the dtype
     array = label = ""  # of an object with labels: its array in the source, and its class
 
     frame: Frame | None
@@ -187,6 +187,7 @@ class Use:
     def advice(self) -> str:
         """Return the remedy, and the line to change; that alone where a library is called."""
         remedy, change = self.remedy(), self.change()
+        remedy += OF_NUMBERS[self.batch] * (self.how == "float")
         if not change:
             return remedy
         return change if self.text in OF_LIBRARY else f"{remedy}, or {change}"
@@ -384,7 +385,7 @@ class Use:
         if how == "__index__":
             return BY_EXPRESSION["a[:x]" if isinstance(node.slice, ast.Slice) else "list[x]"]
         if not self.stores():
-            return BY_EXPRESSION["a[x]"]
+            return of_index(node.slice, self.kind, self.batch)
         named = [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]
         arrays = [part.id for part in named if isinstance(self.value(part), np.ndarray)]
         self.name = arrays[0] if arrays else self.name  # the call of a view
@@ -412,7 +413,7 @@ class Use:
         if isinstance(self.callee, type) and issubclass(self.callee, np.generic):
             return BY_EXPRESSION["scalar type"]
         if module.startswith("numpy.testing"):
-            return BY_EXPRESSION["output"]
+            return BY_EXPRESSION["output" + " of a batch" * self.batch]
         if isinstance(self.callee, (np.ufunc, type(np.sum))) and any(map(self.is_list, given)):
             several = "lists and others" if len(given) > 1 else lists_in(first)
             return BY_EXPRESSION[f"numpy of {several}"]
@@ -461,13 +462,14 @@ class Use:
     def of_library(self) -> str | None:
         """Return the general remedy for a function of another library."""
         module = self.name.partition(".")[0]
-        if module in SHOWING:
-            return BY_EXPRESSION["output"]
+        owner = module_of(type(self.owner)).partition(".")[0]  # of the axes of a figure
+        if SHOWING & {module, owner}:
+            return BY_EXPRESSION["output" + " of a batch" * self.batch]
         if self.library.startswith("numpy.ma."):
             return BY_EXPRESSION["numpy.ma"]
         if not self.library or module == "numpy":
             return None
-        return BY_EXPRESSION["library of a batch" if self.batch else "library"]
+        return BY_EXPRESSION["library" + " of a batch" * self.batch]
 
 
 def calls_shuffle(frame: Frame) -> bool:

@@ -11,6 +11,7 @@ from .border import without_labels
 from .errors import EscapedTensorError, UnsupportedError, hide_own
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, Function, Value, name_of
 from .peers import ATTRIBUTES
+from .python_rules import divide, nearest
 from .subclasses import KEPT, OVER_TENSORS, answer, inside
 from .tensor import CANONICAL, Tensor, canonical
 
@@ -47,9 +48,9 @@ METHODS: dict[str, Any] = {
     "compress": lambda x, condition, axis=None, out=None: (
         np.compress, (condition, x, axis, out), {}
     ),
-    "__divmod__": np.divmod,
-    "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
-    "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
+    "__divmod__": lambda x, other: divide(x, other),
+    "__rdivmod__": lambda x, other: divide(other, x),
+    "__round__": lambda x, decimals=None: nearest(x, decimals),
 }  # fmt: skip
 PROPERTIES: dict[str, Function] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,

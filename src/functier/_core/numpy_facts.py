@@ -37,6 +37,9 @@ Scalar: TypeAlias = np.generic | complex
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 VALUES = SCALARS | {np.ndarray}
+SEQUENCES = (tuple, list)
+"""Asked for by `issubclass` of a type, as `isinstance` asks a tensor what it is, which is slow."""
+
 PLAIN = VALUES | {str, type(None), slice, type(Ellipsis)}
 """Types that are plain values for certain: hot paths ask for these first."""
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .._cpython.functions import TwinOf, copy_function
+from .._cpython.code import code_of
+from .._cpython.functions import TwinOf, copy_function, note_own
 
 
 class Namespace:
@@ -24,6 +25,13 @@ class Namespace:
         value = self._twin_of(getattr(self._module, name), name)
         setattr(self, name, value)
         return value
+
+
+def note_code(function: Any) -> None:
+    """Note that the code of a function, if it has code, is that of a library."""
+    code = code_of(function)
+    if code is not None:
+        note_own(code)
 
 
 def twins_by(replaced: dict[Callable, Callable]) -> TwinOf:

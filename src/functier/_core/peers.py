@@ -14,6 +14,7 @@ NAMES = {
     **dict.fromkeys(("jit", "jit_compile", "njit"), "functier.compile"),
     **dict.fromkeys(("make_jaxpr", "make_fx"), "functier.trace, which gives a program"),
     "jacobian": "functier.jacrev (one row at a time) or functier.jacfwd (one column at a time)",
+    **dict.fromkeys(("deriv", "derivative", "gradient"), "functier.grad"),
     "make_vjp": "functier.vjp(f, x), which returns f(x) and the function",
     "make_jvp": "functier.jvp(f, (x,), (v,))",
     **dict.fromkeys(("make_hvp", "hessian_vector_product"), "functier.hvp(f, (x,), (v,))[1]"),
@@ -76,6 +77,7 @@ OF_MODULES = {
     "functier.optim": {
         **dict.fromkeys(("Adam", "AdamW"), "functier.optim.adam, a function of pytrees"),
         "SGD": "functier.optim.momentum, a function of pytrees",
+        "LBFGS": "functier.optim.lbfgs, a function of pytrees",
     },
     "functier.random": {
         **dict.fromkeys(("PRNGKey", "key", "seed"), "functier.random.default_rng(seed)"),
@@ -99,6 +101,7 @@ KEYWORDS = {
     **dict.fromkeys(("argnum", "arg_num"), "argnums"),
     "spmd_axis_name": "axis_name",
     "batch_size": "chunk_size",
+    **dict.fromkeys(("lr", "step_size"), "learning_rate"),
     "fun": "func fun f fn",
     "fn": "func fun f",
     "func": "fun f fn",
@@ -140,6 +143,8 @@ PRIMALS = {
     "linear_transpose": "linear_transpose(lambda x: f(x, y), x)",
     "hvp": "hvp(lambda x: f(x, y), (x,), (t,))",
     "ggnvp": "ggnvp(lambda x: f(x, y), loss, (x,), (t,))",
+    "jet": "jet(lambda x: f(x, y), (x,), ([t],))",
+    "taylor": "taylor(lambda x: f(x, y), x, 2)",
 }
 """The transforms without `argnums`, each with a call for one argument of two."""
 

@@ -3,6 +3,7 @@ paths in messages."""
 
 import dataclasses
 import functools
+import numbers
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -294,7 +295,9 @@ def instead_of(x: Any, verb: str = "pass") -> str:
         return f"{verb} {known[1]}, its array"
     if kind.__module__ == "builtins" or callable(x):
         return arrays
-    return f"{arrays}; functier.register_pytree_node({kind.__name__}, ...) makes such of a class"
+    if isinstance(x, numbers.Number):
+        return f"{verb} float(x)"
+    return f"{arrays}; functier.register_pytree_node({kind.__name__}, ...) makes one of this class"
 
 
 # ---- classes that are nodes ----

@@ -15,7 +15,9 @@ NOTE [what a function reaches]
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
@@ -118,9 +120,33 @@ class Generators:
             if is_generator(each, among):
                 self.states.setdefault(id(each), (each, state_of(each)))
 
+    @staticmethod
+    def have(x: Any) -> bool:
+        """Return whether an object is such a generator."""
+        return is_generator(x, kinds())
+
     def moved(self) -> list[Any]:
         """Return those that have drawn since they were noted."""
         return [x for x, before in self.states.values() if state_of(x) != before]
+
+    @staticmethod
+    @contextmanager
+    def put_back(generators: Iterable[Any] = ()) -> Iterator[None]:
+        """Put the states of generators, and of those of modules, back after a block."""
+        undo: list[Callable] = []
+        for x in (*of_modules(), *generators):
+            if hasattr(x, "getstate"):
+                undo.append(partial(x.setstate, x.getstate()))
+            elif hasattr(x, "get_state"):
+                undo.append(partial(x.set_state, x.get_state()))
+            else:
+                bits = getattr(x, "bit_generator", x)
+                undo.append(partial(setattr, bits, "state", bits.state))
+        try:
+            yield
+        finally:
+            for call in undo:
+                call()
 
 
 def noted(leaves: Sequence) -> list[tuple[int, Any, Any]]:

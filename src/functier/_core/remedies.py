@@ -82,6 +82,8 @@ BY_EXPRESSION: dict[str, str] = {
     "a.fill": "{owner} = functier.numpy.array({owner}) right after {owner} is made, inside the "
     "function, or make it by functier.numpy.zeros, .empty or .zeros_like: " + WRITING,
     "a[x]": "functier.tensor({name})[x] for {name}[x]",
+    "a[:, x] of booleans": "numpy.sum({name}, axis=axis, where=mask) for a sum of {name}[:, mask] "
+    "along an axis, and numpy.where(mask, {name}, 0) to keep all elements",
     "labels": "{array} for {name}, {label}",
     "labels method": "NumPy's functions of {array} for the methods of {name}, {label}",
     "labels written": "{name} = functier.numpy.array({array}) before it, for {label}: " + WRITING,
@@ -120,7 +122,10 @@ BY_EXPRESSION: dict[str, str] = {
     "numpy.random": "functier.random.default_rng(seed).{last}(x) for {name}(x), with "
     "randomness='different' or 'same' under vmap",
     "numpy.ma": "numpy.where(a.mask, fill, a.data) for a masked array `a`",
-    "output": "`return x` in the function, and hand the result of the transform to {name}",
+    "output": "functier.stop_gradient(x) for x in {name}(...), or `return x` in the function, and "
+    "hand the result of the transform to {name}",
+    "output of a batch": "`return x` in the function, and hand the result of the transform to "
+    "{name}",
     "library": "NumPy's own functions for what {name} computes, "
     "g = functier.finite_difference(lambda x: {name}(...)) and g(x), whose derivatives are "
     "finite differences, or g = functier.custom_vjp(lambda x: {name}(...)) and g(x), "
@@ -129,6 +134,16 @@ BY_EXPRESSION: dict[str, str] = {
     "{name}(...), which is applied to one example after the other",
 }
 """Remedies by the kind of expression that the user wrote."""
+
+OF_FLOATS = {
+    False: "{name}[int(x)] for {name}[x], as an index is an int",
+    True: "functier.tensor({name})[numpy.trunc(x).astype(int)] for {name}[x], as an index is an "
+    "int",
+}
+"""The remedy for an index that has to be an integer, in plain NumPy, too."""
+
+METHODS = {"fill": "a.fill", "astype": "a.astype", "put": "a[i] = x", "__setitem__": "a[i] = x"}
+"""Methods of arrays that have a remedy for themselves, and its key."""
 
 CALLS: dict[str, str] = {
     "float": "(x * 1.0) for float(x)",
@@ -181,6 +196,13 @@ CALLS: dict[str, str] = {
     "cmath.phase": "numpy.angle(x) for cmath.phase(x)",
 }
 """Remedies by the name of the function that the user called."""
+
+OF_NUMBERS = {
+    False: ", or float(functier.stop_gradient(x)) for a number to print or to store",
+    True: ", or, for a function f that takes numbers alone, functier.sequential_vmap(f)(x)"
+    ", or f.def_vmap(rule) where f is a functier.custom_vjp",
+}
+"""The ends of the remedies for float(x), by whether x is of a batch."""
 
 ADOPTION = 'functier.adopt("{name}") before the transform: its code then takes tensors'
 """The remedy for a library whose module has plain NumPy code alone."""
@@ -262,6 +284,14 @@ def of_items(x: object) -> str:
     if any([getattr(getattr(a, "dtype", None), "names", None) for a in (x, base)]):
         return "fields"
     return "a[i] = x" if base is None else "view[i] = x"
+
+
+def of_index(index: ast.expr, kind: str, batch: bool) -> str:
+    """Return the remedy for a plain array with an index of a kind of dtype."""
+    if kind == "f":
+        return OF_FLOATS[batch]
+    masks = kind == "b" and isinstance(index, ast.Tuple)
+    return BY_EXPRESSION["a[:, x] of booleans" if masks else "a[x]"]
 
 
 def lists_in(*nodes: ast.AST | None) -> str:
@@ -400,7 +430,8 @@ def twin_name(name: str) -> str:
     if found is None:
         return "scipy.stats" if module == "stats" and owner and parts[0][0] != "_" else ""
     if any([base.__name__ == "rv_generic" for base in type(found).__mro__]):
-        return name if parts[1:] else ""
+        has_twin = getattr(later(f"scipy.{module}"), parts[0]) is not found
+        return name if parts[1:] and has_twin else ""
     if isinstance(found, ModuleType) or found in OPS:
         return name if found in OPS and not parts[1:] else ""
     here = f"{PACKAGE}.scipy"

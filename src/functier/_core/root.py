@@ -235,6 +235,9 @@ class RootLevel:
     def elem(self, x: Tensor) -> Value:
         return x._value
 
+    def class_of(self, x: Tensor) -> type:
+        return type(x)
+
     def unwrap(self, x: Value) -> Value:
         return x._value if isinstance(x, Tensor) and not x.level.depth else x
 

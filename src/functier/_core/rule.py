@@ -23,6 +23,8 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from .._cpython.code import parameters_of
 from .numpy_facts import Function, Value, dtype_of, shape_of
 
@@ -58,6 +60,11 @@ class Rule:
         self.pick = _picker([where.get(name) for name in self.needs])
         self._plan: list | None = None
         self._direct: list | None = None
+
+    @property
+    def square(self) -> Function | None:
+        """The rule of half the square, if this one is that of a norm."""
+        return SQUARED.get(self.fn)
 
     def save(self, ans: Value, call: Any, values: list[Value], position: int) -> tuple:
         """Collect the values that the rule needs for the operand at `position`."""
@@ -221,6 +228,36 @@ def kind_of(rule: Function) -> Kind | None:
     """Return the kind of a rule's zeros, if it is declared."""
     found = ZEROS.get(rule) or zeros_of(rule)
     return found and found.kind
+
+
+SQUARED: dict[Function, Function] = {}
+"""The rules of half the squares of norms, by those of the norms, with the same values. They have no
+kink. So the powers of a norm are differentiated by its square."""
+
+POWERS = np.power, np.float_power, np.square
+
+
+def smooth_exponent(call: Any) -> Any:
+    """Return the exponent of a power of one operand that moves; None below 2, or if it may be so.
+
+    Between 2 and 3 another power of a norm would have an infinite slope.
+    """
+    y = call.operands[1] if len(call.operands) > 1 else 2
+    if call.given or not isinstance(y, (int, float, np.number, np.ndarray)):
+        return None
+    return y * 1 if np.all((np.equal(y, 2)) | np.greater_equal(y, 3)) else None
+
+
+def is_bent(y: Any) -> bool:
+    """Return whether a power may have an exponent between 1 and 2: flat at 0, and yet no square."""
+    if not isinstance(y, (int, float, np.number, np.ndarray)):
+        return True
+    return bool(np.any(np.greater(y, 1) & np.less(y, 2)))
+
+
+def by_square(g: Value, x: Value, y: Value) -> Value:
+    """Return the cotangent of half the square of x, or the tangent of the power by that of it."""
+    return g * (y * x ** (y - 2))
 
 
 STEEP: set[Function] = set()

@@ -36,6 +36,9 @@ AT_BODIES: list[Callable[[np.ufunc], Callable[..., None]]] = []
 COMPLEX_OF: list[Callable[[Value, Value], Value]] = []
 """The function of a real and an imaginary part; `_rules.complex_parts` has it."""
 
+SLOPE: list[Callable[[Value, Value], Value]] = []
+"""The function of a chosen zero; `_rules.elementwise` has it."""
+
 MAKERS: dict[type, Callable[[Function, np.ufunc], Op]] = {}
 """Functions that make the record of a ufunc (or of its method) that nobody declared."""
 
@@ -137,6 +140,7 @@ def no_rule(transform: str, op: Op, operand: str) -> NoRuleError:
     """Return the error for an operand that has no derivative rule."""
     return NoRuleError(
         f"{transform}: {op.name} has no derivative rule for its argument {operand!r}; "
-        f"write the computation with other NumPy functions, or keep that argument free "
-        f"of the variables that are differentiated"
+        f"write the computation with other NumPy functions, give it a derivative by "
+        f"functier.custom_vjp or functier.finite_difference, or keep that argument free of the "
+        f"variables that are differentiated"
     )

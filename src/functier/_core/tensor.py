@@ -171,7 +171,7 @@ class Tensor(Operators):
         return cls.level.unwrap(x, *args, **kwargs)
 
     @classmethod
-    def gradient(cls, output: Any, inputs: Any) -> Any:
+    def gradient(cls, output: Any, inputs: Any = None) -> Any:
         """Compute the gradient of a scalar `output` of a ``grad()`` level for its `inputs`."""
         return cls.level.gradient(output, inputs)
 
@@ -336,6 +336,13 @@ def as_class(cls: type[Tensor], result: Any) -> Any:
     if type(result) in (tuple, list):
         return type(result)(as_class(cls, r) for r in result)
     return result
+
+
+def innermost(x: Any) -> Any:
+    """Return the value inside all levels of `x`; of an array, a snapshot."""
+    while isinstance(x, Tensor):
+        x = x._value
+    return x
 
 
 CANONICAL: dict[Function, Callable[..., tuple[Function, tuple, dict]]] = {}

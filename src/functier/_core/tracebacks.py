@@ -13,6 +13,7 @@ import ast
 import difflib
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, TypeVar
@@ -130,6 +131,13 @@ def explain_compiled(error: BaseException) -> str:
     return f"{who} takes plain arrays, and {name} is a tensor of {x.level}; write {use.advice()}"
 
 
+def explain_json(error: Exception, label: str) -> None:
+    """Say in the message of `json` what to write, where it met a tensor in the call of `label`."""
+    if re.fullmatch(r"Object of type \w+\(.*\) is not JSON serializable", str(error)):
+        key = "output" + " of a batch" * label.startswith("vmap(")
+        error.args = (f"{error}; write {BY_EXPRESSION[key].format(name='json.dumps')}",)
+
+
 REFUSALS = ConversionError, NoRuleError, UnsupportedError
 """The errors of code that a level cannot follow, and a black box need not."""
 
@@ -162,6 +170,7 @@ def _add_note(error: Exception, label: str, func: Any, args: tuple, kwargs: dict
         note = f"{label} got {given}" if given else f"{label} was called"
         if given and label.startswith("vmap(") and isinstance(error, IndexError):  # also AxisError
             note += "; it sees one example at a time, without the axes that are mapped"
+        explain_json(error, label)
         notes = [explain_compiled(error), explain_keyword(error)]
         notes += [] if label in str(error) else [note]
     if refused or notes[0]:

@@ -1,6 +1,7 @@
 """Questions about values that levels above may not know, or may know of this run alone."""
 
 from cmath import isfinite, nan
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,24 +30,36 @@ def known_values(x: Any) -> Any:
 def is_trusted(x: Any) -> bool:
     """Tell whether values are finite; a program trusts that they stay so, and a level may not know.
 
-    Those that are computed later are not known to be.
-
-    A level that guards answers notes that this was asked of values that may change.
+    Those that are computed later are not known to be. A level that guards answers notes what was
+    asked. Where such values were not finite once, it trusts nothing more, so that the program is
+    right for all values.
     """
     if type(x) is ndarray:
         return is_finite(x)
-    value, guards = x, None
-    while type(value) not in PLAIN and isinstance(value, Tensor):
-        level = value.level
-        if level.records:
-            return level.is_tame(value)
-        if level.guards:
-            guards = (*(guards or ()), level)
-        value = value._value
-    finite = is_finite(value)
-    if finite and guards is not None:
-        for level in guards:
-            level.trusts = True
+    return are_trusted((x,))
+
+
+def are_trusted(values: Sequence) -> bool:
+    """Tell whether all of some values are trusted; one that is not makes the others unimportant."""
+    found = []
+    finite = True
+    for x in values:
+        value = x
+        while type(value) not in PLAIN and isinstance(value, Tensor):
+            level = value.level
+            if level.records:
+                if not level.is_tame(value):
+                    return False
+                break
+            if level.guards:
+                if level.careful:
+                    return False
+                found.append(value)
+            value = value._value
+        else:
+            finite = finite and is_finite(value)
+    if found:
+        found[0].level.trust(found if finite else [], finite)
     return finite
 
 

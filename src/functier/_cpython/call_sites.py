@@ -65,24 +65,30 @@ def stored_globals(code: CodeType) -> set[str]:
     }
 
 
+CHANGES = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR",
+                     "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME", "STORE_SLICE"})  # fmt: skip
+"""Instructions that may change what was there before, or import what was not."""
+
+
+def changes_nothing(code: CodeType) -> bool:
+    """Return whether a function, and those inside it, assign but local variables."""
+    for inner in loads_in(code):
+        for use in dis.get_instructions(inner):
+            if use.opname in CHANGES or use.opname.startswith("INPLACE_"):
+                return False
+            if use.opname == "BINARY_OP" and use.argrepr.endswith("="):
+                return False
+            if use.opname == "STORE_DEREF" and use.argval in code.co_freevars:
+                return False
+    return True
+
+
 @lru_cache(4096)
 def loaded_globals(code: CodeType) -> tuple[str, ...]:
     """Return the globals that code looks up."""
     if not facts.lookups.holds:
         return code.co_names
     return tuple({i.argval for i in dis.get_instructions(code) if i.opname in LOADS})
-
-
-def asks_for(code: CodeType, name: str) -> bool:
-    """Return whether code reads an attribute of an object that is not ``self``."""
-    if name not in code.co_names:
-        return False
-    before = None
-    for use in dis.get_instructions(code):
-        if use.opname.startswith("LOAD_ATTR") and use.argval == name and before != "self":
-            return True
-        before = use.argval
-    return False
 
 
 def imports_in(code: CodeType, package: str) -> Iterator[str]:
@@ -133,18 +139,13 @@ class Names:
         Returns the alias for calls of an object, or None.
     owner : function
         Returns the alias for an object whose attribute is looked up, or None: given both, if the
-        attribute is called, and if it is asked for an attribute or is the class of a ``case``.
+        attribute is called, and if it is asked for an attribute.
     module : function
         Returns the alias for the name of an imported module, or None.
-    pattern : function
-        Returns the alias for a class in a ``case``, or None.
     """
 
-    def __init__(
-        self, namespace: dict, call: Callable, owner: Callable, module: Callable, pattern: Callable
-    ):
-        self.namespace = namespace
-        self.call, self.owner, self.module, self.pattern = call, owner, module, pattern
+    def __init__(self, namespace: dict, call: Callable, owner: Callable, module: Callable):
+        self.namespace, self.call, self.owner, self.module = namespace, call, owner, module
         self.stored: set[str] = set()
 
     def may_change(self, name: str) -> bool:
@@ -218,18 +219,14 @@ def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> d
             if value is not None:
                 alias = names.call(value)
                 if alias is not None:
-                    if _is_matched(instructions, i + 2):
-                        alias = names.pattern(value)
-                    elif value is super:
+                    if value is super:
                         alone = code.co_name != "__new__" and not _is_super_of_two(instructions, i)
                         alias = None if alone else alias
                     elif not is_called(instructions, i):
                         alias = None
                 elif instructions[i + 1].opname in METHODS:
                     called = _calls_attribute(instructions, i)
-                    other = instructions[i + 2].opname in METHODS or _is_matched(
-                        instructions, i + 3
-                    )
+                    other = instructions[i + 2].opname in METHODS
                     name = instructions[i + 1].argval
                     alias = names.owner(value, name, called, other and not called)
         elif use.opname == "LOAD_NAME" and use.argval not in own:  # the body of a class
@@ -241,11 +238,6 @@ def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> d
         if alias is not None:
             found[i] = alias
     return found
-
-
-def _is_matched(instructions: list[Instruction], i: int) -> bool:
-    """Return whether the instruction at `i` matches a class of a ``case``."""
-    return i < len(instructions) and instructions[i].opname == "MATCH_CLASS"
 
 
 def _has_null(use: Instruction) -> bool:

@@ -77,6 +77,11 @@ def all_names_of(function: Any) -> list[str]:
     return [name for code in loads_in(function.__code__) for name in code.co_names]
 
 
+def texts_in(code: Code) -> set[str]:
+    """Return the texts that are constants of a function, or of one inside it."""
+    return {x for inner in loads_in(code) for x in inner.co_consts if type(x) is str}
+
+
 def loads_in(code: Code) -> Iterator[Code]:
     """Yield a code object and all that are inside it."""
     yield code

@@ -3,6 +3,7 @@
 Where the interpreter shows no frames, `current_frame` gives None, and nothing is found in that.
 """
 
+import functools
 import gc
 import os
 import sys
@@ -51,6 +52,8 @@ code_at = _reader("f_code", otherwise=NOWHERE[0])
 caller_of = _reader("f_back", otherwise=None)
 globals_at = _reader("f_globals", otherwise={})
 line_at = _reader("f_lineno", otherwise=0)
+file_of = attrgetter("co_filename")
+"""The file of code."""
 
 
 def variables_at(frame: Frame) -> Mapping[str, Any]:
@@ -263,8 +266,18 @@ def is_own(frame: Frame) -> bool:
 
 
 def is_of_library(frame: Frame) -> bool:
-    path = file_at(frame)
+    return _is_of_library(file_at(frame))
+
+
+def _is_of_library(path: str) -> bool:
     return _is_installed(path) or path.startswith((STANDARD, "<frozen", "<__array_function__"))
+
+
+@functools.lru_cache(4096)
+def is_users(path: str) -> bool:
+    """Return whether a file has code that is neither functier's nor a library's."""
+    known = path == NOWHERE[0].co_filename or is_own_file(path) or _is_of_library(path)
+    return not known
 
 
 def is_foreign(frame: Frame) -> bool:

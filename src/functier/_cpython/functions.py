@@ -17,6 +17,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from . import facts
+from .code import loads_in
 
 read_code: Callable[[Any], CodeType] = attrgetter("__code__")
 """The code of a function."""
@@ -95,12 +96,22 @@ COPIES: dict[tuple[int, TwinOf], FunctionType] = {}
 """Copies of functions, by the number of the original and the same."""
 
 
+OWN_CODE: dict[int, CodeType] = {}
+"""The code of copies of the functions of libraries, and what is inside it, by its number."""
+
+
+def note_own(code: CodeType) -> None:
+    """Note that code is that of a library, which runs on tensors."""
+    OWN_CODE.update({id(inner): inner for inner in loads_in(code)})
+
+
 def copy_function(func: FunctionType, twin_of: TwinOf) -> FunctionType:
     """Return a function with the code of `func`, whose globals are twins."""
     made = COPIES.get((id(func), twin_of))
     if made is None:
         names = copy_globals(func.__globals__, twin_of)
         made = COPIES[id(func), twin_of] = copy_of_function(func, names, func.__closure__)
+        note_own(func.__code__)
     return made
 
 

@@ -81,7 +81,8 @@ def one_level_out(level: Level, call: Callable[..., T], *args: Any) -> T:
 
 def followed(call: Callable[..., T], *args: Any) -> T:
     """Return the result of a call of lists; a level that records programs may make it one step."""
-    for part in args:
+    by_user = getattr(getattr(call, "__self__", None), "by_user", True)
+    for part in args if by_user else ():
         level = recorder_of(part) if type(part) is list else None
         if level is not None:
             return level.follow(call, *args)

@@ -23,7 +23,7 @@ from .._core.tracebacks import checks_keywords, leave
 from .._cpython.code import start_of
 from .._levels.memory import TO_PLAIN
 from ..modes._asking import STATE, as_mode_array, as_plain, ask_operations
-from ..overrides import handle_tensor_function, is_level
+from ..overrides._hooks import handle_tensor_function, is_level
 from .function import bound, call
 from .function_context import Spec, is_ufunc
 

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,10 +26,17 @@ from .._core.pytree import (
 from .._core.tracebacks import checks_keywords, leave
 from .._core.wrapper import Wrapper
 from .apply import apply, level_among
+from .linear_rules import check_rule
 from .pytree_rules import PytreeCall
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+UNCHECKED: WeakKeyDictionary["Custom", int] = WeakKeyDictionary()
+"""The checks of a jvp rule that are left: 1: if it is linear; 2, as at first: its form, too.
+
+It is not an attribute, as a function that changes an object is not made a program.
+"""
 
 
 class Custom(Wrapper[P, R]):
@@ -97,9 +105,17 @@ class Custom(Wrapper[P, R]):
             ``jvp(primals, tangents)`` takes tuples of the arguments and of their tangents
             (zeros for an argument that does not vary), and returns ``(out, tangent_out)``. It
             has to be linear in the tangents. Non-differentiated arguments come before the two.
+
+        Raises
+        ------
+        ValueError
+            At the first use, if its result has another structure or shape than that of the
+            function, and in reverse mode, if the rule is not linear. For the latter it is called
+            with plain numbers, of one example, three times; its draws are repeated.
         """
         check_callable(f"{self._label}.defjvp", jvp)
         self._jvp, self._partials = jvp, None
+        UNCHECKED.pop(self, None)
         return jvp
 
     def defjvps(self, *jvps: Callable | None) -> None:
@@ -120,6 +136,7 @@ class Custom(Wrapper[P, R]):
             if rule is not None:
                 check_callable(f"{self._label}.defjvps", rule)
         self._jvp, self._partials = None, jvps
+        UNCHECKED.pop(self, None)
 
     def def_vmap(self, rule: Callable) -> Callable:
         """Give the function a rule for batches; also a decorator.
@@ -152,7 +169,15 @@ class Custom(Wrapper[P, R]):
             leaves, level = level_among([leaf for part, _ in parts for leaf in part], self.__name__)
             if level is None:
                 return self.fun(*args)  # type: ignore[call-arg]  # kwargs are among them
-            outs, structure = apply(PytreeCall(self, parts), leaves)
+            call = PytreeCall(self, parts)
+            outs, structure = apply(call, leaves)
+            if call.has_jvp and (left := UNCHECKED.get(self, 2)) > call.wanted:
+                UNCHECKED[self] = 0  # the rule may call it
+                try:
+                    if check_rule(call, leaves, outs, structure, not call.wanted):
+                        left = call.wanted
+                finally:
+                    UNCHECKED[self] = left
             return unflatten(structure, outs)
         except BaseException as error:
             leave(error)

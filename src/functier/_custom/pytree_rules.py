@@ -60,6 +60,8 @@ class PytreeCall(Rules):
     ``nondiff``, the positions of the arguments that are not differentiated.
     """
 
+    wanted = 2  # what stays unchecked after this call: see `Custom`
+
     def __init__(self, custom: Any, parts: list[tuple[list, Structure]]):
         self.custom, self.name = custom, custom.__name__
         self.has_vjp = custom._fwd is not None
@@ -70,6 +72,9 @@ class PytreeCall(Rules):
         if custom.nondiff:
             place = [n for n, (part, _) in enumerate(parts) for _ in part]
             self.fixed = [i for i, n in enumerate(place) if n in custom.nondiff]
+
+    def note(self, own: list[int], forward: bool) -> None:
+        self.wanted = int(forward or self.has_vjp)
 
     def args(self, leaves: list, wanted: Sequence[int] | None = None) -> list:
         """Return the arguments that consist of `leaves`, or those at the positions `wanted`."""

@@ -30,13 +30,14 @@ class Rules:
     """A function of leaves and its rules; see NOTE [flat rules].
 
     `fixed` holds the positions of leaves that are not differentiated. In lists of tangents
-    and cotangents None stands for zero.
+    and cotangents None stands for zero. Rules that are not `by_user` are NumPy code.
     """
 
     name: str
     fixed: Sequence[int] = ()
     remedy = "give it a rule for forward mode, with defjvp"
     has_vjp = has_jvp = has_vmap = False
+    by_user = True
 
     def note(self, own: list[int], forward: bool) -> None:
         """Take note of the leaves that the next level differentiates by, and of its mode."""

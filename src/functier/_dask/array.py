@@ -1,10 +1,11 @@
 """The class of Dask arrays inside levels.
 
 NOTE [a Dask array inside a level]
-    A level takes a Dask array in as a `DaskArray`, which has the same graph. NumPy's functions of
-    it are those of `functions` first, then Dask's, and their results are of the class again. One
-    that Dask lacks is refused, as NumPy would compute the graph to run it. A result leaves the
-    level as the Dask array that it was made from.
+    A level takes a Dask array in as a `DaskArray`, which has the same graph; so it does with those
+    among the arguments that it does not track, whose methods may be given its tensors. NumPy's
+    functions of it are those of `functions` first, then Dask's, and their results are of the class
+    again. One that Dask lacks is refused, as NumPy would compute the graph to run it. A result
+    leaves the level as the Dask array that it was made from.
 """
 
 from collections.abc import Callable
@@ -17,9 +18,11 @@ from dask import array as dask_array
 from dask.array import Array
 from dask.array.utils import meta_from_array
 
-from .._core.errors import UnsupportedError
+from .._core.errors import MutationError, UnsupportedError
 from .._core.numpy_facts import Function, Shape, Value, name_of
-from .clones import cloned, note_parents
+from .._core.tensor import Tensor
+from .clones import arrays_in, cloned, note_parents
+from .hidden import check_graph, check_hidden
 
 FUNCTIONS: dict[Any, Callable] = {}
 """Functions that Dask lacks, or has in part: by the function, or by the ufunc and its method.
@@ -34,6 +37,9 @@ class _Rules:
     depth = 0
 
     def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
+        for x in args:
+            if isinstance(x, Tensor):
+                return x.level.function(func, args, kwargs)
         own = FUNCTIONS.get(func)
         if own is None:
             raise missing(func)
@@ -41,10 +47,41 @@ class _Rules:
 
 
 def compute_later(func: Any, own: Callable, args: tuple, kwargs: dict) -> Any:
-    """Call a function that makes a graph; see NOTE [barriers] in `clones`."""
+    """Call a function that makes a graph; see NOTE [barriers] in `clones`.
+
+    Where there is a tensor among the arguments, its level computes the result.
+    """
+    if _has_tensor((*args, *kwargs.values())):
+        return NotImplemented
+    for x in arrays_in(args):
+        if type(x) is Array:
+            check_graph(x)
     args = cloned(args)
     kwargs = {name: plain(x) for name, x in kwargs.items()}
-    return note_parents(inside(own(*all_plain(args), **kwargs)), func, args)
+    try:
+        return note_parents(inside(own(*all_plain(args), **kwargs)), func, args)
+    except (TypeError, ValueError, IndexError, NotImplementedError) as error:
+        if not _has_unknown_shape((*args, *kwargs.values())):
+            raise
+        raise UnsupportedError(
+            f"{name_of(func)}: the shape of a Dask array that a mask selects, as in x[x > 0], is "
+            f"unknown until it is computed, and this call needs it; write numpy.where(mask, x, "
+            f"0.0) for x[mask], or x[mask].compute_chunk_sizes() before the transform, or "
+            f"x.compute() for x where it fits into memory"
+        ) from error
+
+
+def _has_tensor(x: Any) -> bool:
+    return any(map(_has_tensor, x)) if isinstance(x, (list, tuple)) else isinstance(x, Tensor)
+
+
+def _has_unknown_shape(x: Any) -> bool:
+    """Return whether a shape, or a part of one, is not known, or an index is a mask."""
+    if isinstance(x, (list, tuple)):
+        return any(map(_has_unknown_shape, x))
+    if isinstance(x, (Array, np.ndarray)):
+        return x.dtype.kind == "b" or any([n != n for n in x.shape])
+    return isinstance(x, float) and x != x
 
 
 class DaskArray(Array):
@@ -55,9 +92,12 @@ class DaskArray(Array):
     backward = False
     barrier: Any = None
     given: Any = None
+    argument: Any = None
 
     def __array_function__(self, func: Function, types: Any, args: tuple, kwargs: dict) -> Any:
         own = FUNCTIONS.get(func)
+        if any([issubclass(kind, Tensor) for kind in types]):
+            return NotImplemented
         if own is None and _of_dask(func) in (None, func):
             raise missing(func)
         theirs = super().__array_function__
@@ -73,8 +113,14 @@ class DaskArray(Array):
         return compute_later(numpy_ufunc, own or theirs, inputs, kwargs)
 
     def __setitem__(self, index: Any, value: Value) -> None:
+        if _has_tensor([index, value]):
+            raise MutationError(
+                "a tensor cannot be written to a Dask array that is not one; write "
+                "y = numpy.where(mask, value, x)"
+            )
         Array.__setitem__(self, index, plain(value))
-        self.given = None
+        if self.argument is not None:
+            self.argument[index] = plain(value)
 
 
 def _of_dask(func: Function) -> Any:
@@ -120,7 +166,7 @@ def plain(x: Value) -> Value:
     """Return the Dask array that a `DaskArray` stands for; another value stays as it is."""
     if type(x) is not DaskArray:
         return x
-    if x.given is None:
+    if x.given is None or x.given.name != x.name:  # one of them was written to
         x.given = _as_class(Array, x)
     return x.given
 
@@ -141,7 +187,12 @@ def _wrap(func: Callable, name: str) -> Callable:
 
     @wraps(func)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        own = FUNCTIONS.get(getattr(np, name, func), FUNCTIONS.get(func))
+        given = (*args, *kwargs.values())
+        check_hidden(list(filter(callable, given)), f"an argument of {name}")
+        found = getattr(np, name, func)
+        if found is not func and _has_tensor(given):
+            return found(self, *args, **kwargs)
+        own = FUNCTIONS.get(found, FUNCTIONS.get(func))
         return compute_later(func, own or func, (self, *args), kwargs)
 
     return method

@@ -82,6 +82,11 @@ def in_blocks(
     return da.blockwise(made, tuple(out), *pairs, dtype=dtype, meta=meta, **options)
 
 
+def each(func: Callable, x: Any, dtype: Any) -> Any:
+    """Return `func` of each chunk, which has the chunk's shape."""
+    return in_blocks(func, (), range(x.ndim), x, range(x.ndim), dtype=dtype)
+
+
 # ---- chunks for a shape ----
 
 

@@ -5,8 +5,9 @@ NOTE [barriers]
     multiplies a cotangent behind a barrier by a value of the forward pass would keep all chunks of
     that value in memory until then. So it gets a clone of the value, whose chunks are computed
     again, under other names. A clone has the data itself (arrays in memory, and what
-    `persist` has computed) in common with the value, what functions made by `dask.delayed` return,
-    and the barriers before it. ``dask.config.set({"functier-clones": False})`` switches clones off.
+    `persist` has computed) in common with the value, what functions return that are not known to
+    be `pure`, such as those that draw, and the barriers before it.
+    ``dask.config.set({"functier-clones": False})`` switches clones off.
 """
 
 from collections.abc import Iterable, Iterator, Set
@@ -21,6 +22,8 @@ from dask.array.utils import meta_from_array
 from dask.base import clone_key
 from dask.blockwise import Blockwise
 from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
+
+from .pure import are_pure
 
 NO_PARENTS = {np.zeros_like, np.ones_like, np.empty_like, np.shape, np.ndim, np.size}
 """Functions whose results depend on the form of an array alone."""
@@ -172,11 +175,16 @@ class _Renamed(MaterializedLayer):
 
 def _is_data(name: str, graph: HighLevelGraph) -> bool:
     """Return whether a layer has data, or what may not be the same when it is computed again."""
-    layer = graph.layers[name]
-    if graph.dependencies[name] or not isinstance(layer, MaterializedLayer):
-        return False
-    key, task = next(iter(layer.mapping.items()))
-    return not isinstance(key, tuple) or not (callable(task) or type(task) is tuple)
+    layer: Any = graph.layers[name]
+    if not graph.dependencies[name] and isinstance(layer, MaterializedLayer):
+        key, task = next(iter(layer.mapping.items()))
+        if not isinstance(key, tuple) or not (callable(task) or type(task) is tuple):
+            return True
+    own = vars(layer)
+    if "functier_pure" not in own:
+        tasks = [layer.task] if isinstance(layer, Blockwise) else layer.values()
+        own["functier_pure"] = isinstance(layer, _Renamed) or are_pure(tasks)
+    return not own["functier_pure"]
 
 
 def note_parents(result: Any, func: Any, given: tuple) -> Any:

@@ -181,7 +181,10 @@ def _place(values: Any, shape: Shape, index: tuple) -> Any:
 
 @declare(getitem)
 def _getitem(x: Any, skeleton: tuple, *indices: Value) -> Any:
-    return _read(da.asarray(x), fill_holes(skeleton, indices))
+    index = fill_holes(skeleton, indices)
+    if isinstance(x, np.ndarray) and x.ndim == 1 and len(index) == 1 and is_lazy(index[0]):
+        return blocks.each(partial(getitem, x, skeleton), plain(index[0]), x.dtype)
+    return _read(da.asarray(x), index)
 
 
 @declare(add_at)
@@ -309,6 +312,15 @@ for _func in (np.sort, np.argsort):
 def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
     chunks = {axis % arr.ndim: (np.shape(indices)[axis],)}
     return _along(np.take_along_axis, arr, indices, axis=axis, chunks=chunks)
+
+
+@declare(np.searchsorted)
+def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """Return the places in a sorted array, which Dask wants to be one of its own."""
+    if isinstance(a, da.Array) or isinstance(sorter, da.Array):
+        return da.searchsorted(da.asarray(a), da.asarray(v), side, sorter)
+    find = partial(np.searchsorted, a, side=side, sorter=sorter)
+    return blocks.each(find, plain(v), dtype=np.intp)
 
 
 # ---- linear algebra ----

@@ -19,8 +19,8 @@ from .._core.tensor import Tensor
 from .._mutation.array import innermost
 from .._rules.constructors import linear, op, primitive
 from .._rules.indexing import transpose_read
-from .._transforms.grad import vjp
 from .._transforms.jvp import jvp
+from .._transforms.vjp import vjp
 from .._transforms.vmap import vmap
 from .array import FUNCTIONS, DaskArray, inside, plain
 from .hidden import check_graph, check_hidden
@@ -155,7 +155,28 @@ def _apply(func: Callable, *arrays: Any, like: int | None = None, **options: Any
             options["meta"] = np.empty((0,) * (x.ndim + len(blocks)), x.dtype)
             options["new_axis"] = list(range(len(blocks), len(blocks) + x.ndim))
             options["chunks"] = (*[(1,) * n for n in blocks], *[(n,) for n in x.shape])
+    elif type(func) is Mapped:
+        options["chunks"] = _chunks_of_batch(func, values)
     return da.map_blocks(func, *values, **options)
+
+
+def _chunks_of_batch(func: Any, values: Sequence[Any]) -> tuple:
+    """Return the chunks of a result: only some operands may have the whole axes of a batch."""
+    k, lazy = 0, [x for x in values if isinstance(x, da.Array)]
+    while isinstance(func, OfBlocks):
+        k += func.k if type(func) is Mapped else 0
+        func = func.func
+    n = max([x.ndim for x in lazy]) - k
+    batch = [
+        [
+            x.chunks[i] if isinstance(x, da.Array) else (x.shape[i],)
+            for x in values
+            if np.ndim(x) > i
+        ]
+        for i in range(k)
+    ]
+    rest = [[x.chunks[i] for x in lazy if x.ndim - k + i >= 0] for i in range(-n, 0)]
+    return tuple([max(forms, key=sum) for forms in (*batch, *rest)])
 
 
 def _bind(func: Callable, *arrays: Value, **options: Any) -> dict[str, Any]:
@@ -211,8 +232,12 @@ def _map_blocks(x: Any, func: Callable, *args: Any, **kwargs: Any) -> Any:
     options = {name: kwargs.pop(name) for name in OPTIONS & kwargs.keys()}
     func = partial(func, **kwargs) if kwargs else func
     check_hidden(func, "the function that map_blocks was given")
-    others = [np.asarray(a) if isinstance(a, (int, float)) else a for a in args]
-    return apply_blocks(func, x, *others, **options)
+    if isinstance(x, Tensor) or any([isinstance(a, Tensor) for a in args]):
+        args = tuple([np.asarray(a) if isinstance(a, (int, float)) else a for a in args])
+    return apply_blocks(func, x, *args, **options)
+
+
+DaskArray.map_blocks = _map_blocks  # type: ignore[method-assign, assignment]
 
 
 OPTIONS = {"chunks", "drop_axis", "new_axis", "dtype", "meta", "enforce_ndim", "name", "token"}
@@ -239,6 +264,14 @@ def attribute(x: Any, name: str) -> Any:
 def taken_in(level: Any, x: Any) -> Any:
     """Return a Dask array as it is inside a level; raise where its graph has a tensor in it."""
     return x if type(x) is DaskArray else inside(check_graph(x))
+
+
+def as_argument(x: Any) -> Any:
+    """Return an argument that a level does not track as it is inside; writes reach the caller's."""
+    made = taken_in(None, x)
+    if type(x) is da.Array:
+        made.argument = x
+    return made
 
 
 def set_item(x: Any, index: Index, value: Value) -> None:

@@ -18,7 +18,7 @@ from .._core.numpy_facts import BIG, Function, Value, has_form_of, is_lazy
 from .._core.rule import negated, times, times_ans
 from .._core.sharing import is_fresh
 from .._core.table import PIECES
-from .._core.unsettled import is_trusted
+from .._core.unsettled import are_trusted
 from .._cpython.frames import current_frame, is_inside
 from .cotangents import Pieces, add, fit, go_on, pull, take_piece
 from .kept import join_edges
@@ -69,17 +69,19 @@ def backward(
                 del root
         while queue:
             _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
-        found = []
+        found, asked = [], []
         for leaf in inputs:
             c = grads.get(leaf[0])
             if type(c) is Pieces and whole:
                 grads[leaf[0]] = c = c.sum()
             found.append(c)
             if type(c) is Pieces:
-                finite = finite and all(map(is_trusted, c.values))
-            elif c is not None and finite:
-                finite = isfinite(c) if type(c) is float64 else is_trusted(c)
-        if not finite:
+                asked += c.values
+            elif type(c) is float64:
+                finite = finite and isfinite(c)
+            elif c is not None:
+                asked.append(c)
+        if not finite or (asked and not are_trusted(asked)):
             found = look_again(
                 roots, inputs, floor, given and not is_inside(backward, current_frame(1))
             )

@@ -392,7 +392,8 @@ class BatchLevel(Level):
             shared = agreed(x, how in TEXTS)
             if shared is not None:
                 return lend(how, x, shared, *args)
-        asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
+        name = how if isinstance(how, str) else how.__name__
+        asked, remedy, writing = explain(name, True, x.dtype.kind)
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"
             refusal = self.refusal(

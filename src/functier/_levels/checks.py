@@ -9,6 +9,7 @@ import numpy as np
 from .._core.border import check_leaf, check_objects, name_of_kind
 from .._core.errors import ConversionError
 from .._core.numpy_facts import FLOAT, PyTree, Value, dtype_of, is_lazy, shape_of
+from .._core.peers import PRIMALS
 from .._core.pytree import (
     LEAF,
     describe,
@@ -57,7 +58,7 @@ def check_inputs(
                 other = (
                     f"the {name_of_kind(leaf)} by an argument other than {root}"
                     if path != root
-                    else "leave other arguments out of argnums (or argnames)"
+                    else _constant(level, "other arguments")
                 )
                 raise TypeError(
                     f"{level}: {path} is a {name_of_kind(leaf)}, not an array of NumPy; "
@@ -68,9 +69,18 @@ def check_inputs(
             convert = "float(x)" if kind is int or kind is bool else "x.astype(float)"
             raise TypeError(
                 f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; derivatives need a "
-                f"floating-point or complex input: pass {convert}, or leave it out "
-                f"of argnums (or argnames)"
+                f"floating-point or complex input: pass {convert}, or {_constant(level, 'it')}"
             )
+
+
+def _constant(level: Level | str, noun: str) -> str:
+    """Return what to do so that a transform takes an argument for a constant."""
+    name = str(level).partition("(")[0]
+    if name in ("jvp", "vjp") and noun == "it":
+        return f"call {name}(..., allow_int=True), which takes it for a constant"
+    if name in PRIMALS:
+        return f"write {PRIMALS[name]}, where y is constant"
+    return f"leave {noun} out of argnums (or argnames)"
 
 
 def refuse(

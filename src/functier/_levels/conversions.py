@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .._core.agreement import examples_of, varying_levels
+from .._core.cards import table
 from .._core.errors import ConversionError, DataDependentError, MutationError
 from .._core.hints import Use, calls_shuffle, explain
 from .._core.numpy_facts import Function, Value, dtype_of, is_lazy, shape_of
@@ -130,7 +131,9 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
         return f"{x._value:{args[0]}}"  # a call would seem to come from adopted code
     if how == "__index__":
         return level.index(x._value)
-    asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)
+    asked, remedy, writing = explain(
+        how if isinstance(how, str) else how.__name__, kind=x.dtype.kind
+    )
     error = level.refusal(
         MutationError if writing else ConversionError,
         f"{asked} would {SAME if level.kind.guards else LOST}; write {remedy}",
@@ -234,8 +237,6 @@ def check_shuffle(level: Any, frame: Frame) -> None:
 
 MODES = {"forward": "forward mode", "reverse": "reverse mode"}
 
-STYLE = "text-align: left; vertical-align: top; padding: 1px 8px 1px 0"
-
 
 def _form_of(x: Any) -> tuple[tuple[int, ...], Any]:
     """Return the shape and the dtype of an example of `x`, also where its level has ended."""
@@ -281,11 +282,6 @@ def text_of(level: Any, x: Tensor) -> str:
     return f"{text}: {x._value!r}{tangent}"
 
 
-def _escape(text: str) -> str:
-    """Return a text for HTML. The module `html` would cost each program half a millisecond."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def table_of(level: Any, x: Tensor) -> str:
     """Return a table with the form of an example, the levels, the tangent, and all values."""
     rows = [("example", form_of(x))]
@@ -303,9 +299,4 @@ def table_of(level: Any, x: Tensor) -> str:
             break
         value = value._value
     rows.append(("value", value if isinstance(value, str) else repr(value)))
-    cells = [
-        f'<tr><th style="{STYLE}">{_escape(name)}</th>'
-        f'<td style="{STYLE}"><pre style="margin: 0">{_escape(text)}</pre></td></tr>'
-        for name, text in rows
-    ]
-    return f"<table>{''.join(cells)}</table>"
+    return table(rows)

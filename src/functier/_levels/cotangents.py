@@ -20,6 +20,7 @@ from .._core.border import check_leaf, without_derivative
 from .._core.numpy_facts import (
     FLOAT,
     SCALARS,
+    SEQUENCES,
     Function,
     Index,
     Scalar,
@@ -87,7 +88,7 @@ def form_like(value: Value) -> Value:
 
 def add(a: Value, b: Value) -> Value:
     """Add two (co)tangents; either may be None, or both may be tuples of these."""
-    if isinstance(a, (tuple, list)):
+    if issubclass(type(a), SEQUENCES):
         return tuple([add(x, y) for x, y in zip(a, b)])
     return b if a is None else a if b is None else a + b
 
@@ -102,7 +103,7 @@ def fill_zeros(grads: list, values: Sequence) -> list:
             grads[i] = zeros(values[i])
         elif type(values[i]) in SCALARS:
             grads[i] = g[()] if type(g) is ndarray and not g.ndim else g
-        elif not isinstance(values[i], (ndarray, Tensor)) and is_lazy(values[i]):
+        elif not isinstance(values[i], (Tensor, ndarray)) and is_lazy(values[i]):
             grads[i] = later("_dask").chunked_as(g, values[i])
     return grads
 
@@ -146,7 +147,7 @@ def fix_for(ans: Value, value: Value, holomorphic: bool) -> Fix:
         if a.shape == v.shape and a.dtype is v.dtype and v.dtype.kind != "c":
             return False
     shape, dtype = shape_of(value), dtype_of(v)
-    if isinstance(ans, (tuple, list)):
+    if issubclass(type(ans), SEQUENCES):
         return shape, dtype, False
     own = dtype_of(a)
     if own.kind not in "fciub":

@@ -21,10 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import EscapedTensorError, hide_own
+from .._core.errors import ConversionError, EscapedTensorError, hide_own
 from .._core.methods import COMPARISON as COMPARING
 from .._core.numpy_facts import VALUES
 from .._core.tensor import Tensor
+from .._cpython.code import title_of_code
+from .._cpython.frames import code_at, current_frame
+from .._cpython.functions import OWN_CODE
 from .lineage import encloses, level_in
 from .operands import known
 from .views import note_point
@@ -147,6 +150,32 @@ COMPARISON = {
 """The comparisons of a kind whose tensors have derivatives, which truth values have not."""
 
 
+EQUALITY = {
+    case: re.sub(
+        r"return (func.*)",
+        r"found = \1\nif found is same or found is also:\n    meet(level, a, b)\nreturn found",
+        dedent(text),
+    )
+    for case, text in COMPARISON.items()
+}
+"""Those that ask whether two numbers are the same, which the own code of a library must not."""
+
+
+def meet(level: Any, *operands: Any) -> None:
+    """Refuse the code of NumPy and SciPy that computes another formula at a single number.
+
+    There the derivative of that formula is not that of the function. A constant may be such.
+    """
+    code = code_at(current_frame(2))
+    if id(code) in OWN_CODE and any([type(x) is level.cls and level.moves(x) for x in operands]):
+        raise level.refusal(
+            ConversionError,
+            f"{title_of_code(code)} computes another formula where two numbers are the same, "
+            f"which are here, and its derivative is not that of the function; pass a number beside "
+            f"that one, or one that is not differentiated: functier.stop_gradient(x)",
+        )
+
+
 class FastCalls:
     """Makers of the fast calls of one kind of level.
 
@@ -172,8 +201,11 @@ class FastCalls:
 
     def comparisons(self) -> dict[Callable, Callable]:
         """Return the calls of the operators that compare, of a level that differentiates."""
-        make = self._ladder("comparison", VALUES, "func", COMPARISON, PLAIN_NUMBERS=PLAIN_NUMBERS)
-        return {func: make(func) for func in COMPARED}
+        names = {"PLAIN_NUMBERS": PLAIN_NUMBERS, "meet": meet}
+        make = self._ladder("comparison", VALUES, "func", COMPARISON, **names)
+        equality = self._ladder("equality", VALUES, "func, same, also", EQUALITY, **names)
+        same = {operator.eq: (True, np.True_), operator.ne: (False, np.False_)}
+        return {f: equality(f, *same[f]) if f in same else make(f) for f in COMPARED}
 
     def product(self, parameters: str, bodies: dict[str, str]) -> Callable:
         """Return the maker of products of matrices, whose operands cannot be numbers."""

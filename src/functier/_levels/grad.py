@@ -11,6 +11,8 @@ from .._core.numpy_facts import (
     FAST_PARTS,
     FLOAT,
     PLAIN,
+    SEQUENCES,
+    UFUNC_OF,
     Function,
     Index,
     Value,
@@ -20,6 +22,7 @@ from .._core.numpy_facts import (
 )
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
+from .._core.rule import POWERS, SQUARED, by_square, smooth_exponent
 from .._core.subclasses import inside
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
@@ -32,7 +35,9 @@ from .grad_store import GradStore
 from .kept import SHARED, Keeping, compare, given_arrays, is_fixed, keep, owned
 from .level import Level
 from .memory import own_memory
+from .norms import square_of
 from .operands import has_methods, taken_out
+from .second_look import moves_leaves
 from .tape import node_numbers, node_of, output_rule
 
 float64 = np.float64
@@ -67,18 +72,23 @@ class GradLevel(Level):
             kind, node_numbers=node_numbers, fix_for=fix_for, shape_of=shape_of,
             ndarray=ndarray, float64=float64, FLOAT=FLOAT, SHARED=SHARED,
             keep_large=_keep_large, keep_index=_keep_index, alias_of=alias_of,
+            SQUARED=SQUARED,
         )  # fmt: skip
         one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
         makers = {  # by the number of facts, of which each operand has three
             3: fast.unary(one, UNARY),
             8: fast.binary(f"{one}, {two}, reads, reads2", BINARY),
         }
+        smooth = {
+            3: fast.unary(one, SQUARE), 8: fast.binary(f"{one}, {two}, reads, reads2", POWER),
+        }  # fmt: skip
         calls = fast.comparisons()
         for func, row in PARTIALS.items():
             if len(row) == 6:  # also whether the rule of the one operand reads the other one
                 row = *row, _reads(row[1], 2), _reads(row[4], 1)
             if len(row) in makers and func is not getitem:
-                calls[func] = makers[len(row)](func, *row)
+                powers = UFUNC_OF.get(func, func) in POWERS
+                calls[func] = (smooth if powers else makers)[len(row)](func, *row)
         parts = {*FAST_PARTS, ndarray}
         calls[getitem] = fast.getitem("rule, *_", parts, GETITEM, WITHOUT_AXES)(*PARTIALS[getitem])
         return calls
@@ -104,6 +114,13 @@ class GradLevel(Level):
         mine = [i for i, x in enumerate(call.operands) if type(x) is cls and is_inexact(values[i])]
         if not mine:
             return ans
+        if op.func in POWERS and mine == [0] and (half := square_of(call.operands[0]._extra)):
+            y = smooth_exponent(call)
+            if y is not None:
+                fix = fix_for(ans, values[0], True)
+                made = new(cls)
+                made._value, made._extra = ans, node_of([(half, by_square, (values[0], y), fix)])
+                return made
         joint = op.joint if len(mine) > 1 else None
         keeping = None
         others = len(mine) < len(call.operands) or call.given  # of which a rule may keep an array
@@ -131,7 +148,7 @@ class GradLevel(Level):
                 keeping.add(edges, node, joint.fn, saved, None)
             else:
                 edges.append((node, joint.fn, saved, None))
-        if isinstance(ans, (tuple, list)):
+        if issubclass(type(ans), SEQUENCES):
             return self.record_outputs(ans, edges)
         if not is_inexact(ans):
             return ans
@@ -142,7 +159,7 @@ class GradLevel(Level):
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         rule = op.vjp.get(op.lead[0])
         value = x._value
-        if rule is None or rule._direct is None:
+        if rule is None or rule._direct is None or op.func in POWERS:
             return Level.apply_single(self, op, x, given)
         kind = type(value)
         if kind not in PLAIN and op.dispatches and isinstance(value, Tensor) and kind.level.depth:
@@ -152,7 +169,7 @@ class GradLevel(Level):
         kind = type(ans)
         if kind is float64 or (kind is ndarray and ans.dtype is FLOAT):
             is_plain = type(value) is ndarray and value.dtype is FLOAT
-        elif isinstance(ans, (tuple, list)) or not is_inexact(ans):
+        elif issubclass(kind, SEQUENCES) or not is_inexact(ans):
             return self.record(op, Call(op, given, op.lead, [x], True), [value], ans)
         else:
             is_plain = False
@@ -182,6 +199,10 @@ class GradLevel(Level):
             outputs.append(value)
         return like(ans, outputs)
 
+    def moves(self, x: Tensor) -> bool:
+        """Return whether a tensor depends on what is differentiated."""
+        return moves_leaves(x._extra, x._value)
+
     # ---- the imperative style ----
 
     def make(self, cls: type, data: Any, *more: Any, **options: Any) -> Any:
@@ -196,6 +217,8 @@ class GradLevel(Level):
 
     def gradient(self, output: Any, inputs: Any) -> Any:
         """The gradient of the scalar `output` for `inputs`, a tensor or a pytree."""
+        if inputs is None:
+            raise TypeError(f"{self}: gradient(y) has no inputs; write gradient(y, x)")
         leaves, structure = flatten(inputs)
         for leaf in leaves:
             if type(leaf) is not self.cls:
@@ -310,6 +333,14 @@ saved = pick(ans, value) if pick else ()
 y._extra = next(node_numbers), x._extra, rule, saved, fix, None
 """
 
+SQUARE = (
+    """
+if x._extra[1] is not None and x._extra[2] in SQUARED:
+    return level.unary(func, x)
+"""
+    + UNARY
+)
+
 BINARY = {
     "both": """
         x, y = a._value, b._value
@@ -357,6 +388,15 @@ BINARY = {
     """,
     "result": "z._value, z._extra = ans, node",
 }
+
+POWER = {
+    **BINARY,
+    "left": """
+        if a._extra[1] is not None and a._extra[2] in SQUARED:
+            return level.binary(func, a, b)
+    """ + BINARY["left"],
+}  # fmt: skip
+"""The calls of powers: those of a norm are differentiated by its square."""
 
 GETITEM = """
 value = x._value

@@ -17,7 +17,7 @@ from .._core.border import OBJECT, one_array, one_value, unexpected, without_der
 from .._core.numpy_facts import FAST_PARTS, FLOAT, Function, Value, dtype_of, is_lazy, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
-from .._core.rule import STEEP, kind_of, negated
+from .._core.rule import STEEP, is_bent, kind_of, negated
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.unsettled import is_trusted
@@ -26,6 +26,7 @@ from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .level import Level
+from .norms import is_norm, kinks_at, moves_of, note_norm, power_of_norm, settle_root
 from .operands import check_real, has_methods
 from .second_look import (
     SPREADING,
@@ -53,7 +54,6 @@ ndarray = np.ndarray
 float64 = np.float64
 NUMBERS = float, complex
 WEAK = int, float, complex
-KINKED = "kink", "choice"
 
 
 class JvpLevel(Level):
@@ -94,6 +94,7 @@ class JvpLevel(Level):
             FLOAT=FLOAT, NUMBERS=NUMBERS, OBJECT=OBJECT, without_derivative=without_derivative,
             chosen=chosen, either_later=either_later, kinked=kinked, rough=rough, getitem=getitem,
             through=through, is_trusted=is_trusted, check_real=check_real,
+            is_norm=is_norm, is_bent=is_bent,
         )  # fmt: skip
         makers = {  # by the number of facts, of which each operand has three, and by their kind
             (3, False): fast.unary("func, rule, pick, _", UNARY),
@@ -103,6 +104,8 @@ class JvpLevel(Level):
             (6, False): fast.binary("func, rule, pick, _, rule2, pick2, __", BINARY),
             (6, True): fast.binary("func, rule, pick, _, rule2, pick2, __", STEEP_BINARY),
             (6, power): fast.binary("func, rule, pick, _, rule2, pick2, __", POWER),
+            (6, np.power): fast.binary("func, rule, pick, _, rule2, pick2, __", UFUNC_POWER),
+            (3, np.square): fast.unary("func, rule, pick, _", SQUARE),
         }
         select = fast.binary("func, rule, pick, _, rule2, pick2, __", SELECTION)
         calls = fast.comparisons()
@@ -110,8 +113,8 @@ class JvpLevel(Level):
             if len(row) in (3, 6) and func not in (getitem, matmul):
                 kind_here = kind_of(row[0])
                 selects = kind_here in SPREADING and len(row) == 6
-                how = None if kind_here == "kink" else func if func is power else func in STEEP
-                make = select if selects else makers[len(row), how]
+                how = None if kind_here == "kink" else func in STEEP
+                make = select if selects else makers.get((len(row), func)) or makers[len(row), how]
                 calls[func] = make(func, *row)
         product = fast.product("func", PRODUCT)
         calls[matmul] = calls[np.matmul] = product(matmul)
@@ -154,6 +157,9 @@ class JvpLevel(Level):
         names, operands = call.names, call.operands
         tangent: Any = None
         moves: Any = None
+        norm: list = []
+        if found := power_of_norm(op, call, values, moving):
+            return found
         if jvp == "linear":
             tangent = call.run(self.tangents(op, call, values))
             given = [operands[i]._moves for i in moving]
@@ -172,6 +178,9 @@ class JvpLevel(Level):
                 part = moves_of(op, rule.fn, x, saved, ans)
                 moves = part if tangent is None else either_later(moves, part)
                 tangent = add(tangent, rule.fn(x._extra, *saved))
+                norm.append((rule.fn, x._extra, saved))
+            if kind_of(norm[0][0]) == "kink":  # else the question may be that of an operand
+                note_norm(moves, ans, norm)
         return tangent, moves
 
     def tangents(self, op: Op, call: Call, values: list) -> list:
@@ -218,7 +227,7 @@ class JvpLevel(Level):
         kind = type(ans)
         if linear and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
             return self.pair(ans, tangent, moves)  # made alike, from operands of one form
-        if isinstance(ans, (tuple, list)):
+        if issubclass(kind, (tuple, list)):
             return like(ans, [self.outputs(v, t) for v, t in zip(ans, tangent)])
         if kind is self.cls:  # an object array among the operands had it as an element
             raise without_derivative(ans)
@@ -227,6 +236,12 @@ class JvpLevel(Level):
                 raise without_derivative(ans)
             return ans
         return self.pair(ans, fit_tangent(tangent, ans), moves)
+
+    def moves(self, x: Tensor) -> bool:
+        """Return whether a tensor depends on what is differentiated."""
+        t = x._extra
+        recorded = isinstance(t, Tensor) and t.level.kind.records
+        return t.level.moves(t) if recorded else bool(np.any(np.not_equal(t, 0)))
 
     # ---- the imperative style ----
 
@@ -254,18 +269,6 @@ class JvpLevel(Level):
         return x, zeros(x)
 
 
-def moves_of(op: Op, rule: Function, x: Any, saved: tuple, ans: Value) -> Any:
-    """Return where the result of a rule moves with the operand `x`."""
-    kind, moves = kind_of(rule), x._moves
-    if kind == "sum" and moves is None and saved[-1] is True and 0 not in shape_of(x._value):
-        return None
-    if kind in SPREADING:
-        moves = through(rule, x._value, saved, moves)
-    elif moves is not None and (kind is None or (kind == "kink" and op.family != "elementwise")):
-        moves = rough(moves)
-    return kinked(moves, *kink_at(kind, ans)) if kind in KINKED else moves
-
-
 class Other:
     """The layer over a level of another kind, which is never laid."""
 
@@ -281,6 +284,9 @@ class Infinite(JvpLevel):
         tangent: Any = None
         moves: Any = None
         alone = len(moving) == 1
+        norm: list = []
+        if power := power_of_norm(op, call, values, moving):
+            return power
         if jvp == "linear":
             tangent = call.run(self.tangents(op, call, values))
             given = [operands[i]._moves for i in moving]
@@ -300,14 +306,16 @@ class Infinite(JvpLevel):
                 rule = jvp[call.names[i]]
                 saved = rule.save(ans, call, values, i)
                 t, found = follow(rule.fn, x._extra, _now_of(x), saved, alone)
-                if kind_of(rule.fn) in KINKED:
-                    kinks += (kink_at(kind_of(rule.fn), ans),)
+                norm.append((rule.fn, x._extra, saved))
+                kinks += kinks_at(rule.fn, saved, ans)
                 if is_root(rule.fn, saved):
-                    t = _settle_root(x, t, saved[0])
+                    t = settle_root(x, t, saved[0])
                     kinks += ((saved[0], 0),)
             moves = found if tangent is None else either(moves, found)
             tangent = add(tangent, t)
-        return tangent, with_kinks(moves, kinks)
+        moves = with_kinks(moves, kinks)
+        note_norm(moves, ans, norm)
+        return tangent, moves
 
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         return Level.apply_single(self, op, x, given)
@@ -319,19 +327,6 @@ def _now_of(x: Any) -> Value | None:
     if moves is None:
         return None
     return np.logical_or(moves, np.logical_and(np.isfinite(t), np.not_equal(t, 0)))
-
-
-def _settle_root(x: Any, t: Value, value: Value) -> Value:
-    """Return the tangent of a square root, with 0 where that of `value` is: of a norm at 0."""
-    flat = np.logical_and(np.equal(x._extra, 0), np.equal(value, 0))
-    for kink in kinks_of(x._moves):
-        flat = np.logical_and(flat, np.logical_not(np.any(np.equal(*kink))))
-    return np.where(flat, 0, t)[()]
-
-
-def kink_at(kind: str | None, ans: Value) -> tuple[Value, Value]:
-    """Return the kink of an operation, at which its tangent is zero; of a choice, anywhere."""
-    return (ans, 0) if kind == "kink" else (0, 0)
 
 
 def _mixin(kind: type) -> type:
@@ -402,13 +397,19 @@ BINARY = {
     """,
 }
 
-KINK_UNARY = UNARY + "y._moves = kinked(x._moves, ans)"
-KINK_BINARY = {
-    **BINARY,
-    "result": dedent(BINARY["result"]) + """
-z._moves = kinked(moves, ans)
-    """,
-}  # fmt: skip
+KINK_UNARY = """
+value, t = x._value, x._extra
+y._value = ans = func(value)
+saved = pick(ans, value)
+y._extra, y._moves = rule(t, *saved), kinked(x._moves, ans, 0, (ans, [(rule, t, saved)]))
+"""
+NORM_OF = {
+    "both": "norm = [(rule, a._extra, pick(ans, value, y)), (rule2, t, pick2(ans, value, y))]",
+    "left": "norm = [(rule, a._extra, pick(ans, value, b))]",
+    "right": "norm = [(rule2, b._extra, pick2(ans, a, value))]",
+    "result": "z._moves = kinked(moves, ans, 0, (ans, norm))",
+}
+KINK_BINARY = {case: f"{dedent(text)}\n{dedent(NORM_OF[case])}" for case, text in BINARY.items()}
 """The calls of norms."""
 
 STEEP_UNARY = (
@@ -427,10 +428,27 @@ if not is_trusted(tangent):
 }  # fmt: skip
 """The calls of functions whose derivative may be infinite."""
 
+OF_NORM = """
+if is_norm(a):
+    return level.binary(func, a, b)
+"""
+BENT = """
+if type(b) is not int and (1 < b < 2 if type(b) is float else is_bent(b)):
+    moves = kinked(moves, ans)
+"""
+UFUNC_POWER = {
+    **STEEP_BINARY,
+    "both": dedent(BINARY["both"]) + "moves = kinked(moves, ans)",
+    "left": OF_NORM + dedent(BINARY["left"]) + BENT,
+}
+SQUARE = f"""
+if is_norm(x):
+    return level.unary(func, x)
+{UNARY}"""
 POWER = {
     **STEEP_BINARY,
-    "both": BINARY["both"].replace("tangent", "check_real(level, ans, value, y); tangent", 1),
-    "left": BINARY["left"].replace("tangent", "check_real(level, ans, value, b); tangent", 1),
+    "both": UFUNC_POWER["both"].replace("tangent", "check_real(level, ans, value, y); tangent", 1),
+    "left": UFUNC_POWER["left"].replace("tangent", "check_real(level, ans, value, b); tangent", 1),
 }
 """The calls of the operator of powers."""
 

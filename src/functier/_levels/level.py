@@ -40,7 +40,8 @@ from .._mutation.memory import Notes
 from .._mutation.selection import Selection, choice_of, has_mask
 from . import operands, views, writes
 from .conversions import check_shuffle, convert, has_text, index, table_of, text_of
-from .lineage import AMBIENT, chain, enclosing_level, levels_of, name_beside
+from .likeness import class_of
+from .lineage import AMBIENT, chain, enclosing_level, levels_of, meeting, name_beside
 from .lying import place
 from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, known, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
@@ -70,8 +71,8 @@ class Level:
     guards: ClassVar[bool]  # answers that Python code gets are noted, `guard`, and draws, `draw`
 
     instead = (
-        "return it from the function, or ask for {}(..., escape='passthrough') to go on with its "
-        "value (x.elem() shows it)"
+        "{way}, or ask for {transform}(..., escape='passthrough') to go on with its value "
+        "(x.elem() shows it)"
     )  # of using a tensor once the level has ended
     live = True
     off = False  # `no_dispatch` has switched it off in this context
@@ -82,6 +83,7 @@ class Level:
     own_methods: ClassVar[dict[str, Any]] = {}  # that the tensors of a kind have besides
     quiet: Any = None  # of a kind: whether it calls no code of users; then the trace's answer
     generator: tuple[int, int] | None = None
+    class_of = class_of
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
     alone = ALONE  # references to a class that nobody holds
@@ -351,12 +353,8 @@ class Level:
 
     def release(self, x: Tensor, other: "Level") -> Value:
         """Answer the level `other`, which met `x` and is not nested in this one."""
-        name, met = name_beside(self, other), name_beside(other, self)
-        text = (
-            f"{'another ' * (met == name)}{met} met a tensor of {name}, and their levels are not "
-            f"in one chain; pass the value in as an argument, or return it from {name} first"
-        )
-        raise self.note_levels(other.note_levels(LevelError(text, named=True)))
+        error = LevelError(meeting(other, self), named=True)
+        raise self.note_levels(other.note_levels(error))
 
     # ---- the form of a tensor, and leaving ----
 

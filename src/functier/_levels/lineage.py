@@ -67,6 +67,18 @@ def name_beside(level: Any, *others: Any) -> str:
     return f"{level.label} at depth {level.depth}" if alike else level.label
 
 
+def meeting(level: Any, other: Any) -> str:
+    """Return what to say of a level that met a tensor of another one, which does not enclose it."""
+    met, name = name_beside(level, other), name_beside(other, level)
+    text = f"{'another ' * (met == name)}{met} met a tensor of {name}, "
+    if issubclass(other.cls, level.cls):
+        return f"{text}a level inside of it; unwrap that one first, as in B0.unwrap(B1.unwrap(x))"
+    return (
+        f"{text}and their levels are not in one chain; pass the value in as an argument, or return "
+        f"it from {name} first"
+    )
+
+
 def inward(x: Value) -> Iterator[Tensor]:
     """Yield `x`, the tensor inside it, and so on, up to the innermost one."""
     while isinstance(x, Tensor):

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import PLAIN, SCALARS, Value, copy_in_rows, known_array
+from .._core.numpy_facts import PLAIN, SCALARS, Value, copy_in_rows, is_lazy, known_array
 from .._core.pytree import flatten, unflatten
+from .._core.table import later
 from .._core.tensor import Tensor
 from .._cpython.collector import COUNTS, count_references
 from .._mutation.array import innermost, was_written
@@ -114,7 +115,7 @@ def fix_shared(x: Any, leaves: Sequence[Value]) -> Any:
     """Return an argument that is not differentiated, or not mapped, as `leaves` are.
 
     An array that shares memory with one of these is a read-only view: numbers that are written to
-    it would go past the tensor.
+    it would go past the tensor. A Dask array is one whose methods may be given tensors.
     """
     if type(x) is ndarray:
         for leaf in leaves:
@@ -129,15 +130,15 @@ def fix_shared(x: Any, leaves: Sequence[Value]) -> Any:
         return x
     arrays, structure = flatten(x)
     if len(arrays) == 1 and arrays[0] is x:
-        return x
-    fixed = [fix_shared(y, leaves) if type(y) is ndarray else y for y in arrays]
+        return later("_dask").as_argument(x) if is_lazy(x) else x
+    fixed = [fix_shared(y, leaves) for y in arrays]
     return unflatten(structure, fixed) if any([y is not z for y, z in zip(arrays, fixed)]) else x
 
 
 def fix_unmapped(inner: list[Any], leaves: Sequence[Value], dims: Sequence[int | None]) -> None:
     """Do so for the leaves of a mapped function's arguments that have no axis in `dims`."""
     for i, dim in enumerate(dims):
-        if dim is None and type(inner[i]) is ndarray:
+        if dim is None and (type(inner[i]) is ndarray or is_lazy(inner[i])):
             mapped = [x for x, d in zip(leaves, dims) if d is not None]
             inner[i] = fix_shared(inner[i], mapped)
 

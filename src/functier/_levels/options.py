@@ -9,6 +9,7 @@ from .level import ENDED
 
 CHOICES: dict[str, Collection[str]] = {
     "escape": ENDED,
+    "mode": ("reverse", "forward"),
     "randomness": ("error", "different", "same"),
 }
 """The texts that options take."""

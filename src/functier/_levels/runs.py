@@ -252,6 +252,17 @@ def _push_forward(level: JvpLevel, given: tuple) -> tuple[list, Any, Any]:
     return [level.unwrap(y) for y in outputs], structure, aux
 
 
+def _slope(site: Site, call: LeafFunction, directions: list) -> LeafFunction:
+    """Return the derivative of a function of leaves along a direction, as such a function."""
+
+    def slope(leaves: list) -> Any:
+        around = Site(site.label, site.escape, site.frame, [*site.outer, *leaves])
+        pairs, structure, _ = push_forward(around, call, leaves, directions)
+        return unflatten(structure, [t for _, t in pairs])
+
+    return slope
+
+
 def push_batch(
     label: str,
     site: Site,
@@ -260,15 +271,18 @@ def push_batch(
     basis: list,
     has_aux: bool = False,
     randomness: Randomness = "error",
+    twice: bool = False,
 ) -> tuple[list, Any, Any]:
     """Compute the tangents of the results for a batch of directions, as `push_forward` does.
 
-    `label` is that of the level of the batch; the other level is made at `site`.
+    `label` is that of the level of the batch; the other level is made at `site`. With `twice`
+    they are second derivatives, each along one direction.
     """
 
     def push(level: BatchLevel, _: Any) -> tuple:
         directions = level.insert(basis, [0] * len(basis), label)
-        pairs, structure, aux = push_forward(site, call, leaves, directions, has_aux)
+        inner = _slope(site, call, directions) if twice else call
+        pairs, structure, aux = push_forward(site, inner, leaves, directions, has_aux)
         rows = [level.unwrap(t) for _, t in pairs]
         if randomness != "error":  # aux may vary along the batch: the result of the first example
             values, tree = flatten(aux)

@@ -15,7 +15,9 @@ import numpy as np
 
 from .._core.numpy_facts import Function, Value, dtype_of, is_lazy, shape_of
 from .._core.rule import kind_of, zeros_of
+from .._core.table import SLOPE
 from .._core.table import later as later_module
+from .._core.tensor import Tensor
 from .._core.unsettled import are_settled
 from .cotangents import add, fit, pull
 from .kept import compare
@@ -78,7 +80,7 @@ def follow_product(
     infinite: Any = False
     for x, y in ((probe(g, both(moves, bad)), factors), (probe(g, moves), spoilt * factors)):
         infinite = np.logical_or(infinite, np.not_equal(rule(x, y, *rest), 0))
-    return np.where(infinite, np.where(np.isinf(plain), plain, np.nan), c), moved
+    return np.where(infinite, np.where(np.isinf(plain), plain, plain * np.nan), c), moved
 
 
 def as_ones(saved: tuple) -> tuple:
@@ -87,14 +89,20 @@ def as_ones(saved: tuple) -> tuple:
 
 
 def probe(g: Value, moves: Moves) -> Value:
-    """Return positive numbers where `g` moves, else 0; no two of them cancel by chance."""
+    """Return positive numbers where `g` moves, else 0; no two of them cancel by chance.
+
+    Those of a complex `g` have an imaginary part, too, as a factor may exchange the parts.
+    """
     if is_lazy(g):
         numbers = 1.0 + (GOLDEN * later_module("_dask").positions(shape_of(g))) % 1.0
         return numbers if moves is None else np.where(moves, numbers, 0)
     shape = shape_of(g)
     numbers = GOLDEN * np.arange(1, 1 + int(np.prod(shape)))
     numbers += 1.0 - np.floor(numbers)  # a third of the time of a remainder
-    numbers = numbers.reshape(shape).astype(dtype_of(g))
+    numbers = numbers.reshape(shape)
+    if dtype_of(g).kind == "c":
+        numbers = numbers * (1 + GOLDEN * 1j)
+    numbers = numbers.astype(dtype_of(g))
     return numbers[()] if moves is None else np.where(moves, numbers, 0).astype(numbers.dtype)[()]
 
 
@@ -123,20 +131,23 @@ class Later:
 
     It keeps few values alive: after a chain of `DEPTH` questions all of a tangent moves. A zero
     tangent may come from one of the `kinks`, where two values are equal, as that of a norm at 0.
+    That of a norm has as its `norm` the value, and the rules that gave it with their operands.
+    Results of the norm may have the same question.
     """
 
-    __slots__ = ("args", "depth", "find", "kinks")
+    __slots__ = ("args", "depth", "find", "kinks", "norm")
 
     find: Callable[..., Moves]
     args: tuple
     depth: int
     kinks: Kinks
+    norm: tuple[Value, list[tuple[Function, Value, tuple]]] | None
 
 
 def question(find: Callable[..., Moves], args: tuple, depth: int = 1, kinks: Kinks = ()) -> Later:
     """Return the question ``find(*args)``; a constructor of the class costs twice as much."""
     made = Later()
-    made.find, made.args, made.depth, made.kinks = find, args, depth, kinks
+    made.find, made.args, made.depth, made.kinks, made.norm = find, args, depth, kinks, None
     return made
 
 
@@ -167,11 +178,14 @@ def rough(*moves: Any) -> Any:
     return None
 
 
-def kinked(moves: Any, x: Value, y: Value = 0) -> Later:
+def kinked(moves: Any, x: Value, y: Value = 0, norm: tuple | None = None) -> Later:
     """Return `moves` with one more kink, where two values are equal."""
     if moves is None:
-        return question(now, (None,), 0, ((x, y),))
-    return question(now, (moves,), depth_of(moves), (*kinks_of(moves), (x, y)))
+        made = question(now, (None,), 0, ((x, y),))
+    else:
+        made = question(now, (moves,), depth_of(moves), (*kinks_of(moves), (x, y)))
+    made.norm = norm
+    return made
 
 
 def depth_of(moves: Any) -> int:
@@ -200,6 +214,7 @@ def either_later(a: Any, b: Any) -> Any:
             return None
         made = Later()
         made.find, made.args, made.depth, made.kinks = _either_now, ((a, b),), depth + 1, ()
+        made.norm = None
         return made
     if a is None or b is None:
         return rough(a, b)
@@ -376,12 +391,37 @@ def _settle_root(
         return c, moves
     start = _fit(probe(c, at_zero), at_zero, fix)
     arrived: Any = False
+    chosen: Any = None
     for part, _ in _walk([(parent, start)], None, floor, _probing()):
         for x in part if isinstance(part, (tuple, list)) else (part,):
             if x is not None and type(x) not in MEMORIES:  # which began with constants
                 arrived = np.logical_or(arrived, np.any(np.not_equal(x, 0)))
+                chosen = add(chosen, chosen_zero(x))
     flat = np.logical_and(at_zero, np.logical_not(arrived))
+    if chosen is not None:  # it moves by its derivatives
+        return np.where(flat, chosen, c), moves
     return np.where(flat, 0, c)[()], both(moves, np.logical_not(flat))
+
+
+def moves_leaves(node: Node, value: Value) -> bool:
+    """Return whether a positive cotangent of a node arrives at a leaf."""
+    start = probe(np.ones_like(value), None), None
+    found = [part for part, _ in _walk([(node, start)], None, -1, _probing())]
+    return any([type(x) in MEMORIES or x is None or np.any(np.not_equal(x, 0)) for x in found])
+
+
+def chosen_zero(x: Value) -> Value | None:
+    """Return a zero whose derivative is NaN where that of zeros in `x` is not zero.
+
+    None: no level around differentiates.
+    """
+    inner = x
+    while isinstance(inner, Tensor):
+        if type(inner).level.differentiates:
+            zeros = np.where(np.equal(x, 0), x, 0)
+            return np.real(np.sum(SLOPE[0](zeros, 0.0)))
+        inner = inner._value
+    return None
 
 
 def _probing() -> Callable:

@@ -51,6 +51,12 @@ OF_EQUALITY = (
 """The cause of a comparison that nobody has written: Python's, of a key."""
 
 
+OF_A_BLOCK = (
+    "take out of the level what is to stay inside the `with` block, as B.unwrap(x), or "
+    "G.gradient(y, x) of a block of grad"
+)
+
+
 class EndedLevel(Level):
     """A level object after its level has ended; `kind` is the class that it had before."""
 
@@ -65,6 +71,9 @@ class EndedLevel(Level):
 
     def elem(self, x: Tensor) -> Value:
         return self.kind.elem(self, x)
+
+    def class_of(self, x: Tensor) -> type:
+        return type(x)
 
     def repr(self, x: Tensor) -> str:
         return self.kind.repr(self, x)
@@ -87,7 +96,8 @@ class EndedLevel(Level):
             )
         transform = self.label.partition("(")[0]
         text = f"a tensor of {self} was used after its level had ended; {cause}"
-        instead = self.kind.instead.format(transform)
+        way = OF_A_BLOCK if self.label == f"{transform}()" else "return it from the function"
+        instead = self.kind.instead.format(way=way, transform=transform)
         raise self.note_levels(EscapedTensorError(text + instead, named=True))
 
     def make(self, cls: type, data: Any, *args: Any, **options: Any) -> Any:

@@ -118,7 +118,7 @@ def note_views(level: Any, args: tuple, result: Any) -> Any:
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
     y = level.apply_single(op, x, given)
-    if op.views and not x.ndim and (y.ndim or op.boxes) and is_scalar(x):
+    if op.views and not x.ndim and (op.boxes or np.ndim(y)) and is_scalar(x):
         x = np.copy(x)  # NumPy makes a new array of a number
         y = level.apply_single(op, x, given)
     if op.views == "either" and (

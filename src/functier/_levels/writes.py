@@ -193,9 +193,8 @@ def check_arguments(level: Any, window: ndarray, owner: Any) -> None:
         return
     if not owner.flags.writeable:
         raise ValueError(f"{level}: {READ_ONLY}; write y = x.copy() first")
-    given, sources, _ = level.arguments
-    leaves = () if count == 1 and sources is None else flatten(given)[0]
-    if len(leaves) < 2:
+    leaves, sources, _ = level.arguments
+    if (count == 1 and sources is None) or len(leaves) < 2:
         return
     found = [
         i for i, x in enumerate(leaves)
@@ -219,7 +218,8 @@ def owners_of(level: Any) -> Counter:
         return Counter()
     given, _, owners = level.arguments
     if owners is None:
-        owners = level.arguments[2] = Counter([id(owner_of(x)) for x in flatten(given)[0]])
+        leaves = level.arguments[0] = flatten(given)[0]  # which has the trees until then
+        owners = level.arguments[2] = Counter([id(owner_of(x)) for x in leaves])
     return owners
 
 

@@ -19,6 +19,7 @@ from .._core.op import NO_VALUE, Op
 from .._core.pytree import SNAPSHOTS
 from .._core.root import classes_in, tree_map
 from .._core.tensor import Tensor
+from .._core.tensor import innermost as innermost
 from .._core.tracebacks import explain_write
 from .memory import CHOSEN, REGION, Memory, View
 
@@ -211,13 +212,6 @@ def was_written(x: Any) -> bool:
     except AttributeError:
         return False
     return True
-
-
-def innermost(x: Any) -> Any:
-    """Return the value inside all levels of `x`; of an array, a snapshot."""
-    while isinstance(x, Tensor):
-        x = x._value
-    return x
 
 
 def is_array(x: Any) -> bool:

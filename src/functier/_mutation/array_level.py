@@ -66,6 +66,9 @@ class ArrayLevel(RootLevel):
 
     notes: Any = Notes({})  # its `_value` is a snapshot, which costs a copy
 
+    def class_of(self, x: Tensor) -> type:
+        return ndarray
+
     def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         return array_of(np.array(data, *args, **kwargs))
 

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .graph import Graph, Guard, Node, form_of, replace
+from .graph import Graph, Guard, Node, exact, form_of, replace
 from .loops import Count, Loop, Series, Table
 from .rolling import Finder
 from .steps import Always, Carried, Grows, Inside, Listed, Made, Run, filled, grown
@@ -114,7 +114,7 @@ class Making:
         """Return the value that a node had some steps before: `first` are those before the loop,
         the latest one first.
         """
-        key = (place, *[id(x) if type(x) is Node else repr(x) for x in first])
+        key = (place, *[exact(x) for x in first])
         found = self.carried.get(key)
         if found is None:
             step = self.body[place] if len(first) == 1 else self.variable(place, first[:-1])

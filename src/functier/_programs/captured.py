@@ -78,3 +78,19 @@ def index_to(x: ndarray, base: ndarray) -> list[tuple[Callable, Any]] | None:
         row = getitem, slice(start, start + x.size)
         return [(np.reshape, (-1,)), *[row] * (x.size < base.size), (np.reshape, x.shape)]
     return None
+
+
+LARGE = 16_384
+"""Arrays of more bytes are compared by single elements where the function reads few of them."""
+
+
+def element(x: np.ndarray, key: Any) -> Any:
+    """Return the number that whole numbers select of a large array; None for anything else."""
+    single = type(key) is int or (type(key) is tuple and all([type(k) is int for k in key]))
+    if not single or x.nbytes <= LARGE or x.dtype.kind not in "biufc":
+        return None
+    try:
+        value = x[key]
+    except IndexError:
+        return None
+    return None if type(value) is np.ndarray else value

@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from itertools import zip_longest
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -24,7 +24,7 @@ from .._cpython.frames import current_frame
 from ..progress import during
 from .arguments import opened
 from .backends import has_llvm, machine_of
-from .bound import Bound, calling, has_method, has_state, is_tree, reference_to
+from .bound import Bound, Objects, calling, has_method, has_state, is_tree
 from .entries import Mismatch, again, entry_of
 from .guards import Guards, is_strict
 from .integers import WholeNumbers, asks_for_type
@@ -33,7 +33,7 @@ from .objects import reached_from
 from .outside import Unwatched
 from .program import Program
 from .rolling import tell_if_slow
-from .shown import Text
+from .shown import Text, card_of
 from .trace import record
 
 P = ParamSpec("P")
@@ -70,6 +70,7 @@ class Compiled(Generic[P, R]):
     """A function that `compile` made: see there."""
 
     stands_for = "__wrapped__"  # what a trace looks into
+    _repr_html_ = card_of
 
     def __init__(
         self, func: Callable[P, R], backend: str, fastmath: bool, on_change: str, threads: int = 1,
@@ -85,7 +86,8 @@ class Compiled(Generic[P, R]):
         self._variants: tuple[Variant, ...] = ()
         self._changed = "something that the function reads"
         self._traced = 0
-        self._objects: dict[int, tuple[Callable, Compiled]] = {}
+        self._careful = False  # whether the next trace is
+        self._objects = Objects()
         self._misses, self._numbers = Misses(), WholeNumbers()
         self._odd = self._state  # or it has a debt; one test then shows that a call is a common one
 
@@ -140,16 +142,18 @@ class Compiled(Generic[P, R]):
         kept = [x for x in reached_from([func]) if type(x) is FunctionType]
         guards = Guards(facts, kept, found.captured)
         found.program.read = guards.unchanged
+        if found.program.mixed:  # it is right for values that are finite where those of today are
+            self._careful = True
+            return found.finish()
         if (reads.reason and not self._keeps) or not guards.unchanged():
             self._rest(reads.reason or f"it changes {guards.changed()}")
             return found.finish()
         self._unwatched = reads.reason or ""
         reads.forget()
         notes: list[Any] = []
-        machine = self.backend == "llvm" or (self.backend == "auto" and has_llvm())
-        if machine and self.warm:
+        if self._machine and self.warm:
             notes = self._machine_of(found.program, found.program._graph, label)
-        cold = machine and not self.warm
+        cold = self._machine and not self.warm
         entry = entry_of(found.program, args, kwargs, guards, found.program._checks, cold)
         if cold:
             entry = self._cold(found.program, entry, guards, notes, label)
@@ -160,7 +164,8 @@ class Compiled(Generic[P, R]):
                 if v.strides != strides or not v.program.is_like(found.program)
             ]  # fmt: skip
             new = Variant(entry, found.program, guards, notes, strides)
-            self._variants = (new, *others[: MOST - 1])
+            known = sorted((new, *others[: MOST - 1]), key=lambda v: v.program.careful)
+            self._variants, self._careful = (*known,), False
             self._traced += 1
             resting, self._odd = self._misses.add(), True
         if resting:
@@ -174,11 +179,14 @@ class Compiled(Generic[P, R]):
         return found.finish() if plain else again(entry, args, kwargs, found)
 
     @property
+    def _machine(self) -> bool:
+        return self.backend == "llvm" or (self.backend == "auto" and has_llvm())
+
+    @property
     def _keeps(self) -> bool:
         return self.on_unwatched == "keep"
 
-    def _rest(self, reason: str) -> None:
-        """Let the function itself run for some calls."""
+    def _rest(self, reason: str) -> None:  # the function itself runs for some calls
         self._unwatched = reason
         with LOCK:
             self._misses.add(LIMIT)
@@ -213,16 +221,17 @@ class Compiled(Generic[P, R]):
         self, func: Callable, args: tuple, kwargs: dict, frame: Any, numbers: set[int]
     ) -> Any:
         """Record a call, with these integers as inputs if the function takes them so."""
+        given = func, args, kwargs, frame, "compile", self._keeps
         if numbers:
             try:
-                found = record(func, args, kwargs, frame, "compile", self._keeps, numbers)
+                found = record(*given, numbers, self._careful, self._machine)
                 if not asks_for_type(found.watch):
                     return found
                 reads: Any = found.watch.reads
                 reads.take_back()  # the next trace runs the function again
             except Exception:  # as by a function that takes only Python's own numbers
                 pass
-        return record(func, args, kwargs, frame, "compile", self._keeps)
+        return record(*given, (), self._careful, self._machine)
 
     def _forget(self) -> None:
         """Drop the programs whose dependencies have changed; raise where that is asked for."""
@@ -327,18 +336,17 @@ class Compiled(Generic[P, R]):
         made = self if tree else self._of(instance)
         found: Any = functools.partial(made, *(instance,) * tree)
         found.__self__ = instance  # which `_of` holds weakly
-        found.explain, found.programs = made.explain, made.programs
+        found.explain = getattr(made, "explain", self.explain)
+        found.programs = getattr(made, "programs", [])
         return found
 
-    def _of(self, instance: Any) -> "Compiled":
+    def _of(self, instance: Any) -> Callable:
         """Return the function for an object, its first argument, which is not a leaf."""
-        known = self._objects.get(id(instance))
-        if known is not None and known[0]() is instance:
-            return known[1]
-        reference = reference_to(instance, self._objects)
-        made = Compiled(Bound(self.__wrapped__, reference), *self._options())
-        self._objects[id(instance)] = reference, made
-        return made
+        func = self.__wrapped__
+        found = self._objects.of(
+            instance, lambda link: Compiled(Bound(func, link), *self._options()), func
+        )
+        return MethodType(func, instance) if found is None else found
 
     def _is_method_of(self, x: Any) -> bool:
         """Return whether an object, the first argument, has this function as a method."""

@@ -24,6 +24,7 @@ import numpy as np
 from .._core.errors import LevelError, NoRuleError, UnsupportedError
 from .._core.reached import Generators
 from .._core.tensor import Tensor
+from .._cpython.allowed import STATES
 from .._cpython.call_sites import loaded_globals
 from .._cpython.code import Code, file_of_code, title_of_code
 from .._cpython.collector import observers
@@ -44,12 +45,12 @@ from .._cpython.functions import (
     read_code,
     tells,
 )
+from .._cpython.homes import HOME, home_of_code
 from .._cpython.observed import observed
 from .graph import SCALARS
-from .homes import HOME, home_of_code
-from .objects import reached_from
+from .objects import DISPATCHER, reached_from
 from .outside import Unwatched
-from .reads import DISPATCHER, STATES, Reads
+from .reads import PLAIN, Reads
 from .watching import is_known
 
 ndarray = np.ndarray
@@ -58,7 +59,7 @@ ndarray = np.ndarray
 class Teller(Events):
     """The observer of all such code: it tells the trace of its thread."""
 
-    inert: ClassVar[set[type]] = {*SCALARS, str, bytes, type(None), range}
+    inert: ClassVar[set[type]] = {*SCALARS, str, bytes, type(None), range} - {np.void}
     known: ClassVar[dict[type, set]] = {np.ufunc: set(), DISPATCHER: set()}
     facts: Any = frozenset()
     """Facts that the only trace knows: pairs of a module and a name, and the numbers of cells."""
@@ -97,9 +98,14 @@ def _forward(name: str) -> Callable:
 def _of_known(name: str) -> Callable:
     """Return the same for an event that means nothing for most objects."""
     reads_name, reads_cell = name == "attribute", name == "cell"
+    reads_item = name == "item"
 
     def tell(self: Teller, owner: Any, *given: Any) -> Any:
         kind = type(owner)
+        if reads_item and type(given[0]) not in PLAIN:
+            reads = LIVE.get(get_ident())
+            if reads is not None:
+                reads.key(given[0])
         if kind in Teller.inert:
             return None
         if reads_name and kind is ModuleType and (owner, *given) in Teller.facts:

@@ -5,6 +5,7 @@ An entry reads the leaves of dicts, lists and tuples by itself; other pytrees ar
 
 import functools
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from types import MethodType
 from typing import Any
 
@@ -18,11 +19,11 @@ from .._cpython.objects import slots_of, space_of
 from .._levels.memory import meet
 from .arguments import Node as Part
 from .arguments import facts_of, is_same, node_of, opened
-from .graph import Form, Node
 from .guards import Guards
 from .program import Program
-from .replays import Changed, Replay, has_nan
+from .replays import Changed, Replay
 from .signature import slots, write_tree
+from .trusted import SPACE
 
 ndarray = np.ndarray
 
@@ -46,139 +47,34 @@ def entry_of(
     A `cold` one writes the source of the program at its first call.
     """
     run = program._run
-    space: dict[str, Any] = {
-        "run": run.function if type(run) is Replay and not cold else run, "ndarray": ndarray,
-        "Mismatch": Mismatch, "Changed": Changed, "dtype_of": dtype_of, **guards.writer.space,
-    }  # fmt: skip
-    lines: list[str] = []
-    inputs: list[str] = []
-    owners: list[str] = []
-
-    def leaf(x: Any, path: str) -> None:
-        number = len(lines)
-        own = f"v{number}"
-        owners.append(own)
-        dynamic = program._forms[leaf.count] is not None  # type: ignore[attr-defined]
-        leaf.count += 1  # type: ignore[attr-defined]
-        lines.append(f"{own} = {path}")
-        if not dynamic:
-            space[f"k{number}"], space["is_same"] = x, is_same
-            lines.append(f"if {own} is not k{number} and {differs(x, own, number)}: raise Mismatch")
-            return
-        if "flags" in program.asked and type(x) is ndarray:
-            lines.append(f"if {own}.flags.writeable is not {x.flags.writeable}: raise Mismatch")
-        if not checks:
-            inputs.append(own)
-            return
-        if type(x) is ndarray:
-            space[f"s{number}"], space[f"d{number}"] = x.shape, x.dtype
-            space[f"z{number}"] = x.strides  # functions sum in the order of memory
-            lines.append(
-                f"if type({own}) is not ndarray or {own}.shape != s{number} or "
-                f"{own}.strides != z{number} or "
-                f"({own}.dtype is not d{number} and {own}.dtype != d{number}): raise Mismatch"
-            )
-        else:
-            space[f"t{number}"] = type(x)
-            lines.append(f"if type({own}) is not t{number}: raise Mismatch")
-            if type(x) is int:
-                lines.append(f"if not -(1 << 63) <= {own} < 1 << 63: raise Mismatch")
-            elif type(x) not in PLAIN:
-                space[f"d{number}"] = x.dtype
-                lines.append(f"if {own}.dtype != d{number}: raise Mismatch")
-        inputs.append(own)
-
-    leaf.count = 0  # type: ignore[attr-defined]
-
-    def read(x: Any, path: str) -> None:
-        kind = type(x)
-        if kind is dict:
-            number = len(lines)
-            test = f"type({path}) is not dict or [*{path}] != t{number}"
-            lines.append(f"if {test}: raise Mismatch")
-            space[f"t{number}"] = list(x)  # in their order, which the function may see
-            for key in sorted(x):
-                read(x[key], f"{path}[{key!r}]")
-        elif kind is tuple or kind is list:
-            lines.append(
-                f"if type({path}) is not {kind.__name__} or len({path}) != {len(x)}: raise Mismatch"
-            )
-            for i, part in enumerate(x):
-                read(part, f"{path}[{i}]")
-        elif x is None:
-            lines.append(f"if {path} is not None: raise Mismatch")
-        elif (node := None if is_value(x) else node_of(x)) is not None:
-            number = len(lines)
-            space[f"t{number}"] = kind
-            lines.append(f"if type({path}) is not t{number}: raise Mismatch")
-            for part, place in zip(node.parts, places_in(node, path, number, lines, space)):
-                read(part, place)
-        else:
-            leaf(x, path)
-
+    entry = Entry(program, guards, checks)
+    lines, space = entry.lines, entry.space
+    space["run"] = run.function if type(run) is Replay and not cold else run
     names = [f"a{i}" for i in range(len(args))]
-    named = {name: f"b{i}" for i, name in enumerate(kwargs)}
     if all(map(is_simple, (*args, *kwargs.values()))):
         for x, own in zip(args, names):
-            read(x, own)
-        for name in sorted(kwargs):
-            lines.append(f"{named[name]} = kwargs[{name!r}]")
-            read(kwargs[name], named[name])
+            entry.read(x, own)
+        for i, (name, x) in enumerate(sorted(kwargs.items(), key=itemgetter(0))):
+            lines.append(f"b{i} = kwargs[{name!r}]")
+            entry.read(x, f"b{i}")
     else:
-        given: Any = (args, kwargs) if kwargs else args
-        whole = opened(given)
-        tree = f"({', '.join(names)},)" if names else "()"
-        space |= {
-            "flatten": flatten, "structure": program._structure, "facts_of": facts_of,
-            "facts": program._facts, "opened": opened,
-        }  # fmt: skip
-        lines += [
-            f"tree = ({tree}, kwargs)" if kwargs else f"tree = {tree}",
-            *["tree = opened(tree)"] * (whole is not given),
-            "leaves, given = flatten(tree, 'compile', 'the arguments')",
-            "if given != structure: raise Mismatch",
-        ]
-        lines.append("if facts_of(given) != facts: raise Mismatch")
-        for i, x in enumerate(flatten(whole, "compile", "the arguments")[0]):
-            leaf(x, f"leaves[{i}]")
+        entry.flatten(args, kwargs, names)
     lines += [
-        f"if {owners[i]} is not {owners[k]}: raise Mismatch" for i, k in program.twins.items()
+        f"if {entry.owners[i]} is not {entry.owners[k]}: raise Mismatch"
+        for i, k in program.twins.items()
     ]
     lines += guards.writer.inside(checks)
-    arrays = [
-        own for i, (own, form) in enumerate(zip(owners, program._forms))
-        if form and form.kind is ndarray and i not in program.twins
-    ]  # fmt: skip
-    if "memory" in program.asked:  # a transform inside writes to an array that it was given
-        leaves = flatten(opened((args, kwargs) if kwargs else args), "compile", "the arguments")[0]
-        space |= {"met": meeting([x for x in leaves if type(x) is ndarray]), "meeting": meeting}
-        every = [own for own, form in zip(owners, program._forms) if form and form.kind is ndarray]
-        lines.append(f"if meeting([{', '.join(every)}]) != met: raise Mismatch")
-    for i in program.writes:
-        space["meet"] = meet
-        lines += [
-            f"if meet({owners[i]}, {own}): raise Mismatch" for own in arrays if own != owners[i]
-        ]
-        for k, link in enumerate(program.outside):
-            space[f"o{k}"] = link
-            lines.append(f"if meet({owners[i]}, o{k}()): raise Mismatch")
-        lines.append(f"if not {owners[i]}.flags.writeable: raise Mismatch")
-    inputs += guards.writer.arrays
-    lines.append(f"try: r = run({', '.join(inputs)})")
+    entry.look_at_memory(args, kwargs)
+    lines.append(f"try: r = run({', '.join([*entry.inputs, *guards.writer.arrays])})")
     lines.append("except Changed: raise Mismatch from None")
-    if program.trusts:
-        graph = program._graph
-        results = [] if graph is None else graph.outputs
-        if results and all(map(is_float, results)):
-            test = " or ".join([f"r[{k}] != r[{k}]" for k in range(len(results))])
-        else:
-            space["has_nan"], test = has_nan, "has_nan(r)"
-        lines.append(f"if {test}: raise Mismatch")
+    if program.doubts:
+        space |= SPACE
+        lines.append(f"if {program.doubts}: raise Mismatch")
     if program.writes:
         first = program._size - len(program.writes)
-        lines += [f"{owners[i]}[...] = r[{first + k}]" for k, i in enumerate(program.writes)]
+        lines += [f"{entry.owners[i]}[...] = r[{first + k}]" for k, i in enumerate(program.writes)]
         lines.append("r = list(r)")
-        lines += [f"r[{k}] = {owners[i]}" for k, i in program.same.items()]
+        lines += [f"r[{k}] = {entry.owners[i]}" for k, i in program.same.items()]
     lines.append(f"return {result_of(program, space)}{'[0]' * bool(program.writes)}")
     body = "\n".join(f"    {line}" for line in lines)
     if kwargs:
@@ -189,9 +85,123 @@ def entry_of(
     return space["entry"]
 
 
-def is_float(y: Any) -> bool:
-    """Return whether a result of a program is a float64 number."""
-    return type(y) is Node and type(y.form) is Form and y.form.kind in (float, np.float64)
+class Entry:
+    """The lines that look at the arguments, and what they refer to.
+
+    Attributes
+    ----------
+    owners, inputs : list of str
+        The names of all leaves, and of those that the program takes.
+    """
+
+    def __init__(self, program: Program, guards: Guards, checks: bool) -> None:
+        self.program, self.checks = program, checks
+        self.lines: list[str] = []
+        self.owners: list[str] = []
+        self.inputs: list[str] = []
+        self.space: dict[str, Any] = {
+            "ndarray": ndarray, "Mismatch": Mismatch, "Changed": Changed, "dtype_of": dtype_of,
+            **guards.writer.space,
+        }  # fmt: skip
+
+    def leaf(self, x: Any, path: str) -> None:
+        """Look at a leaf."""
+        lines, space, number = self.lines, self.space, len(self.lines)
+        own = f"v{number}"
+        dynamic = self.program._forms[len(self.owners)] is not None
+        self.owners.append(own)
+        lines.append(f"{own} = {path}")
+        if not dynamic:
+            space[f"k{number}"], space["is_same"] = x, is_same
+            lines.append(f"if {own} is not k{number} and {differs(x, own, number)}: raise Mismatch")
+            return
+        self.inputs.append(own)
+        if "flags" in self.program.asked and type(x) is ndarray:
+            lines.append(f"if {own}.flags.writeable is not {x.flags.writeable}: raise Mismatch")
+        if not self.checks:
+            return
+        if type(x) is ndarray:
+            space[f"s{number}"], space[f"d{number}"] = x.shape, x.dtype
+            space[f"z{number}"] = x.strides  # functions sum in the order of memory
+            lines.append(
+                f"if type({own}) is not ndarray or {own}.shape != s{number} or "
+                f"{own}.strides != z{number} or "
+                f"({own}.dtype is not d{number} and {own}.dtype != d{number}): raise Mismatch"
+            )
+            return
+        space[f"t{number}"] = type(x)
+        lines.append(f"if type({own}) is not t{number}: raise Mismatch")
+        if type(x) is int:
+            lines.append(f"if not -(1 << 63) <= {own} < 1 << 63: raise Mismatch")
+        elif type(x) not in PLAIN:
+            space[f"d{number}"] = x.dtype
+            lines.append(f"if {own}.dtype != d{number}: raise Mismatch")
+
+    def read(self, x: Any, path: str) -> None:
+        """Look at a pytree, and at its leaves."""
+        kind, lines, number = type(x), self.lines, len(self.lines)
+        if kind is dict:
+            test = f"type({path}) is not dict or [*{path}] != t{number}"
+            lines.append(f"if {test}: raise Mismatch")
+            self.space[f"t{number}"] = list(x)  # in their order, which the function may see
+            for key in sorted(x):
+                self.read(x[key], f"{path}[{key!r}]")
+        elif kind is tuple or kind is list:
+            lines.append(
+                f"if type({path}) is not {kind.__name__} or len({path}) != {len(x)}: raise Mismatch"
+            )
+            for i, part in enumerate(x):
+                self.read(part, f"{path}[{i}]")
+        elif x is None:
+            lines.append(f"if {path} is not None: raise Mismatch")
+        elif (node := None if is_value(x) else node_of(x)) is not None:
+            self.space[f"t{number}"] = kind
+            lines.append(f"if type({path}) is not t{number}: raise Mismatch")
+            for part, place in zip(node.parts, places_in(node, path, number, lines, self.space)):
+                self.read(part, place)
+        else:
+            self.leaf(x, path)
+
+    def flatten(self, args: tuple, kwargs: dict, names: list[str]) -> None:
+        """Look at all arguments as one pytree."""
+        given: Any = (args, kwargs) if kwargs else args
+        whole = opened(given)
+        tree = f"({', '.join(names)},)" if names else "()"
+        self.space |= {
+            "flatten": flatten, "structure": self.program._structure, "facts_of": facts_of,
+            "facts": self.program._facts, "opened": opened,
+        }  # fmt: skip
+        self.lines += [
+            f"tree = ({tree}, kwargs)" if kwargs else f"tree = {tree}",
+            *["tree = opened(tree)"] * (whole is not given),
+            "leaves, given = flatten(tree, 'compile', 'the arguments')",
+            "if given != structure: raise Mismatch",
+            "if facts_of(given) != facts: raise Mismatch",
+        ]
+        for i, x in enumerate(flatten(whole, "compile", "the arguments")[0]):
+            self.leaf(x, f"leaves[{i}]")
+
+    def look_at_memory(self, args: tuple, kwargs: dict) -> None:
+        """Look at which arrays share memory, where the function writes to one."""
+        program, lines, space = self.program, self.lines, self.space
+        every = [
+            (i, own) for i, (own, form) in enumerate(zip(self.owners, program._forms))
+            if form and form.kind is ndarray
+        ]  # fmt: skip
+        if "memory" in program.asked:  # a transform inside writes to an array that it was given
+            given = flatten(opened((args, kwargs) if kwargs else args), "compile", "the arguments")
+            space |= {
+                "met": meeting([x for x in given[0] if type(x) is ndarray]), "meeting": meeting,
+            }  # fmt: skip
+            lines.append(f"if meeting([{', '.join([x for _, x in every])}]) != met: raise Mismatch")
+        for i in program.writes:
+            space["meet"], own = meet, self.owners[i]
+            others = [x for k, x in every if k not in program.twins and x != own]
+            lines += [f"if meet({own}, {x}): raise Mismatch" for x in others]
+            for k, link in enumerate(program.outside):
+                space[f"o{k}"] = link
+                lines.append(f"if meet({own}, o{k}()): raise Mismatch")
+            lines.append(f"if not {own}.flags.writeable: raise Mismatch")
 
 
 def is_simple(x: Any) -> bool:

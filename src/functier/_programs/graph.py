@@ -7,6 +7,7 @@ NOTE [three kinds of node]
 """
 
 import operator
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -86,7 +87,9 @@ class Node:
 
     @property
     def may_raise(self) -> bool:
-        """True where its errors of arithmetic are an effect: the function may catch them."""
+        """True of a check, and where errors of arithmetic are an effect: code may catch them."""
+        if getattr(self.func, "checks", False):
+            return True
         return bool(self.errors) and not {how for _, how in self.errors} <= QUIET
 
     def __repr__(self) -> str:
@@ -208,7 +211,7 @@ class Graph:
 
     def roots(self) -> list[Node]:
         """Return the nodes that have to be computed: those of outputs, guards and effects."""
-        effects = [node for node in self.nodes if node.kept or (node.errors and node.may_raise)]
+        effects = [node for node in self.nodes if node.kept or node.may_raise]
         return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *effects]
 
 
@@ -257,3 +260,54 @@ def mark_first(nodes: list[Node]) -> None:
             if before is None or any([x is before for x in node.args]):
                 node.first = True
                 heads[call] = node
+
+
+def exact(value: Any) -> Any:
+    """Return something hashable that is equal for arguments of the same values, to the last bit.
+
+    All tables that are looked up by a value of the program have such keys: 0.0, -0.0, 0 and False
+    are equal, and a NaN is not equal to itself. Large arrays and objects are known by identity.
+    """
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return (kind, *[part if type(part) is Node else exact(part) for part in value])
+    if kind is int or kind is str or value is None:
+        return kind, value
+    if kind is Node:
+        return value
+    if kind is slice:
+        return slice, exact(value.start), exact(value.stop), exact(value.step)
+    if kind is float:
+        return kind, value if value and value == value else struct.pack("d", value)
+    if kind is complex:
+        return kind, struct.pack("2d", value.real, value.imag)
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value.tobytes()
+    if kind is ndarray:
+        if value.size <= 64 and not value.dtype.hasobject:
+            return kind, value.dtype, value.shape, value.strides, value.tobytes()
+        return kind, id(value)
+    if isinstance(value, tuple):
+        return (kind, *map(exact, value))
+    try:
+        hash(value)
+    except TypeError:
+        return kind, id(value)
+    return kind, value
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Return whether two constants, or answers, are the same to the last bit."""
+    if a is b:
+        return True
+    if type(a) is ndarray is type(b) and not a.dtype.hasobject:
+        return form_of(a) == form_of(b) and a.tobytes() == b.tobytes()
+    return bool(exact(a) == exact(b))
+
+
+def exact_answer(guard: Guard) -> Any:
+    """Return the answer of a guard as something that is equal for equal ones."""
+    answer = guard.answer
+    if type(answer) is ndarray:
+        answer = (form_of(answer), answer.tobytes()) if answer.ndim else answer.item()
+    return answer if type(answer) in (bool, int) else exact(answer)

@@ -27,10 +27,9 @@ import numpy as np
 from .._cpython.code import Code, takes_keywords, takes_places
 from .._cpython.functions import EMPTY, HAS_CODE, contents, original, read_code, tells
 from .._cpython.objects import has_plain_dict
-from .graph import QUIET
+from .graph import QUIET, exact
 
 ndarray = np.ndarray
-NUMBERS = (int, float, complex, np.number)
 VALUES = frozenset({int, float, complex, str, bytes, bool, type(None)})
 STRONG = types.MethodType, types.ModuleType, types.BuiltinFunctionType, np.ufunc
 """Kinds of objects that are made anew at each look-up, or live as long as their module."""
@@ -61,7 +60,10 @@ class Fact(NamedTuple):
 
 def is_value(x: Any) -> bool:
     """Return whether an object is compared by its value."""
-    return type(x) in VALUES or (isinstance(x, np.generic) and type(x).__module__ == "numpy")
+    kind = type(x)
+    return kind in VALUES or (
+        issubclass(kind, np.generic) and kind.__module__ == "numpy" and kind is not np.void
+    )
 
 
 def same(now: Any, before: Any) -> bool:
@@ -71,9 +73,7 @@ def same(now: Any, before: Any) -> bool:
     if type(now) is not type(before):
         return False
     if is_value(before):
-        if isinstance(before, NUMBERS):
-            return repr(now) == repr(before)  # zeros have signs
-        return bool(now == before)
+        return bool(exact(now) == exact(before))
     if type(before) is tuple and len(now) == len(before):
         return all(map(same, now, before))
     return False
@@ -172,6 +172,7 @@ TESTS: dict[str, str] = {
     "keys": "_same_items({o} if type({o}) is dict else range(len({o})), {v})",
     "class": "_same_pairs({d}.copy(), {v})",
     "function": "_same_function({o}, {v})",
+    "partial": "_same_items(({o}.func, {o}.args, {o}.keywords), {v})",
     "form": "({o}.shape, {o}.dtype, {o}.strides, {o}.flags.writeable) == {v}",
     "contents": "_same_contents({o}, {v})",
 }
@@ -193,7 +194,8 @@ class Writer:
         self.names: dict[int, str] = {}
         self.dicts: dict[int, str] = {}
         self.lines: list[tuple[int, str]] = []
-        self.forms: set[str] = set()  # lines that look at the form of an array that is read again
+        self.inputs, self.given = {id(x) for x in arrays}, set[str]()  # of the program, their names
+        self.forms: set[str] = set()  # lines that look at the form of such an array
         self.absent: dict[str, list[Any]] = {}
         for i, fact in enumerate(facts):
             self.write(i, fact)
@@ -213,7 +215,7 @@ class Writer:
                 value = tuple(value), tuple(value.values()), ()
             self.space[f"_v{i}"] = value
             line = self.unless(i, TESTS[kind].format(o=o, d=d, v=f"_v{i}"))
-            if kind == "form" and o[:2] == "_y":
+            if kind == "form" and o in self.given:
                 self.forms.add(line)
             return
         if value is EMPTY and kind in ("entry", "attribute", "of class"):
@@ -230,6 +232,10 @@ class Writer:
         if k == f"_k{i}":
             self.space[k] = key
         now = FORMS[kind].format(o=o, d=d, k=k)
+        if type(owner) is ndarray and value == value and value != 0:  # its form tells the type
+            self.space[f"_v{i}"] = value
+            self.unless(i, f"{now} == _v{i}")
+            return
         self.lines.append((i, f"if {self.differs(i, now, value)}: return False"))
 
     def unless(self, i: int, test: str) -> str:
@@ -260,7 +266,9 @@ class Writer:
         """Return the source of the question whether a value is another one."""
         if type(value) is ndarray and id(value) not in self.fixed and id(value) not in self.names:
             name = self.names[id(value)] = f"_y{i}"
-            self.forms.add(f"if type({name}) is not _ndarray: return False")
+            if id(value) in self.inputs:
+                self.given.add(name)
+                self.forms.add(f"if type({name}) is not _ndarray: return False")
             self.lines.append((i, f"{name} = {now}"))
             return f"type({name}) is not _ndarray"
         if is_value(value) or type(value) is tuple:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .graph import Graph, Guard, Node, changed, form_of, nodes_in, replace
+from .graph import Graph, Guard, Node, changed, form_of, replace
 
 
 class Count(NamedTuple):
@@ -199,67 +199,6 @@ def stacked(values: Sequence, axis: int, shape: tuple, dtype: Any) -> np.ndarray
 
 
 stacked.makes_new_arrays = True  # type: ignore[attr-defined]
-
-
-def fixed(graph: Graph) -> Graph:
-    """Return the program for the lengths of the trace alone, with guards that tell if they hold."""
-    if not any([is_loop(x) and x.func.ends and not is_arm(x) for x in every_node(graph)]):  # type: ignore[union-attr]
-        return graph
-    new: dict[Node, Any] = {x: x for x in graph.inputs}
-    nodes, guards = _fixed(graph, new)
-    outputs = replace(graph.outputs, new.__getitem__)
-    return Graph([*graph.inputs, *nodes], graph.inputs, outputs, guards)
-
-
-def _fixed(graph: Graph, new: dict[Node, Any]) -> tuple[list[Node], list[Guard]]:
-    """Return the nodes and the guards of a program, or of a step, for the lengths of the trace."""
-    nodes: list[Node] = []
-    guards: list[Guard] = []
-    for node in graph.nodes:
-        if node.func is None:
-            continue
-        args, kwargs = replace((node.args, node.kwargs), new.__getitem__)
-        loop = args[0].func if is_result(node) else None
-        if loop is not None and args[1] == len(loop.body.outputs):
-            new[node] = loop.count
-        elif not nodes_in((args, kwargs)) and nodes_in(node.args) and not is_loop(node):
-            new[node] = node.func(*args, **kwargs)
-        else:
-            own = new[node] = node.like(args, kwargs)
-            nodes.append(own)
-            if is_loop(node):
-                found = _fix(node.func, own)
-                guards += found
-                nodes += [guard.node for guard in found if guard.node not in new.values()]
-            elif node.func is stacked:
-                own.func, own.args, own.kwargs = np.stack, args[:1], {"axis": args[1]}
-    for guard in graph.guards:
-        if type(new[guard.node]) is Node:
-            guards.append(guard._replace(node=new[guard.node]))
-    return nodes, guards
-
-
-def _fix(loop: Any, node: Node) -> list[Guard]:
-    """Let a loop have the length of the trace, and return the guards of that."""
-    new: dict[Node, Any] = {x: Node(None, (), {}, x.form) for x in loop.body.inputs}
-    nodes, guards = _fixed(loop.body, new)
-    inputs, outputs = replace([loop.body.inputs, loop.body.outputs], new.__getitem__)
-    found: list[Guard] = []
-    if loop.ends == "flag":
-        guards = [Guard(inputs[0], "bool", True, node.place), *guards]
-        last = Node(operator.getitem, (node, 0), {}, inputs[0].form, node.place)
-        found = [Guard(last, "bool", False, node.place)]
-    elif loop.ends == "length":
-        *node_args, length = node.args
-        node.args, inputs = tuple(node_args), inputs[:-1]
-        if type(length) is Node:
-            found = [Guard(length, "int", loop.count, node.place)]
-    body = Graph([*inputs, *nodes], inputs, outputs, guards)
-    ends = "arm" if loop.ends == "arm" else ""
-    node.func = Loop(body, loop.count, loop.carried, loop.reads, loop.lasts, ends)
-    node.form = node.func.form()  # type: ignore[attr-defined]
-    node.kept = node.func.has_effects()  # type: ignore[attr-defined]
-    return found
 
 
 # ---- loops as single steps again ----

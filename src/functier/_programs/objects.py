@@ -1,6 +1,7 @@
 """Objects of Python: which cannot change, what they have inside, and which methods change them."""
 
 import collections
+import contextvars
 import functools
 import operator
 import sys
@@ -11,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.code import Code
-from .._cpython.functions import contents, defaults_of
+from .._core.reached import Generators
+from .._core.tensor import Tensor
+from .._cpython.code import Code, file_of_code
+from .._cpython.functions import contents, defaults_of, original
+from .._cpython.homes import HOME
 from .._cpython.objects import DESCRIPTORS, Slot
 from .guards import plain, slot_of
 
@@ -24,20 +28,19 @@ FIXED = tuple, frozenset
 BOXES = (*SEQUENCES, *MAPPINGS, *FIXED, set)
 """The exact containers."""
 
+DISPATCHER = type(np.sum)
+
 IMMUTABLE: tuple[type, ...] = (
     str, bytes, int, float, complex, type(None), type(...), type(NotImplemented), range, slice,
-    Code, BuiltinFunctionType, np.ufunc, np.dtype, np.generic, type(np.sum), *DESCRIPTORS,
+    Code, BuiltinFunctionType, np.ufunc, np.dtype, np.generic, DISPATCHER, *DESCRIPTORS,
     types.MethodWrapperType, types.GenericAlias, types.UnionType, operator.attrgetter,
-    operator.itemgetter, operator.methodcaller,
+    operator.itemgetter, operator.methodcaller, contextvars.Token,
     *map(type, (sys.version_info, sys.float_info, sys.int_info, sys.hash_info, sys.flags)),
 )  # fmt: skip
 """Types whose instances have no state that changes."""
 
-BARE = frozenset({
-    property, staticmethod, classmethod, types.MappingProxyType,
-    *map(type, ({}.keys(), {}.values(), {}.items())),
-})  # fmt: skip
-"""Types whose instances have no state besides what they give."""
+VIEWS = frozenset({types.MappingProxyType, *map(type, ({}.keys(), {}.values(), {}.items()))})
+"""Types whose instances show a dict, which they have for ever."""
 
 CACHES = ("_structure",)
 """Attributes that functier keeps on its objects, and makes anew where they do not fit."""
@@ -54,6 +57,15 @@ CHANGING = {
 """Methods that change their object."""
 
 
+DRAWING = "numpy.random", "random", "functier.random"
+"""The modules of generators, whose draws a trace refuses, or makes anew."""
+
+
+def is_stream(x: Any) -> bool:
+    """Return whether an object is a generator of random numbers."""
+    return Generators.have(x) or type(x).__module__.startswith("functier.random")
+
+
 def dict_of(x: Any) -> dict | None:
     """Return the dict of an object; its own code does not run."""
     try:
@@ -64,12 +76,12 @@ def dict_of(x: Any) -> dict | None:
 
 def parts_of(x: Any) -> list[Any]:
     """Return what an object has in its dict and in its slots."""
-    found = list((dict_of(x) or {}).values())
-    for kind in type(x).__mro__:
-        for each in kind.__dict__.values():
-            if type(each) is Slot:
-                found.append(slot_of(each, x))
-    return found
+    return [*(dict_of(x) or {}).values(), *[slot_of(each, x) for each in slots_in(type(x))]]
+
+
+def slots_in(kind: type) -> list[Any]:
+    """Return the slots of a class, with those of its bases."""
+    return [x for each in kind.__mro__ for x in vars(each).values() if type(x) is Slot]
 
 
 def base_of(x: Any) -> type:
@@ -118,3 +130,26 @@ def reached_from(roots: Iterable[Any]) -> Iterator[Any]:
 def changes(x: Any, name: str) -> bool:
     """Return whether a method of an exact container or an array changes it."""
     return any([isinstance(x, kind) and name in CHANGING[kind].split() for kind in CHANGING])
+
+
+def takes_tensors(callee: Any) -> bool:
+    """Return whether a function is one of NumPy that dispatches, or one of functier."""
+    kind = type(callee)
+    if kind is BuiltinFunctionType:
+        return isinstance(callee.__self__, np.ufunc)
+    if kind is FunctionType:
+        return file_of_code(original(callee)).startswith(HOME)
+    if hasattr(kind, "stands_for"):
+        return takes_tensors(getattr(callee, kind.stands_for))
+    return kind is np.ufunc or kind is DISPATCHER
+
+
+def is_transform(callee: Any) -> bool:
+    """Tell if a function of functier gives pytrees with tensors to a function of the user's."""
+    module = getattr(callee, "__module__", None) or ""
+    return hasattr(type(callee), "stands_for") or module.startswith("functier._transforms.")
+
+
+def holds_tensor(x: Iterable) -> bool:
+    """Return whether there is a tensor among some objects, or in what functions close over."""
+    return any([isinstance(y, Tensor) for y in reached_from(x)])

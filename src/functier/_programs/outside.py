@@ -7,16 +7,19 @@ NOTE [what was there before]
 """
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterable
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .._core.tensor import Tensor
+from .._cpython.allowed import hidden_in, is_foreign
 from .._cpython.code import file_of_code
 from .._cpython.collector import parts_of as held_by
 from .._cpython.functions import EMPTY, contents, original, read_code
+from .._cpython.homes import HOME, is_followed, is_of_library, is_of_user
 from .._mutation.array import Array
 from .arguments import node_of
 from .captured import root_of
@@ -28,16 +31,29 @@ from .guards import (
     function_facts,
     is_value,
     same,
+    slot_of,
 )
-from .homes import HOME, is_followed, is_of_library, is_of_user
-from .objects import BARE, BOXES, CACHES, FIXED, IMMUTABLE, base_of, dict_of, functions_in, parts_of
+from .objects import (
+    BOXES,
+    CACHES,
+    FIXED,
+    IMMUTABLE,
+    MAPPINGS,
+    VIEWS,
+    base_of,
+    dict_of,
+    functions_in,
+    is_stream,
+    parts_of,
+    slots_in,
+)
 
 ndarray = np.ndarray
 MOST = 10_000
 """The greatest number of items that are looked at in a container."""
 
-DRAWING = "numpy.random", "random", "functier.random"
-"""The modules of generators, whose draws a trace refuses, or makes anew."""
+FEW = 16
+"""The greatest number of elements of an array that are looked at one by one."""
 
 
 class Unwatched(BaseException):
@@ -80,7 +96,11 @@ class Outside:
         self.reason: str | None = None
         self.dead = False
         self.strict = False
+        self.fresh: set[int] = set()
+        self.draws = False  # whether a call may have drawn from a generator of a module
+        self.declared = 0  # calls under way of what the user has declared as an operation
         self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
+        self.picked: Counter[int] = Counter()  # how many elements of an array are facts
         self.level: Any = None  # that of the trace
         self.roots: set[int] = set()  # functions that get the arguments of the compiled one
         self.generators: Any = None  # of NumPy's, which are looked at in the end
@@ -93,6 +113,7 @@ class Outside:
         self.known.clear()
         self.classes.clear()
         self.open.clear()
+        self.fresh.clear()
         self.memories.clear()
         self.states.clear()
         self.level = None
@@ -117,6 +138,12 @@ class Outside:
         """Note an object that was there before; a fact reads it, or it is in another object."""
         if type(x) is ndarray and not read:
             self.fact("identity", x, "", None, f"which array {x.shape} it is")
+        owner = x.__self__ if isinstance(x, BuiltinFunctionType) else x
+        if self.generators is not None:
+            self.generators.note(owner)  # before it draws
+        if isinstance(x, np.void):
+            self.outer[id(x)] = x
+            return
         if id(x) in self.outer or isinstance(x, IMMUTABLE) or x is EMPTY:
             if not (type(x) not in (int, float, str) and is_of_user(type(x))):
                 return
@@ -267,6 +294,8 @@ class Outside:
             self.open_class(type(x))
         elif is_of_library(type(x)) and id(x) not in self.open:
             self.open[id(x)] = x
+            if id(x) not in self.outer:
+                self.fresh.add(id(x))  # what it has was made in the trace, or is brought by itself
             self.bring(x)
             stands_for = getattr(type(x), "stands_for", None)
             if stands_for:
@@ -285,10 +314,13 @@ class Outside:
         if is_of_user(kind):
             self.fact("order", kind, "", kind.__mro__, f"the bases of {kind.__name__}")
 
-    def lookup(self, kind: type, name: str) -> Any:
-        """Return what a class has for a name, which is a fact for each class on the way."""
+    def lookup(self, kind: type, name: str, after: type | None = None) -> Any:
+        """Return what a class has for a name, which is a fact for each class on the way.
+
+        The way begins `after` one of the bases, as that of ``super()`` does.
+        """
         self.order(kind)
-        for each in kind.__mro__:
+        for each in kind.__mro__[kind.__mro__.index(after) + 1 if after else 0 :]:
             found = each.__dict__.get(name, EMPTY)
             if is_of_user(each):
                 self.fact("of class", each, name, found, f"{each.__name__}.{name}")
@@ -301,7 +333,9 @@ class Outside:
         kind = type(x)
         if not is_of_user(kind):
             return self.state(x)
-        self.fact("type", x, "", kind, f"the class of a {kind.__name__}")
+        self.shown(x)
+        if id(x) in self.outer:
+            self.fact("type", x, "", kind, f"the class of a {kind.__name__}")
         self.order(kind)
         self.open_class(kind)
         for each in kind.__mro__:
@@ -311,17 +345,37 @@ class Outside:
 
     def state(self, x: Any) -> None:
         """End the trace for an object whose state Python does not show."""
-        kind = type(x)
+        kind: Any = type(x)
+        if isinstance(x, np.void):
+            self.hides(kind)
         if isinstance(x, (*IMMUTABLE, FunctionType, MethodType, ModuleType, type, Tensor)):
             return
-        if kind in BARE or kind.__module__.startswith(DRAWING):
+        if is_stream(x):
             return  # draws are looked for at the end
-        if is_of_library(kind):
+        inner = held_by(x) if kind in VIEWS else []
+        if len(inner) == 1 and type(inner[0]) in MAPPINGS:
+            self.bring(inner[0])
+            return self.contents(inner[0])
+        if is_of_library(kind) and not hidden_in(kind):
             return self.deep(x, True)
-        name = (
-            kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-        )
+        self.hides(kind)
+
+    def shown(self, x: Any) -> None:
+        """End the trace for an object from outside that has more than Python shows."""
+        kind: Any = type(x)
+        if id(x) in self.outer and hidden_in(kind) and not isinstance(x, Tensor):
+            if not (self.declared and is_foreign(kind)):
+                self.hides(kind)
+
+    def hides(self, kind: type) -> None:
+        module = kind.__module__
+        name = kind.__name__ if module == "builtins" else f"{module}.{kind.__name__}"
         self.unwatched(f"it uses a {name}, whose state cannot be watched")
+
+    def slots(self, x: Any) -> None:
+        for slot in slots_in(type(x)):
+            words = f"{slot.__name__} of a {type(x).__name__}"
+            self.fact("slot", x, slot, slot_of(slot, x), words)
 
     def whole_dict(self, x: Any, own: dict | None) -> None:
         if own is not None:
@@ -352,21 +406,27 @@ class Outside:
         if kind is Array:
             return self.unwatched("it reads an array of functier.numpy that was made outside")
         if isinstance(x, BOXES):
-            if len(x) > MOST:
-                return self.unwatched(f"it reads a {kind.__name__} of {len(x)} items")
-            if isinstance(x, dict):
-                pairs = tuple(dict.keys(x)), tuple(dict.values(x)), ()
-                self.fact("pairs", x, "", pairs, f"the items of a {kind.__name__}")
-                items: Iterable = pairs[1]
-            else:
-                items = tuple(x) if kind in BOXES else tuple(base_of(x).__iter__(x))  # type: ignore[attr-defined]
-                if not isinstance(x, FIXED):
-                    self.fact("items", x, "", items, f"the items of a {kind.__name__}")
-            for each in items:
-                self.bring(each)
+            self.box(x)
             if kind in BOXES:
                 return None
         return self.operator(x)
+
+    def box(self, x: Any) -> None:
+        """Note all items of a container, or of an object that extends one."""
+        kind = type(x)
+        if len(x) > MOST:
+            self.unwatched(f"it reads a {kind.__name__} of {len(x)} items")
+        if isinstance(x, dict):
+            pairs = tuple(dict.keys(x)), tuple(dict.values(x)), ()
+            self.fact("pairs", x, "", pairs, f"the items of a {kind.__name__}")
+            items: Iterable = pairs[1]
+        else:
+            items = tuple(x) if kind in BOXES else tuple(base_of(x).__iter__(x))  # type: ignore[attr-defined]
+            if not isinstance(x, FIXED):
+                self.fact("items", x, "", items, f"the items of a {kind.__name__}")
+        for each in items:
+            self.bring(each)
+        self.slots(x)  # such as the function of a defaultdict
 
     def array(self, x: ndarray) -> None:
         """Note the contents of an array from outside, or of those that a view is of."""
@@ -394,6 +454,7 @@ class Outside:
     def partial(self, x: functools.partial) -> None:
         if id(x) not in self.outer:
             return
+        self.fact("partial", x, "", (x.func, x.args, x.keywords), "what a partial function has")
         self.bring(x.func)
         self.bring(x.args)
         self.bring(x.keywords)
@@ -415,7 +476,7 @@ class Outside:
                 continue
             if isinstance(x, type) and inside:
                 waiting += [f for y in x.__dict__.values() for f in functions_in(y)]
-            if isinstance(x, type | ModuleType):
+            if isinstance(x, type | ModuleType) or is_stream(x):
                 continue
             stands_for = getattr(type(x), "stands_for", None)
             if stands_for is not None and is_of_library(type(x)):
@@ -423,9 +484,17 @@ class Outside:
                 continue
             if not (inside and is_of_library(type(x))):
                 self.contents(x)
+            elif id(x) in self.outer and isinstance(x, BOXES):
+                self.box(x)
             if isinstance(x, BOXES):
                 waiting += dict.values(x) if isinstance(x, dict) else x
-            elif inside and id(x) in self.outer and type(x) not in BARE:
+            elif type(x) in VIEWS:
+                waiting += held_by(x)
+            if inside and id(x) in self.outer:
                 self.whole_dict(x, dict_of(x))
-                waiting += parts_of(x)
+                self.slots(x)
+                for part in parts_of(x):
+                    if id(x) not in self.fresh:
+                        self.bring(part)
+                    waiting.append(part)
         return None

@@ -19,7 +19,7 @@ import numpy as np
 from .._cpython.collector import resting
 from .bodies import rolled
 from .dead import drop_dead
-from .graph import CONTAINERS, Form, Graph, Guard, Node, nodes_in, replace
+from .graph import CONTAINERS, Form, Graph, Guard, Node, exact, nodes_in, replace
 from .looping import is_whole
 from .loops import is_loop, memories_of
 from .statements import ITEMS
@@ -63,8 +63,8 @@ def share(graph: Graph, apart: Container[Any] = ()) -> Graph:
             take(node, new)
         if node.func is None or node.memory or node.func in apart:
             continue
-        named = _key(tuple(node.kwargs.items())) if node.kwargs else None
-        key = node.func, node.errors, _key(node.args), named
+        named = exact(tuple(node.kwargs.items())) if node.kwargs else None
+        key = node.func, node.errors, exact(node.args), named
         found = seen.setdefault(key, node)
         if found is not node and not (returned(node) and returned(found)):
             new[node] = found
@@ -77,34 +77,6 @@ def share_in_loops(graph: Graph) -> Graph:
     Elements that several steps read stay apart: they are read at the steps' own places.
     """
     return share(graph, ITEMS)
-
-
-def _key(value: Any) -> Any:
-    """Return something hashable that is equal for arguments of the same values."""
-    kind = type(value)
-    if kind is tuple or kind is list:
-        return (kind, *[part if type(part) is Node else _key(part) for part in value])
-    if kind is int or kind is str or value is None:
-        return kind, value
-    if kind is Node:
-        return value
-    if kind is slice:
-        return slice, _key(value.start), _key(value.stop), _key(value.step)
-    if kind is float and value:
-        return kind, value
-    if kind is float or kind is complex:
-        return kind, repr(value)  # zeros have signs
-    if isinstance(value, np.generic):
-        return kind, value.dtype, value.tobytes()
-    if kind is ndarray:
-        if value.size <= 64 and not value.dtype.hasobject:
-            return kind, value.dtype, value.shape, value.strides, value.tobytes()
-        return kind, id(value)
-    try:
-        hash(value)
-    except TypeError:
-        return kind, id(value)
-    return kind, value
 
 
 def simplify(graph: Graph) -> Graph:

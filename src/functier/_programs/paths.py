@@ -13,9 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .graph import SCALARS, TRUTH, Form, Graph, Guard, Node, changed, form_of, replace
+from .graph import (
+    SCALARS,
+    TRUTH,
+    Form,
+    Graph,
+    Guard,
+    Node,
+    changed,
+    exact_answer,
+    form_of,
+    replace,
+    same_bits,
+)
 from .loops import Count, Loop
-from .replays import is_same
 from .steps import flatten, kind_of_loop
 
 ndarray = np.ndarray
@@ -48,7 +59,7 @@ def joined(paths: Sequence[Path], defaults: list) -> Path:
             return same(paths)
         guard = first.guards[asked]
         size = max(size, places.get(guard.node, -1) + 1)
-        answers = [answer_of(path.guards[asked]) for path in paths]
+        answers = [exact_answer(path.guards[asked]) for path in paths]
         if len({*answers}) > 1:
             break
         asked += 1
@@ -95,14 +106,6 @@ def same(paths: Sequence[Path]) -> Path:
     return first
 
 
-def answer_of(guard: Guard) -> Any:
-    """Return the answer of a guard as something that is equal for equal ones."""
-    answer = guard.answer
-    if type(answer) is ndarray and not answer.ndim:
-        answer = answer.item()
-    return answer if type(answer) in (bool, int) else repr(answer)
-
-
 def identified(first: Path, path: Path, size: int, asked: int) -> dict[Node, Node]:
     """Return the nodes of one path for those of another, up to a number of nodes and guards."""
     new: dict[Node, Node] = {}
@@ -131,7 +134,7 @@ def is_alike(a: Any, b: Any) -> bool:
     """Return whether two leaves of arguments are the same node, or the same constant."""
     if type(a) is not type(b) or type(a) is Node:
         return a is b
-    return is_same(a, b) if type(a) is ndarray else repr(a) == repr(b)
+    return same_bits(a, b)
 
 
 def after(path: Path, size: int, asked: int, new: dict[Node, Node]) -> Path:

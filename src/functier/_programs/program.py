@@ -8,6 +8,7 @@ from weakref import ref
 
 import numpy as np
 
+from .._core.cards import folded
 from .._core.pytree import flatten
 from .._core.tensor import Tensor
 from .arguments import facts_of, is_same, opened
@@ -55,7 +56,7 @@ class Program:
             Form(np.shape(x), getattr(x, "dtype", None), None, type(x)) if on else None
             for x, on in zip(leaves, dynamic)
         ]
-        self._size = len(graph.outputs)
+        self._size = len(graph.outputs)  # flags may follow
         self._static = [None if on else x for x, on in zip(leaves, dynamic)]
         self._paths, self._roots = list(names), list(roots)
         own = [part for part, on in zip(names, dynamic) if on]
@@ -64,7 +65,8 @@ class Program:
         self._inputs = own
         self._replay = Replay(graph, name, own)
         self._run: Any = self._replay
-        self.trusts = False  # see `RecordLevel`
+        self.doubts = ""  # the source of the question if its results hold: see `trusted`
+        self.careful = self.mixed = False  # it trusts nothing; it has begun to trust, and stopped
         self.writes: list[int] = []  # the leaves whose contents are the last results
         self.outside: list[Any] = []  # links to arrays that what is written must not meet
         self.same: dict[int, int] = {}  # the results that are such a leaf itself
@@ -80,7 +82,7 @@ class Program:
         dynamic = [form is not None for form in self._forms]
         shown = Shown(
             graph, self.name, self._paths, self._roots, dynamic, self._structure, self._out,
-            self._keywords, [link() for link in self.captured],
+            self._keywords, [link() for link in self.captured], self._size,
         )  # fmt: skip
         self._text = shown.text
         self._arrays = {k: v for k, v in shown.constants.items() if k not in shown.written}
@@ -101,6 +103,9 @@ class Program:
     @property
     def source(self) -> str:
         return self._shown("_text")
+
+    def _repr_html_(self) -> str:
+        return folded(repr(self), self.source)
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -208,7 +213,7 @@ class Program:
                 f"Python code made a choice based on it; trace the function again, or use "
                 "functier.compile"
             ) from None
-        return self._out.unflatten(list(results))
+        return self._out.unflatten([*results[: self._size]])
 
     def __str__(self) -> str:
         return self.source.rstrip("\n")

@@ -16,34 +16,22 @@ import numpy as np
 from .._core.adopted import ADOPTED
 from .._core.tensor import Tensor
 from .._cpython.frames import caller_of, current_frame, file_at, globals_at, outside
+from .._cpython.homes import home_of
 from .._cpython.sources import node_at
 from .graph import Guard
-from .homes import home_of
 
 ndarray = np.ndarray
 HERE = __name__.partition(".")[0]
 LIBRARIES = "numpy", "scipy"
-KINDS = frozenset({ndarray, bool, int, float, complex, *np.sctypeDict.values()}) - {np.object_}
 
 
-ClassAttribute: Any = type(vars(Tensor)["__class__"])
-
-
-class RecordedClass(ClassAttribute):
-    """The attribute ``__class__`` of the tensors of a trace."""
-
-    def __get__(self, x: Any, owner: Any = None) -> Any:
-        if x is None:
-            return self
-        names = globals_at(current_frame(1))
-        adopted: Any = vars(ClassAttribute).get("__get__")
-        if adopted is not None and id(names) in ADOPTED:
-            return adopted(self, x, owner, names)
-        level = x.level
-        if not level.guards or is_internal(names.get("__name__", "")):  # or it has ended
-            return type(x)
-        kind = type(x.parts()[0])
-        return kind if kind in KINDS else type(x)
+def class_of(x: Any) -> type:
+    """Return what ``x.__class__`` is: of a trace, that of its value for other libraries, too."""
+    frame, level = current_frame(1), x.level
+    internal = not level.guards or is_internal(globals_at(frame).get("__name__", ""))
+    if internal and not ADOPTED.asks_for_likeness(frame):  # or it has ended
+        return type(x)
+    return level.class_of(x)
 
 
 def text_of(x: Any, how: str, *spec: str) -> str:
@@ -73,7 +61,7 @@ def is_of_adopted(frame: Any) -> bool:
 
 
 ANSWERS: dict[str, Any] = {
-    "__class__": RecordedClass(type, vars(object)["__class__"].__set__),
+    "__class__": property(class_of, vars(object)["__class__"].__set__),
     "__str__": lambda x: text_of(x, "str"),
     "__repr__": lambda x: text_of(x, "repr"),
     "__format__": lambda x, spec: text_of(x, "format", spec),

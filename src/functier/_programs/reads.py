@@ -27,16 +27,36 @@ from typing import Any
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
+from .._core.reached import Generators
 from .._core.tensor import Tensor
-from .._cpython.code import file_of_code
+from .._cpython.allowed import (
+    CLOCKS,
+    STATES,
+    is_pure_builtin,
+    is_pure_function,
+    may_be_made,
+    may_draw,
+)
 from .._cpython.events import MISSING
 from .._cpython.functions import EMPTY, TELLING, contents, globals_of_teller, original
+from .._cpython.homes import file_of, home_of, is_followed, is_of_user, namespace_of
 from .._cpython.objects import Slot
-from .captured import gives_view, is_view
+from .captured import element, gives_view, is_view
 from .guards import slot_of
-from .homes import HOME, LIBRARIES, file_of, home_of, is_followed, is_of_user, namespace_of
-from .objects import BOXES, IMMUTABLE, MAPPINGS, changes, dict_of, reached_from
-from .outside import DRAWING, MOST, Outside
+from .objects import (
+    BOXES,
+    DISPATCHER,
+    DRAWING,
+    IMMUTABLE,
+    MAPPINGS,
+    changes,
+    dict_of,
+    holds_tensor,
+    is_transform,
+    takes_tensors,
+)
+from .outside import FEW, MOST, Outside
 
 ndarray = np.ndarray
 
@@ -46,23 +66,8 @@ SHALLOW = frozenset({len, iter, enumerate, zip, list, tuple, reversed, isinstanc
 """Builtins that look at a container, and not into its items."""
 
 LOGS = frozenset("debug info warning warn error exception critical log".split())
-STATELESS = frozenset(
-    "builtins math cmath _operator itertools _functools _collections _abc _bisect _heapq _sre "
-    "_weakref _struct _statistics _json _warnings _thread".split()
-)
-"""Modules in C whose functions have no state."""
-
-ASKING = frozenset("open input exec eval compile breakpoint start_new_thread".split())
-"""Functions of these modules that do not depend on their arguments alone."""
-
-ENTROPY = "urandom", "getrandbits"
-"""Functions that give the seed of a generator: a trace refuses its draws."""
-
-STATES = frozenset(
-    "geterr seterr geterrcall seterrcall getbufsize setbufsize get_printoptions set_printoptions "
-    "load loadtxt fromfile genfromtxt memmap array2string array_repr array_str".split()
-)
-"""Functions of NumPy that read a state, or a file."""
+PLAIN = frozenset({int, str, float, bool, type(None), bytes})
+"""Types of keys that nobody changes."""
 
 WARNINGS = frozenset(
     map(id, (warnings.simplefilter, warnings.filterwarnings, warnings.catch_warnings))
@@ -72,11 +77,11 @@ WARNINGS = frozenset(
 FORM = frozenset("shape dtype ndim size itemsize nbytes strides T mT".split())
 """Attributes of an array that its form tells, or that give a view of it."""
 
-ASK_FORM = frozenset({len, isinstance, callable, np.shape, np.ndim, np.size, np.iscomplexobj,
-                      np.isrealobj, np.zeros_like, np.ones_like, np.empty_like})  # fmt: skip
+ASK_FORM = frozenset(map(id, (
+    len, isinstance, callable, np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj,
+    np.zeros_like, np.ones_like, np.empty_like,
+)))  # fmt: skip
 """Functions that ask for no more of an array."""
-
-DISPATCHER = type(np.sum)
 
 
 def is_seeded(callee: Any, given: tuple) -> bool:
@@ -128,12 +133,16 @@ class Reads(Outside):
             self.attribute(owner.__func__, name)
         elif kind is functools.partial:
             self.partial(owner)
+            self.whole_dict(owner, vars(owner))
         elif kind in BOXES:
             self.contents(owner)
         elif is_of_user(kind) or kind is types.SimpleNamespace:
+            self.shown(owner)
             self.instance_attribute(owner, name)
         else:
             self.state(owner)
+            if Generators.have(owner) and not callable(getattr(owner, name, None)):
+                self.unwatched(f"it reads {name} of a generator of random numbers")
 
     def instance_attribute(self, x: Any, name: str) -> None:
         kind = type(x)
@@ -173,20 +182,19 @@ class Reads(Outside):
 
     def super_attribute(self, kind: type, owner: Any, name: str) -> None:
         of = owner if isinstance(owner, type) else type(owner)
-        self.order(of)
         self.open_class(of)
-        order = of.__mro__
-        for each in order[order.index(kind) + 1 :]:
-            found = each.__dict__.get(name, EMPTY)
-            if is_of_user(each):
-                self.fact("of class", each, name, found, f"{each.__name__}.{name}")
-            if found is not EMPTY:
-                return self.take(owner, found)
+        self.take(owner, self.lookup(of, name, kind))
 
     def cell(self, cell: CellType) -> None:
         if id(cell) in self.outer:
             self.fact("cell", cell, "", contents(cell), "a variable that the function closes over")
             self.known.add(id(cell))
+
+    def key(self, key: Any) -> None:
+        """Note the contents of an index, or of a key, unless it is a plain number or text."""
+        for x in (key.start, key.stop, key.step) if type(key) is slice else (key,):
+            if type(x) in (list, tuple, dict, set, ndarray) or id(x) in self.outer:
+                self.deep(x)
 
     def item(self, owner: Any, key: Any) -> tuple | None:
         kind = type(owner)
@@ -194,7 +202,12 @@ class Reads(Outside):
             if self.level.samples.grows(key):  # the elements of all steps of a loop
                 return self.level.whole_array(owner), key
             if self.those_of(owner) and not is_view(owner, key):
-                self.array(owner)
+                value = element(owner, key) if id(owner) in self.outer else None
+                self.picked[id(owner)] += 1
+                if value is None or self.picked[id(owner)] > FEW:
+                    self.array(owner)
+                else:
+                    self.fact("index", owner, key, value, f"the item {key} of an array")
             return None
         if id(owner) not in self.outer:
             return None
@@ -214,8 +227,7 @@ class Reads(Outside):
             self.contents(owner)
         return None
 
-    def truth(self, x: Any) -> None:
-        self.contents(x)
+    truth = Outside.contents
 
     def same(self, a: Any, b: Any) -> None:
         """Look at ``a is b``: a tensor of the trace is never the array that it stands for."""
@@ -239,6 +251,8 @@ class Reads(Outside):
         `read`: a transform takes the arrays out of boxes from outside, and makes boxes of its own.
         """
         kind = type(x)
+        if not issubclass(AMBIENT.get(), self.level.cls):  # in a step with plain values
+            return x
         if kind is ndarray and self.those_of(x):
             found = self.level.lift(x)
             return x if found is None else found
@@ -265,7 +279,12 @@ class Reads(Outside):
                 read = is_transform(callee)
                 args = tuple([self.lifted(x, read) for x in args])
                 kwargs = {name: self.lifted(x, read) for name, x in kwargs.items()}
-        self.calls(callee, args, kwargs)
+        try:
+            self.calls(callee, args, kwargs)
+        except BaseException:
+            if getattr(callee, "__name__", "") == "__exit__":  # what was entered has to be left
+                callee(*args, **kwargs)
+            raise
         return args, kwargs
 
     def calls(self, callee: Any, args: Any, kwargs: Any) -> None:
@@ -277,12 +296,18 @@ class Reads(Outside):
             self.unwatched("it asks for warnings, as errors or in a list")
         for x in given:
             if callable(x):
+                if isinstance(x, BuiltinFunctionType) and not is_pure_builtin(x):
+                    self.asks(x)
                 self.call_later(x)
+            elif type(x) is str and x in CLOCKS:
+                self.unwatched(f"it gives {x!r} to a function that nobody sees into")
             elif isinstance(x, ModuleType):
                 self.module(x)
         if kind is FunctionType:
             self.enter(callee)
             if not is_followed(original(callee)):
+                if not is_pure_function(callee):
+                    self.asks(callee)
                 self.opaque(callee, given, shallow=False)
         elif kind is MethodType:
             if callee.__name__ in LOGS and type(callee.__self__).__module__ == "logging":
@@ -336,6 +361,8 @@ class Reads(Outside):
                 if id(x) in self.outer and is_of_user(type(x)):
                     self.fact("type", x, "", type(x), f"the class of a {type(x).__name__}")
             return
+        if not may_be_made(kind):
+            self.unwatched(f"it makes a {kind.__module__}.{kind.__name__}, which may have a state")
         self.opaque(kind, given, kind in SHALLOW)
 
     def native(self, callee: Any, given: tuple) -> None:
@@ -360,6 +387,7 @@ class Reads(Outside):
             if given and id(given[0]) in self.outer:
                 self.unwatched(f"it sets an attribute of an object, {type(given[0]).__name__}(...)")
         elif callee is vars and given:
+            self.shown(given[0])
             self.bring(dict_of(given[0])) if id(given[0]) in self.outer else None
             return self.whole_dict(given[0], dict_of(given[0]))
         elif type(callee) is operator.attrgetter:
@@ -372,34 +400,34 @@ class Reads(Outside):
         elif callee in (globals, locals, vars):
             self.bring(globals_of_teller())
             return
-        module = getattr(callee, "__module__", None)
+        fresh = callee is id and given and not self.is_outside(given[0])
+        if isinstance(callee, BuiltinFunctionType) and (fresh or not is_pure_builtin(callee)):
+            self.asks(callee)
         if bound and type(owner) is ndarray and gives_view(owner, name):
             given = given[1:]
         elif bound:
             self.contents(owner)
         elif callee in (next,) and given and id(given[0]) in self.outer:
             self.state(given[0])
-        elif (
-            isinstance(callee, BuiltinFunctionType)
-            and name not in ENTROPY
-            and (
-                (module not in STATELESS and not (module or "").startswith(LIBRARIES))
-                or name in ASKING
-            )
-        ):
-            self.unwatched(f"it calls {module}.{name}, which depends on more than its arguments")
         self.opaque(callee, given, callee in SHALLOW)
+
+    def asks(self, callee: Any) -> None:
+        """End the trace for a call that nobody sees into, and that `allowed` does not have."""
+        owner = getattr(callee, "__self__", None)
+        module = getattr(owner, "__qualname__", None) or callee.__module__
+        name = f"{module}.{callee.__name__}"
+        self.unwatched(f"it calls {name}, which depends on more than its arguments")
 
     def opaque(self, callee: Any, given: Iterable, shallow: bool) -> None:
         """Note all that a call may read of its arguments."""
-        name = getattr(callee, "__name__", "")
-        if name in STATES and (getattr(callee, "__module__", "") or "").startswith("numpy"):
-            self.unwatched(f"it calls numpy.{name}, which reads a state or a file")
+        if getattr(callee, "__name__", "") in STATES and type(callee) is DISPATCHER:
+            self.asks(callee)
+        self.draws = self.draws or may_draw(callee)
         given = tuple(given)
         tensors = any([isinstance(x, Tensor) for x in given])
         for x in given:
             if type(x) is ndarray:
-                if callee not in ASK_FORM and not (tensors and self.served(given)):
+                if id(callee) not in ASK_FORM and not (tensors and self.served(given)):
                     self.array(x)
             elif id(x) in self.outer:
                 self.contents(x) if shallow else self.deep(x, type(callee) is FunctionType)
@@ -446,15 +474,16 @@ class Reads(Outside):
             else:
                 self.unwatched(what)
 
-    def deletes_attribute(self, owner: Any, name: str) -> None:
-        self.stores_attribute(owner, name)
+    deletes_attribute = stores_attribute
 
     def stores_item(self, owner: Any, key: Any, value: Any = None) -> None:
+        self.key(key)
+        if isinstance(owner, (Tensor, ndarray)):
+            self.key(value)
         if self.is_outside(owner):
             self.unwatched(f"it writes to a {type(owner).__name__} that was made outside")
 
-    def deletes_item(self, owner: Any, key: Any) -> None:
-        self.stores_item(owner, key)
+    deletes_item = stores_item
 
     def stores_global(self, name: str, value: Any = MISSING) -> None:
         self.sets(globals_of_teller(), name, value, f"it assigns to the global {name}")
@@ -462,26 +491,3 @@ class Reads(Outside):
     def stores_cell(self, cell: CellType, value: Any = None) -> None:
         if id(cell) in self.outer:
             self.unwatched("it assigns to a variable of a function around it")
-
-
-def takes_tensors(callee: Any) -> bool:
-    """Return whether a function is one of NumPy that dispatches, or one of functier."""
-    kind = type(callee)
-    if kind is BuiltinFunctionType:
-        return isinstance(callee.__self__, np.ufunc)
-    if kind is FunctionType:
-        return file_of_code(original(callee)).startswith(HOME)
-    if hasattr(kind, "stands_for"):
-        return takes_tensors(getattr(callee, kind.stands_for))
-    return kind is np.ufunc or kind is DISPATCHER
-
-
-def is_transform(callee: Any) -> bool:
-    """Tell if a function of functier gives pytrees with tensors to a function of the user's."""
-    module = getattr(callee, "__module__", None) or ""
-    return hasattr(type(callee), "stands_for") or module.startswith("functier._transforms.")
-
-
-def holds_tensor(x: Iterable) -> bool:
-    """Return whether there is a tensor among some objects, or in what functions close over."""
-    return any([isinstance(y, Tensor) for y in reached_from(x)])

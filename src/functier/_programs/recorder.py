@@ -81,7 +81,7 @@ class RecordLevel(Level):
     text, is_writeable = text, is_writeable
     note_made, has_made, draw = note_made, has_made, draw
     forwards_methods = True
-    trusts = False  # that products are finite, as those of the trace are: see `is_trusted`
+    careful = False  # whether it trusts nothing to be finite as it was in the trace
     watch: Any = None  # that of the trace
     note: Any = None  # the function of the watch, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
@@ -97,6 +97,7 @@ class RecordLevel(Level):
         self.nodes: list[Node] = []
         self.answers: list[Guard] = []
         self.asked: set[str] = set()
+        self.trusted: list[Node] = []  # what was finite, and has to be so: see `is_trusted`
         self.arrays: dict[int, tuple] = {}
         self.form = form_of(np.empty(()))  # of the last array
         self.movable: dict[Node, list[Tensor]] = {}
@@ -225,6 +226,11 @@ class RecordLevel(Level):
         """Return an argument with its value for each tensor of this level."""
         return mapped(x, lambda y: self.lower(y) if isinstance(y, Tensor) else y)
 
+    def perform(self, func: Callable, *args: Any) -> None:
+        """Call a function for its effect, now and each time that the program runs."""
+        func(*self.concrete(args))
+        self.add(Node(func, self.symbol(args), {}, form_of(None), self.where_now(), True, True))
+
     def record(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Call a function on the values, and note the call."""
         if any([isinstance(x, Iterator) for x in args]):  # it is read once
@@ -267,10 +273,10 @@ class RecordLevel(Level):
         """Record an operator of numbers as it is: a ufunc of them may round in another way."""
         if func in OPERATORS:
             plain = [x.parts()[0] if type(x) is self.cls else x for x in (a, b)]
-            if type(plain[0]) in SCALARS and type(plain[1]) in SCALARS:
+            both = type(plain[0]) in SCALARS and type(plain[1]) in SCALARS
+            power = func is operator.pow and {type(a), type(b)} <= {self.cls, ndarray, *SCALARS}
+            if both or power:  # the ufunc of some powers is another one
                 return self.record(func, (a, b), {})
-            if func is operator.pow and {type(a), type(b)} <= {self.cls, ndarray, *SCALARS}:
-                return self.record(func, (a, b), {})  # which is another function for some powers
         return super().binary(func, a, b)
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -428,16 +434,11 @@ class RecordLevel(Level):
         raise self.unanswered
 
     def elem(self, x: Tensor) -> Any:
-        raise self.refusal(
-            LevelError,
-            "x.elem(), as no_dispatch has it, would take a value out of the program; return x from "
-            "the function",
-        )
+        return self.unwrap(x, "x.elem(), as no_dispatch has it,")
 
-    def unwrap(self, x: Any) -> Any:
-        raise self.refusal(
-            LevelError, "unwrap would take a value out of the program; return x from the function"
-        )
+    def unwrap(self, x: Any, what: str = "unwrap") -> Any:
+        how = "return x from the function, or print it by functier.debug.show(x)"
+        raise self.refusal(LevelError, f"{what} would take a value out of the program; {how}")
 
     # ---- loops that the function says are loops ----
 
@@ -479,6 +480,11 @@ class RecordLevel(Level):
         found = Graph(nodes, inputs, returned, self.answers)
         found.reasons = self.samples.reasons
         return found
+
+    def trust(self, values: list, finite: bool) -> None:
+        """Note values that were finite, or that there was one that was not: see `is_trusted`."""
+        self.careful = self.careful or not finite
+        self.trusted += [x.parts()[1] for x in values]
 
     def returned(self, x: ndarray) -> Any:
         """Return what stands for a plain array that the function returns."""

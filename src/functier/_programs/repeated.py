@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .graph import TRUTH, Graph, Guard, Node, form_of, mark_first, replace
+from .graph import TRUTH, Graph, Guard, Node, exact, form_of, mark_first, replace
 from .integers import grows
 from .loops import Count, Loop, is_arm, is_result, stacked
 from .paths import Differs, Path, joined
@@ -197,8 +197,7 @@ class Body:
             raise Differs("a step returns a value that it has not computed")
         if type(value) is Node:
             return value
-        key = id(value) if type(value) is ndarray else (type(value), repr(value))
-        return self.fixed.setdefault(key, (Node(None, (), {}, form_of(value)), value))[0]
+        return self.fixed.setdefault(exact(value), (Node(None, (), {}, form_of(value)), value))[0]
 
     def outside(self, node: Node) -> Node:
         """Return what stands for a value from before the sample."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from .._core.unsettled import is_finite
 from .draws import restoring, sources_of
 from .graph import Graph
 from .source import Source
@@ -76,22 +75,6 @@ class Replay:
     def __getstate__(self) -> dict[str, Any]:
         self.written()
         return vars(self) | {"_function": None}
-
-
-def has_nan(results: Sequence[Any]) -> bool:
-    """Tell whether an inexact result has a NaN. The largest element of a long array is one then."""
-    for x in results:
-        kind = type(x)
-        if kind is np.float64 or kind is float:
-            if x != x:
-                return True
-        elif isinstance(x, (ndarray, np.inexact)) and x.dtype.kind in "fc":
-            if x.size < 10_000 or x.dtype.kind == "c":
-                if not is_finite(x) and np.isnan(x).any():
-                    return True
-            elif np.isnan(np.maximum.reduce(x, axis=None)):
-                return True
-    return False
 
 
 def is_same(a: Any, b: Any) -> bool:

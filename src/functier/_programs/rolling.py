@@ -22,7 +22,7 @@ from typing import Any
 from .._cpython.code import line_of, name_of_code
 from .costs import bytes_of
 from .dead import live_in
-from .graph import Graph, Guard, Node, nodes_in, replace
+from .graph import Graph, Guard, Node, nodes_in, replace, same_bits
 from .loops import Loop, count_calls, every_graph, is_loop, is_result
 from .steps import (
     Always,
@@ -34,7 +34,6 @@ from .steps import (
     is_memory,
     kind_of_loop,
     relation,
-    same_bits,
 )
 
 FEWEST = 3

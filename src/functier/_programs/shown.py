@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.cards import folded
 from . import stores as _stores
 from .graph import Form, Graph, Node
 from .literals import (
@@ -46,9 +47,9 @@ class Shown(Source):
     def __init__(
         self, graph: Graph, name: str, paths: Sequence[str], roots: Sequence[str],
         dynamic: Sequence[bool], structure: Any, out: Any, keywords: Sequence[str],
-        captured: Sequence[Any] = (),
+        captured: Sequence[Any] = (), size: int | None = None,
     ):  # fmt: skip
-        self.captured = captured
+        self.captured, self.size = captured, size  # of the outputs; flags may follow
         self.roots, self.dynamic, self.out = list(roots), dynamic, out
         self.trees = arguments_of(structure, len(dynamic), keywords)
         own = short_names(self.trees, roots, paths, dynamic)
@@ -74,6 +75,7 @@ class Shown(Source):
         )
 
     def returned(self, outputs: list[str]) -> str:
+        outputs = outputs[: self.size]
         found = write_tree(slots(self.out, len(outputs)), lambda i: outputs[i])
         return found if found is not None else super().returned(outputs)
 
@@ -243,6 +245,12 @@ class Text(str):
 
     __slots__ = ()
     __repr__ = str.__str__
+
+
+def card_of(compiled: Any) -> str:
+    """Return a text of HTML: what a compiled function depends on, and its programs' sources."""
+    said = folded(repr(compiled), compiled.explain())
+    return said + "".join([program._repr_html_() for program in compiled.programs])
 
 
 @lru_cache(1024)

@@ -75,7 +75,7 @@ def _method(name: str, *parameters: str) -> Callable:
 
     def write(source: Any, node: Any) -> Any:
         given = dict(zip(parameters, node.args[1:]), **node.kwargs)
-        given = {key: v for key, v in given.items() if (key, v) not in DEFAULTS}
+        given = {key: v for key, v in given.items() if DEFAULTS.get(key, given) is not v}
         x = node.args[0] if node.args else None
         if type(x) is not Node or x.form.kind is not np.ndarray or set(given) - {*parameters}:
             return None
@@ -88,7 +88,7 @@ def _method(name: str, *parameters: str) -> Callable:
     return write
 
 
-DEFAULTS = ("order", "C"), ("copy", None), ("device", None), ("axes", None)
+DEFAULTS = {"order": "C", "copy": None, "device": None, "axes": None}
 """Parameters that say what is the case without them."""
 
 SPELLINGS[np.reshape] = _method("reshape", "shape")

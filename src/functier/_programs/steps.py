@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._cpython.code import beginning_of
-from .graph import Node, form_of, mapped
+from .graph import Node, exact_answer, form_of, mapped, same_bits
 from .literals import is_weak
 from .loops import Count, Loop, is_loop, parts_of_count
 from .stores import memory_of
@@ -69,7 +69,7 @@ def kind_of_loop(loop: Loop, leaves: list) -> Any:
         if type(func) is Loop:
             func = kind_of_loop(func, leaves)
         found.append((func, around, *facts_of_node(node)))
-    asked = [(guard.node.number, guard.how, repr(guard.answer)) for guard in loop.body.guards]
+    asked = [(guard.node.number, guard.how, exact_answer(guard)) for guard in loop.body.guards]
     outputs = flatten(tuple(loop.body.outputs), leaves, True)
     facts = loop.count, loop.ends, loop.carried, loop.lasts
     return Loop, facts, tuple(found), tuple(asked), outputs
@@ -296,21 +296,6 @@ def alike(column: Sequence, others: Iterable) -> int:
 
 
 # ---- constants, and values before a loop ----
-
-
-def same_bits(a: Any, b: Any) -> bool:
-    """Return whether two constants are the same to the last bit."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if type(a) is ndarray:
-        if form_of(a) != form_of(b):
-            return False
-        return a.size == 0 or (not a.dtype.hasobject and a.tobytes() == b.tobytes())
-    if isinstance(a, np.generic):
-        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    return repr(a) == repr(b) if type(a) in (float, complex) else a == b
 
 
 def progression(column: Sequence) -> tuple[Any, int]:

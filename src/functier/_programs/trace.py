@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import operator
 import re
 import sys
 from collections.abc import Awaitable, Callable, Container, Iterator
@@ -26,7 +25,6 @@ from .._core.pytree import (
 )  # fmt: skip
 from .._core.reached import Generators
 from .._core.subclasses import OVER_TENSORS
-from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
@@ -37,25 +35,15 @@ from .._mutation.array import settle, was_written
 from ..progress import during
 from .arguments import check_static, closed, facts_of, is_same, opened
 from .dependencies import Watch
-from .graph import Node
-from .loops import Loop, every_node
 from .outside import Unwatched
 from .passes import optimized
 from .program import Program
 from .recorder import RecordLevel
-from .replays import has_nan
 from .signature import title_of
+from .trusted import settle_trust
 from .watching import watched
 
 DYNAMIC = float, complex
-MILD: set[Any] = {
-    np.add, np.subtract, np.multiply, np.negative, np.positive, np.square, np.absolute, np.fabs,
-    np.sign, np.sin, np.cos, np.tanh, np.arctan, np.arcsinh, np.maximum, np.minimum, np.fmax,
-    np.fmin, np.where, np.conjugate, np.real, np.imag, np.sum, np.add.reduce, np.max, np.min,
-    np.sort, operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.abs,
-}  # fmt: skip
-"""The functions that are finite for finite numbers, and so are their derivatives; but for overflow
-of sums and products. All linear operations are beside them."""
 
 
 def is_dynamic(x: Any) -> bool:
@@ -165,12 +153,14 @@ class Record(NamedTuple):
 
 def record(
     func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace",
-    keep: bool | None = None, numbers: Container[int] = (),
+    keep: bool | None = None, numbers: Container[int] = (), careful: bool = False,
+    flags: bool = False,
 ) -> Record:  # fmt: skip
     """Record a call, for the transform that the user has called.
 
     What the function reads is noted if `keep` is no None: see `Watch`. `numbers` has the places of
-    the whole numbers among the leaves that are inputs, too.
+    the whole numbers among the leaves that are inputs, too. A `careful` one trusts no value to be
+    finite as it is in the trace; `flags` say what is: see `trusted`.
     """
     name = name_of_function(func)
     label = f"{transform}({name})"
@@ -207,13 +197,15 @@ def record(
     watched_call = Watch(func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers))
     with recording, watched_call as watch:
         level.watch, level.note, level.reads = watch, watch.noting, watch.reads
+        level.careful = careful
         if watch.reads is not None:
             watch.reads.level = level
         writes = transform == "compile"
         static = tuple(kwargs), dynamic, writes, (args, kwargs) if kwargs else args
         recorded = run(level, _record, (func, leaves, structure, *static))
-        graph, values, out, trusts, written, same, twins, asked = recorded
-        check_draws(label, watch, global_state() != before)
+        graph, values, out, trusted, careful, written, same, twins, asked = recorded
+        others = watch.reads is not None and not watch.reads.draws  # other threads
+        check_draws(label, watch, not others and global_state() != before)
         outside = [] if watch.reads is None else watch.reads.arrays()
         if any([meet(leaves[i], x) for i in written for x in outside]):
             raise Unwatched(
@@ -222,28 +214,19 @@ def record(
     captured = [x for x, _ in level.captured.values()]
     for x in captured if written else ():
         level.reads.identity(x)  # now that it is known which memory the writes do not touch
+    doubts = settle_trust(graph, trusted, values, flags) if writes else ""
     with during(f"{label}: simplifying {len(graph.nodes):,} calls"):
         graph = optimized(graph)
     program = Program(
         title_of(func), graph, structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), facts_of(structure), captured,
     )  # fmt: skip
-    program.trusts = trusts and not has_nan(values) and not all(map(is_mild, every_node(graph)))
+    program._size = len(values)
+    program.careful, program.doubts, program.mixed = careful, doubts, careful and bool(trusted)
     program.writes, program.same = written, same
     program.twins, program.asked = twins, asked
     program.outside = [ref(x) for x in outside] if written else []
     return Record(program, values, watch, leaves, captured)
-
-
-def is_mild(node: Node) -> bool:
-    """Return whether a node makes finite numbers of finite ones, as far as they do not overflow."""
-    func: Any = node.func
-    if func is None or node.memory or type(func) is Loop or func in MILD:
-        return True
-    if func in (np.power, operator.pow, np.divide, operator.truediv):
-        return type(node.args[1]) in (int, float) and node.args[1] >= 1
-    op = find(func)
-    return op is not None and (op.constant or op.family == "linear")
 
 
 def check_draws(label: str, watch: Watch, moved: bool) -> None:
@@ -306,7 +289,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple:
     check_result(level, outputs)
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
     graph, asked = level.graph(outputs), level.asked
-    return graph, values, out, level.trusts, written, same, twins, asked
+    return graph, values, out, level.trusted, level.careful, written, same, twins, asked
 
 
 def twins_in(leaves: list) -> dict[int, int]:

@@ -25,13 +25,12 @@ from .._core.tensor import Tensor
 from .._cpython.code import file_of_code
 from .._cpython.frames import current_frame
 from .._cpython.functions import hook, read_code, set_hook
+from .._cpython.homes import HOME, home_of
 from .._mutation.array import Array
-from .homes import HOME, home_of
-from .objects import reached_from
+from .objects import DISPATCHER, reached_from
 from .questions import LIBRARIES
 
 ndarray = np.ndarray
-DISPATCHER = type(np.sum)
 KINDS = frozenset({np.ufunc, DISPATCHER, FunctionType, BuiltinFunctionType})
 ANYWHERE: Any = object()
 """Stands for the place of a level whose watch is on."""

@@ -96,12 +96,16 @@ def whole(level: Any, func: Callable, args: tuple) -> Any:
     """Record a call of a function that gets plain arrays, and does not change them."""
     name = getattr(func, "qualified_name", name_of_function(func))
     kept = [(x, x.copy()) for x in arrays_in(level.concrete(args))]
-    outer = AMBIENT.get()
+    outer, reads = AMBIENT.get(), level.reads
     try:
         AMBIENT.set(Tensor)
+        if reads is not None:
+            reads.declared += 1
         with record_draws() as drawn:
             result = level.record(func, args, {})
     finally:
+        if reads is not None:
+            reads.declared -= 1
         AMBIENT.set(outer)
         changed = [(x, old) for x, old in kept if x.tobytes() != old.tobytes()]
         for x, old in changed:

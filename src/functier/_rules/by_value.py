@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.lib import scimath
 
-from .._core.errors import DataDependentError
+from .._core.errors import DataDependentError, UnsupportedError
 from .._core.numpy_facts import Shape, Value, align
 from .axes import as_strong
-from .constructors import composite, constant, linear, primitive
+from .constructors import check_values, composite, constant, linear, op, primitive
 from .linalg.contract import ensure_array
 
 # ---- the decisions ----
@@ -78,11 +78,56 @@ def _strip_zeros(x: Value, tolerance: float = 0.0, unknown: int = 0) -> Value:
 
 
 strip_zeros = primitive(_strip_zeros)
+STRIPPED = (
+    "a coefficient that is 0 is dropped, as NumPy does, and its derivative would be lost; write "
+    "numpy.polyval(c, x), numpy.convolve(a, b) or sums of powers, which keep it"
+)
 
 
-def _strip_zeros_vjp(g: Value, x_shape: Shape) -> Value:
+def _pull_stripped(g: Value, x_shape: Shape, tolerance: float = 0.0) -> Value:
+    if not tolerance and np.shape(g) != x_shape:
+        raise UnsupportedError(STRIPPED)
     zeros = np.zeros((*x_shape[:-1], x_shape[-1] - np.shape(g)[-1]), g.dtype)
     return np.concatenate([zeros, g], axis=-1)
+
+
+def _push_stripped(t: Value, ans: Value, tolerance: float = 0.0) -> Value:
+    part = (slice(np.shape(t)[-1] - np.shape(ans)[-1], None),)
+    return t[(..., *part)] if tolerance else _push_kept(t, part)
+
+
+def _push_kept(t: Value, part: tuple) -> Value:
+    """Return a part of a tangent, of which the rest has to be zero."""
+
+    def is_whole(t: Value) -> bool:  # of all examples, whose axes are in front
+        if np.count_nonzero(t) != np.count_nonzero(t[(..., *part)]):
+            raise UnsupportedError(STRIPPED)
+        return True
+
+    return check_values(t, is_whole, STRIPPED)[(..., *part)]
+
+
+def _kept(x: Value, part: tuple) -> Value:
+    """Return the part of an array that is left where zeros are dropped."""
+    return x[part]
+
+
+kept = primitive(_kept)
+
+
+def _pull_kept(g: Value, x_shape: Shape) -> Value:
+    if np.shape(g) != x_shape:
+        raise UnsupportedError(STRIPPED)
+    return g
+
+
+op(
+    kept,
+    "x part",
+    vmap=lambda k, x, part: x[(slice(None),) * k + part],
+    jvp={"x": _push_kept},
+    vjp={"x": _pull_kept},
+)
 
 
 linear(
@@ -90,8 +135,8 @@ linear(
     "x tolerance unknown",
     vmap=lambda k, x, *args, **params: strip_zeros(x, *args, **params),
     by_value="x",
-    jvp={"x": lambda t, ans: t[..., t.shape[-1] - ans.shape[-1] :]},  # type: ignore[arg-type]
-    vjp={"x": _strip_zeros_vjp},
+    jvp={"x": _push_stripped},  # type: ignore[arg-type]
+    vjp={"x": _pull_stripped},
 )
 
 # ---- numbers that are real if they can be ----

@@ -29,7 +29,8 @@ from .._core.numpy_facts import (
     name_of,
 )
 from .._core.op import Op
-from .._core.rule import STEEP, ZEROS, Kind, Rule, declare_zeros, unchanged
+from .._core.own_code import note_code
+from .._core.rule import SQUARED, STEEP, ZEROS, Kind, Rule, declare_zeros, unchanged
 from .._core.sharing import declare_memory
 from .._core.table import MAKERS, OPS, PARTIALS, UNSUPPORTED
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift, shift_all
@@ -176,6 +177,7 @@ def _check_values(x: Value, passes: Callable, message: str) -> Value:
 
 
 check_values = primitive(_check_values)
+check_values.checks = True  # type: ignore[attr-defined]  # a program makes it for its error alone
 
 
 # ---- the constructors ----
@@ -328,23 +330,29 @@ def _mask_rule(rule: Rule | Function | tuple, operands: list[str]) -> Rule:
     every ufunc has a derivative at 0.5.
     """
     rule = rule if isinstance(rule, Rule) else Rule(rule, operands)
+    fn = _masked(rule.fn)
+    if rule.fn in SQUARED:
+        SQUARED.update({fn: _masked(SQUARED[rule.fn])})
+    masked = Rule((fn, *rule.needs, "where", "dtype"), (), rule.holomorphic)
+    masked.defaults = {**rule.defaults, "where": True, "dtype": None}
+    declare_zeros(ZEROS[rule.fn].kind if rule.fn in ZEROS else "each", [fn], masked=True)
+    return masked
 
+
+def _masked(rule: Function) -> Function:
     def fn(g: Value, *saved: Value) -> Value:
         *saved, where, dtype = saved  # type: ignore[assignment]
         if dtype is not None and np.dtype(dtype).kind == "c":
             one = np.dtype(dtype).type(1)
             saved = [v * one if _is_real(v) else v for v in saved]  # type: ignore[assignment]
         if where is True:
-            return rule.fn(g, *saved)
-        c = rule.fn(g, *[np.where(where, v, 0.5) if _is_inexact(v) else v for v in saved])
+            return rule(g, *saved)
+        c = rule(g, *[np.where(where, v, 0.5) if _is_inexact(v) else v for v in saved])
         if isinstance(c, tuple):
             return tuple(None if v is None else np.where(where, v, 0) for v in c)
         return np.where(where, c, 0)
 
-    masked = Rule((fn, *rule.needs, "where", "dtype"), (), rule.holomorphic)
-    masked.defaults = {**rule.defaults, "where": True, "dtype": None}
-    declare_zeros(ZEROS[rule.fn].kind if rule.fn in ZEROS else "each", [fn], masked=True)
-    return masked
+    return fn
 
 
 def _is_real(value: Value) -> bool:
@@ -432,6 +440,7 @@ def composite(func: Callable, body: Callable) -> Op:
     >>> float(ft.grad(distance)(1.0, 3.0))
     -1.0
     """
+    note_code(getattr(func, "_implementation", None))  # runs where no operand is a tensor
     return op(func, "", "", family="composite", body=body)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from .._core.numpy_facts import BIG, Function, Value, align, dtype_of, has_form_of
 from .._core.numpy_private import CLIP
 from .._core.numpy_private import NO_VALUE as _NoValue
-from .._core.rule import declare_zeros, negated, times, times_ans, unchanged
+from .._core.rule import SQUARED, declare_zeros, negated, times, times_ans, unchanged
+from .._core.table import SLOPE
 from .axes import as_array, as_strong, is_known_false, replace_zeros
 from .constructors import (
     composite,
@@ -22,6 +23,7 @@ from .constructors import (
     data_dependent_vmap,
     elementwise,
     elementwise_vmap,
+    op,
     primitive,
 )
 
@@ -142,7 +144,73 @@ elementwise(
 
 # ---- roots ----
 
-elementwise(np.sqrt, lambda g, ans: _divide_by(g, 2 * ans), zeros="root", steep=True)
+
+def _slope(x: Value, size: Value) -> Value:
+    """Return x / size, the slope of a norm that has this size; 0 / 0 is a chosen zero.
+
+    It has no derivative: that is NaN, but for an operand that does not move.
+    """
+    if dtype_of(x).kind == "c":  # a complex quotient overflows for a small size
+        with np.errstate(invalid="ignore"):  # an infinite number has no sign, and nobody warns
+            return _slope(np.real(x), size) + 1j * _slope(np.imag(x), size)
+    zero = size == 0
+    if is_known_false(zero):
+        return x / size
+    chosen = np.where(np.equal(x, 0), 0, np.nan)
+    return np.where(zero, chosen, x / np.where(zero, 1, size)).astype(dtype_of(x))[()]
+
+
+slope = primitive(_slope, plain=True)
+SLOPE.append(slope)
+
+
+def _over(g: Value, y: Value) -> Value:
+    """Return g / y, with NaN for y = 0, where the second look asks what moves."""
+    zero = y == 0
+    return g / y if is_known_false(zero) else g / np.where(zero, np.nan, y)
+
+
+declare_zeros("root", [_over])
+elementwise(
+    slope,
+    (_over, "y"),
+    lambda g, ans, y: -slope(g * ans, y),
+    params="x y",
+    jvp={"x": lambda t, y: slope(t, y), "y": lambda t, ans, y: -slope(t * ans, y)},
+)
+
+
+def _hold(x: Value, known: Value) -> Value:
+    """Return x, the operand of a norm; its derivative is not `known` where the norm is zero."""
+    return x
+
+
+def _size(x: Value, known: Value) -> Value:
+    return np.astype(known, np.real(x).dtype)
+
+
+def _pull_held(g: Value, known: Value) -> Value:
+    return _over(g, _size(g, known))
+
+
+hold = primitive(_hold, plain=True)
+declare_zeros("root", [_pull_held])
+op(
+    hold,
+    "x known",
+    "x known",
+    vmap=elementwise_vmap(hold),
+    jvp={"x": lambda t, known: slope(t, _size(t, known))},
+    vjp={"x": _pull_held},
+)
+
+
+def _root_rule(g: Value, ans: Value) -> Value:
+    return _divide_by(g, 2 * ans)
+
+
+SQUARED.update({_root_rule: lambda g, ans: g / 2})
+elementwise(np.sqrt, _root_rule, zeros="root", steep=True)
 elementwise(np.cbrt, lambda g, ans: _divide_by(g, 3 * ans * ans), steep=True)
 
 
@@ -150,17 +218,13 @@ def _over_hypot(g: Value, ans: Value, x: Value) -> Value:
     """Return g x / ans, with 0 at the origin; an infinite ans has a slope by infinite x only."""
     infinite = ans == np.inf
     if is_known_false(infinite):
-        return g * (x / replace_zeros(ans))
-    share = np.where(infinite, 0, x) / replace_zeros(np.where(infinite, 1, ans))
+        return g * slope(x, ans)
+    share = slope(np.where(infinite, 0, x), np.where(infinite, 1, ans))
     return g * np.where(infinite, np.isinf(x) * np.sign(x), share)
 
 
-elementwise(
-    np.hypot,
-    lambda g, ans, x: _over_hypot(g, ans, x),
-    lambda g, ans, y: _over_hypot(g, ans, y),
-    zeros="kink",
-)
+SQUARED.update({_over_hypot: lambda g, ans, x: g * x})
+elementwise(np.hypot, (_over_hypot, "ans", "x"), (_over_hypot, "ans", "y"), zeros="kink")
 
 # ---- trigonometric and hyperbolic ----
 
@@ -291,8 +355,13 @@ def _clip(
 
 
 def _absolute_rule(g: Value, x: Value) -> Value:
-    """Return g sign x; the tangent of a complex number is complex, that of its modulus real."""
-    return np.real(g * np.conjugate(np.sign(x))) if dtype_of(g).kind == "c" else g * np.sign(x)
+    """Return g sign x."""
+    return _along(g, slope(x, np.absolute(x)) if dtype_of(x).kind == "c" else np.sign(x))
+
+
+def _along(g: Value, x: Value) -> Value:
+    """Return g x; the tangent of a complex number is complex, that of its modulus real."""
+    return np.real(g * np.conjugate(x)) if dtype_of(g).kind == "c" else g * x
 
 
 def _sign_rule(g: Value, ans: Value, x: Value) -> Value:
@@ -304,6 +373,7 @@ def _sign_rule(g: Value, ans: Value, x: Value) -> Value:
     return (g - along * ans) / replace_zeros(radius)
 
 
+SQUARED.update({_absolute_rule: _along})
 elementwise(np.absolute, _absolute_rule, holomorphic=False, zeros="kink")
 elementwise(np.fabs, _absolute_rule, zeros="kink")
 elementwise(np.sign, _sign_rule, holomorphic=False, zeros="linear")
@@ -340,8 +410,8 @@ imag = elementwise(
     np.imag,
     params="val",
     vmap=lambda k, val: _imag(val),
-    jvp={"val": lambda t: np.imag(t)},
-    vjp={"val": lambda g, val_dtype: (1j if val_dtype.kind == "c" else 0) * g},
+    jvp={"val": lambda t: np.imag(t) if dtype_of(t).kind == "c" else None},
+    vjp={"val": lambda g, val_dtype: 1j * g if val_dtype.kind == "c" else None},
 )
 imag.kernel = _imag
 

@@ -399,10 +399,13 @@ composite(np.select, _select)
 
 # ---- indices that depend on the data ----
 
-REMEDY = "write numpy.where(condition, x, y), which keeps all elements"
-
 for func in (np.nonzero, np.flatnonzero, np.argwhere):
-    constant(func, "a", vmap=data_dependent_vmap(func, REMEDY, True), by_value="a")
+    remedy = (
+        "write numpy.where(condition, x, y), which keeps all elements; "
+        f"functier.numpy.{func.__name__}(x, size=n), which gives n places, the last ones filled; "
+        'or vmap(..., branches="split"), which runs the function once for each pattern of zeros'
+    )
+    constant(func, "a", vmap=data_dependent_vmap(func, remedy, True), by_value="a")
 
 constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonzero))
 

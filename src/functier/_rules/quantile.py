@@ -9,7 +9,8 @@ from math import prod
 
 import numpy as np
 
-from .._core.numpy_facts import Axis, Function, Index, Shape, Value
+from .._core.errors import UnsupportedError
+from .._core.numpy_facts import Axis, Function, Index, Shape, Value, is_lazy
 from .axes import (
     as_array,
     as_rows,
@@ -117,6 +118,11 @@ def _quantile(scale: float, leave_out: bool) -> Function:
         normalize(axis, len(shape))  # NumPy's error
         if dtype.kind == "c":
             raise TypeError("a must be an array of real numbers")
+        if scale == 100 and not leave_out and is_lazy(a) and len(shape) == 1 < len(a.chunks[0]):
+            raise UnsupportedError(
+                "numpy.percentile of an array in several chunks is an estimate in Dask, which has "
+                "no derivative; write np.percentile(x.rechunk(-1), q)"
+            )
         weak, q = type(promotion_operand(q)) in WEAK, as_strong(as_array(q))
         name = "Quantiles" if scale == 1 else "Percentiles"
         points = check_values(

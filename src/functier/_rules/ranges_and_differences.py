@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .._core.errors import UnsupportedError
 from .._core.numpy_facts import Axis, Function, Index, Value
 from .axes import as_array, as_strong, convert_lists, normalize, promotion_operand, replace_zeros
+from .by_value import STRIPPED, kept
 from .constructors import check_values, composite
 from .own_code import by_own_code
 
@@ -356,13 +358,15 @@ def _trim_zeros(filt: Value, trim: str = "fb", axis: Axis = None) -> Value:
     if trim.lower() not in ("f", "b", "fb", "bf"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     places = np.nonzero(filt)  # refuses a batch: the shape depends on the data
+    if np.size(filt) and not np.size(places[0]):
+        raise UnsupportedError(STRIPPED)
     index = [slice(None)] * np.ndim(filt)
     for i in normalize(axis, np.ndim(filt)):
-        start, stop = 0, 0  # nothing is left of zeros, whatever is trimmed
+        start, stop = 0, 0
         if np.size(places[i]):
             if "f" in trim.lower():
                 start = int(np.min(places[i]))
             last = np.max(places[i]) if "b" in trim.lower() else np.shape(filt)[i] - 1
             stop = int(last) + 1
         index[i] = slice(start, stop)
-    return filt[tuple(index)]
+    return kept(filt, tuple(index))

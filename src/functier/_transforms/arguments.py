@@ -1,7 +1,7 @@
 """The arguments that a transform differentiates by: argnums, argnames, and their leaves."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -148,11 +148,16 @@ def choose(
         leaves, structure = flatten(value if several else value[0], level, "an argument")
     check_inputs(level, leaves, paths_of_arguments, args, keys, kwargs, integers=integers)
     if integers:
-        fixed = {i: x for i, x in enumerate(leaves) if not is_inexact(x)}
-        if fixed:
-            leaves = [x for i, x in enumerate(leaves) if i not in fixed]
-            structure = Mixed(structure, fixed)
+        leaves, structure = without_integers(leaves, structure)
     return leaves, structure, keys
+
+
+def without_integers(leaves: list, structure: Structure) -> tuple[list, Structure]:
+    """Return the leaves that have derivatives, and a structure that holds the others."""
+    fixed = {i: x for i, x in enumerate(leaves) if not is_inexact(x)}
+    if not fixed:
+        return leaves, structure
+    return [x for i, x in enumerate(leaves) if i not in fixed], Mixed(structure, fixed)
 
 
 def choose_complex(
@@ -263,6 +268,20 @@ def derivatives(structure: Structure, leaves: list, shape: Shape = ()) -> PyTree
     if type(structure) is Mixed:
         return structure.derivatives(leaves, shape)
     return unflatten(structure, leaves)
+
+
+def nest(
+    outer: Structure, inner: Structure, table: Iterable, values: list, batched: bool = False
+) -> PyTree:
+    """Return a pytree of structure `outer` with a pytree of structure `inner` for each leaf.
+
+    `table` has the inner leaves for each outer one, and `values` have the shapes of the outer
+    leaves; where they are `batched`, after their first axis.
+    """
+    if type(inner) is Mixed:
+        shapes = [shape_of(x)[batched:] for x in values]
+        return unflatten(outer, [derivatives(inner, list(r), s) for r, s in zip(table, shapes)])
+    return unflatten(outer, [unflatten(inner, list(row)) for row in table])
 
 
 def split_call(

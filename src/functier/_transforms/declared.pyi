@@ -4,16 +4,14 @@ Nothing imports this file when a program runs. A transform takes any function; t
 result is chosen at the call, so lambdas and functions without annotations are taken, too.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import (
     Any,
     Concatenate,
     Generic,
-    Literal,
     ParamSpec,
     Protocol,
     Self,
-    TypedDict,
     TypeVar,
     overload,
 )
@@ -22,15 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.tensor import Tensor
-from .._levels.batch import Randomness
-from .._levels.level import Escape
-from .vmap import Branches
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 A = TypeVar("A")
+A_contra = TypeVar("A_contra", contravariant=True)
 B = TypeVar("B")
 Real = TypeVar("Real", bound=float)
 Array = TypeVar("Array", bound=NDArray[Any] | Tensor)
@@ -49,54 +45,17 @@ class HasFields(Protocol):
 
     def _asdict(self) -> dict[str, Any]: ...
 
-# ---- options ----
+class Unannotated:
+    """A class that no function takes; Any stands for it, as for a lambda's parameter in mypy."""
 
-class OfGradients(TypedDict, total=False):
-    """Options of `grad` and its like that change nothing in the types."""
+class Takes(Protocol[A_contra, Q]):
+    """A transform of a function whose first parameter is an A.
 
-    argnames: None
-    holomorphic: bool
-    allow_int: Literal[False]
-    escape: Escape
+    mypy sees this parameter in a callable, and not in a `P`.
+    """
 
-class OfAnyGradients(TypedDict, total=False):
-    """All options of `grad` and its like."""
-
-    argnames: str | tuple[str, ...] | None
-    holomorphic: bool
-    allow_int: bool
-    escape: Escape
-
-class OfJacobians(OfGradients, total=False):
-    """Options of `jacrev` that change nothing in the types."""
-
-    chunk_size: int | None
-
-class OfAnyJacobians(OfAnyGradients, total=False):
-    """All options of `jacrev`."""
-
-    chunk_size: int | None
-
-class OfForward(OfJacobians, total=False):
-    """Options of `jacfwd` that change nothing in the types."""
-
-    randomness: Randomness
-
-class OfAnyForward(OfAnyJacobians, total=False):
-    """All options of `jacfwd`."""
-
-    randomness: Randomness
-
-class OfBatches(TypedDict, total=False):
-    """Options of `vmap`."""
-
-    chunk_size: int | None
-    axis_size: int | None
-    axis_name: Hashable
-    executor: Any
-    progress: bool
-    escape: Escape
-    branches: Branches
+    @property
+    def __wrapped__(self) -> Callable[Concatenate[A_contra, Q], Any]: ...
 
 # ---- transformed functions ----
 
@@ -105,7 +64,8 @@ class Transformed:
 
     __name__: str
     __qualname__: str
-    __wrapped__: Callable[..., Any]
+    @property
+    def __wrapped__(self) -> Callable[..., Any]: ...
     def __get__(self, instance: object, owner: Any = None) -> Callable[..., Any]: ...
 
 class Mapped(Transformed, Generic[R_co]):
@@ -130,14 +90,17 @@ class Mapped(Transformed, Generic[R_co]):
 class Gradient(Transformed, Generic[P]):
     """``grad(f)``: it returns what its first argument is.
 
-    NumPy's arrays are taken where `f` has tensors; and mypy needs the second signature for a
-    function with ``*args``.
+    NumPy's arrays are taken where `f` has tensors.
     """
 
+    @property
+    def __wrapped__(self) -> Callable[P, Any]: ...
     @overload
-    def __call__(
-        self: Gradient[Concatenate[A, Q]], x: A, /, *args: Q.args, **kwargs: Q.kwargs
+    def __call__(  # type: ignore[overload-overlap]  # of the third, for a lambda
+        self: Gradient[[Unannotated]], x: A, /
     ) -> A: ...
+    @overload
+    def __call__(self: Takes[A, Q], x: A, /, *args: Q.args, **kwargs: Q.kwargs) -> A: ...
     @overload
     def __call__(
         self: Gradient[Concatenate[Tensor, Q]], x: NDArray[Any], /, *args: Any, **kwargs: Any
@@ -160,16 +123,26 @@ class BothGradients(Transformed, Generic[P]):
 class GradientAndValue(Transformed, Generic[P, R_co]):
     """``grad_and_value(f)``, and ``grad(f, has_aux=True)``, whose second result is another one."""
 
+    @property
+    def __wrapped__(self) -> Callable[P, Any]: ...
+    @overload
+    def __call__(self: GradientAndValue[[Unannotated], R], x: A, /) -> tuple[A, R]: ...
+    @overload
     def __call__(
-        self: GradientAndValue[Concatenate[A, Q], R], x: A, /, *args: Q.args, **kwargs: Q.kwargs
-    ) -> tuple[A, R]: ...
+        self: Takes[A, Q], x: A, /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> tuple[A, R_co]: ...
 
 class ValueAndGradient(Transformed, Generic[P, R_co]):
     """``value_and_grad(f)``."""
 
+    @property
+    def __wrapped__(self) -> Callable[P, Any]: ...
+    @overload
+    def __call__(self: ValueAndGradient[[Unannotated], R], x: A, /) -> tuple[R, A]: ...
+    @overload
     def __call__(
-        self: ValueAndGradient[Concatenate[A, Q], R], x: A, /, *args: Q.args, **kwargs: Q.kwargs
-    ) -> tuple[R, A]: ...
+        self: Takes[A, Q], x: A, /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> tuple[R_co, A]: ...
 
 class Jacobian(Transformed, Generic[P, R_co]):
     """``jacrev(f)``, ``jacfwd(f)`` or ``hessian(f)``."""
@@ -195,14 +168,40 @@ class Context:
     def __enter__(self) -> Any: ...
     def __exit__(self, *error: Any) -> None: ...
 
+class Batch(Tensor):
+    """A tensor of ``with vmap() as B``, whose class is B."""
+
+    def __init__(self, x: Any, in_dim: int = 0) -> None: ...
+    @classmethod
+    def unwrap(cls, x: Any, out_dim: int | None = 0) -> Any: ...
+
+class Variable(Tensor):
+    """A tensor of ``with grad() as G``, whose class is G."""
+
+    def __init__(self, x: Any) -> None: ...
+
+class Dual(Tensor):
+    """A tensor of ``with jvp() as J``, whose class is J."""
+
+    def __init__(self, primal: Any, tangent: Any) -> None: ...
+    @classmethod
+    def unwrap(cls, x: Any) -> tuple[Any, Any]: ...
+
 class BatchContext(Context):
     """``vmap(...)``."""
 
+    def __enter__(self) -> type[Batch]: ...
     def __call__(self, func: Callable[..., R], /) -> Mapped[R]: ...
+
+class DualContext(Context):
+    """``jvp(...)``."""
+
+    def __enter__(self) -> type[Dual]: ...
 
 class GradientContext(Context):
     """``grad(...)``."""
 
+    def __enter__(self) -> type[Variable]: ...
     def __call__(self, func: Callable[P, Any], /) -> Gradient[P]: ...
 
 class AnyGradientContext(Context):

@@ -1,31 +1,27 @@
 """Reverse mode: grad, value_and_grad, grad_and_value and vjp, on the tape."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, PLAIN, Function, PyTree
-from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
+from .._core.numpy_facts import PLAIN, Function, PyTree
+from .._core.pytree import check_callable, name_of_function, unflatten
 from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._levels.backward import backward
-from .._levels.checks import check_inputs, match, split_aux
+from .._levels.checks import split_aux
 from .._levels.cotangents import (
     complex_derivatives,
     fill_zeros,
-    form_like,
-    form_of,
     one,
-    zeros_of,
 )
 from .._levels.grad import GradLevel
-from .._levels.kept import copy_tape
 from .._levels.level import Escape
-from .._levels.memory import TO_PLAIN, own_memory, show_plain
+from .._levels.memory import TO_PLAIN, own_memory
 from .._levels.options import check_choice
-from .._levels.runs import LevelContext, Site, outer_tensors, record, run
+from .._levels.runs import LevelContext, outer_tensors, run
 from .arguments import (
     choose,
     choose_complex,
@@ -45,8 +41,6 @@ if TYPE_CHECKING:
         GradientAndValue,
         GradientAndValueContext,
         GradientContext,
-        OfAnyGradients,
-        OfGradients,
         SecondGradient,
         ValueAndGradient,
         ValueContext,
@@ -145,37 +139,44 @@ def gradients(
 @overload
 def grad(
     func: Callable[P, Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
-    **options: "Unpack[OfGradients]",
+    *, argnames: None = None, holomorphic: bool = False,
+    allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "Gradient[P]": ...  # fmt: skip
 @overload
 def grad(
     func: Callable[P, tuple[Any, R]], argnums: Literal[0] = 0, *, has_aux: Literal[True],
-    **options: "Unpack[OfGradients]",
+    argnames: None = None, holomorphic: bool = False,
+    allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "GradientAndValue[P, R]": ...  # fmt: skip
 @overload
 def grad(  # type: ignore[overload-overlap]  # of all options
     func: Callable[P, Any], argnums: Literal[1], has_aux: Literal[False] = False,
-    **options: "Unpack[OfGradients]",
+    *, argnames: None = None, holomorphic: bool = False,
+    allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "SecondGradient[P]": ...  # fmt: skip
 @overload
 def grad(  # type: ignore[overload-overlap]  # of all options
     func: Callable[P, Any], argnums: tuple[Literal[0], Literal[1]], has_aux: Literal[False] = False,
-    **options: "Unpack[OfGradients]",
+    *, argnames: None = None, holomorphic: bool = False,
+    allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "BothGradients[P]": ...  # fmt: skip
 @overload
 def grad(
     func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
-    **options: "Unpack[OfAnyGradients]",
+    *, argnames: str | tuple[str, ...] | None = None,
+    holomorphic: bool = False, allow_int: bool = False, escape: Escape = "dead",
 ) -> "Callable[P, Any]": ...  # fmt: skip
 @overload
 def grad(
     func: None = None, argnums: Literal[0] = 0, has_aux: Literal[False] = False,
-    **options: "Unpack[OfGradients]",
+    *, argnames: None = None, holomorphic: bool = False,
+    allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "GradientContext": ...  # fmt: skip
 @overload
 def grad(
     func: None = None, argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
-    **options: "Unpack[OfAnyGradients]",
+    *, argnames: str | tuple[str, ...] | None = None,
+    holomorphic: bool = False, allow_int: bool = False, escape: Escape = "dead",
 ) -> "AnyGradientContext": ...  # fmt: skip
 @checks_keywords
 def grad(
@@ -254,17 +255,20 @@ def grad(
 @overload
 def value_and_grad(
     func: Callable[P, R], argnums: Literal[0] = 0, has_aux: bool = False,
-    **options: "Unpack[OfGradients]",
+    *, argnames: None = None, holomorphic: bool = False,
+    allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "ValueAndGradient[P, R]": ...  # fmt: skip
 @overload
 def value_and_grad(
     func: Callable[P, R], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
-    **options: "Unpack[OfAnyGradients]",
+    *, argnames: str | tuple[str, ...] | None = None,
+    holomorphic: bool = False, allow_int: bool = False, escape: Escape = "dead",
 ) -> "Callable[P, tuple[R, Any]]": ...  # fmt: skip
 @overload
 def value_and_grad(
     func: None = None, argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
-    **options: "Unpack[OfAnyGradients]",
+    *, argnames: str | tuple[str, ...] | None = None,
+    holomorphic: bool = False, allow_int: bool = False, escape: Escape = "dead",
 ) -> "ValueContext": ...  # fmt: skip
 @checks_keywords
 def value_and_grad(
@@ -327,17 +331,20 @@ def value_and_grad(
 @overload
 def grad_and_value(
     func: Callable[P, R], argnums: Literal[0] = 0, has_aux: bool = False,
-    **options: "Unpack[OfGradients]",
+    *, argnames: None = None, holomorphic: bool = False,
+    allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "GradientAndValue[P, R]": ...  # fmt: skip
 @overload
 def grad_and_value(
     func: Callable[P, R], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
-    **options: "Unpack[OfAnyGradients]",
+    *, argnames: str | tuple[str, ...] | None = None,
+    holomorphic: bool = False, allow_int: bool = False, escape: Escape = "dead",
 ) -> "Callable[P, tuple[Any, R]]": ...  # fmt: skip
 @overload
 def grad_and_value(
     func: None = None, argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
-    **options: "Unpack[OfAnyGradients]",
+    *, argnames: str | tuple[str, ...] | None = None,
+    holomorphic: bool = False, allow_int: bool = False, escape: Escape = "dead",
 ) -> "GradientAndValueContext": ...  # fmt: skip
 @checks_keywords
 def grad_and_value(
@@ -395,97 +402,3 @@ def grad_and_value(
     """
     options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape)
     return gradients("grad_and_value", func, options, lambda gradient, value: (gradient, value))
-
-
-@overload
-def vjp(
-    func: Callable[..., R], primal: B, /, *, has_aux: Literal[False] = False,
-    escape: Escape = "dead",
-) -> tuple[R, Callable[[Any], tuple[B]]]: ...  # fmt: skip
-@overload
-def vjp(
-    func: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, escape: Escape = "dead"
-) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
-@overload
-def vjp(
-    func: Callable[..., tuple[R, A]], *primals: Any, has_aux: Literal[True], escape: Escape = "dead"
-) -> tuple[R, Callable[[Any], tuple[Any, ...]], A]: ...
-@overload
-def vjp(
-    func: Callable[..., Any], *primals: Any, has_aux: bool, escape: Escape = "dead"
-) -> tuple[Any, ...]: ...
-@checks_keywords
-def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead") -> tuple:
-    """Compute the value of `func`, and return a function for vector-Jacobian products.
-
-    Parameters
-    ----------
-    func : callable
-        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
-    *primals : array or pytree of arrays
-        The arguments of `func`, floating-point or complex.
-    has_aux : bool
-        Whether `func` returns ``(output, aux)``.
-    escape : {"dead", "passthrough"}
-        What a tensor of this level does once the call is over.
-
-    Returns
-    -------
-    tuple
-        ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes cotangents
-        with the structure, shapes and dtypes of the output (it casts integers to these dtypes), and
-        returns a tuple with one result for each primal. It may be called several times, also with
-        batched cotangents, and it keeps the tape in memory. It has copies of the data it needs from
-        `primals`, from results and from arrays that `func` closes over, so all of these may be
-        written to.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a primal is not a floating-point array, or the cotangents do not match the output.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> y, pullback = vjp(lambda x: x**2, np.array([1.0, 2.0]))
-    >>> pullback(np.ones(2))
-    (array([2., 4.]),)
-    """
-    check_choice("vjp", func, "escape", escape)
-    check_callable("vjp", func)
-    label = f"vjp({name_of_function(func)})"
-    try:
-        if not primals:
-            raise ValueError(f"{label}: no primals were given; call vjp(func, x, ...)")
-        leaves, structure = flatten(primals, label, "primals")
-        check_inputs(label, leaves, paths, primals, "primals")
-        results, roots, inputs, out_structure, aux = record(
-            Site(label, escape, current_frame(2), outer_tensors(leaves)),
-            lambda inner: func(*unflatten(structure, inner)),
-            leaves,
-            has_aux,
-        )
-        roots = copy_tape(roots)
-        value = unflatten(out_structure, show_plain(results))
-        forms = [form_of(x) for x in leaves]
-        results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
-
-        def vjp_fn(cotangents: Any) -> tuple:
-            """Return the vector-Jacobian products for `cotangents`, one for each primal."""
-            try:
-                given = match(label, results, out_structure, cotangents, "cotangent", "output")
-                pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
-                grads = backward(pairs, inputs, given=True)
-                full = [
-                    zeros_of(f) if g is None else g if type(f) is tuple else fill_zeros([g], [f])[0]
-                    for g, f in zip(grads, forms)
-                ]
-                return unflatten(structure, own_memory(full, given))
-            except BaseException as error:
-                leave(error)
-                raise
-
-        return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)
-    except BaseException as error:
-        leave(error, label, func, primals)
-        raise

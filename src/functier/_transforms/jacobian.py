@@ -1,13 +1,13 @@
 """Jacobians and Hessians: forward or reverse mode on a batch of unit vectors."""
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._core.numpy_facts import Function, PyTree, Structure, Value, shape_of
+from .._core.numpy_facts import Function, PyTree, Structure, shape_of
 from .._core.pytree import paths, unflatten
 from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
@@ -21,11 +21,10 @@ from .._levels.operands import check_units
 from .._levels.options import check_choice
 from .._levels.runs import Site, pull_rows, push_batch, push_forward, record
 from .arguments import (
-    Mixed,
     choose,
     choose_complex,
     choose_real,
-    derivatives,
+    nest,
     resolve_argnums,
     split_call,
 )
@@ -34,10 +33,10 @@ from .chunks.compute import in_chunks
 from .chunks.join import Join
 from .options import Options, check_options
 from .transformed import Transformed
-from .unit_vectors import blocks, fill_rows, only_unit, units
+from .unit_vectors import blocks, fill_rows, first_axes_last, only_unit, units
 
 if TYPE_CHECKING:
-    from .declared import Jacobian, OfAnyForward, OfAnyJacobians, OfForward, OfJacobians
+    from .declared import Jacobian
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,32 +54,29 @@ def result_paths(structure: Structure, results: list) -> list[str]:
     return paths(unflatten(structure, results), "the result")
 
 
-def _nest(
-    outer: Structure, inner: Structure, table: Iterable, values: list, batched: bool = False
-) -> PyTree:
-    """Return a pytree of structure `outer` with a pytree of structure `inner` for each leaf.
-
-    `table` has the inner leaves for each outer one, and `values` have the shapes of the outer
-    leaves; where they are `batched`, after their first axis.
-    """
-    if type(inner) is Mixed:
-        shapes = [shape_of(x)[batched:] for x in values]
-        return unflatten(outer, [derivatives(inner, list(r), s) for r, s in zip(table, shapes)])
-    return unflatten(outer, [unflatten(inner, list(row)) for row in table])
+def pair(jacobian: PyTree, aux: PyTree) -> tuple[PyTree, PyTree]:
+    return jacobian, aux
 
 
 # ---- reverse mode ----
 
 
 @overload
+def jacrev(  # type: ignore[overload-overlap]  # its signatures take numbers alone
+    func: np.ufunc, argnums: int | tuple[int, ...] = 0, has_aux: Literal[False] = False, *,
+    chunk_size: int | None = None, holomorphic: bool = False, escape: Escape = "dead",
+) -> Callable[..., Any]: ...  # fmt: skip
+@overload
 def jacrev(
     func: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
-    **options: "Unpack[OfJacobians]",
+    *, argnames: None = None, chunk_size: int | None = None,
+    holomorphic: bool = False, allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "Jacobian[P, R]": ...  # fmt: skip
 @overload
 def jacrev(
     func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
-    **options: "Unpack[OfAnyJacobians]",
+    *, argnames: str | tuple[str, ...] | None = None, chunk_size: int | None = None,
+    holomorphic: bool = False, allow_int: bool = False, escape: Escape = "dead",
 ) -> Callable[P, Any]: ...  # fmt: skip
 @checks_keywords
 def jacrev(
@@ -157,11 +153,14 @@ def jacrev(
            [0.+0.j, 0.+4.j]])
     """
     options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size)
-    return Transformed(_reverse("jacrev", func, options), func, "jacrev", options)
+    return Transformed(reverse("jacrev", func, options), func, "jacrev", options)
 
 
-def _reverse(transform: str, func: Function, options: Options) -> Function:
-    """Return a function for the Jacobian by reverse mode; messages name `transform`."""
+def reverse(transform: str, func: Function, options: Options, give: Callable = pair) -> Function:
+    """Return a function for the Jacobian by reverse mode; messages name `transform`.
+
+    With `has_aux` it returns what `give` makes of the Jacobian and the auxiliary result.
+    """
     name = check_options(transform, func, options.escape, options.chunk_size)
     options.check_flags(transform, func)
     label = f"{transform}({name})"
@@ -202,8 +201,8 @@ def _reverse(transform: str, func: Function, options: Options) -> Function:
                 rows = complex_derivatives(rows)
             columns = [blocks(r, results, total) for r in own_memory(rows)]
             table = zip(*columns) if columns else [()] * len(results)
-            result = _nest(out_structure, structure, table, results)
-            return (result, aux) if has_aux else result
+            result = nest(out_structure, structure, table, results)
+            return give(result, aux) if has_aux else result
         except BaseException as error:
             leave(error, label, func, args, kwargs)
             raise
@@ -240,14 +239,23 @@ def _pull_in_chunks(
 
 
 @overload
+def jacfwd(  # type: ignore[overload-overlap]  # its signatures take numbers alone
+    func: np.ufunc, argnums: int | tuple[int, ...] = 0, has_aux: Literal[False] = False, *,
+    chunk_size: int | None = None, holomorphic: bool = False, escape: Escape = "dead",
+) -> Callable[..., Any]: ...  # fmt: skip
+@overload
 def jacfwd(
     func: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
-    **options: "Unpack[OfForward]",
+    *, argnames: None = None, chunk_size: int | None = None,
+    randomness: Randomness = "error", holomorphic: bool = False,
+    allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "Jacobian[P, R]": ...  # fmt: skip
 @overload
 def jacfwd(
     func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
-    **options: "Unpack[OfAnyForward]",
+    *, argnames: str | tuple[str, ...] | None = None, chunk_size: int | None = None,
+    randomness: Randomness = "error", holomorphic: bool = False, allow_int: bool = False,
+    escape: Escape = "dead",
 ) -> Callable[P, Any]: ...  # fmt: skip
 @checks_keywords
 def jacfwd(
@@ -316,10 +324,10 @@ def jacfwd(
     options = Options(
         argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
     )
-    return Transformed(_forward("jacfwd", func, options), func, "jacfwd", options)
+    return Transformed(forward("jacfwd", func, options), func, "jacfwd", options)
 
 
-def _forward(transform: str, func: Function, options: Options) -> Function:
+def forward(transform: str, func: Function, options: Options, give: Callable = pair) -> Function:
     """Return a function for the Jacobian by forward mode; messages name `transform`."""
     name = check_options(transform, func, options.escape, options.chunk_size)
     options.check_flags(transform, func)
@@ -359,11 +367,10 @@ def _forward(transform: str, func: Function, options: Options) -> Function:
                 refuse(label, rows, False, REAL_RESULT, result_paths, out_structure, rows)
             ndims = [len(shape_of(x)) for x in leaves]
             table = [
-                map(_move_first_axes_last, blocks(r, leaves, total), ndims)
-                for r in own_memory(rows)
+                map(first_axes_last, blocks(r, leaves, total), ndims) for r in own_memory(rows)
             ]
-            result = _nest(out_structure, structure, table, rows, total is not None)
-            return (result, aux) if has_aux else result
+            result = nest(out_structure, structure, table, rows, total is not None)
+            return give(result, aux) if has_aux else result
         except BaseException as error:
             leave(error, label, func, args, kwargs)
             raise
@@ -398,24 +405,22 @@ def _push_in_chunks(
     return rows, structure, aux
 
 
-def _move_first_axes_last(block: Value, n: int) -> Value:
-    """Return `block` with its first `n` axes moved to the end."""
-    ndim = len(shape_of(block))
-    return block.transpose((*range(n, ndim), *range(n))) if 0 < n < ndim else block
-
-
 # ---- both modes ----
 
 
 @overload
 def hessian(
     func: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
-    **options: "Unpack[OfForward]",
+    *, argnames: None = None, chunk_size: int | None = None,
+    randomness: Randomness = "error", holomorphic: bool = False,
+    allow_int: Literal[False] = False, escape: Escape = "dead",
 ) -> "Jacobian[P, R]": ...  # fmt: skip
 @overload
 def hessian(
     func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False,
-    **options: "Unpack[OfAnyForward]",
+    *, argnames: str | tuple[str, ...] | None = None, chunk_size: int | None = None,
+    randomness: Randomness = "error", holomorphic: bool = False, allow_int: bool = False,
+    escape: Escape = "dead",
 ) -> Callable[P, Any]: ...  # fmt: skip
 @checks_keywords
 def hessian(
@@ -480,5 +485,5 @@ def hessian(
     options = Options(
         argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
     )
-    gradient = functools.wraps(func)(_reverse("hessian", func, options))
-    return Transformed(_forward("hessian", gradient, options), func, "hessian", options)
+    gradient = functools.wraps(func)(reverse("hessian", func, options))
+    return Transformed(forward("hessian", gradient, options), func, "hessian", options)

@@ -3,20 +3,24 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from .._core.numpy_facts import Structure
+import numpy as np
+
+from .._core.numpy_facts import Structure, dtype_of, shape_of
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
 from .._levels.checks import check_inputs, match
+from .._levels.cotangents import is_inexact
 from .._levels.jvp import JvpLevel
 from .._levels.level import Escape
 from .._levels.memory import own_memory, show_plain
-from .._levels.options import check_choice
+from .._levels.options import check_choice, check_flag
 from .._levels.runs import LevelContext, Site, push_forward
+from .arguments import without_integers
 
 if TYPE_CHECKING:
-    from .declared import Context
+    from .declared import DualContext
 
 R = TypeVar("R")
 A = TypeVar("A")
@@ -27,8 +31,12 @@ def match_directions(
     primals: Any,
     tangents: Any,
     call: str = "jvp(f, (x,), (t,))",
+    allow_int: bool = False,
 ) -> tuple[list, Structure, list]:
-    """Return the leaves of the primals, checked, their structure, and a direction for each."""
+    """Return the leaves of the primals, checked, their structure, and a direction for each.
+
+    With `allow_int` integers are constants, whose directions are zeros.
+    """
     if type(primals) is not tuple or type(tangents) is not tuple:
         for name, given in (("primals", primals), ("tangents", tangents)):
             if not isinstance(given, (tuple, list)):
@@ -40,22 +48,34 @@ def match_directions(
     if not primals:
         raise ValueError(f"{label}: no primals were given; call {call}")
     leaves, structure = flatten(primals, label, "primals")
-    check_inputs(label, leaves, paths, primals, "primals")
-    return leaves, structure, match(label, leaves, structure, tangents, "tangent", "primals")
+    check_inputs(label, leaves, paths, primals, "primals", integers=allow_int)
+    moving = [x if is_inexact(x) or not allow_int else np.zeros(shape_of(x)) for x in leaves]
+    directions = match(label, moving, structure, tangents, "tangent", "primals")
+    if not allow_int:
+        return leaves, structure, directions
+    for i, (x, t) in enumerate(zip(leaves, directions)):
+        if not is_inexact(x) and np.any(t):
+            raise ValueError(
+                f"{label}: the tangent of {paths(primals, 'primals')[i]} is not zero, and a value "
+                f"of dtype {dtype_of(x)} is a constant; pass zeros, or x.astype(float) for x"
+            )
+    directions = [t for x, t in zip(leaves, directions) if is_inexact(x)]
+    return *without_integers(leaves, structure), directions
 
 
 @overload
 def jvp(
     func: Callable[..., R], primals: tuple[Any, ...], tangents: tuple[Any, ...], *,
-    strict: bool = False, has_aux: Literal[False] = False, escape: Escape = "dead",
+    strict: bool = False, has_aux: Literal[False] = False, allow_int: bool = False,
+    escape: Escape = "dead",
 ) -> tuple[R, R]: ...  # fmt: skip
 @overload
 def jvp(
     func: Callable[..., tuple[R, A]], primals: tuple[Any, ...], tangents: tuple[Any, ...], *,
-    strict: bool = False, has_aux: Literal[True], escape: Escape = "dead",
+    strict: bool = False, has_aux: Literal[True], allow_int: bool = False, escape: Escape = "dead",
 ) -> tuple[R, R, A]: ...  # fmt: skip
 @overload
-def jvp(func: None = None, *, escape: Escape = "dead") -> "Context": ...
+def jvp(func: None = None, *, escape: Escape = "dead") -> "DualContext": ...
 @checks_keywords
 def jvp(
     func: Callable | None = None,
@@ -64,6 +84,7 @@ def jvp(
     *,
     strict: bool = False,
     has_aux: bool = False,
+    allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any:
     """Compute the value of `func` and its Jacobian-vector product.
@@ -82,6 +103,9 @@ def jvp(
         Whether to raise an error if an output does not depend on any of the primals.
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
+    allow_int : bool
+        Whether to accept primals of an integer or boolean dtype, as constants; their tangents
+        have to be zeros.
     escape : {"dead", "passthrough"}
         What a tensor of this level does once the call is over.
 
@@ -111,9 +135,12 @@ def jvp(
     if func is None:
         return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
     check_callable("jvp", func)
+    check_flag("jvp", func, "allow_int", allow_int)
     label = f"jvp({name_of_function(func)})"
     try:
-        leaves, structure, directions = match_directions(label, primals, tangents)
+        leaves, structure, directions = match_directions(
+            label, primals, tangents, allow_int=allow_int
+        )
         outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
         pairs, out_structure, aux = push_forward(
             Site(label, escape, current_frame(2), outer),

@@ -9,8 +9,9 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
+from .._core.cards import folded
 from .._core.numpy_facts import Function
 from .._core.pytree import name_of_function
 from .._core.wrapper import Wrapper
@@ -42,6 +43,23 @@ class Transformed(Wrapper):
 
     def __repr__(self) -> str:
         return f"<functier.{self.nested_label()}>"
+
+    def _repr_html_(self) -> str:
+        """Return the transforms, and the text of the function below them."""
+        try:
+            text = inspect.getsource(self)
+        except (OSError, TypeError):  # of a prompt, or in C
+            text = ""
+        return folded(repr(self), text)
+
+    def __enter__(self) -> NoReturn:
+        raise TypeError(
+            f"{self.nested_label()} is a function, and no block; write `with "
+            f"functier.{self.transform}() as B:` without a function, and call the function inside"
+        )
+
+    def __exit__(self, *error: Any) -> None:
+        """Do nothing: no block begins."""
 
     def nested_label(self) -> str:
         """Return the transform of what, as text; the function may have been transformed before."""

@@ -54,3 +54,9 @@ def fill_rows(rows: list, leaves: list, n: int) -> None:
     for i, x in enumerate(leaves):
         if rows[i] is None:
             rows[i] = np.zeros((n, *shape_of(x)), dtype_of(x))
+
+
+def first_axes_last(block: Value, n: int) -> Value:
+    """Return `block` with its first `n` axes moved to the end."""
+    ndim = len(shape_of(block))
+    return block.transpose((*range(n, ndim), *range(n))) if 0 < n < ndim else block

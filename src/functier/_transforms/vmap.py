@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from .splitting import check_branches, in_groups, join_groups, take
 from .transformed import Transformed
 
 if TYPE_CHECKING:
-    from .declared import BatchContext, Mapped, OfBatches
+    from .declared import BatchContext, Mapped
 
 R = TypeVar("R")
 
@@ -48,14 +48,16 @@ Branches = Literal["error", "split"]
 @overload
 def vmap(
     func: Callable[..., R], in_dims: Any = 0, out_dims: Any = 0,
-    randomness: "Randomness | None" = None,
-    **options: "Unpack[OfBatches]",
+    randomness: Randomness | None = None, *, chunk_size: int | None = None,
+    axis_size: int | None = None, axis_name: Hashable = None, executor: Any = None,
+    progress: bool = False, escape: Escape = "dead", branches: Branches = "error",
 ) -> "Mapped[R]": ...  # fmt: skip
 @overload
 def vmap(
     func: None = None, in_dims: Any = 0, out_dims: Any = 0,
-    randomness: "Randomness | None" = None,
-    **options: "Unpack[OfBatches]",
+    randomness: Randomness | None = None, *, chunk_size: int | None = None,
+    axis_size: int | None = None, axis_name: Hashable = None, executor: Any = None,
+    progress: bool = False, escape: Escape = "dead", branches: Branches = "error",
 ) -> "BatchContext": ...  # fmt: skip
 @checks_keywords
 def vmap(
@@ -385,9 +387,7 @@ def _in_groups(mapping: _Mapping) -> Function:
 
             randomness = attributes["randomness"] if attributes else "error"
             found = in_groups(label, call, size, randomness)
-            if len(found) == 1:
-                return found[0][1]
-            return join_groups(label, found, out_dims)
+            return found[0][1] if len(found) == 1 else join_groups(label, found, out_dims)
         except BaseException as error:
             leave(error)
             raise

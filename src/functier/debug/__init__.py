@@ -1,10 +1,11 @@
 """Debuggers for NaNs, errors in the backward pass, leaked tensors, and refilled arrays.
 
 Each is a context manager and a decorator. Code outside such a block runs at full speed.
-`show_levels` draws the levels of a call, and `full_tracebacks` shows functier's own frames.
+`show` prints a value, `show_levels` draws the levels of a call, and `full_tracebacks` shows
+functier's own frames.
 """
 
-# Imports `_cpython`, `_core`, `_levels` and `_transforms`.
+# Imports `_cpython`, `_core`, `_mutation`, `_levels` and `_transforms`.
 
 import typing as _typing
 
@@ -12,9 +13,11 @@ from .._core.peers import answering as _answering
 from ._leaks import check_leaks
 from ._levels import show_levels
 from ._nans import debug_nans, detect_anomaly, full_tracebacks, writes
+from ._showing import show
 
 __all__ = [
-    "check_leaks", "debug_nans", "detect_anomaly", "full_tracebacks", "show_levels", "writes",
+    "check_leaks", "debug_nans", "detect_anomaly", "full_tracebacks", "show", "show_levels",
+    "writes",
 ]  # fmt: skip
 
 

@@ -174,7 +174,8 @@ class _Search:
 
     def __init__(self, leaked: list, running: bool = True, steps: int = STEPS):
         self.leaked = {id(x) for x in leaked}
-        self.modules = {id(vars(m)): n for n, m in [*sys.modules.items()] if hasattr(m, "__dict__")}
+        modules = sys.modules.copy()
+        self.modules = {id(vars(m)): n for n, m in modules.items() if hasattr(m, "__dict__")}
         self.variables: dict[int, str] = {}
         self.objects: dict[int, Any] = {id(x): x for x in leaked}
         self.holds: dict[int, set[int]] = {}  # by ids

@@ -6,13 +6,15 @@ goes to the innermost level; its rule makes calls on values one level out, which
 counts.
 """
 
+import textwrap
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, overload
 
-from .._core.blocks import Observer, block
+from .._core.blocks import Block, Observer, block
+from .._core.cards import Box, picture
 from .._core.pytree import check_callable
 from .._core.root import classes_in
 from .._core.table import find
@@ -21,6 +23,9 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import Layer, next_layer
 from ._calls import title
+
+WIDTH = 72
+"""The greatest number of letters in a line of a picture."""
 
 SEEN: ContextVar["Recording | None"] = ContextVar("seen", default=None)
 
@@ -46,6 +51,11 @@ class LevelNode:
         names = [(name.removeprefix("numpy."), n) for name, n in found]
         return ", ".join([name if n == 1 else f"{name} {n}" for name, n in names])
 
+    def box(self) -> Box:
+        """Return the node as a box of a picture."""
+        inner = [node.box() for node in self.inner.values()]
+        return [self.title, *textwrap.wrap(self.handled, WIDTH)], inner
+
     def lines(self, first: str = "", rest: str = "") -> Iterator[str]:
         """Yield the lines of the tree as text."""
         yield f"{first}{self.title}{': ' + self.handled if self.calls else ''}"
@@ -65,6 +75,9 @@ class LevelTree:
 
     def __repr__(self) -> str:
         return "\n".join(self.root.lines())
+
+    def _repr_svg_(self) -> str:
+        return picture(self.root.box())
 
 
 class Recording:
@@ -129,18 +142,28 @@ SHOWER = Observer(SEEN, SHOWING.lift, level=_show_level)
 
 
 @block
-def _showing(seen: Recording) -> Iterator[None]:
-    yield from SHOWER.observing(seen, levels_of(AMBIENT.get())[::-1])
+def _showing(seen: Recording) -> Iterator[LevelTree]:
+    body = SHOWER.observing(seen, levels_of(AMBIENT.get())[::-1])
+    try:
+        next(body)
+        yield LevelTree(seen.root, None)
+    finally:
+        body.close()
 
 
-def show_levels(func: Callable, /, *args: Any, **kwargs: Any) -> LevelTree:
+@overload
+def show_levels() -> Block[LevelTree]: ...
+@overload
+def show_levels(func: Callable, /, *args: Any, **kwargs: Any) -> LevelTree: ...
+def show_levels(func: Callable | None = None, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function, and return the tree of its levels with the operations of each.
 
     Parameters
     ----------
-    func : callable
+    func : callable, optional
         A transform of a function, such as ``vmap(grad(loss))``, or a function that calls
-        transforms.
+        transforms. Without it, the result is a context manager that gives the tree of the levels
+        in a block.
     *args, **kwargs
         Its arguments.
 
@@ -148,9 +171,10 @@ def show_levels(func: Callable, /, *args: Any, **kwargs: Any) -> LevelTree:
     -------
     LevelTree
         Printed, it is a tree as text: a line for each level with its batch size or its mode, how
-        often it began, and how often it handled each NumPy function. ``result`` is what `func`
-        returned. ``root`` is the node for the code outside all levels; each node has a ``name``,
-        ``facts``, ``times``, ``calls``, and ``inner``, the nodes of the levels inside it.
+        often it began, and how often it handled each NumPy function. A notebook shows a picture.
+        ``result`` is what `func` returned. ``root`` is the node for the code outside all levels;
+        each node has a ``name``, ``facts``, ``times``, ``calls``, and ``inner``, the nodes of the
+        levels inside it.
 
     Notes
     -----
@@ -174,9 +198,17 @@ def show_levels(func: Callable, /, *args: Any, **kwargs: Any) -> LevelTree:
        └─ grad(loss)  reverse mode: matmul, sum, tanh
     >>> tree.result.shape
     (5, 3)
+    >>> with show_levels() as tree, ft.vmap() as B:
+    ...     total = B.unwrap(np.sum(B(np.ones((2, 3)))))
+    >>> print(tree)
+    Tensor  plain arrays
+    └─ vmap()  2 examples: sum
     """
-    check_callable("show_levels", func)
     seen = Recording()
-    with _showing(seen):
-        result = func(*args, **kwargs)
-    return LevelTree(seen.root, result)
+    if func is None and not args and not kwargs:
+        return _showing(seen)
+    check_callable("show_levels", func)
+    call: Any = func
+    with _showing(seen) as tree:
+        tree.result = call(*args, **kwargs)
+    return tree

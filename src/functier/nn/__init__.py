@@ -8,9 +8,9 @@ are functions of `functional`, too; their modules only call them.
 
 # Imports `_core`, `_rules`, `protocol`, `_transforms` and `random`.
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from .._core.peers import answering
+from .._core.peers import answering as _answering
 from . import functional, init
 from ._attention import MultiheadAttention
 from ._containers import ModuleDict, ModuleList, Sequential
@@ -43,8 +43,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-if not TYPE_CHECKING:  # a type checker would take any name
-    __getattr__ = answering(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take any name
+    __getattr__ = _answering(__name__)
 
 
 def __dir__() -> list[str]:

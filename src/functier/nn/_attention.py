@@ -11,6 +11,7 @@ from ..random._sampling import Seed
 from . import functional as F
 from . import init
 from ._initial import add_parameter
+from ._layer_functions import attention_weights
 from ._layers import Linear
 from ._module import Module
 from ._random import generator_of
@@ -152,7 +153,7 @@ class MultiheadAttention(Module):
             open_to_all = np.full(shape, dtype_of(mask).kind == "b", dtype_of(mask))
             mask = np.concatenate([mask, open_to_all], axis=-1)
         q, k, v = (self._split(x) for x in (q, k, v))
-        weights = F.attention_weights(q / math.sqrt(self.embed_dim // self.num_heads), k, mask)
+        weights = attention_weights(q / math.sqrt(self.embed_dim // self.num_heads), k, mask)
         if self.dropout:
             weights = F.dropout(weights, self.dropout, self.training, generator=self.generator)
         merged = np.reshape(np.swapaxes(weights @ v, 1, 2), (examples, queries, self.embed_dim))

@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike
 from .._core.numpy_facts import Shape
 from ..random._sampling import Seed
 from . import init
+from ._filling import fans
 from ._module import Module
 from ._parameter import Parameter
 from ._random import generator_of
@@ -24,7 +25,7 @@ def add_parameter(
 
 def reset_uniform(module: Any, generator: Seed) -> None:
     """Draw the initial values of torch's layers: uniform within ``1 / sqrt(fan_in)``."""
-    inputs = init.fans(module.weight)[0]
+    inputs = fans(module.weight)[0]
     bound = 1 / math.sqrt(inputs) if inputs else 0.0
     rng = generator_of(generator)
     for x in (module.weight, module.bias):

@@ -12,6 +12,7 @@ from . import functional as F
 from . import init
 from ._conv import Sizes
 from ._initial import add_parameter, reset_uniform
+from ._layer_functions import Axes, one_of
 from ._module import Module
 from ._random import generator_of
 
@@ -228,9 +229,9 @@ class Softmax(Module):
            [0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, dim: F.Axes = None, *, axis: F.Axes = None):
+    def __init__(self, dim: Axes = None, *, axis: Axes = None):
         super().__init__()
-        self.dim = F.one_of("Softmax", dim, axis)
+        self.dim = one_of("Softmax", dim, axis)
 
     def forward(self, input: Value) -> Value:
         return F.softmax(input, self.dim)

@@ -13,13 +13,13 @@ generator of `functier.random`, which can draw inside vmap.
 
 # Imports `_control`, `_core`, `_cpython`, `_levels`, `_mutation`, `_rules`, `modes` and `random`.
 
-from typing import Any
+from typing import Any as _Any
 
 import numpy as _numpy
 
 from .. import random as _random
 from .._mutation.array import settle as _settle
-from ..random._sampling import Seed
+from ..random._sampling import Seed as _Seed
 from . import _matrix, _namespaces  # noqa: F401  # `_matrix` notes its twins
 
 
@@ -29,13 +29,13 @@ class Generator(_random.Generator):
     __slots__ = ()
 
 
-for _name, _member in vars(_numpy.random.Generator).items():
-    if _name[0] != "_" and callable(_member) and _name not in ("spawn", "bit_generator"):
-        _own = getattr(_random.Generator, _name)
-        setattr(Generator, _name, _namespaces.twin_of(_own, f"Generator.{_name}"))
+_DRAWS = {n for n, m in vars(_numpy.random.Generator).items() if n[0] != "_" and callable(m)}
+for _name in _DRAWS - {"spawn", "bit_generator"}:
+    _own = getattr(_random.Generator, _name)
+    setattr(Generator, _name, _namespaces.twin_of(_own, f"Generator.{_name}"))
 
 
-def _default_rng(seed: Seed = None) -> Generator:
+def _default_rng(seed: _Seed = None) -> Generator:
     """Return a generator as `functier.random.default_rng`; modes see its draws."""
     if isinstance(seed, _random.Generator):
         return seed
@@ -48,7 +48,7 @@ _default_rng.__name__, _default_rng.__qualname__ = "default_rng", "random.defaul
 _namespaces.TWINS[id(_numpy.random.default_rng)] = _default_rng
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     value = _namespaces.MIRROR.resolve(_numpy, name, __name__)
     globals()[name] = value
     return value

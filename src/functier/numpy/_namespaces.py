@@ -8,7 +8,7 @@ import numpy as np
 from .._core.mirror import Mirror
 from .._core.numpy_private import PYTHONS
 from .._cpython.functions import copy_function
-from . import _loops
+from . import _loops, _sizes
 from ._copies import copy_class
 from ._functions import make_twin, takes_polynomials
 from ._ndarray import ndarray
@@ -19,6 +19,9 @@ TWINS: dict[int, Any] = {
     id(np.ndenumerate): _loops.ndenumerate,
     id(np.broadcast): _loops.broadcast,
     id(np.nditer): _loops.nditer,
+    id(np.nonzero): _sizes.nonzero,
+    id(np.flatnonzero): _sizes.flatnonzero,
+    id(np.argwhere): _sizes.argwhere,
 }
 """The twins that have been made, by the number of the original, which lives as long."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.border import describe_objects, has_tensors
+from .._core.border import has_tensors
 from .._core.errors import ConversionError
 from .._core.root import classes_in, tree_map
 from .._core.subclasses import OVER_TENSORS
@@ -41,7 +41,10 @@ class Objects(np.ndarray):
         kinds = [x.dtype if isinstance(x, Tensor) else np.asarray(x).dtype for x in self.flat]
         if any([np.ndim(x) for x in self.flat]) or not all([k.kind in "biufc" for k in kinds]):
             raise ConversionError(
-                f"the operand of an operation {describe_objects(self)}", named=True
+                "the operand of an operation is an object array of tensors or arrays, which are "
+                "separate values, so their derivative and batch would be lost; write "
+                "numpy.stack(list(a.flat)).reshape(a.shape) for such an array a",
+                named=True,
             )
         return self.astype(np.result_type(*kinds) if kinds else float)
 

@@ -52,10 +52,9 @@ WHOLE = slice(None)
 
 FORWARD = "write {}(..., randomness='same') for the derivative of one draw"
 DRAW_REMEDIES = {
+    **dict.fromkeys(("jacfwd", "hessian", "hessian_diagonal", "laplacian"), FORWARD),
     "vmap": "write vmap(..., randomness='different') for different numbers for each example, or "
     "randomness='same' for the same numbers for all",
-    "jacfwd": FORWARD,
-    "hessian": FORWARD,
 }
 OTHER_DRAW_REMEDY = "draw before {} and pass the numbers in"
 """The remedies that messages propose, by transform."""

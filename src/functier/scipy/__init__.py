@@ -6,23 +6,23 @@ outside of transforms a function calls SciPy's at once. A function without a rul
 Code that cannot be edited gets the same by `functier.adopt`.
 """
 
-# Imports `_adopt`, `_control`, `_core`, `_cpython`, `_levels`, `_mutation`, `_programs`, `_rules`,
-# `_transforms`, `modes`, `numpy`, `progress` and `protocol`.
+# Imports `_adopt`, `_control`, `_core`, `_cpython`, `_custom`, `_levels`, `_mutation`, `_programs`,
+# `_rules`, `_transforms`, `modes`, `numpy`, `progress` and `protocol`.
 
-from typing import Any
+from typing import Any as _Any
 
 try:
     import scipy as _scipy  # type: ignore[import-untyped]
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "functier.scipy needs SciPy, which is not installed; write "
         "pip install 'functier[scipy]', in a checkout pip install '.[scipy]'"
-    ) from error
+    ) from _error
 
 from ._mirror import MIRROR as _MIRROR
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     value = _MIRROR.resolve(_scipy, name, __name__)
     globals()[name] = value
     return value

@@ -20,13 +20,12 @@ from .._adopt.twins import (
     alias_of_module,
     alias_of_number_call,
     alias_of_number_owner,
-    alias_of_pattern,
 )
 from .._core.errors import UnsupportedError
 from .._core.root import classes_in
 from .._cpython.call_sites import Names, rewrite, stored_globals
 from .._cpython.code import Code, loads_in, names_of
-from .._cpython.functions import TwinOf, cells_of, copy_of_function, read_code
+from .._cpython.functions import TwinOf, cells_of, copy_of_function, note_own, read_code
 from .._cpython.objects import Slot
 from ..numpy import _namespaces as _numpy
 from ._private import CLASSES_OF, COPIED, SYSTEMS
@@ -114,6 +113,7 @@ def copy_function(
         ]
         code = _rewritten(read_code(func), names)
         COPIES[id(func), twin_of] = made = copy_of_function(func, names, tuple(cells) or None, code)
+        note_own(code)
     return made
 
 
@@ -127,9 +127,7 @@ def _copy_cell(cell: CellType, twin_of: TwinOf, cls: Any) -> CellType:
 
 def _rewritten(code: Code, names: dict[str, Any]) -> Code:
     """Return code whose calls of builtins mean those of adopted code."""
-    looked_up = Names(
-        names, alias_of_number_call, alias_of_number_owner, alias_of_module, alias_of_pattern
-    )
+    looked_up = Names(names, alias_of_number_call, alias_of_number_owner, alias_of_module)
     looked_up.stored = stored_globals(code)
     try:
         code = rewrite(code, looked_up)

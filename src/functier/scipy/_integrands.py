@@ -313,7 +313,7 @@ SMOOTH = {
     np.log2, np.log10, np.sqrt, np.cbrt, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh,
     np.arcsin, np.arccos, np.arctan, np.arcsinh, np.arccosh, np.arctanh, np.hypot, np.logaddexp,
     np.matmul, np.dot, np.sum, np.mean, np.prod, np.reshape, np.transpose, np.astype,
-    operator.getitem, stop_gradient,
+    np.stack, np.concatenate, np.copy, operator.getitem, stop_gradient,
 }  # fmt: skip
 """Functions that do not make a jump, or a derivative that jumps, at finite values."""
 

@@ -23,6 +23,7 @@ from .._cpython.functions import copy_of_function
 from .._transforms.stop_gradient import stop_gradient
 from ..progress import during
 from . import _boundary, _ode
+from ._explicit import solve_ivp as solve_in_loop
 from ._integrands import (
     Integrand,
     Range,
@@ -33,6 +34,7 @@ from ._integrands import (
     with_limits,
 )
 from ._parts import Layout, NewBatch, Parts, Path
+from ._steps import as_step
 
 # ---- scipy.integrate.quad ----
 
@@ -291,7 +293,7 @@ NAMES["_NQuad"] = type(
 )
 NAMES["nquad"] = nquad = _copy(sci.nquad)
 
-TWINS: list[tuple[Any, Any]] = [
+FOLLOWED: list[tuple[Any, Any]] = [
     (sci.quad, quad),
     (sci.quad_vec, quad_vec),
     (sci.nquad, nquad),
@@ -299,5 +301,9 @@ TWINS: list[tuple[Any, Any]] = [
     (sci.tplquad, _copy(sci.tplquad)),
     *_ode.TWINS,
     *_boundary.TWINS,
+]
+TWINS = [
+    (original, as_step(twin, solve_in_loop if original is sci.solve_ivp else None))
+    for original, twin in FOLLOWED
 ]
 """Pairs of an object of SciPy and its twin."""

@@ -14,8 +14,8 @@ import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._control.solves import custom_linear_solve
 from .._core.tensor import Tensor
-from .._transforms.grad import vjp
 from .._transforms.stop_gradient import stop_gradient
+from .._transforms.vjp import vjp
 from ._problems import Problem
 from ._rules.sparse.systems import ONLY_ONCE, SYMMETRIC
 from ._sparse_making import SparseMeta, has_tensors, is_outside, plain_of

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.fft  # type: ignore[import-untyped]
 import scipy.special  # type: ignore[import-untyped]
 
+from .._cpython.functions import hook, set_hook
 from ..numpy import _namespaces as _numpy
 from ..numpy._functions import make_twin
 from ._copies import copy_class, copy_of, holds_copies, is_copied_class, plain_only, takes_copies
@@ -57,7 +58,12 @@ def load_own(section: str) -> None:
     """Note the twins of a module of SciPy that a file of this package defines."""
     name = OWN.get(section)
     if name is not None:
-        table = import_module(f"{__package__}.{name}").TWINS
+        watch = hook()
+        try:
+            set_hook(None)  # what SciPy draws while it is loaded is not a function's
+            table = import_module(f"{__package__}.{name}").TWINS
+        finally:
+            set_hook(watch)
         del OWN[section]
         TWINS.update({id(original): twin for original, twin in table})
 

@@ -326,14 +326,21 @@ def odeint(
     for name in ("func", "y0", "t"):
         del given[name]
     args, jac = given.pop("args", ()), given.pop("Dfun", None)
-    full_output, first = given.get("full_output", 0), bool(given.get("tfirst", False))
+    full_output, first = given.get("full_output", 0), bool(given.pop("tfirst", False))
     problem = Problem(label, args)
     y0, t = as_state(y0), as_state(t)
     starts = [y0, t, *given.values()]
 
+    def ordered(f: Callable) -> Callable:
+        return f if first else lambda t, y, *args: f(y, t, *args)
+
+    func, jac = ordered(func), jac and ordered(jac)
+    system = System(func, problem.args)
+
     def solve(e: tuple) -> Any:
         found = sci.odeint(
-            problem.function(listed(func), e), problem.value(y0, e), problem.value(t, e),
+            Replay(problem.function(listed(func), e), system, problem.layout, e, {}),
+            problem.value(y0, e), problem.value(t, e), tfirst=True,
             Dfun=jac and problem.function(listed(jac), e),
             **{k: problem.value(v, e) for k, v in given.items()},
         )  # fmt: skip
@@ -349,23 +356,18 @@ def odeint(
             f"{label}: full_output has one report, and there are {len(results)} examples; leave it "
             f"out, or call it for each example outside of vmap"
         )
-    states = _states(problem, func, jac, y0, t, results, given, first, derivative)
+    states = _states(problem, system, jac, y0, t, results, given, derivative)
     if plain:
         states = results[0][0]
     return (states, *results[0][1:]) if full_output else states
 
 
 def _states(
-    problem: Problem, func: Callable, jac: Any, y0: Any, t: Any, results: list, given: dict,
-    first: bool, way: str | None,
+    problem: Problem, system: System, jac: Any, y0: Any, t: Any, results: list, given: dict,
+    way: str | None,
 ) -> Any:  # fmt: skip
     """Return the states of `odeint` with their derivatives."""
-
-    def ordered(f: Any) -> Any:
-        return f if first or f is None else lambda t, y, *args: f(y, t, *args)
-
     y0 = np.reshape(fnp.asarray(y0), -1)
-    system = System(ordered(func), problem.args)
     equation = Equation(problem, system, t[0], t[-1], y0, t)
     values = equation.constant([r[0] for r in results])
     if not equation.order:
@@ -374,9 +376,8 @@ def _states(
     options = {names[k]: v for k, v in given.items() if k in names and v}
     if jac is not None:
         by_column = given.get("col_deriv", 0)
-        turned = ordered(jac)
         options["jac"] = lambda t, y, *args: (
-            np.transpose(as_state(turned(t, y, *args))) if by_column else turned(t, y, *args)
+            np.transpose(as_state(jac(t, y, *args))) if by_column else jac(t, y, *args)
         )
     if given.get("ml") is not None or given.get("mu") is not None:
         options.pop("jac", None)  # it has bands alone

@@ -11,6 +11,7 @@ import scipy.optimize as sco  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from . import _linear_problems, _minima, _older, _searches
 from ._problems import Problem, has_tensor, is_plain
+from ._steps import as_step
 
 # ---- roots of a function of one number ----
 
@@ -178,7 +179,7 @@ def root(
     return problem.report(results, x=_vector_root(problem, fun, [r.x for r in results], pair))
 
 
-TWINS: list[tuple[Any, Any]] = [
+FOLLOWED: list[tuple[Any, Any]] = [
     *[
         (original, _bracketing(original))
         for original in (sco.brentq, sco.brenth, sco.ridder, sco.bisect, sco.toms748)
@@ -192,4 +193,5 @@ TWINS: list[tuple[Any, Any]] = [
     *_older.TWINS,
     *_searches.TWINS,
 ]
+TWINS = [(original, as_step(twin)) for original, twin in FOLLOWED]
 """Pairs of an object of SciPy and its twin."""

@@ -99,11 +99,13 @@ class Layout:
             self._take(i + 1, x, path, found)
         elif level.guards:
             if mine:
+                what = "a function of SciPy that calls a function chooses by values"
+                if level.reads is not None:
+                    level.reads.unwatched(f"{what}, which no program follows here")
                 raise level.refusal(
                     ConversionError,
-                    "a function of SciPy that calls a function chooses by values, which "
-                    "a program cannot follow; call it outside, and trace or compile the function "
-                    "that it calls",
+                    f"{what}, which a program cannot follow; call it outside, and trace or compile "
+                    f"the function that it calls",
                 )
             self._take(i + 1, x, path, found)
         elif not mine:

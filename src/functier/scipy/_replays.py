@@ -16,7 +16,8 @@ NOTE [when the function itself runs]
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from threading import get_ident
 from types import CellType, FunctionType
 from typing import Any
 
@@ -24,7 +25,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.tensor import Tensor
-from .._cpython.functions import function_of, read_code
+from .._cpython.functions import LIVE, function_of, read_code
 from .._mutation.array import was_written
 from .._programs.compiled import LEVELS, LOCK, Compiled
 from .._programs.entries import Mismatch
@@ -55,21 +56,6 @@ class Refused(BaseException):
 
 
 # ---- what a function is made of ----
-
-
-class Names:
-    """The globals of a function, which are compared by identity."""
-
-    __slots__ = ("space",)
-
-    def __init__(self, space: dict):
-        self.space = space
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Names and other.space is self.space
-
-    def __hash__(self) -> int:
-        return id(self.space)
 
 
 class Held:
@@ -125,34 +111,51 @@ class Taken:
         self._inside: set[int] = set()
         self.form = self._take(x)
 
+    def is_input(self, x: Any) -> bool:
+        return isinstance(x, Tensor) and bool(x.level.depth)
+
+    def stays(self, x: Any) -> bool:
+        """Return whether the copy has an object as it is."""
+        return type(x) not in PARTED or is_global(x)
+
     def _take(self, x: Any) -> Any:
         kind = type(x)
-        if isinstance(x, Tensor) and x.level.depth:
+        if self.is_input(x):
             self.tensors.append(x)
             self.held.add(x, VALUE)
             return Tensor, len(self.tensors) - 1
-        if kind not in (tuple, list, dict, FunctionType) or is_global(x):
+        if self.stays(x):
             self.others.append(x)
             return None, len(self.others) - 1
         if id(x) in self._inside:
             raise Refused
         self._inside.add(id(x))
-        if kind is FunctionType:
-            if vars(x):
-                raise Refused
-            cells = x.__closure__ or ()
-            self.held.add(x, DEFAULTS, NAMED)
-            for cell in cells:
-                self.held.add(cell, CONTENTS)
-            parts: Any = (x.__defaults__, x.__kwdefaults__, *map(CONTENTS, cells))
-            key: Any = read_code(x), Names(x.__globals__), x.__qualname__
-        else:
-            if kind is not tuple:
-                self.held.add_box(x)
-            key, parts = tuple(x) if kind is dict else None, x.values() if kind is dict else x
+        key, parts = self._divide(x)
         form = kind, key, tuple(map(self._take, parts))
         self._inside.discard(id(x))
         return form
+
+    def _divide(self, x: Any) -> tuple[Any, Any]:
+        """Return what is compared of an object, and its parts; note what may change."""
+        kind = type(x)
+        if kind is FunctionType:
+            self.held.add(x, DEFAULTS, NAMED)
+            key = (
+                read_code(x),
+                x.__globals__.get,
+                x.__qualname__,
+            )  # no trace looks into a method in C
+            more = vars(x) or None
+            return key, (x.__defaults__, x.__kwdefaults__, more, *(x.__closure__ or ()))
+        if kind is CellType:
+            self.held.add(x, CONTENTS)
+            return None, (CONTENTS(x),)
+        if kind is not tuple:
+            self.held.add_box(x)
+        return (tuple(x), x.values()) if kind is dict else (None, x)
+
+
+PARTED = frozenset({tuple, list, dict, FunctionType, CellType})
 
 
 def is_global(x: Any) -> bool:
@@ -160,7 +163,7 @@ def is_global(x: Any) -> bool:
     return type(x) is FunctionType and x.__globals__.get(x.__name__) is x
 
 
-def build(form: Any, tensors: tuple, others: tuple, held: Held) -> Any:
+def build(form: Any, tensors: Sequence, others: Sequence, held: Held) -> Any:
     """Return a copy of what was taken apart, over other values; note in `held` what may change."""
     kind, *rest = form
     if kind is Tensor or kind is None:
@@ -171,11 +174,18 @@ def build(form: Any, tensors: tuple, others: tuple, held: Held) -> Any:
         return tuple(found)
     if kind is FunctionType:
         code, names, title = key
-        defaults, named, *inside = found
-        cells = tuple(map(CellType, inside))
-        for cell in cells:
-            held.add(cell, CONTENTS)
-        return function_of(code, names.space, title, defaults, named, cells)
+        defaults, named, more, *cells = found
+        made = function_of(code, names.__self__, title, defaults, named, tuple(cells))
+        vars(made).update(more or ())
+        held.add_box(vars(made))
+        return made
+    if kind is CellType:
+        cell = CellType(*found)
+        held.add(cell, CONTENTS)
+        return cell
+    if kind is functools.partial:
+        func, args, named = found
+        return functools.partial(func, *args, **named)
     if kind is dict:
         found = dict(zip(key, found))
     held.add_box(found)
@@ -345,6 +355,7 @@ class Replay:
         if (
             type(system) is not System or layout.order > 1 or vector.dtype != FLOAT
             or not all(kinds) or "series" in kinds or LEVELS or is_strict()
+            or get_ident() in LIVE  # a trace is on
         ):  # fmt: skip
             return
         try:

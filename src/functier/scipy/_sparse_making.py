@@ -79,7 +79,11 @@ def make(original: Any, arg: Any, shape: Any = None, dtype: Any = None, **option
     Inside a level all are of the latter kind, as values may be written to them later.
     """
     if not has_tensors(arg):
-        return plainly(original, (arg,), {"shape": shape, "dtype": dtype, **options})
+        made = plainly(original, (arg,), {"shape": shape, "dtype": dtype, **options})
+        if isinstance(arg, tuple) and isinstance(made, SparseTensor):
+            if isinstance(arg[0], (np.ndarray, Tensor)) and not options.get("copy"):
+                made.lend()
+        return made
     refused = {k: v for k, v in options.items() if k not in ("copy",) and v is not None}
     if refused:
         raise UnsupportedError(

@@ -6,6 +6,7 @@ NOTE [numbers for values]
     numbers in the result say which value is at which place; 0 is a place without a value.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,10 +19,11 @@ from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.foreign_operators import array_for_operator
 from .._core.tensor import Tensor
+from .._cpython.collector import COUNTS, count_references
 from .._mutation.array import Array
 from ..numpy._subclasses import tensor_of
 from ._problems import has_tensor
-from ._rules.sparse.products import COMPRESSED, Pattern, multiply, summing
+from ._rules.sparse.products import COMPRESSED, Pattern, multiply, pattern_of, summing
 
 
 def numbered(pattern: Pattern, start: int = 0) -> Any:
@@ -136,6 +138,26 @@ IN_PLACE = {"resize", "set_shape", "update", "setdefault", "pop", "popitem", "cl
 """Methods of SciPy's matrices that have no effect on a copy."""
 
 
+def references(matrix: Any) -> float:
+    """Return the number of references to the values of a matrix, and to what these are a view of.
+
+    It is infinite where that cannot be seen.
+    """
+    base = matrix._given.base
+    if not COUNTS or (base is not None and (type(base) is not np.ndarray or base.base is not None)):
+        return np.inf
+    return count_references(matrix._given) + (0 if base is None else count_references(base))
+
+
+@functools.cache
+def references_of_one(is_view: bool) -> float:
+    """Return the number of references to values that a matrix alone has."""
+    made = type("Alone", (), {})()
+    made._given = np.ones(1)[:] if is_view else np.ones(1)
+    made._values = made._given
+    return references(made)
+
+
 class Parts:
     """A sparse matrix of SciPy's format `format`, over values that may be tensors.
 
@@ -152,15 +174,32 @@ class Parts:
         self._values, self._pattern = values, pattern
         self._written: dict[tuple[int, int], Any] = {}
         self.format = format or pattern.format
+        self._given: Any = None  # the caller's plain array that SciPy's matrix would share
+        self._source: Any = None  # SciPy's matrix of a format that values are no part of
 
     # ---- the parts ----
 
     @property
     def parts(self) -> tuple[Any, Pattern]:
         """Values and pattern, once what was written element by element has its place."""
+        if self._source is not None:  # whose data the caller may have written to
+            self._values, self._pattern = pattern_of(self._source)
         if self._written:
             self._settle()
         return self._values, self._pattern
+
+    def lend(self) -> None:
+        """Note that the values are an array of the caller's, which this matrix alone refers to."""
+        self._given = self._values if self._source is None else self._source.data
+        self._pattern = Pattern(self._pattern.fill(np.ones(self._pattern.size, np.int8)))
+
+    def is_lent(self) -> bool:
+        """Return whether the values are an array that somebody else has, too."""
+        given = self._source.data if self._source is not None else self._values
+        if self._given is not given:
+            return False
+        del given
+        return references(self) > references_of_one(self._given.base is not None)
 
     @property
     def values(self) -> Any:
@@ -292,9 +331,10 @@ class Parts:
     @property
     def data(self) -> Any:
         """The stored values as SciPy has them in this format."""
+        lent = self.is_lent()
         values, pattern = self.parts
         if self.format == pattern.format:
-            if type(values) is np.ndarray and AMBIENT.get() is not Tensor:
+            if type(values) is np.ndarray and AMBIENT.get() is not Tensor and not lent:
                 values = self._values = fnp.array(values)  # to which tensors can be written
             return values
         numbers = self.numbers()

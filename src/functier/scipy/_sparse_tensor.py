@@ -54,7 +54,7 @@ class Elements(Parts):
         if self.format in ("coo", "dia", "bsr"):
             raise TypeError(f"{self.original.__name__!r} object does not support item assignment")
         place = self._place(key)
-        shared = self.format in COMPRESSED and isinstance(self._values, Tensor)
+        shared = self.format in COMPRESSED and self._writes_to_data()
         if place is not None and is_scalar(value) and not shared:
             self._written[place] = value
             return
@@ -73,6 +73,10 @@ class Elements(Parts):
             rows = rows[: np.shape(values)[0]]
             values = values[: rows.shape[0]]
         self._put(rows, rows + k, np.broadcast_to(fnp.asarray(values), rows.shape))
+
+    def _writes_to_data(self) -> bool:
+        """Return whether others see a write, as a tensor's views do, and the caller's array."""
+        return isinstance(self._values, Tensor) or self.is_lent()
 
     def _place(self, key: Any) -> tuple[int, int] | None:
         """Return the row and the column of one element."""
@@ -102,12 +106,19 @@ class Elements(Parts):
 
     def _put(self, rows: np.ndarray, columns: np.ndarray, new: Any) -> None:
         """Write new values at some places, of which the last one counts."""
+        shared = self.format in COMPRESSED and self._writes_to_data()
+        if self._source is not None and self.is_lent():
+            raise UnsupportedError(
+                f"scipy.sparse.{self.original.__name__}: a write to a matrix would change the "
+                f"plain array that it was made from; write A = A.copy() first"
+            )
         old, pattern = self.canonical.parts
+        self._source = None
         keys = rows.astype(np.int64) * self.shape[1] + columns
         last = keys.shape[0] - 1 - np.unique(keys[::-1], return_index=True)[1]
         keys, new = keys[last], np.take(new, last)
         before = places.keys_of(pattern)
-        if self.format in COMPRESSED and isinstance(self._values, Tensor) and old is self._values:
+        if shared and old is self._values:
             order, there = np.argsort(before), np.isin(keys, before)
             if there.any():  # SciPy writes these to its data, which others may have
                 at = order[np.searchsorted(before, keys[there], sorter=order)]
@@ -363,4 +374,6 @@ def sparse(x: Any) -> SparseTensor:
             f"scipy.sparse: an array of {x.ndim} axes beside tensors is not supported; write "
             f"A.reshape(1, -1), or A.toarray()"
         )
-    return SparseTensor(*pattern_of(x), x.format)
+    made = SparseTensor(*pattern_of(x), x.format)
+    made._source = x if x.format in ("dia", "bsr") else None
+    return made

@@ -13,7 +13,9 @@ from .._core.root import classes_in
 def as_state(x: Any) -> Any:
     """Return a state or a slope, which may be a list that contains tensors, as an array."""
     if isinstance(x, (list, tuple)):
-        return fnp.asarray(x) if classes_in(*x) else np.asarray(x)
+        if not classes_in(*x):
+            return np.asarray(x)
+        return fnp.asarray(x) if any(map(shape_of, x)) else np.stack(x)  # known to machine code
     return x
 
 

@@ -13,8 +13,8 @@ from .._core.pytree import name_of_function
 from .._core.tracebacks import checks_keywords
 from .._cpython.frames import file_at, function_at, is_of_library, is_own
 from .._custom.differences import copy_value
-from .._transforms.grad import vjp
 from .._transforms.jvp import jvp
+from .._transforms.vjp import vjp
 from .._transforms.vmap import vmap
 from ._numeric import Problem, random_like
 

@@ -10,8 +10,8 @@ from .._core.numpy_facts import PyTree, Value, shape_of
 from .._core.pytree import flatten
 from .._core.tracebacks import checks_keywords
 from .._custom.differences import real_vector, unit_vector
-from .._transforms.grad import vjp
 from .._transforms.jvp import jvp
+from .._transforms.vjp import vjp
 from .._transforms.vmap import vmap
 from ._numeric import (
     Comparison,

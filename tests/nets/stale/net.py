@@ -59,6 +59,10 @@ REASONS = {
     r"^TypeError: .*: the argument d.* may change between two calls; ": (
         "a static argument is a value, or is compared by identity"
     ),
+    r"^TypeError: .*: the argument d is a (numpy.matrix|structured array|numpy.ma.MaskedArray)": (
+        "a transform takes no arrays of such classes"
+    ),
+    r"^ConversionError: .*numpy.asarray\(x\) would be the same in each call": "it is a tensor then",
 }
 """The refusals that have a good reason."""
 

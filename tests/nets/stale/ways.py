@@ -11,10 +11,14 @@ PLACES = "argument", "closure", "global", "method", "self", "module"
 ARGUMENT, CLOSURE, GLOBAL, METHOD, SELF, MODULE = PLACES
 
 HEAD = """
-import builtins, collections, contextvars, dataclasses, functools, itertools, logging
-import math, numbers, operator, os, pathlib, random, sys, time, types, weakref
+import array, builtins, collections, concurrent.futures, contextvars, ctypes, dataclasses, datetime
+import fractions, functools, io, itertools, logging, math, numbers, operator, os, pathlib
+import queue, random, struct, sys, threading, time, types, weakref
 import numpy as np
 import functier as ft
+from scipy import stats
+from scipy.interpolate import CubicSpline
+from scipy.sparse import csr_array
 X, G, count, TIME, SINC = np.array([0.5, -1.0, 2.0]), 2.0, 0, time.time, np.sinc
 """
 
@@ -100,6 +104,20 @@ kind_of.register(float)(lambda v: 2.0)
 def file(text):
     (path := pathlib.Path(__file__ + ".txt")).write_text(text)
     return path
+class Own(np.ndarray): pass
+class Struct(ctypes.Structure): _fields_ = [("rate", ctypes.c_double)]
+NOW = lambda: 2.0
+def mapped(values):
+    made = np.memmap(__file__ + ".dat", float, "w+", shape=values.shape)
+    made[...] = values
+    return made
+def in_thread(f):
+    found = []
+    (t := threading.Thread(target=lambda: found.append(f()))).start()
+    t.join()
+    return found[0]
+def in_pool(f):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool: return pool.submit(f).result()
 def imported(name, rate): sys.modules[name] = module(name, f"rate = {rate}")
 """
 """What the sources name; each part is after those that it names."""
@@ -329,6 +347,114 @@ logger :: logging.getLogger('user') :: 3.0 if d.isEnabledFor(10) else 2.0 ::
     d.setLevel(10) | d.setLevel(30)
 """
 
+KEYS = """
+list as an index :: [0, 1] :: x[d].sum() :: d[1] = 2 | d[1] = 1
+list in an index :: [[0, 1]] :: x[d[0],].sum() :: d[0][1] = 2 | d[0][1] = 1
+item of a dict as an index :: {'a': [0, 1]} :: x[d['a']].sum() :: d['a'][1] = 2 | d['a'][1] = 1
+index that is written at :: [0] ::
+    y = x * 1.0 // y[d] = 5.0 // y :: d[0] = 1 | d[0] = 0
+list that is written :: [2.0, 5.0, 1.0] :: y = x * 1.0 // y[:] = d // y :: d[0] = V
+array of no dimensions as an index :: np.array(0) :: x[d] :: d[()] = 1 | d[()] = 0
+array in a slice :: np.array(1) :: x[:d].sum() :: d[()] = 2 | d[()] = 1
+list in np.take :: [0, 1] :: np.take(x, d).sum() :: d[1] = 2 | d[1] = 1
+list in x.take :: [0, 1] :: x.take(d).sum() :: d[1] = 2 | d[1] = 1
+key in a list :: ['a'] :: {'a': 2.0, 'b': 3.0}[d[0]] :: d[0] = 'b' | d[0] = 'a'
+index under a transform :: [0, 1] :: ft.grad(lambda y: np.sum(y[d] ** 2))(x) ::
+    d[1] = 2 | d[1] = 1
+index of a batch :: [0, 1] :: ft.vmap(lambda y: np.sum(y[d]))(np.stack([x, x]))[0] ::
+    d[1] = 2 | d[1] = 1
+length of an array :: np.ones(3) :: x * len(d) :: d = np.ones(4) | d = np.ones(3)
+size of an array :: np.ones(3) :: x * d.size :: d = np.ones(4) | d = np.ones(3)
+shape of an array :: np.ones((3, 1)) :: x * d.shape[1] :: d = np.ones((3, 2)) | d = np.ones((3, 1))
+dtype of an array :: np.ones(3) :: x * d.itemsize :: d = np.ones(3, 'f4') | d = np.ones(3)
+"""
+
+OF_C = """
+array of ctypes :: (ctypes.c_double * 3)(2, 5, 1) :: d[0] :: d[0] = V
+structure of ctypes :: Struct(2.0) :: d.rate :: d.rate = V
+number of ctypes :: ctypes.c_double(2.0) :: d.value :: d.value = V
+array of Python's :: array.array('d', [2.0, 5.0]) :: d[0] :: d[0] = V
+view of memory :: memoryview(bytearray(b'12')) :: d[0] :: d[0] = int(V)
+struct that is read from a buffer :: bytearray(struct.pack('1d', 2.0)) ::
+    struct.unpack('1d', d)[0] :: d[:] = struct.pack('1d', V)
+matrix :: np.matrix([[2.0, 5.0, 1.0]]) :: np.asarray(d).ravel() :: d[0, 0] = V
+matrix that is indexed :: np.matrix([[2.0, 5.0, 1.0]]) :: d[0, 0] :: d[0, 0] = V
+record array :: np.rec.array([(2.0, 1)] * 3, dtype=[('p', float), ('q', int)]) :: d.p :: d.p[0] = V
+masked array :: np.ma.array([2.0, 5.0, 1.0], mask=[0, 1, 0]) :: d.sum() :: d[0] = V
+mask of an array :: np.ma.array([2.0, 5.0, 1.0]) :: d.sum() :: d.mask = [V > 2.5, 0, 0]
+own class of arrays :: np.ones(3).view(Own) :: d[0] :: d[0] = V
+sum of an own class :: np.ones(3).view(Own) :: np.asarray(d.sum()) * 1.0 ::
+    d[0] = V :: global
+own class under grad :: np.ones(3).view(Own) ::
+    ft.grad(lambda y: np.sum((y * np.asarray(d)) ** 2))(x * 1.0)[0] :: d[0] = V
+array in a file :: mapped(np.array([2.0, 5.0, 1.0])) :: d[0] * 1.0 :: d[0] = V
+sum of one in a file :: mapped(np.array([2.0, 5.0, 1.0])) :: np.sum(d) * 1.0 :: d[0] = V
+record :: np.zeros(3, [('p', float)])[0] :: 1 + d['p'] :: d['p'] = V
+flat of an array :: (lambda a: (a, a.flat))(np.array([2.0, 5.0])) :: d[1][0] :: d[0][0] = V
+array of texts :: np.array(['two']) :: 2.0 if d[0] == 'two' else 3.0 ::
+    d[0] = 'at' | d[0] = 'two' :: global
+proxy :: (lambda e: (e, types.MappingProxyType(e)))({'rate': 2.0}) :: d[1]['rate'] ::
+    d[0]['rate'] = V
+get of a proxy :: (lambda e: (e, types.MappingProxyType(e)))({'rate': 2.0}) :: d[1].get('rate') ::
+    d[0]['rate'] = V
+proxy as keywords :: (lambda e: (e, types.MappingProxyType(e)))({'rate': 2.0}) ::
+    (lambda rate: rate)(**d[1]) :: d[0]['rate'] = V
+dict of a class :: vars(Kind) :: d.get('own', 2.0) :: Kind.own = 3.0 |
+    'own' in vars(Kind) and delattr(Kind, 'own')
+values of a dict :: (lambda e: (e, e.values()))({'rate': 2.0}) :: sum(d[1]) :: d[0]['rate'] = V
+keys of a dict :: (lambda e: (e, e.keys()))({'rate': 2.0}) :: len(d[1]) + 1.0 ::
+    d[0]['other'] = V | d[0].pop('other', 0)
+items of a dict :: (lambda e: (e, e.items()))({'rate': 2.0}) :: [*d[1]][0][1] :: d[0]['rate'] = V
+chain of dicts :: collections.ChainMap({'rate': 2.0}) :: d['rate'] :: d.maps[0]['rate'] = V
+counter :: collections.Counter(a=2) :: d['a'] :: d['a'] = int(V)
+partial that is set :: functools.partial(same, 2.0) :: d() ::
+    d.__setstate__((same, (V,), {}, {}))
+weak proxy :: (lambda c: (c, weakref.proxy(c)))(Cfg(rate=2.0)) :: d[1].rate :: d[0].rate = V
+weak proxy made inside :: Cfg(rate=2.0) :: weakref.proxy(d).rate :: d.rate = V
+weak dict :: weakref.WeakValueDictionary(a=Kind) :: 2.0 if 'a' in d else 3.0 ::
+    d.pop('a', 0) | d.update(a=Kind)
+spline :: CubicSpline(np.arange(5.0), np.arange(5.0) ** 2) :: d(1.5) ::
+    d.c[0, 1] = V | d.c[0, 1] = 0.0
+sparse matrix :: csr_array(np.eye(3)) :: (d @ np.ones(3))[0] :: d.data[0] = V
+frozen distribution :: stats.norm(0.0, 2.0) :: d.std() :: d.kwds['scale'] = V
+polynomial :: np.polynomial.Polynomial([2.0, 1.0]) :: d(0.0) :: d.coef[0] = V
+poly1d :: np.poly1d([2.0, 1.0]) :: d(1.0) :: d.coeffs[0] = V
+vectorized :: np.vectorize(lambda v: G * v) :: d(1.0) :: globals()['G'] = V
+fraction :: fractions.Fraction(2) :: float(d) :: d = fractions.Fraction(V)
+text buffer :: io.StringIO('2.0') :: float(d.getvalue()) :: d.seek(0); d.write(str(V))
+queue :: queue.SimpleQueue() :: 2.0 if d.empty() else 3.0 :: d.put(1) | d.empty() or d.get()
+lock :: threading.Lock() :: 3.0 if d.locked() else 2.0 ::
+    d.acquire(False) | d.locked() and d.release()
+event :: threading.Event() :: 3.0 if d.is_set() else 2.0 :: d.set() | d.clear()
+of a thread :: threading.local() :: getattr(d, 'rate', 2.0) :: d.rate = V
+in a thread :: Cfg(rate=2.0) :: in_thread(lambda: d.rate) :: d.rate = V
+global in a thread :: 0.0 :: in_thread(lambda: G) :: globals()['G'] = V :: global
+in a pool :: Cfg(rate=2.0) :: in_pool(lambda: d.rate) :: d.rate = V
+today :: [2.0] :: d[0] + 0 * datetime.datetime.now().year + NOW() :: globals()['NOW'] = lambda: V
+seed sequence :: np.random.SeedSequence(0) :: np.random.default_rng(d.spawn(1)[0]).normal() :: pass
+state of a generator :: np.random.default_rng(0) ::
+    d.bit_generator.state['state']['state'] % 1000 :: d.random() :: closure
+generator in a dict :: {'rng': np.random.default_rng(0)} :: d['rng'].normal() :: pass :: global
+generator in lists :: {'a': [[np.random.default_rng(0)]]} :: d['a'][0][0].normal() ::
+    pass :: closure
+generator of an object :: Cfg(sampler=Cfg(rng=np.random.default_rng(0))) ::
+    d.sampler.rng.normal() :: pass
+generator in a slot :: Slots(np.random.default_rng(0)) :: d.rate.normal() :: pass :: method
+method of a generator :: np.random.default_rng(0).normal :: d() :: pass :: closure
+generator of a module :: module('user_m', 'import numpy; rng = numpy.random.default_rng(0)') ::
+    d.rng.normal() :: pass :: global
+generator that is given :: {'rng': np.random.default_rng(0)} ::
+    stats.norm.rvs(random_state=d['rng']) :: pass :: module
+Python's generator in a list :: [random.Random(0)] :: d[0].random() :: pass :: self
+environment that is kept :: os.environ :: float(d.get('USER_RATE', 2)) ::
+    d['USER_RATE'] = '3' | d.pop('USER_RATE', 0)
+limit of recursion :: 0.0 :: sys.getrecursionlimit() ::
+    sys.setrecursionlimit(1001) | sys.setrecursionlimit(1000) :: global
+size of a file :: file('2.0') :: os.path.getsize(d) :: d.write_text('2.00' * int(V))
+lines of a file :: file('2.0') :: float(np.loadtxt(d)) :: d.write_text(str(V))
+not a number of another sign :: math.nan :: np.signbit(d) + 2.0 :: d = -math.nan | d = math.nan
+"""
+
 EFFECTS = """
 count in an attribute :: Cfg(count=0) :: d.count += 1 // 2.0 :: pass
 count that is used :: Cfg(count=0) :: d.count += 1 // d.count :: pass
@@ -397,6 +523,6 @@ class Way(NamedTuple):
     place: str = ""
 
 
-GROUPS = NAMES, ATTRIBUTES, CONTAINERS, ARRAYS, FUNCTIONS, AROUND, EFFECTS, ANSWERS
+GROUPS = NAMES, ATTRIBUTES, CONTAINERS, ARRAYS, KEYS, FUNCTIONS, OF_C, AROUND, EFFECTS, ANSWERS
 ROWS = [row.split(" :: ") for row in "".join(GROUPS).replace("\n    ", " ").split("\n") if row]
 WAYS = {name: Way(*rest) for name, *rest in ROWS}

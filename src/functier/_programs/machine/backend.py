@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..dead import goes_on
 from ..entries import Mismatch
 from ..graph import Form, Graph
-from ..loops import every_graph, every_guard, every_node, fixed, is_arm, is_loop, unrolled
+from ..loops import every_graph, every_guard, every_node, is_arm, is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
 from .calls import builtin
@@ -20,6 +21,7 @@ from .parts.answers import chooses, flagged
 from .parts.calling import Caller, laid_out, texts_of
 from .parts.division import Division, Stage, input_form
 from .parts.fusion import Call
+from .parts.lengths import NONE, ROOM, fixed, free_loops
 from .parts.loops import routines_of
 from .text.emitter import ATTRIBUTES
 
@@ -49,6 +51,10 @@ LONG = 1 << 15
 
 class TooLong(BaseException):
     """Machine code would take long to make, and nobody has asked for it by name."""
+
+
+class Numpys(BaseException):
+    """A loop of any length is NumPy's."""
 
 
 class Text:
@@ -193,6 +199,8 @@ def divided(graph: Graph, contract: bool) -> tuple[Graph, Division]:
         lost: set[Any] = {own.func for own, new in pairs if new not in division.known} - numpys
         if not lost:
             return flags, division
+        if any(map(goes_on, lost)):
+            raise Numpys
         answers = {loop for loop in lost if every_guard(loop.body)}
         answers |= {node.func for node in filter(is_loop, division.rounded)}
         few = {x for x in lost if length_of(x) <= FEW and (x in answers or x.count <= SHORT)}
@@ -220,6 +228,8 @@ class MachineProgram:
         The number of loops of the program that are in parts.
     direct : bool
         Whether the program is one builtin.
+    chooses : bool
+        Whether Python code has chosen in its loops.
     reasons : list of str
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback
@@ -233,6 +243,7 @@ class MachineProgram:
         calls = sum([node.func is not None for each in every_graph(graph) for node in each.nodes])
         if bounded and calls > CALLS:
             raise TooLong(f"there are {calls:,} calls")
+        self.chooses = any(map(chooses, graph.nodes))
         graph, division = divided(graph, contract)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
@@ -288,16 +299,27 @@ def use_machine(
     missing = unsuitable()
     if missing:
         return [f"no machine code: {missing}"]
-    graph = fixed(graph)
+    free = free_loops(graph)
+
+    def make(room: int) -> MachineProgram:
+        lengths = fixed(graph, free, room)
+        return MachineProgram(lengths, program.name, contract, threads, bounded=bounded)
+
     try:
-        machine = MachineProgram(graph, program.name, contract, threads, bounded=bounded)
+        try:
+            machine = make(ROOM)
+        except Numpys:
+            free = NONE
+            machine = make(0)
     except TooLong as error:
         return [f"no machine code: {error}, which takes long to make; backend='llvm' makes it"]
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     if machine.run is not None:
-        again = any(map(chooses, graph.nodes))
-        program._run = asked_again(machine.run, program._run) if again else machine.run
+        room = ROOM if any(free.traced.values()) else 0
+        run, other = machine.run, program._run
+        again = room or machine.chooses
+        program._run = asked_again(run, other, make, room) if again else run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
@@ -307,16 +329,25 @@ def use_machine(
     ]
 
 
-def asked_again(run: Callable, other: Callable) -> Callable:
+def asked_again(run: Callable, other: Callable, make: Callable, room: int) -> Callable:
     """Return a function that runs `other` where an answer has changed, which tells which one.
 
-    Guards in loops have other numbers in the machine's program.
+    Guards in loops have other numbers in the machine's program. If none has changed, a loop had
+    more steps than there is `room` for, and `make` makes a program with more.
     """
 
     def both(*args: Any) -> Any:
+        nonlocal run, room
         try:
             return run(*args)
         except Changed:
-            return other(*args)
+            found = other(*args)
+        if room:
+            room *= ROOM
+            try:
+                run = make(room).run or run
+            except (TooLong, MemoryError):
+                room = 0
+        return found
 
     return both

@@ -20,12 +20,14 @@ NOTE [equal eigenvalues]
     those of a matrix that is not Hermitian may have an infinite slope, and raise.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..._core.numpy_facts import Value, dtype_of
-from ..constructors import constant, primitive
+from ..constructors import check_values, constant, primitive
+from .contract import conj
 
 ULPS = 1024
 """The largest closed gap, in units of the last place of the largest value."""
@@ -105,3 +107,23 @@ def takes_absent(rule: Any) -> Any:
     """Mark a backward rule of several results that gets None for one that is not used."""
     rule.takes_absent = True
     return rule
+
+
+def check_choice(on_turn: Value, cotangents: Sequence[Value], name: str, what: str) -> Value:
+    """Raise where the cotangent of a turn is not zero: where a result depends on LAPACK's choice.
+
+    The skew part of `on_turn` is that of the infinitesimal turns (on the diagonal: phases) that
+    LAPACK could have chosen as well. It is compared with the size of the cotangents of the results.
+    """
+    whole = sum([np.sum(np.absolute(g), axis=(-2, -1), keepdims=True) for g in cotangents])
+
+    def is_settled(share: Value) -> bool:
+        if np.any(share > np.sqrt(np.finfo(share.dtype).eps)):
+            raise np.linalg.LinAlgError(
+                f"{name}: the gradient depends on {what}, which the matrix does not determine; "
+                f"compute what is the same for all of them, such as a projector q @ q.mT.conj()"
+            )
+        return True
+
+    share = np.absolute(on_turn - conj(on_turn).mT) / np.where(np.equal(whole, 0), 1, whole)
+    return check_values(share, is_settled, "")

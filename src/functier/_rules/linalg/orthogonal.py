@@ -17,8 +17,9 @@ singular, which raises `LinAlgError` or gives numbers that are not finite. What 
 would divide counts as zero.
 
 The columns that a matrix does not determine, those that complete a basis
-(``mode="complete"``, ``full_matrices=True``), move as little as they have to. That is right
-for all that depends on the space which they span, such as the projection onto it.
+(``mode="complete"``, ``full_matrices=True``), have the derivative of the basis that turns as
+little as it has to. It is right for all that depends on the space which they span, such as the
+projection onto it. Reverse mode refuses what depends on more; forward mode does not see it.
 """
 
 from collections.abc import Callable
@@ -30,8 +31,9 @@ from ..._core.errors import NoRuleError
 from ..._core.numpy_facts import Value
 from ..axes import replace_zeros
 from ..constructors import composite, op
+from ..elementwise import slope
 from .contract import conj
-from .gaps import counting, over_gaps, share, takes_absent
+from .gaps import check_choice, counting, over_gaps, share, takes_absent
 
 # ---- helpers ----
 
@@ -220,12 +222,16 @@ def extend_tangent(moved: Value, q: Value) -> Value:
     return np.concatenate([moved, -rest], axis=-1)
 
 
-def restrict_cotangent(g: Value, first: Value, q: Value) -> Value:
+def restrict_cotangent(g: Value, first: Value, q: Value, name: str) -> Value:
     """Return the cotangent of the first columns of `q`, which the others follow."""
     k = first.shape[-1]
     if k == q.shape[-1]:
         return g
-    return g[..., :k] - np.matmul(q[..., k:], np.matmul(adjoint(g[..., k:]), first))
+    on_rest, rest = g[..., k:], q[..., k:]
+    if k:
+        turn = np.matmul(adjoint(rest), on_rest)
+        check_choice(turn, (g,), name, "the vectors that complete the basis")
+    return g[..., :k] - np.matmul(rest, np.matmul(adjoint(on_rest), first))
 
 
 # ---- qr: Walter and Lehmann, Algorithmic differentiation of linear algebra (2012); of a
@@ -268,7 +274,7 @@ def _qr_vjp(g: Value, ans: Value, a: Value, mode: str = "reduced") -> Value:
     q, _, first, square = _qr_parts(ans, a, mode)
     k, n = square.shape[-1], np.shape(a)[-1]
     gq, gr = (np.zeros_like(q), g) if mode == "r" else g
-    gq, gr, right = restrict_cotangent(gq, first, q), gr[..., :k, :k], gr[..., :k, k:]
+    gq, gr, right = restrict_cotangent(gq, first, q, "qr"), gr[..., :k, :k], gr[..., :k, k:]
     if n > k:
         gq = gq + np.matmul(a[..., k:], adjoint(right))
     inner = np.matmul(gr, adjoint(square)) - np.matmul(adjoint(first), gq)
@@ -333,15 +339,15 @@ def _svd_jvp(
         return share(ds, s)
     skew = 0.5 * (inner - adjoint(inner))
     mixed, turned = over_gaps(inner - skew, s, "svd"), skew * _inverse_sums(s)
-    phase = skew * (np.eye(s.shape[-1], dtype=s.dtype) * as_row(reciprocal(s)))
+    phase = slope(skew * np.eye(s.shape[-1], dtype=s.dtype), as_row(s))
     du = np.matmul(u, mixed + turned + phase)
     dv = np.matmul(v, mixed - turned)
     m, n = np.shape(a)[-2:]
     if m > n:
-        du = du + (np.matmul(t, v) - np.matmul(u, inner)) * as_row(reciprocal(s))
+        du = du + slope(np.matmul(t, v) - np.matmul(u, inner), as_row(s))
     if n > m:
         back = np.matmul(adjoint(t), u) - np.matmul(v, adjoint(inner))
-        dv = dv + back * as_row(reciprocal(s))
+        dv = dv + slope(back, as_row(s))
     return extend_tangent(du, ans[0]), ds, adjoint(extend_tangent(dv, adjoint(ans[2])))
 
 
@@ -366,20 +372,22 @@ def _svd_vjp(
     gu, gs, gv = g
     if gu is None and gv is None:
         return np.matmul(u * as_row(share(gs, s)), adjoint(v))
-    gu = 0 * u if gu is None else restrict_cotangent(gu, u, ans[0])
-    gv = 0 * v if gv is None else restrict_cotangent(adjoint(gv), v, adjoint(ans[2]))
+    gu = 0 * u if gu is None else restrict_cotangent(gu, u, ans[0], "svd")
+    gv = 0 * v if gv is None else restrict_cotangent(adjoint(gv), v, adjoint(ans[2]), "svd")
     eye = np.eye(s.shape[-1], dtype=s.dtype)
     on_u, on_v = np.matmul(adjoint(u), gu), np.matmul(adjoint(v), gv)
     mixed, turned = (0.5 * (k - adjoint(k)) for k in (on_u + on_v, on_u - on_v))
+    if mixed.dtype.kind == "c":
+        check_choice(eye * (on_u + on_v), (gu, gv), "svd", "the phases of the vectors")
     inner = over_gaps(mixed, s, "svd", counting(mixed, gs, gu, gv)) + turned * _inverse_sums(s)
-    inner = inner + eye * (0.5 * (on_u - adjoint(on_u)) * as_row(reciprocal(s)))
+    inner = inner + slope(eye * (0.5 * (on_u - adjoint(on_u))), as_row(s))
     inner = inner if gs is None else inner + eye * as_row(share(gs, s))
     c = np.matmul(np.matmul(u, inner), adjoint(v))
     m, n = np.shape(a)[-2:]
     if m > n:
-        c = c + np.matmul((gu - np.matmul(u, on_u)) * as_row(reciprocal(s)), adjoint(v))
+        c = c + np.matmul(slope(gu - np.matmul(u, on_u), as_row(s)), adjoint(v))
     if n > m:
-        c = c + np.matmul(u * as_row(reciprocal(s)), adjoint(gv - np.matmul(v, on_v)))
+        c = c + np.matmul(u, adjoint(slope(gv - np.matmul(v, on_v), as_row(s))))
     return c
 
 

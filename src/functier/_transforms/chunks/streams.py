@@ -264,6 +264,22 @@ class replay_draws(Scope):
         return copy.deepcopy(self.seeds.pop()) if self.seeds else fresh_seed(self.outer)
 
 
+class rehearse_draws(Scope):
+    """Draw from copies, the same in each scope: what a source draws afterwards is as without."""
+
+    def __enter__(self) -> Any:
+        self.streams: dict[tuple, Any] = {}
+        return super().__enter__()
+
+    def stream(self, source: Any) -> Any:
+        if source._key not in self.streams:
+            self.streams[source._key] = copy.deepcopy(stream_of(source, self.outer))
+        return self.streams[source._key]
+
+    def fresh(self) -> Any:
+        return np.random.SeedSequence(0)
+
+
 # ---- generators of others ----
 
 

@@ -18,6 +18,7 @@ NOTE [lazy inside, eager outside]
 """
 
 from collections.abc import Callable
+from copy import copy
 from functools import cache, partial
 from typing import Any
 
@@ -26,7 +27,8 @@ import numpy as np
 from ...errors import NoRuleError
 from ...protocol import Call, Level, Op
 from . import simple
-from .recurrences import KINKED, RECURRENCES, convolve
+from .norms import has_kink, power_rate, smooth_power
+from .recurrences import RECURRENCES, convolve
 
 Term = Callable[[int], Any]
 """The coefficient of t^k by k, from 1; None is zero."""
@@ -46,14 +48,17 @@ class Series:
         What rules have computed of this one: sin and cos are made of each other.
     kinks : dict
         For each function with a kink at 0 on the way to it, whether it was there.
+    half : callable or None
+        Of a norm: returns the derivative of half its square, for the tensor of the norm.
     """
 
-    __slots__ = ("kinks", "known", "term", "twins")
+    __slots__ = ("half", "kinks", "known", "term", "twins")
 
     def __init__(self, term: Term | None, known: list | None = None):
         self.term, self.known = term, known or []
         self.twins: dict[Any, Any] = {}
         self.kinks: dict[object, Any] = {}
+        self.half: Callable[[Any], Any] | None = None
 
 
 class SeriesLevel(Level):
@@ -91,7 +96,7 @@ class SeriesLevel(Level):
         else:
             find = RECURRENCES.get(op.func) if call.direct and not call.given else None
             term = find(self, call.operands, ans) if find else self.steady(op, call, moving)
-        if term is None:
+        if term is None or self.smooth_power(call, op) is not None:
             derivative = partial(self.derivative, op, call, moving)
             made = self.integrate(ans, derivative, simple.checker(op, ans))
         else:
@@ -100,9 +105,20 @@ class SeriesLevel(Level):
             own = made.parts()[1]
             for i in moving:
                 own.kinks |= call.operands[i].parts()[1].kinks
-            if op.func in KINKED:
+            if has_kink(op, call):
                 own.kinks |= {object(): np.any(np.equal(ans, 0))}
+            if not lacking and all(rules_of(op)[call.names[i]].square for i in moving):
+                call = copy(call)  # the operands may be written to
+                call.operands = [
+                    self.cls.join(*x.parts()) if type(x) is self.cls else x for x in call.operands
+                ]
+                own.half = partial(self.derivative, op, call, moving, square=True)
         return self.close(made)
+
+    def smooth_power(self, call: Call, op: Op) -> Any:
+        """Return the exponent of a power of a norm that has no kink, or None."""
+        x = call.operands[0]
+        return smooth_power(op, call, x.parts()[1].half) if type(x) is self.cls else None
 
     def tensor(self, value: Any, coefficients: list) -> Any:
         """Return the tensor of a value and its coefficients, all of them one level out."""
@@ -226,13 +242,23 @@ class SeriesLevel(Level):
         made = self.once(make)
         return lambda k: self.coefficient(made(), k)
 
-    def derivative(self, op: Op, call: Call, moving: list[int], ans: Any) -> Any:
-        """Return the derivative of a result by its rules, as a tensor or a tuple of these."""
+    def derivative(
+        self, op: Op, call: Call, moving: list[int], ans: Any, square: bool = False
+    ) -> Any:
+        """Return the derivative of a result by its rules, as a tensor or a tuple of these.
+
+        `square`: that of half the square of a norm.
+        """
         rules, found = rules_of(op), None
+        exponent = self.smooth_power(call, op)
+        if exponent is not None:
+            x = call.operands[0]
+            return power_rate(x.parts()[1].half, x, exponent)
         for i in moving:
             rule = rules[call.names[i]]
             saved = rule.save(ans, call, call.operands, i)
-            found = both(add, found, rule.fn(self.rate(call.operands[i]), *saved))
+            fn = rule.square if square else rule.fn
+            found = both(add, found, fn(self.rate(call.operands[i]), *saved))
         return found
 
     def rate(self, x: Any) -> Any:

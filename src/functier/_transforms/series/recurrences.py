@@ -100,7 +100,10 @@ def sqrt(level: Any, operands: Sequence, ans: Any) -> Callable:
             flat.append(2 * np.where(flat[0], 1, ans)[()])
         rest = products([(known[j], known[k - j]) for j in range(1, k)])
         found = less(level.coefficient(x, k), rest)
-        known.append(None if found is None else np.where(flat[0], 0, found)[()] / flat[1])
+        if found is not None:  # a chosen zero, of which no more is known
+            chosen = np.where(np.equal(found, 0), 0, np.nan)
+            found = np.where(flat[0], chosen, found)[()] / flat[1]
+        known.append(found)
         return known[k]
 
     return term

@@ -29,10 +29,11 @@ from ..._core.tensor import Tensor
 from ..._core.unsettled import known_values
 from ..._levels.kept import owned
 from ..._levels.level import Level
+from ..._levels.second_look import probe
 from ..._levels.states import no_dispatch
 from ..._levels.stores import RecordStore
 from ..stop_gradient import stop_gradient
-from .program import Step
+from .program import Program, Step
 
 ndarray = np.ndarray
 float64 = np.float64
@@ -62,9 +63,19 @@ class TraceLevel(Level):
         "return it from the rule that was given it, and call jvp(...) to look at a tangent"
     )
 
+    given: tuple = ()  # the steps of what is not known, and values in its forms
+
     def unknown(self, values: list[Value]) -> list[Tensor]:
         """Return tensors for values that are given later, in the forms of `values`."""
-        return [self.result(x, (next(step_numbers), None)) for x in values]
+        steps = [(next(step_numbers), None) for _ in values]
+        self.given += tuple(zip(steps, values))
+        return list(map(self.result, values, steps))
+
+    def moves(self, x: Tensor) -> bool:
+        """Return whether a tangent is not zero for some of those that are not known."""
+        program = Program([step for step, _ in self.given], [x._extra])
+        (found,) = program([probe(value, None) for _, value in self.given])
+        return bool(np.any(np.not_equal(found, 0)))
 
     def result(self, value: Value, step: Step) -> Value:
         """Return the tensor, or tensors, for the result of `step`."""

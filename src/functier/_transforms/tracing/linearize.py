@@ -183,10 +183,10 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
 
     Notes
     -----
-    `func` is called twice, with zeros and with random numbers, and its transpose is applied once.
-    This detects a ``func(0)`` that is not 0, and a ``func(x)`` that differs from the derivative at
-    0 times `x`: nearly every function that is not linear. Inside another transform, where values
-    may be unknown, nothing is checked.
+    `func` is called three times, with zeros and with small and large random numbers, and its
+    transpose is applied once. This detects a ``func(0)`` that is not 0, and a ``func(x)`` that
+    differs from the derivative at 0 times `x`: nearly every function that is not linear. Inside
+    another transform, where values may be unknown, nothing is checked.
 
     Examples
     --------
@@ -203,27 +203,9 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
         leaves, structure = flatten(primals, label, "primals")
         leaves = [zeros(x) if is_value(x) or hasattr(x, "dtype") else x for x in leaves]
         check_inputs(label, leaves, paths, primals, "primals")
-        results, roots, inputs, out_structure, _ = record(
-            Site(label, "dead", current_frame(2), []),
-            lambda inner: func(*unflatten(structure, inner)),
-            leaves,
+        pull_back, forms, out_structure = transpose_at_zero(
+            label, lambda inner: func(*unflatten(structure, inner)), leaves, NOT_LINEAR
         )
-        roots = copy_tape(roots)
-        given, forms = [form_like(x) for x in leaves], [form_like(y) for y in results]
-
-        def pull_back(cotangents: list) -> list:
-            pairs = [(n, np.conjugate(c)) for n, c in zip(roots, cotangents) if n is not None]
-            grads = backward(pairs, inputs)
-            return [zeros(x) if g is None else np.conjugate(g) for g, x in zip(grads, given)]
-
-        if not any(isinstance(y, Tensor) for y in results):
-            for i, y in enumerate(results):
-                if np.any(np.not_equal(y, 0)):
-                    where = paths(unflatten(out_structure, results), "the result")[i]
-                    raise ValueError(
-                        f"{label}: {where} is not 0 where the primals are; {NOT_LINEAR}"
-                    )
-            _probe(label, func, structure, given, forms, pull_back)
 
         def transpose(cotangents: Any) -> tuple:
             """Apply the transpose to `cotangents`: a result for each primal."""
@@ -240,31 +222,59 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
         raise
 
 
+def transpose_at_zero(
+    label: str, func: Callable[[list], Any], leaves: list, remedy: str, rtol: float = 0.0
+) -> tuple[Callable[[list], list], list, Any]:
+    """Return the transpose of a function of zeros, and the forms and structure of its result.
+
+    It raises where the function is not linear; see Notes of `linear_transpose`.
+    """
+    site = Site(label, "dead", current_frame(3), [])
+    results, roots, inputs, out_structure, _ = record(site, func, leaves)
+    roots = copy_tape(roots)
+    given, forms = [form_like(x) for x in leaves], [form_like(y) for y in results]
+
+    def pull_back(cotangents: list) -> list:
+        pairs = [(n, np.conjugate(c)) for n, c in zip(roots, cotangents) if n is not None]
+        grads = backward(pairs, inputs)
+        return [zeros(x) if g is None else np.conjugate(g) for g, x in zip(grads, given)]
+
+    if not any(isinstance(y, Tensor) for y in results):
+        for i, y in enumerate(results):
+            if np.any(np.not_equal(y, 0)):
+                where = paths(unflatten(out_structure, results), "the result")[i]
+                raise ValueError(f"{label}: {where} is not 0 where the primals are; {remedy}")
+        _probe(label, func, given, forms, pull_back, remedy, rtol)
+    return pull_back, forms, out_structure
+
+
 def _probe(
     label: str,
     func: Callable,
-    structure: Any,
     given: list,
     forms: list,
-    pull_back: Callable[[list], list],
+    pull_back: Callable,
+    remedy: str,
+    rtol: float,
 ) -> None:
-    """Raise where ``c @ func(u)`` is not ``transpose(c) @ u`` for some c and u."""
+    """Raise where ``c @ func(u)`` is not ``transpose(c) @ u``; u is small, and then large."""
     rng = np.random.default_rng(0)
     points = [_draw(rng, x) for x in given]
     weights = [_draw(rng, y) for y in forms]
-    values = flatten(func(*unflatten(structure, points)))[0]
     back = pull_back(weights)  # tensors, where a collective is over a level around
-    if any(isinstance(y, Tensor) for y in (*values, *back)):
-        return
-    products = [np.multiply(c, y) for c, y in zip(weights, values)]
-    again = [np.multiply(g, x) for g, x in zip(back, points)]
-    difference = sum(np.sum(p).real for p in products) - sum(np.sum(p).real for p in again)
-    scale = sum(np.sum(np.abs(p)) for p in (*products, *again))
     eps = max([np.finfo(x.dtype).eps for x in (*given, *forms) if x.dtype.kind in "fc"])
-    if not abs(difference) <= np.sqrt(eps) * scale:
-        raise ValueError(
-            f"{label}: its value is not its derivative at 0 applied to x; {NOT_LINEAR}"
-        )
+    for far in (1, -1024 if eps < 1e-4 else -8):  # on both sides of a threshold
+        values = flatten(func([far * u for u in points]))[0]
+        if any(isinstance(y, Tensor) for y in (*values, *back)):
+            return
+        products = [np.multiply(c, y) for c, y in zip(weights, values)]
+        again = [np.multiply(g, far * u) for g, u in zip(back, points)]
+        difference = sum(np.sum(p).real for p in products) - sum(np.sum(p).real for p in again)
+        scale = sum(np.sum(np.abs(p)) for p in (*products, *again))
+        if not abs(difference) <= max(np.sqrt(eps), rtol) * scale:
+            raise ValueError(
+                f"{label}: its value is not its derivative at 0 applied to x; {remedy}"
+            )
 
 
 def _draw(rng: "np.random.Generator", form: np.ndarray) -> Any:
@@ -272,6 +282,7 @@ def _draw(rng: "np.random.Generator", form: np.ndarray) -> Any:
     if form.dtype.kind not in "fc":
         return zeros(form)
     x = rng.normal(size=form.shape)
+    x = x + np.sign(x)  # not near 0
     if form.dtype.kind == "c":
         x = x + 1j * rng.normal(size=form.shape)
     return np.asarray(x).astype(form.dtype)[()]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...protocol import elementwise
+from .._dispatching import order_slope
 from .._private import special
 from . import special_functions, special_harmonics  # noqa: F401  imported for their declarations
 from .special_formulas import (
@@ -176,6 +177,7 @@ SEVERAL = {
         lambda g, x, q: g * zeta_slope(x, q),
         lambda g, x, q: -g * (x * special._zeta(x + 1, q)),
     ),
+    "_riemann_zeta": ("x", lambda g, x: g * order_slope(special._riemann_zeta, 0, x)),
     "kolmogorov": ("y", lambda g, y: g * special._kolmogp(y)),
     "kolmogi": ("p", lambda g, ans: g / special._kolmogp(ans)),
     "smirnov": ("n d", None, lambda g, n, d: g * special._smirnovp(n, d)),
@@ -290,16 +292,26 @@ SEVERAL = {
         lambda g, ans, a, b, x: g * np.exp(special.log_wright_bessel(a, a + b, x) - ans),
     ),
     # hypergeometric functions: DLMF 13.3.15, 13.3.22, 15.5.1, 16.3.1
-    "hyp0f1": ("v z", None, lambda g, v, z: g * (special.hyp0f1(v + 1, z) / v)),
+    "hyp0f1": (
+        "v z", lambda g, v, z: g * order_slope(special.hyp0f1, 0, v, z),
+        lambda g, v, z: g * (special.hyp0f1(v + 1, z) / v),
+    ),
     "hyp1f1": (
-        "a b x", None, None,
+        "a b x", lambda g, a, b, x: g * order_slope(special.hyp1f1, 0, a, b, x),
+        lambda g, a, b, x: g * order_slope(special.hyp1f1, 1, a, b, x),
         lambda g, a, b, x: g * (a / b * special.hyp1f1(a + 1, b + 1, x)),
     ),
     "hyp2f1": (
-        "a b c z", None, None, None,
+        "a b c z", lambda g, a, b, c, z: g * order_slope(special.hyp2f1, 0, a, b, c, z),
+        lambda g, a, b, c, z: g * order_slope(special.hyp2f1, 1, a, b, c, z),
+        lambda g, a, b, c, z: g * order_slope(special.hyp2f1, 2, a, b, c, z),
         lambda g, a, b, c, z: g * (a * b / c * special.hyp2f1(a + 1, b + 1, c + 1, z)),
     ),
-    "hyperu": ("a b x", None, None, lambda g, a, b, x: g * (-a * special.hyperu(a + 1, b + 1, x))),
+    "hyperu": (
+        "a b x", lambda g, a, b, x: g * order_slope(special.hyperu, 0, a, b, x),
+        lambda g, a, b, x: g * order_slope(special.hyperu, 1, a, b, x),
+        lambda g, a, b, x: g * (-a * special.hyperu(a + 1, b + 1, x)),
+    ),
     # elliptic integrals: DLMF 19.2.4, 19.2.5, 19.18.1
     "ellipkinc": ("phi m", lambda g, phi, m: g / np.sqrt(1 - m * np.sin(phi) ** 2), ellipkinc_m),
     "ellipeinc": ("phi m", lambda g, phi, m: g * np.sqrt(1 - m * np.sin(phi) ** 2), ellipeinc_m),

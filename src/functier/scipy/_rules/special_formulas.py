@@ -14,6 +14,7 @@ from ..._core.numpy_facts import Value, dtype_of
 from ..._rules.axes import as_array
 from ..._rules.velocities import beta_velocities, gamma_velocity
 from ...protocol import Rule
+from .._dispatching import order_slope
 from .._private import special
 
 TERMS = 12
@@ -267,10 +268,12 @@ def neighbours(name: str, sign: int) -> Callable:
 
 def bessel(name: str, sign: int, scale: complex = 1, factor: complex = 0) -> tuple:
     """Return the row of a Bessel function times ``exp(factor z)``: DLMF 10.6.1, 10.29.1."""
-    half = neighbours(name, sign)
+    half, order = neighbours(name, sign), None
+    if name[1] != "n":
+        order = lambda g, v, z: g * order_slope(getattr(special, name), 0, v, z)
     if factor:
-        return "v z", None, lambda g, ans, v, z: g * (factor * ans + scale * half(v, z))
-    return "v z", None, lambda g, v, z: g * (scale * half(v, z))
+        return "v z", order, lambda g, ans, v, z: g * (factor * ans + scale * half(v, z))
+    return "v z", order, lambda g, v, z: g * (scale * half(v, z))
 
 
 def struve(name: str, sign: int) -> tuple:
@@ -281,7 +284,7 @@ def struve(name: str, sign: int) -> tuple:
         power = np.power(x / 2, v) * (special.rgamma(v + 1.5) * (0.5 / SQRT_PI))
         return g * (half(v, x) + power)
 
-    return "v x", None, rule
+    return "v x", lambda g, v, x: g * order_slope(getattr(special, name), 0, v, x), rule
 
 
 def lower(n: int) -> Value:

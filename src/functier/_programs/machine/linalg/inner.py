@@ -5,9 +5,14 @@ NOTE [to the last bit]
     many elements there are, and the steps between them. It sums as NumPy does, since it is what
     NumPy calls. Where the object of a ufunc looks another way in memory, or its loop gives other
     bits than the ufunc, nothing is known here, and the calls stay with NumPy.
+
+NOTE [powers of numbers]
+    The operator of two numbers is the power of the C library, which may round in another way than
+    the ufunc does.
 """
 
 import ctypes
+import operator
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -26,8 +31,11 @@ MOST = 1 << 12
 """Sums of more numbers than these stay with NumPy, which may divide them."""
 
 SYMBOLS = {np.matmul: "functier.numpy.matmul", np.add: "functier.numpy.add"}
-ELEMENTS = {func: f"functier.numpy.{func.__name__}" for func in ROUNDED}
+ELEMENTS: dict[Any, str] = {func: f"functier.numpy.{func.__name__}" for func in ROUNDED}
 """The functions of one or two numbers that machine code rounds in another way."""
+
+POWER = "functier.c.pow"  # see NOTE [powers of numbers]
+ELEMENTS[operator.pow] = POWER
 
 Loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
@@ -64,8 +72,10 @@ def addresses() -> Mapping[str, int]:
     found = {SYMBOLS[func]: loop_of(func) for func in SYMBOLS}
     if not agree(found):
         return {}
-    places = [(func, name, loop_of(func)) for func, name in ELEMENTS.items()]
-    return found | {name: place for func, name, place in places if place and agrees(func, place)}
+    ufuncs = [func for func in ELEMENTS if func is not operator.pow]
+    places = [(func, ELEMENTS[func], loop_of(func)) for func in ufuncs]
+    found |= {name: place for func, name, place in places if place and agrees(func, place)}
+    return found | power_of_c()
 
 
 def agree(found: Mapping[str, int]) -> bool:
@@ -93,6 +103,21 @@ def agrees(func: np.ufunc, place: int) -> bool:
             if not np.array_equal(out, func(*given), equal_nan=True):
                 return False
     return True
+
+
+def power_of_c() -> dict[str, int]:
+    """Return the address of the power of the C library, if NumPy's numbers have its bits."""
+    try:
+        power = ctypes.CDLL(None).pow
+    except (OSError, TypeError, AttributeError):  # no such library, or none without a name
+        return {}
+    power.restype, power.argtypes = ctypes.c_double, [ctypes.c_double] * 2
+    bases = np.exp(30.0 * np.sin(np.arange(300.0)))
+    exponents = 3.0 * np.sin(np.arange(300.0) ** 2)
+    pairs = [*zip(bases, exponents), *[(x, e) for x in bases[:20] for e in (2.0, 0.5, -1.0, 0.2)]]
+    with np.errstate(all="ignore"):
+        same = all([x**e == power(x, e) for x, e in pairs])
+    return {POWER: ctypes.cast(power, ctypes.c_void_p).value or 0} if same else {}
 
 
 def run(place: int, arrays: Sequence[np.ndarray], sizes: Sequence[int], steps: Sequence) -> None:
@@ -138,4 +163,19 @@ def call(
             code.line(f"store {kind} {value}, ptr {code.address(place, [], 8 * i)}, align 8")
         places.append(place)
     code.line(f"call void @{name}({', '.join([f'ptr {place}' for place in places])}, ptr null)")
+    return code.kernel()
+
+
+def call_of_numbers(func: Any) -> Kernel | None:
+    """Return a routine ``(a, b, out)`` of one or two numbers; of one number, `b` is not read."""
+    if func is not operator.pow:
+        pointers = (*("%a", "%b")[: func.nin], "%out")
+        return call(func, pointers, (1,), (8,) * func.nargs)
+    if POWER not in addresses():
+        return None
+    code = Routine(("a", "b", "out"))
+    code.declare(POWER, f"declare double @{POWER}(double, double)")
+    a, b = [code.instruction(f"load double, ptr %{name}, align 8") for name in "ab"]
+    found = code.instruction(f"call double @{POWER}(double {a}, double {b})")
+    code.line(f"store double {found}, ptr %out, align 8")
     return code.kernel()

@@ -1,4 +1,4 @@
 """Loops over the elements of arrays: as data, as text, and in blocks.
 
-Imports `elementary` and `text`.
+Imports `_programs`, `elementary` and `text`.
 """

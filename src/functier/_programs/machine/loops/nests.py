@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...graph import exact
 from ..elementary import rule_of
 from ..text.emitter import INT64, Emitter, Value
 
@@ -43,10 +44,19 @@ class Stream(NamedTuple):
 
 
 class Literal(NamedTuple):
-    """A number in a body."""
+    """A number in a body: equal ones have the same bits."""
 
     value: Any
     dtype: np.dtype
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Literal and exact(tuple(self)) == exact(tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(exact(tuple(self)))
 
 
 class Load(NamedTuple):

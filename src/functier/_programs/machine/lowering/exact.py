@@ -10,12 +10,15 @@ from ...graph import Form, Node
 from ..linalg import inner
 from ..loops.nests import NOTHING
 from .nodes import Lowering, rule
-from .steps import Literal, Ref, Unknown
+from .steps import LARGEST, Literal, Ref, Unknown
 
 FLOAT = inner.FLOAT
 PRODUCTS = np.matmul, operator.matmul, np.dot
 SUMS = np.sum, np.mean
 FLOATS = frozenset({float, np.float64})
+
+WHOLE: dict[Any, dict] = {func: {"axis": None, "keepdims": False} for func in SUMS}
+"""Options by which a sum is one of all numbers, as it is without."""
 
 
 def can_be_exact(node: Node) -> bool:
@@ -25,7 +28,8 @@ def can_be_exact(node: Node) -> bool:
     if is_function_of_numbers(node):
         return inner.ELEMENTS[node.func] in inner.addresses()  # type: ignore[index]
     given = [x for x in node.args[:2] if type(x) is Node]
-    if node.kwargs or not all([x.form.kind is np.ndarray and is_plain(x.form) for x in given]):
+    plain = all([x.form.kind is np.ndarray and is_plain(x.form) for x in given])
+    if not plain or not node.kwargs.items() <= WHOLE.get(node.func, {}).items():
         return False
     shapes = [x.form.shape for x in given]
     if node.func in SUMS or node.func is np.linalg.norm:
@@ -41,11 +45,18 @@ def can_be_exact(node: Node) -> bool:
 def is_function_of_numbers(node: Node) -> bool:
     """Return whether a node is a function of floats that machine code rounds in another way."""
     func: Any = node.func
-    return (
-        isinstance(func, np.ufunc) and func in inner.ELEMENTS and not node.kwargs
-        and len(node.args) == func.nin and node.form.kind is np.float64
-        and all([(x.form.kind if type(x) is Node else type(x)) in FLOATS for x in node.args])
-    )  # fmt: skip
+    if func not in inner.ELEMENTS or node.kwargs or node.form.kind is not np.float64:
+        return False
+    given, count = numbers(node), 2 if func is operator.pow else func.nin
+    kinds = [x.form.kind if type(x) is Node else type(x) for x in given]
+    return len(given) == count and FLOATS.issuperset(kinds)
+
+
+def numbers(node: Node) -> list:
+    """Return the operands of a function of numbers; the exponent of a power may be whole."""
+    if node.func is not operator.pow:
+        return [*node.args]
+    return [float(x) if type(x) is int and abs(x) <= LARGEST else x for x in node.args]
 
 
 def is_plain(form: Form) -> bool:
@@ -96,10 +107,8 @@ def total(low: Lowering, node: Node) -> Any:
 
 
 def function_of_numbers(low: Lowering, node: Node) -> Ref:
-    func: Any = node.func
-    given = [low.copied(x, ()) if type(x) is Literal else x for x in map(low.value, node.args)]
-    pointers = (*("%a", "%b")[: func.nin], "%out")
-    kernel = inner.call(func, pointers, (1,), (8,) * func.nargs)
+    given = [low.copied(x, ()) if type(x) is Literal else x for x in map(low.value, numbers(node))]
+    kernel = inner.call_of_numbers(node.func)
     return called(low, kernel, [given[0], given[-1]], node.form)
 
 

@@ -11,6 +11,11 @@ NOTE [small and large values]
     A large one is written once: to its list, or to one of some buffers by turns. There are as
     many of these as the steps that its value outlives, and one more. What is carried is then a
     pointer.
+
+NOTE [loops of any length]
+    A loop that ends by a flag, or after a number of steps that is a value, looks before each step
+    whether it runs. All that it carries has a place for its last value, which is copied there. A
+    list is moved to the end of its memory: see `parts.lengths`.
 """
 
 import operator
@@ -20,6 +25,7 @@ import numpy as np
 
 from ...._core.numpy_facts import UFUNC_OF
 from ...._rules import indexing
+from ...dead import goes_on
 from ...graph import Form, Node, changed
 from ...loops import Count, Loop, Table
 from ...stores import add, get, memory_of, put
@@ -109,6 +115,8 @@ class Body(Lowering):
         self.memories: list[tuple[Memory, Memory]] = []
         self.writers: list[Any] = []
         self.test: Ref | None = None  # whether the one step of an arm runs
+        self.length: Ref | None = None  # how many steps there are, if that is a value
+        self.is_free = goes_on(loop)
         self.levels: list[Ref] = []
         self.levels += [self.given(outer.index(level)) for level in range(len(outer.counts))]
 
@@ -176,6 +184,8 @@ class Body(Lowering):
             self.values[x] = value if type(value) is Literal else self.given(value)
         if loop.ends == "arm":
             self.test = self.value(rest[0])
+        elif loop.ends == "length":
+            self.length = self.values[rest[-1]]
 
     def sequence(self, arg: Any, form: Any) -> Ref:
         """Return a sequence, with elements of a form, as an array with the steps as first axis."""
@@ -250,6 +260,8 @@ class Body(Lowering):
             made.outlives = max(made.outlives, far)
         others = [self.make(y) for y in outputs[loop.carried :]]
         lists = [made for made in others[loop.lasts - loop.carried :]]
+        if self.is_free and not all([x.small for x in others[: loop.lasts - loop.carried]]):
+            raise Unknown("the last step of a loop of any length makes a large array")
         numbers = []
         for made in lists:
             numbers.append(self.result(made, loop.count))
@@ -258,12 +270,13 @@ class Body(Lowering):
             if not made.small and not made.lists:
                 made.ring = [self.result(made) for _ in range(made.outlives + 1)]
         for made in (*self.carried.values(), *others[: loop.lasts - loop.carried]):
-            if made.small and made.last is None:
+            if (made.small or self.is_free) and made.last is None:
                 made.last = self.result(made)
         found = []
         for i in range(loop.carried):
             made, far = self.carried[i].root()
-            found.append(self.value_at(self.carried[i] if made.small else made, loop.count - far))
+            last: Made = self.carried[i] if made.small or self.is_free else made
+            found.append(self.value_at(last, loop.count - far))
         found += [self.value_at(x, loop.count - 1) for x in others[: len(others) - len(lists)]]
         for made, number in zip(lists, numbers):
             place, shape = self.results[number], (loop.count, *made.form.shape)
@@ -271,9 +284,13 @@ class Body(Lowering):
             found.append(Ref(shape, made.dtype, place, ()))
         for _, inner in self.memories:
             self.writers += [access.step for access in inner.writes]
+        if loop.ends == "flag":  # the number of steps
+            self.results.append(Place(Buffer(INT.itemsize), 0, ()))
         step = self.outer.routine(self, self.operands, self.results)
         for memory, inner in self.memories:
             memory.pass_to(step, bool(inner.writes))
+        if loop.ends == "flag":
+            found.append(Ref((), INT, self.results[-1], ()))
         return [x if x.steps else x._replace(steps=(step,)) for x in found]
 
     def value_at(self, made: Made, step: int) -> Ref:

@@ -100,7 +100,7 @@ class Lowering(Part):
         """Add the steps of a node. Nothing is added where it is unknown."""
         mark = len(self.steps), len(self.inputs), len(self.constants), len(self.shared)
         try:
-            if node.may_raise:
+            if node.errors and node.may_raise:
                 raise Unknown("np.errstate is to raise there")
             found = self.rule_for(node)(self, node)
             if type(found) is not tuple and type(node.form) is Form:
@@ -186,6 +186,8 @@ class Lowering(Part):
         if x not in self.values:
             self.values[x] = Ref((), INT, Place(Buffer(0, "input", len(self.inputs)), 0, ()), ())
             self.inputs.append(x)
+        if want.kind == "f" and want != FLOAT:  # NumPy rounds twice
+            return self.element("cast", [self.values[x]], (), FLOAT, (INT,))
         return self.values[x]
 
     def counter(self, x: Growing, want: np.dtype) -> Ref:
@@ -267,10 +269,29 @@ def apply(low: Lowering, func: np.ufunc, args: tuple, form: Form, checked: bool 
         raise Unknown("the machine does not know the ufunc for these dtypes")
     if result != dtype:
         raise Unknown(f"the ufunc gives {result}")
+    for i, (x, want) in enumerate(zip(args, wants)):
+        if type(x) is int and not fits(x, want):
+            if func not in COMPARISONS or want.kind == "f":
+                raise Unknown("it takes an integer that the dtype does not hold")
+            ends = [want.type(0), x] if i else [x, want.type(0)]
+            return Literal(bool(func(*ends)), dtype)  # whatever the other operand is
     values = [low.operand(x, want) for x, want in zip(args, wants)]
     found = low.element(func, values, form.shape, dtype, tuple(wants), form.strides)
     found.steps[0].checked = checked
     return found
+
+
+COMPARISONS = frozenset({
+    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
+})  # fmt: skip
+
+
+def fits(x: int, dtype: np.dtype) -> bool:
+    """Return whether an array of a dtype holds an integer, without two roundings of it."""
+    if dtype.kind == "f":
+        return dtype == FLOAT or int(float(x)) == x
+    ends = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return ends[0] <= x <= ends[1]
 
 
 def of_operator(func: Any) -> Callable:
@@ -375,4 +396,12 @@ def _like(low: Lowering, node: Node) -> Any:
 def _clip(low: Lowering, node: Node) -> Any:
     if len(node.args) != 3 or node.kwargs or any([x is None for x in node.args[1:]]):
         raise Unknown("np.clip has options")
+    x, least, most = node.args
+    if dtype_of(node.form).kind in "iu":  # NumPy leaves out the bounds that bound nothing
+        ends = np.iinfo(dtype_of(node.form))
+        below = type(least) is int and least <= ends.min
+        above = type(most) is int and most >= ends.max
+        if below or above:
+            func = np.positive if below and above else np.minimum if below else np.maximum
+            return apply(low, func, (x, *[least] * (not below), *[most] * (not above)), node.form)
     return apply(low, CLIP, node.args, node.form)

@@ -32,6 +32,7 @@ class Pattern:
         parts = list(index) if type(index) is tuple else [index]
         kinds = [self.kind(part) for part in parts]
         used = sum([kind in ("array", "int", "slice") for kind in kinds])
+        k = -1
         if "..." in kinds:
             k = kinds.index("...")
             more = len(shape) - used
@@ -47,6 +48,7 @@ class Pattern:
             raise Unknown("the index has no arrays")
         rank = max([len(shape_in(parts[i])) for i in arrays])
         together = places[-1] - places[0] == len(places) - 1
+        together &= not places[0] < k <= places[-1]  # an empty ellipsis parts them, too
         self.offset, self.arrays = 0, [parts[i] for i in arrays]
         self.axes: list[tuple[int, int]] = []
         strides: list[int] = []

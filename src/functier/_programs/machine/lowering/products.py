@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import Form, Node
-from ...loops import Series
+from ...loops import Series, stacked
 from ..elementary import ELEMENTWISE
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
 from ..linalg.products import contract
@@ -277,7 +277,7 @@ def _outer(low: Lowering, node: Node) -> Any:
 # ---- arrays side by side ----
 
 
-@rule(np.concatenate, np.stack)
+@rule(np.concatenate, np.stack, stacked)
 def _joined(low: Lowering, node: Node) -> Any:
     given = dict(node.kwargs)
     arrays = node.args[0]

@@ -95,6 +95,8 @@ def rounded(
     for node in filter(is_loop, graph.nodes):
         if (tests := needed_by_tests(node))[0]:
             need(node, *tests)
+        if node.func.ends == "flag":  # type: ignore[union-attr]
+            need(node, *needed_of(node, results_of(node, 0)))
     while waiting:
         node = waiting.pop()
         if node not in seen:
@@ -138,6 +140,8 @@ def needed_by_tests(node: Node) -> tuple[set[Node], list[Node]]:
 def results_of(node: Node, index: int) -> list[Node]:
     """Return the nodes in the body of a loop that a result is the value of."""
     loop: Any = node.func
+    if index == len(loop.body.outputs):  # the number of steps, which the flag tells
+        index = 0
     found = nodes_in(loop.body.outputs[index])
     return found + [loop.body.inputs[i] for i in (index, loop.carried) if is_arm(node)]
 

@@ -107,7 +107,11 @@ def accesses_of(call: Call, n: int, counts: Sequence[int] = ()) -> Iterator[Acce
 def accesses_in(routine: Any, n: int) -> list[tuple[int, Access]]:
     """Return what a loop over steps does with the arrays that it gets, each with its number."""
     body, found = routine.body, []
-    if body.test is not None or any([not x.small and len(x.lists) > 1 for x in routine.made]):
+    if (
+        body.test is not None
+        or body.is_free
+        or any([not x.small and len(x.lists) > 1 for x in routine.made])
+    ):
         raise Meeting
     own: list[Access] = []
     for call in routine.calls:
@@ -244,6 +248,8 @@ CALL = 50
 """About as many instructions as a call takes, or a step of a loop besides its calls."""
 
 COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+
+MOVE = "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)"
 
 SLICE = 1 << 23
 """After so many instructions, about, a loop looks at signals."""
@@ -406,6 +412,39 @@ class Routine:
                 )
         return [*lines, "  br label %done"]
 
+    def length(self) -> list[str]:
+        """Return the lines that load the number of steps, if it is a value from outside."""
+        place = self.body.length
+        return [] if place is None else [f"  %n = load i64, ptr {self.caller.pointer(place.place)}"]
+
+    def asked(self, own: str) -> list[str]:
+        """Return the lines that tell if a step of a loop of any length runs."""
+        test = [f"  %on = icmp slt i64 {own}, %n"]
+        if self.body.length is None:
+            test = ["  %flag = load i8, ptr %c0", "  %on = icmp ne i8 %flag, 0"]
+        return [
+            *test, f"  %fits = icmp ult i64 {own}, {self.body.loop.count}",
+            "  %more = and i1 %on, %fits", "  br i1 %more, label %run, label %done", "run:",
+        ]  # fmt: skip
+
+    def end_any(self, own: str) -> None:
+        """Write what follows the last step of a loop of any length: see `lowering.loops`."""
+        body, caller = self.body, self.caller
+        for x in body.carried.values():
+            if x.last is not None and not x.small:
+                given = f"ptr {self.result(x.last)}, ptr {self.name_of(x)}, i64 {x.bytes}"
+                caller.line(f"call void @llvm.memcpy.p0.p0.i64({given}, i1 false)")
+        for made in self.made:
+            for number in made.lists:
+                size = caller.let(f"mul nuw nsw i64 {own}, {made.bytes}")
+                far = caller.let(f"sub nsw i64 {body.loop.count * made.bytes}, {size}")
+                first = self.result(number)
+                end = caller.let(f"getelementptr i8, ptr {first}, i64 {far}")
+                given = f"ptr {end}, ptr {first}, i64 {size}"
+                caller.line(f"call void @llvm.memmove.p0.p0.i64({given}, i1 false)")
+        if body.length is None:
+            caller.line(f"store i64 {own}, ptr {self.result(len(body.results) - 1)}")
+
     def kernel(self) -> Kernel:
         body, caller = self.body, self.caller
         own = self.counters[-1]
@@ -434,22 +473,28 @@ class Routine:
         step, caller.lines = caller.lines, []
         self.copies([
             (made, self.name_of(made), self.result(made.last))
-            for made in (*body.carried.values(), *self.made) if made.last is not None
+            for made in (*body.carried.values(), *self.made) if made.last is not None and made.small
         ])  # fmt: skip
         pause = self.pause(caller, self.work, body.loop.count)
+        before, after = [], [
+            f"  %more = icmp ult i64 %after, {body.loop.count}",
+            "  br i1 %more, label %step, label %done",
+        ]  # fmt: skip
+        if body.is_free:
+            entry += self.length()
+            before, after = self.asked(own), ["  br label %step"]
+            self.end_any(own)
         lines = [
             "entry:", *self.variables(), *entry, *self.begin(),
             "step:", f"  {own} = phi i64 [ 0, %entry ], [ %after, %latch ]", *self.pointers(),
-            *step, f"  %after = add nuw nsw i64 {own}, 1", *pause, "latch:",
-            f"  %more = icmp ult i64 %after, {body.loop.count}",
-            "  br i1 %more, label %step, label %done", "done:",
-            *caller.lines, *caller.ends(caller.refuses),
+            *before, *step, f"  %after = add nuw nsw i64 {own}, 1", *pause, "latch:", *after,
+            "done:", *caller.lines, *caller.ends(caller.refuses),
         ]  # fmt: skip
         kind = "i32" if caller.refuses else "void"
         given = [f"ptr %p{i}" for i in range(len(body.operands) + len(body.results))]
         text = "\n".join([f"({', '.join([*given, 'ptr %arena'])}) noinline {ATTRIBUTES} {{",
                           *lines, "}"])  # fmt: skip
         name = f"loop_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
-        head = {"memcpy": COPY} if body.test is not None else {}
+        head = {"memcpy": COPY, "memmove": MOVE} if body.test is not None or body.is_free else {}
         texts = {**head, **texts_of(self.calls), name: f"define internal {kind} @{name}{text}"}
         return Kernel(name, texts, self.arena, caller.refuses)

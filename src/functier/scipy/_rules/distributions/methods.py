@@ -171,9 +171,10 @@ def no_rule(dist: Any, method: str, which: Which) -> NoRuleError:
     if isinstance(which, int):
         name = [s.strip() for s in dist.shapes.split(",")][which]
     return NoRuleError(
-        f"scipy.stats.{dist.name}.{method} has no derivative rule for its argument {name!r}; keep "
-        f"that argument free of the variables that are differentiated, or write the formula of "
-        f"the distribution with functions of NumPy and scipy.special"
+        f"scipy.stats.{dist.name}.{method} has no derivative rule for its argument {name!r}; write "
+        f"g = functier.finite_difference(lambda x: scipy.stats.{dist.name}.{method}(...)) and "
+        f"g(x), or the formula of the distribution with functions of NumPy and scipy.special, or "
+        f"keep that argument free of the variables that are differentiated"
     )
 
 

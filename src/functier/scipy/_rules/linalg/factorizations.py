@@ -12,7 +12,8 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value
-from ...._rules.linalg.contract import conj, ensure_array
+from ...._rules.axes import as_array
+from ...._rules.linalg.contract import conj
 from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import constant, op, primitive
 from ..declare import declare_composite, record_of
@@ -201,7 +202,7 @@ def _lu_solve(
 ) -> Value:
     packed, pivots = lu_and_piv
     packed, b = matrices(check_finite, packed, b)
-    pivots = ensure_array(pivots)
+    pivots = as_array(pivots)
 
     def scipys(packed: Value, b: Value) -> Value:
         return sl.lu_solve((packed, np.arange(packed.shape[-1])), b, trans=trans)
@@ -341,7 +342,7 @@ def _qr_multiply(
 
 @declare_composite(sl, "diagsvd")
 def _diagsvd(s: Value, M: int, N: int) -> Value:
-    s = ensure_array(s)
+    s = as_array(s)
     n = s.shape[-1] if s.ndim else -1
     if n not in (M, N) or n > min(M, N):
         refuse(lambda s: sl.diagsvd(s, M, N), s)

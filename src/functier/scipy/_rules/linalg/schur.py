@@ -27,6 +27,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.numpy_facts import Value, align
 from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
+from ...._rules.linalg.gaps import check_choice
 from ...._rules.linalg.orthogonal import adjoint, reciprocal
 from ....protocol import constant, op, primitive, unsupported
 from ..declare import declare_composite
@@ -218,7 +219,11 @@ def _schur_vjp(g: tuple, ans: tuple) -> Value:
         zero = np.zeros_like(t[..., :1, 0])
         on_w = np.concatenate([on_gap, zero], -1) - np.concatenate([zero, on_gap], -1)
         on_t = on_t + on_w[..., None, :] * np.eye(t.shape[-1], dtype=t.dtype)
-    on_s = skew(on_z + commuted(adjoint(t), on_t))
+    on_s = on_z + commuted(adjoint(t), on_t)
+    if t.dtype.kind == "c":
+        on_phases = np.eye(t.shape[-1], dtype=t.dtype) * on_s
+        check_choice(on_phases, g[:2], "schur", "the phases of the vectors")
+    on_s = skew(on_s)
     return np.matmul(np.matmul(z, on_t - solve_below(t, on_s, True)), adjoint(z))
 
 

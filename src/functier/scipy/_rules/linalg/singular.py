@@ -3,8 +3,9 @@
 NOTE [a basis]
     `null_space` and `orth` return a basis of a space, chosen by LAPACK. Their derivatives are
     those of the basis that turns as little as it has to. They are right for what depends on the
-    space alone, such as the projector onto it, or the singular values of products with the basis;
-    other functions of a basis have no derivative. The rank is taken to stay the same.
+    space alone, such as the projector onto it, or the singular values of products with the basis.
+    Other functions of a basis have no derivative: reverse mode refuses them, and forward mode does
+    not see them. The rank is taken to stay the same.
 """
 
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import Value, align
+from ...._rules.linalg.gaps import check_choice
 from ...._rules.linalg.lstsq import least_squares
 from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import op, primitive
@@ -181,6 +183,11 @@ def _inverse(A: Value, rcond: Any) -> Value:
     return np.linalg.pinv(as_lapack(A), rcond=rcond)
 
 
+def _pull_null_space(g: Value, ans: Value, A: Value, rcond: Any = None) -> Value:
+    check_choice(adjoint(ans) @ g, (g,), "null_space", "the basis of the space")
+    return -adjoint(_inverse(A, rcond)) @ (g @ adjoint(ans))
+
+
 declare(
     sl,
     "null_space",
@@ -189,13 +196,18 @@ declare(
     vmap=each_vmap(keeping(sl.null_space)),
     by_value="A",
     jvp={"A": lambda t, ans, A, rcond=None: -_inverse(A, rcond) @ (as_lapack(t) @ ans)},
-    vjp={"A": lambda g, ans, A, rcond=None: -adjoint(_inverse(A, rcond)) @ (g @ adjoint(ans))},
+    vjp={"A": _pull_null_space},
 )
 
 
 def _across(x: Value, q: Value) -> Value:
     """Return the part of `x` that is orthogonal to a space with the basis `q`."""
     return x - q @ (adjoint(q) @ x)
+
+
+def _pull_orth(g: Value, ans: Value, A: Value, rcond: Any = None) -> Value:
+    check_choice(adjoint(ans) @ g, (g,), "orth", "the basis of the space")
+    return _across(g, ans) @ adjoint(_inverse(A, rcond) @ ans)
 
 
 declare(
@@ -207,7 +219,7 @@ declare(
     jvp={
         "A": lambda t, ans, A, rcond=None: _across(as_lapack(t) @ (_inverse(A, rcond) @ ans), ans)
     },
-    vjp={"A": lambda g, ans, A, rcond=None: _across(g, ans) @ adjoint(_inverse(A, rcond) @ ans)},
+    vjp={"A": _pull_orth},
 )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import Value, align
-from ...._rules.linalg.contract import ensure_array
+from ...._rules.axes import as_array
 from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import op, primitive
 from ..declare import declare_composite, record_of
@@ -255,7 +255,7 @@ op(  # also of single precision a determinant is of double precision
 
 @declare_composite(sl, "det")
 def _det(a: Value, overwrite_a: bool = False, check_finite: bool = True) -> Value:
-    a = ensure_array(a)
+    a = as_array(a)
     if a.dtype.char in "gG":
         refuse(sl.det, a)
     (a,) = matrices(check_finite, a)

@@ -23,8 +23,8 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import DataDependentError, UnsupportedError
 from ...._core.numpy_facts import Shape, Value, name_of
+from ...._rules.axes import as_array
 from ...._rules.constructors import check_values
-from ...._rules.linalg.contract import ensure_array
 from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import op
 from ..declare import dispatching
@@ -203,7 +203,7 @@ def matrices(check_finite: bool, *arrays: Value) -> list:
 
 def checked(check_finite: bool, *arrays: Value) -> list:
     """Return the arguments as arrays; raise where a value is not finite, if that is asked."""
-    found = [ensure_array(x) for x in arrays]
+    found = [as_array(x) for x in arrays]
     if check_finite:
         message = "array must not contain infs or NaNs"
         found = [check_values(x, _all_finite, message) for x in found]

@@ -18,7 +18,7 @@ import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj
 from ....protocol import linear, primitive
-from ..._dispatching import draws_put_back
+from ..._dispatching import put_back
 
 COMPRESSED = "csr", "csc"
 
@@ -154,7 +154,7 @@ def expm_product(x: Value, values: Value, pattern: Pattern | None) -> Value:
 
     Without a pattern the matrix is dense. It has no derivative with respect to the matrix.
     """
-    with draws_put_back():
+    with put_back():
         return ssl.expm_multiply(values if pattern is None else pattern.fill(values), x)
 
 

@@ -24,7 +24,9 @@ def _minkowski(u: Value, v: Value, p: Any = 2, w: Value = None) -> Value:
         if p == np.inf:
             difference = np.where(w != 0, difference, 0)
         else:
-            difference = difference * (w if p == 1 else np.sqrt(w) if p == 2 else w ** (1 / p))
+            special = not hasattr(p, "level")
+            root = w if special and p == 1 else np.sqrt(w) if special and p == 2 else w ** (1 / p)
+            difference = difference * root
     return np.linalg.norm(difference, p, axis=-1)
 
 

@@ -128,7 +128,8 @@ def _boxcox_llf(data: Value, lmb: Value) -> Value:
 @statistic("yeojohnson_llf", "data")
 def _yeojohnson_llf(data: Value, lmb: Value) -> Value:
     variance = np.var(transform_yeojohnson(data, lmb), axis=-1)
-    slope = np.sum(np.sign(data) * np.log1p(np.absolute(data)), axis=-1)
+    logarithms = np.log1p(np.maximum(data, 0)) - np.log1p(np.maximum(-data, 0))
+    slope = np.sum(logarithms, axis=-1)
     return -np.shape(data)[-1] / 2 * np.log(variance) + (lmb - 1) * slope
 
 

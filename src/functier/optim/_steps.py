@@ -1,36 +1,21 @@
-"""Steps of optimizers: gradient descent with momentum, and Adam.
+"""Steps of gradient descent with momentum, and of Adam; and the checks that all steps share."""
 
-Each is a plain function of pytrees: it takes the parameters, their gradients and a state, and
-returns new parameters and a new state. There is no other state and nothing changes in place, so a
-step works under `vmap` (many fits at once), in `fori_loop` or `scan`, and under `grad` (derivatives
-with respect to the learning rate, or the initial parameters).
-"""
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._core.border import check_leaf
-from ._core.numpy_facts import Value, dtype_of, shape_of
-from ._core.peers import answering
-from ._core.pytree import differing, flatten, instead_of, is_value, paths
-from ._core.tensor import Tensor
-from ._levels.cotangents import cast
+from .._core.border import check_leaf
+from .._core.numpy_facts import Value, dtype_of, shape_of
+from .._core.pytree import differing, flatten, instead_of, is_value, paths
+from .._core.tensor import Tensor
+from .._core.tracebacks import checks_keywords
+from .._levels.cotangents import cast
 
 PyTree = Any
 """A pytree of arrays: parameters, or what goes with them."""
 
-__all__ = ["AdamState", "adam", "adam_init", "momentum", "momentum_init"]
 
-
-if not TYPE_CHECKING:  # a type checker would take any name
-    __getattr__ = answering(__name__)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
+@checks_keywords
 def momentum_init(params: PyTree) -> PyTree:
     """Return the initial state of `momentum`: zero velocities.
 
@@ -55,10 +40,11 @@ def momentum_init(params: PyTree) -> PyTree:
     >>> momentum_init({"w": np.ones(2)})
     {'w': array([0., 0.])}
     """
-    leaves, structure = _parameters("momentum_init", params)
+    leaves, structure = parameters("momentum_init", params)
     return structure.unflatten([np.zeros(shape_of(p), dtype_of(p)) for p in leaves])
 
 
+@checks_keywords
 def momentum(
     params: PyTree,
     grads: PyTree,
@@ -128,14 +114,14 @@ def momentum(
     array([1., 2.])
     """
     label = "momentum"
-    _check_number(label, "learning_rate", learning_rate)
-    _check_number(label, "momentum", momentum)
-    leaves, structure = _parameters(label, params)
-    slopes = _matched(label, params, leaves, structure, grads, "grads")
-    velocities = _matched(label, params, leaves, structure, state, "state")
+    check_number(label, "learning_rate", learning_rate)
+    check_number(label, "momentum", momentum)
+    leaves, structure = parameters(label, params)
+    slopes = matched(label, params, leaves, structure, grads, "grads")
+    velocities = matched(label, params, leaves, structure, state, "state")
     moved, kept = [], []
     for p, g, v in zip(leaves, slopes, velocities):
-        rate, keep = _rounded(p, learning_rate, momentum)
+        rate, keep = rounded(p, learning_rate, momentum)
         v = keep * v + g
         kept.append(v)
         moved.append(p - rate * (keep * v + g if nesterov else v))
@@ -160,6 +146,7 @@ class AdamState(NamedTuple):
     square: PyTree
 
 
+@checks_keywords
 def adam_init(params: PyTree) -> AdamState:
     """Return the initial state of `adam`: zeros, and no steps.
 
@@ -184,12 +171,13 @@ def adam_init(params: PyTree) -> AdamState:
     >>> adam_init(np.ones(2))
     AdamState(step=0, mean=array([0., 0.]), square=array([0., 0.]))
     """
-    leaves, structure = _parameters("adam_init", params)
+    leaves, structure = parameters("adam_init", params)
     mean = [np.zeros(shape_of(p), dtype_of(p)) for p in leaves]
     square = [np.zeros(shape_of(p), _real(p)) for p in leaves]
     return AdamState(0, structure.unflatten(mean), structure.unflatten(square))
 
 
+@checks_keywords
 def adam(
     params: PyTree,
     grads: PyTree,
@@ -282,22 +270,22 @@ def adam(
     before, means, squares = state
     numbers = {"learning_rate": learning_rate, "b1": b1, "b2": b2, "eps": eps}
     for name, number in numbers.items():
-        _check_number(label, name, number)
-    _check_number(label, "state.step", before, "iu")
+        check_number(label, name, number)
+    check_number(label, "state.step", before, "iu")
     for name in ("b1", "b2"):
         known = numbers[name]
         if isinstance(known, (int, float, np.number)) and not 0 <= known < 1:
             raise ValueError(f"{label}: {name}={known}; pass a number from 0 to less than 1")
-    leaves, structure = _parameters(label, params)
-    slopes = _matched(label, params, leaves, structure, grads, "grads")
-    means = _matched(label, params, leaves, structure, means, "state.mean")
-    squares = _matched(label, params, leaves, structure, squares, "state.square", real=True)
+    leaves, structure = parameters(label, params)
+    slopes = matched(label, params, leaves, structure, grads, "grads")
+    means = matched(label, params, leaves, structure, means, "state.mean")
+    squares = matched(label, params, leaves, structure, squares, "state.square", real=True)
     _check_eps(label, params, leaves, eps)
     step = before + 1
     rate, scale = learning_rate / (1 - b1**step), np.sqrt(1 - b2**step)
     moved, kept_means, kept_squares = [], [], []
     for p, g, m, s in zip(leaves, slopes, means, squares):
-        r, keep, take, keep_square, take_square, c, e = _rounded(
+        r, keep, take, keep_square, take_square, c, e = rounded(
             p, rate, b1, 1 - b1, b2, 1 - b2, scale, eps
         )
         m = keep * m + take * g
@@ -312,7 +300,7 @@ def adam(
 # ---- arguments ----
 
 
-def _parameters(label: str, params: PyTree) -> tuple[list, Any]:
+def parameters(label: str, params: PyTree) -> tuple[list, Any]:
     """Return the leaves of the parameters, checked, and their structure."""
     leaves, structure = flatten(params, label, "params")
     for i, p in enumerate(leaves):
@@ -334,7 +322,7 @@ def _parameters(label: str, params: PyTree) -> tuple[list, Any]:
     return leaves, structure
 
 
-def _matched(
+def matched(
     label: str, params: PyTree, leaves: list, structure: Any, tree: PyTree, name: str,
     real: bool = False,
 ) -> list:  # fmt: skip
@@ -380,7 +368,7 @@ def _advice(label: str, name: str) -> str:
     )
 
 
-def _check_number(label: str, name: str, x: Any, kinds: str = "iuf") -> None:
+def check_number(label: str, name: str, x: Any, kinds: str = "iuf") -> None:
     """Raise where `x` is not a scalar of a dtype of these kinds."""
     if type(x) is int or (type(x) is float and "f" in kinds):
         return
@@ -416,7 +404,7 @@ def _real(p: Value) -> np.dtype:
     return dtype if dtype.kind == "f" else np.finfo(dtype).dtype
 
 
-def _rounded(p: Value, *numbers: Value) -> list:
+def rounded(p: Value, *numbers: Value) -> list:
     """Return numbers that leave the dtype of a parameter as it is: Python's, or cast ones."""
     dtype = _real(p)
     return [x if type(x) in (int, float) else cast(x, dtype) for x in numbers]

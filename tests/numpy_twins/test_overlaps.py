@@ -7,6 +7,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
+from faults.planted import levels as faulty
 
 X = np.array([[1.0, 2.0], [3.0, 4.0]])
 WRITES = {
@@ -75,7 +76,7 @@ def test_machine_code_does_the_same(write, view):
 
 
 def test_an_overlap_that_nobody_sees_is_found(monkeypatch):
-    monkeypatch.setattr("functier._mutation.functions.may_meet", lambda *form: False)
+    faulty.an_overlap_that_nobody_sees(monkeypatch)
     with pytest.raises(AssertionError):
         test_what_overlaps_is_numpys("add.at ...", "windows", 0)
 

@@ -12,11 +12,8 @@ import sysconfig
 from types import ModuleType
 from typing import Any
 
-import numpy
-import optree
-
-from .._cpython.code import Code, file_of_code
-from .._cpython.objects import is_fixed
+from .code import Code, file_of_code
+from .objects import is_fixed
 
 LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
 PURE = frozenset(
@@ -36,7 +33,7 @@ STANDARD = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
 @functools.cache
 def folders() -> tuple[str, ...]:
     """Return the folders of the libraries."""
-    loaded = [os.path.dirname(module.__file__ or "") for module in (numpy, optree)]
+    loaded = [os.path.dirname(file_of(sys.modules[name])) for name in ("numpy", "optree")]
     beside = [os.path.join(site, name) for site in SITE for name in LIBRARIES]
     return tuple({HOME, *[f"{path}{os.sep}" for path in (*loaded, *beside)]})
 

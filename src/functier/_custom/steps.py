@@ -1,0 +1,191 @@
+"""Functions that a program calls as a whole, with their derivatives by transforms inside.
+
+NOTE [a step under transforms]
+    At a level that differentiates or batches, the step is another one: the result with its
+    Jacobian, with a tangent, or for a batch, by functier's transforms of the function on plain
+    values. So each derivative is the one that a call without a trace has, in any nesting.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._core.errors import UnsupportedError
+from .._core.numpy_facts import shape_of
+from .._core.tensor import Tensor
+from .._levels.runs import within
+from .._transforms.jacobian import jacfwd
+from .._transforms.jvp import jvp
+from .._transforms.vjp import vjp
+from .._transforms.vmap import vmap
+from .apply import apply, level_among
+from .rules import Rules, inexact, placed
+
+MANY = 200
+"""The size of the inputs from which on a derivative is computed backward, by a second call."""
+
+
+def replaced(leaves: Sequence, own: list, values: Sequence) -> list:
+    given = dict(zip(own, values))
+    return [given.get(i, x) for i, x in enumerate(leaves)]
+
+
+def joined(rest: Sequence, found: Sequence) -> list:
+    """Return the results of which `found` has those that `rest` has None for."""
+    return replaced(rest, [i for i, x in enumerate(rest) if x is None], found)
+
+
+def divided(call: Callable, leaves: Sequence, own: list) -> Callable:
+    """Return the results of floating point as a function of the leaves in `own`, and all others."""
+
+    def results(*values: Any) -> tuple[list, list]:
+        outs = call(*replaced(leaves, own, values))
+        if any([np.result_type(x).kind == "c" for x in (*outs, *leaves)]):
+            raise UnsupportedError("it has complex values")
+        places = inexact(outs)
+        return [outs[i] for i in places], [None if i in places else x for i, x in enumerate(outs)]
+
+    return results
+
+
+def pushed(call: Callable, own: list, n: int) -> Callable:
+    """Return the function that gives results, and then the tangent of each; others have zeros."""
+
+    def push(*given: Any) -> list:
+        leaves, tangents = given[:n], given[n:]
+        primals = tuple([leaves[i] for i in own])
+        found, moved, rest = jvp(divided(call, leaves, own), primals, tangents, has_aux=True)
+        places = [i for i, x in enumerate(rest) if x is None]
+        outs = replaced(rest, places, found)
+        return [*outs, *replaced([0.0] * len(outs), places, moved)]
+
+    return push
+
+
+def pulled(call: Callable, own: list, n: int, used: list) -> Callable:
+    """Return the cotangents of the leaves in `own` as a function of those of the results `used`."""
+
+    def pull(*given: Any) -> list:
+        leaves, cotangents = given[:n], given[n:]
+        primals = [leaves[i] for i in own]
+        found, back, rest = vjp(divided(call, leaves, own), *primals, has_aux=True)
+        places = [i for i, x in enumerate(rest) if x is None]
+        known = dict(zip(used, cotangents))
+        zeros = [np.zeros(shape_of(x)) for x in found]
+        return list(back([known.get(i, zero) for i, zero in zip(places, zeros)]))
+
+    return pull
+
+
+def with_jacobian(call: Callable, own: list) -> Callable:
+    """Return the function that gives results, and for each leaf in `own` the rows of a Jacobian.
+
+    These are for all elements of the results of floating point, one after the other.
+    """
+
+    def run(*leaves: Any) -> list:
+        primals = [leaves[i] for i in own]
+        found, back, rest = vjp(divided(call, leaves, own), *primals, has_aux=True)
+        sizes = [*map(size_of, found)]
+        ends = np.cumsum(sizes)
+        rows = np.eye(sum(sizes))
+        units = [
+            np.reshape(rows[:, end - size : end], (len(rows), *shape_of(x)))
+            for x, size, end in zip(found, sizes, ends)
+        ]
+        slopes = vmap(lambda *g: back(list(g)))(*units)
+        return [*joined(rest, found), *slopes]
+
+    return run
+
+
+def with_columns(call: Callable, own: list) -> Callable:
+    """Return the function that `with_jacobian` returns, by forward derivatives."""
+
+    def flat(leaves: tuple, *values: Any) -> tuple:
+        found, rest = divided(call, leaves, own)(*values)
+        return np.concatenate([np.reshape(x, -1) for x in found]), (found, rest)
+
+    def run(*leaves: Any) -> list:
+        columns = jacfwd(partial(flat, leaves), tuple(range(len(own))), has_aux=True)
+        rows, (found, rest) = columns(*[leaves[i] for i in own])
+        return [*joined(rest, found), *rows]
+
+    return run
+
+
+def size_of(x: Any) -> int:
+    return math.prod(shape_of(x))
+
+
+class Step(Rules):
+    """The rules of a function of leaves that a program calls as a whole.
+
+    ``record(level, call, leaves)`` does so at the level of a trace, for it or a derivative; the
+    call that it is given runs outside of all levels. Without it the program has the calls that the
+    function makes, and the Jacobian for reverse mode is one of forward mode.
+    """
+
+    has_vjp = has_jvp = has_vmap = True
+    by_user = False
+
+    def __init__(self, call: Callable, name: str, record: Callable | None = None):
+        self.call, self.name, self.record = call, name, record
+        self.own: list[int] = []
+
+    def note(self, own: list[int], forward: bool) -> None:
+        self.own = own
+
+    def step(self, call: Callable, leaves: Sequence) -> list:
+        """Return the results of a call at the levels of its leaves."""
+        given, level = level_among(list(leaves), self.name)
+        if level is None:
+            return within(Tensor, call, *given)
+        if level.guards:
+            if self.record is None:
+                return within(level.cls, call, *given)
+            return self.record(level, partial(within, Tensor, call), given)
+        return apply(Step(call, self.name, self.record), given)[0]
+
+    def run(self, leaves: list) -> tuple[list, Any]:
+        return self.step(self.call, leaves), None
+
+    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
+        own = [i for i, t in enumerate(tangents) if t is not None]
+        call = pushed(self.call, own, len(leaves))
+        found = self.step(call, [*leaves, *[tangents[i] for i in own]])
+        outs, moved = found[: len(found) // 2], found[len(found) // 2 :]
+        places = inexact(outs)
+        return outs, None, placed(len(outs), places, [moved[i] for i in places])
+
+    def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
+        own, n = self.own, len(leaves)
+        if sum([size_of(leaves[i]) for i in own]) > MANY:
+            return self.step(self.call, leaves), None, leaves, (own, n, None)
+        jacobian = with_columns if self.record is None else with_jacobian
+        found = self.step(jacobian(self.call, own), leaves)
+        outs, rows = found[: -len(own)], found[-len(own) :]
+        return outs, None, rows, (own, n, [(i, size_of(outs[i])) for i in inexact(outs)])
+
+    def bwd(self, saved: list, info: Any, cotangents: list) -> list:
+        own, n, sizes = info
+        if sizes is None:
+            used = [i for i, g in enumerate(cotangents) if g is not None]
+            call = pulled(self.call, own, n, used)
+            return placed(n, own, self.step(call, [*saved, *[cotangents[i] for i in used]]))
+        parts = [np.zeros(size) if cotangents[i] is None else np.reshape(cotangents[i], -1)
+                 for i, size in sizes]  # fmt: skip
+        flat = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        products = [
+            np.dot(flat, rows) if len(shape_of(rows)) < 3 else np.tensordot(flat, rows, 1)
+            for rows in saved
+        ]
+        return placed(n, own, products)
+
+    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
+        call = vmap(lambda *given: self.call(*given), in_dims=tuple(dims))
+        outs = self.step(call, leaves)
+        return outs, None, [0] * len(outs)

@@ -1,0 +1,209 @@
+"""Explicit Runge-Kutta methods as loops of a program.
+
+NOTE [steps in the program]
+    Where a program is recorded, `solve_ivp` by an explicit method at given times is a `while_loop`
+    of functier: machine code, with the user's function in it. Each step is a trial, which is taken
+    or not by SciPy's rules. Its arithmetic is SciPy's but for the order of some sums, so the number
+    of steps nearly always is, too; the last bits are not. Step sizes are constants of derivatives:
+    ``derivative="steps"``. Other derivatives take other steps, and still call SciPy. The
+    first step is chosen as in Hairer, Norsett and Wanner, Solving Ordinary Differential Equations
+    I, section II.4, which SciPy follows.
+
+What a loop does not know is a step that calls SciPy: events, dense output, complex states, times
+that are values of the program, and equations with many parameters.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.integrate as sci  # type: ignore[import-untyped]
+
+from .. import numpy as fnp
+from .._control.loops import while_loop
+from .._core.ambient import AMBIENT
+from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
+from .._core.root import classes_in
+from .._levels.lineage import levels_of
+from .._transforms.stop_gradient import stop_gradient
+from ._integrands import SMOOTH
+from ._systems import System, as_state
+
+METHODS = {"RK45": sci.RK45, "RK23": sci.RK23}
+OPTIONS = frozenset({"rtol", "atol", "max_step", "first_step"})
+SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
+"""The factors of a step: for safety, and the smallest and the largest one."""
+
+EPSILON = float(np.finfo(float).eps)
+
+EMPTY: Any = sci.solve_ivp(lambda t, y: -y, (0, 1), [1.0])
+"""A result of SciPy's, for its class and its message."""
+
+
+def solve_ivp(
+    fun: Callable, t_span: Any, y0: Any, method: Any = "RK45", t_eval: Any = None,
+    dense_output: bool = False, events: Any = None, vectorized: bool = False, args: Any = None,
+    *, derivative: str | None = None, **options: Any,
+) -> Any:  # fmt: skip
+    """Solve an equation as SciPy's function does.
+
+    `NotImplementedError` is for a call that a loop cannot make.
+    """
+    times = [*t_span, *options.values()]
+    fits = (
+        method in METHODS and t_eval is not None and not (dense_output or events or vectorized)
+        and options.keys() <= OPTIONS and not classes_in(*times)
+        and all([level.guards for cls in classes_in(t_eval) for level in levels_of(cls)])
+    )  # fmt: skip
+    y0 = as_state(y0)
+    if not fits or len(shape_of(y0)) != 1 or dtype_of(y0).kind not in "iuf" or not shape_of(y0)[0]:
+        raise NotImplementedError
+    t_eval = fnp.asarray(t_eval, dtype=float)
+    t0, tf = map(float, t_span)
+    way = np.sign(tf - t0)
+    low, high = sorted([t0, tf])
+    if t_eval.ndim != 1 or not t_eval.size or np.any((t_eval < low) | (t_eval > high)):
+        raise NotImplementedError
+    if not way or np.any((t_eval[1:] - t_eval[:-1]) * way <= 0):
+        raise NotImplementedError
+    system = System(fun, () if args is None else tuple(args))
+    y0 = y0 if dtype_of(y0) == np.float64 else fnp.asarray(y0, dtype=float)
+    levels = levels_of(AMBIENT.get())
+    slope = Smooth(system) if any([x.differentiates for x in levels]) else system
+    steps = Steps(METHODS[method], slope, way, tf, t_eval, **options)
+    y, calls, failed = steps.solve(t0, y0)
+    if failed:
+        raise NotImplementedError
+    return type(EMPTY)(
+        t=t_eval, y=y.T, sol=None, t_events=None, y_events=None, nfev=calls, njev=0, nlu=0,
+        status=0, message=EMPTY.message, success=True,
+    )  # fmt: skip
+
+
+class Smooth:
+    """A system that is differentiated at the level of a program: see NOTE [jumps] in `_integrands`.
+
+    What may jump is SciPy's to solve, where jumps are looked for.
+    """
+
+    def __init__(self, system: System):
+        self.system = system
+
+    def __call__(self, t: Any, y: Any) -> Any:
+        level = levels_of(AMBIENT.get())[-1]  # no step of the loop may seem to change it
+        nodes, answers = len(level.nodes), len(level.answers)
+        found = self.system(t, y)
+        calls = [UFUNC_OF.get(node.func, node.func) for node in level.nodes[nodes:]]
+        if len(level.answers) > answers or not SMOOTH.issuperset(calls):
+            raise NotImplementedError
+        return found
+
+
+def size_of(x: Any) -> Any:
+    """Return the root mean square of the numbers of an array, as a constant of derivatives."""
+    x = stop_gradient(x)
+    return np.linalg.norm(x) / shape_of(x)[0] ** 0.5
+
+
+def combined(factors: Any, slopes: list) -> Any:
+    """Return the sum of slopes times factors."""
+    found: Any = 0.0
+    for factor, slope in zip(factors, slopes):
+        if factor:
+            found = found + float(factor) * slope
+    return found
+
+
+def chosen(condition: Any, x: Any, y: Any) -> Any:
+    """Return a number, which `numpy.where` makes an array without axes."""
+    return np.where(condition, x, y)[()]
+
+
+class Steps:
+    """The steps of a method in one direction, `way`, to the time `tf`."""
+
+    def __init__(
+        self, method: Any, system: Callable, way: float, tf: float, t_eval: np.ndarray,
+        rtol: Any = 1e-3, atol: Any = 1e-6, max_step: float = np.inf, first_step: Any = None,
+    ):  # fmt: skip
+        self.method, self.system, self.way, self.tf, self.t_eval = method, system, way, tf, t_eval
+        self.rtol, self.atol = np.maximum(rtol, 100 * EPSILON), np.asarray(atol)
+        self.max_step, self.first_step = max_step, first_step
+        self.order = method.error_estimator_order
+
+    def scale(self, *states: Any) -> Any:
+        """Return the errors that count as 1, at the larger one of some states."""
+        sizes = [np.abs(stop_gradient(y)) for y in states]
+        return self.atol + functools.reduce(np.maximum, sizes) * self.rtol
+
+    def first(self, t0: float, y: Any, f: Any) -> Any:
+        """Return the size of the first step."""
+        if self.first_step is not None:
+            return float(self.first_step)
+        whole = abs(self.tf - t0)
+        scale = self.scale(y)
+        d0, d1 = size_of(y / scale), size_of(f / scale)
+        tiny = (d0 < 1e-5) | (d1 < 1e-5)
+        h0 = np.minimum(chosen(tiny, 1e-6, 0.01 * d0 / chosen(tiny, 1.0, d1)), whole)
+        ahead = self.system(t0 + h0 * self.way, y + h0 * self.way * f)
+        d2 = size_of((ahead - f) / scale) / h0
+        flat = (d1 <= 1e-15) & (d2 <= 1e-15)
+        rate = chosen(flat, 1.0, np.maximum(d1, d2))
+        h1 = chosen(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / rate) ** (1 / (self.order + 1)))
+        return np.minimum(np.minimum(100 * h0, h1), min(whole, self.max_step))
+
+    def solve(self, t0: float, y0: Any) -> tuple[Any, Any, Any]:
+        """Return the states at the times, the calls of the system, and if a step was too small."""
+        y0 = y0 + 0.0
+        f = self.system(t0, y0)
+        size = self.first(t0, y0, f)
+        zero = 0.0 * size  # so that the first step takes what all take
+        states = np.zeros((len(self.t_eval), 1)) + y0
+        start = t0 + zero, y0, f, size, zero > 1.0, zero > 1.0, 1.0 + zero, states
+        end = while_loop(self.goes_on, self.trial, start)
+        return end[-1], end[-2] + (self.first_step is None), end[-3]
+
+    def goes_on(self, carry: tuple) -> Any:
+        t, *_, failed, _, _ = carry
+        return (self.way * (t - self.tf) < 0) & ~failed
+
+    def trial(self, carry: tuple) -> tuple:
+        """Try a step, and take it if its error is small enough."""
+        t, y, f, size, rejected, failed, calls, states = carry
+        least = 10 * EPSILON * np.abs(t)
+        failed = rejected & (size < least)
+        size = chosen(rejected, size, np.minimum(np.maximum(size, least), self.max_step))
+        ahead = t + size * self.way
+        ahead = chosen(self.way * (ahead - self.tf) > 0, self.tf, ahead)
+        h = ahead - t
+        size = np.abs(h)
+        method = self.method
+        slopes = [f]
+        for row, c in zip(method.A[1:], method.C[1:]):
+            slopes.append(self.system(t + c * h, y + h * combined(row, slopes)))
+        new = y + h * combined(method.B, slopes)
+        slopes.append(self.system(t + h, new))
+        error = size_of(h * combined(method.E, slopes) / self.scale(y, new))
+        taken = error < 1
+        factor = SAFETY * chosen(error == 0, 1.0, error) ** (-1 / (self.order + 1))
+        grown = chosen(error == 0, MOST, chosen(factor < MOST, factor, MOST))
+        grown = chosen(rejected & (grown > 1), 1.0, grown)
+        size = size * chosen(taken, grown, chosen(factor > LEAST, factor, LEAST))
+        states = self.between(t, ahead, h, y, slopes, taken, states)
+        y, f = [np.where(taken, a, b) for a, b in ((new, y), (slopes[-1], f))]
+        t, calls = chosen(taken, ahead, t), calls + (len(slopes) - 1.0)
+        return t, y, f, size, ~taken, failed, calls, states
+
+    def between(
+        self, t: Any, ahead: Any, h: Any, y: Any, slopes: list, taken: Any, states: Any
+    ) -> Any:
+        """Return the states at all times, with those in this step where it is taken."""
+        inside = (
+            taken & (self.way * (self.t_eval - t) > 0) & (self.way * (self.t_eval - ahead) <= 0)
+        )
+        x = np.where(inside, (self.t_eval - t) / h, 0.0)[:, None]
+        found: Any = 0.0
+        for column in self.method.P.T[::-1]:
+            found = (found + combined(column, slopes)) * x
+        return np.where(inside[:, None], y + h * found, states)

@@ -1,0 +1,82 @@
+"""Messages about values that leave a level, blocks and functions without a rule: what to write."""
+
+import decimal
+import json
+
+import numpy as np
+import pytest
+
+import functier as ft
+from support.basics import silent
+
+
+def text(call):
+    """Return the message and the notes of the error that a call raises."""
+    with silent(), pytest.raises(Exception) as error:
+        call()
+    return "\n".join([str(error.value), *getattr(error.value, "__notes__", ())])
+
+
+def in_block(use):
+    with ft.grad() as G:
+        x = G(2.0)
+        y = x * x
+    return use(G, y, x)
+
+
+def without_x():
+    with ft.grad() as G:
+        G.gradient(G(2.0) * 2.0)
+
+
+def unwrap_outer():
+    with ft.vmap() as outer, ft.vmap() as inner:
+        outer.unwrap(outer(np.ones(2)) + inner(np.ones(3)))
+
+
+def with_function():
+    with ft.vmap(np.sum):
+        pass
+
+
+def without_rule():
+    cube = np.frompyfunc(lambda x: x**3, 1, 1)
+    return ft.grad(lambda x: cube(x))(2.0)
+
+
+def plot():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = pyplot.subplots()
+    try:
+        ft.grad(lambda x: (axes.plot([0, 1], [0, x]), x)[1])(2.0)
+    finally:
+        pyplot.close(figure)
+
+
+SAYS = {
+    "a decimal": (lambda: ft.grad(lambda x: x * x)(decimal.Decimal("1.5")), "float(x)"),
+    "a float for json": (lambda: ft.grad(lambda x: json.dumps(float(x)))(1.0), "stop_gradient"),
+    "gradient without x": (without_x, "gradient(y, x)"),
+    "deriv": (lambda: ft.deriv, "grad"),
+    "a ufunc": (without_rule, "custom_vjp"),
+    "unwrap": (unwrap_outer, ".unwrap("),
+    "a block": (with_function, "vmap()"),
+}
+
+
+@pytest.mark.parametrize("call, says", [pytest.param(*row, id=name) for name, row in SAYS.items()])
+def test_a_message_says_what_to_write(call, says):
+    assert says in text(call)
+
+
+SAYS_NOT = {
+    "a plot": (plot, "finite_difference"),
+    "an ended block": (lambda: in_block(lambda G, y, x: G.gradient(y, x)), "return it from"),
+}
+
+
+@pytest.mark.parametrize(
+    "call, says", [pytest.param(*row, id=name) for name, row in SAYS_NOT.items()]
+)
+def test_a_message_says_nothing_that_does_not_work(call, says):
+    assert says not in text(call)

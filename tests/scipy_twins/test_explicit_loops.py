@@ -1,0 +1,229 @@
+"""Equations that explicit methods solve are loops of a compiled function."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+pytest.importorskip("llvmlite")
+
+import scipy.integrate as plain
+
+import functier as ft
+import functier.scipy.integrate as si
+from faults.planted import scipy as faulty
+
+TIMES = np.linspace(0.0, 4.0, 9)
+
+
+def epidemic(t, y, p):
+    s, i, _ = y
+    infected, recovered = p[0] * s * i, p[1] * i
+    return [-infected, infected - recovered, recovered]
+
+
+def predators(t, y, p):
+    return np.stack([y[0] * (p[0] - y[1]), y[1] * (p[1] * y[0] - 1.0)])
+
+
+def neuron(t, y, p):
+    v, w = y
+    return [v - v**3 / 3 - w + p[0], 0.08 * (v + p[1] - 0.8 * w)]
+
+
+def pendulum(t, y, p):
+    return [y[1], -9.81 / p[0] * np.sin(y[0]) - p[1] * y[1]]
+
+
+def oscillator(t, y, p):
+    return np.array([[0.0, 1.0], [-4.0, -0.3]]) @ y * p[0] + p[1] * t
+
+
+def decay(t, y, p):
+    return -p[0] * y * np.exp(-p[1] * t)
+
+
+EQUATIONS = {
+    epidemic: [0.9, 0.1, 0.0], predators: [1.0, 0.5], neuron: [-1.0, 1.0], pendulum: [1.0, 0.0],
+    oscillator: [1.0, 0.0], decay: [2.0],
+}  # fmt: skip
+OPTIONS = {"method": "RK45"}, {"method": "RK45", "rtol": 1e-7, "atol": 1e-9}, {"method": "RK23"}
+
+
+def solve(module, fun, p, **options):
+    return module.solve_ivp(fun, (0, 4), EQUATIONS[fun], t_eval=TIMES, args=(p,), **options)
+
+
+def parameters(count, seed=0):
+    return np.random.default_rng(seed).uniform(0.6, 1.6, (count, 2))
+
+
+def is_loop(compiled):
+    """Tell if a compiled function calls SciPy no longer."""
+    return "solve_ivp: " not in compiled.explain() and len(compiled.programs) == 1
+
+
+@pytest.mark.slow
+def test_steps_are_scipys():
+    """As many in 99 of 100 problems, with values as near as rounding allows."""
+    same = total = 0
+    for fun in EQUATIONS:
+        for options in OPTIONS:
+
+            def values(p, fun=fun, options=options):
+                found = solve(si, fun, p, **options)
+                return found.y, found.nfev
+
+            compiled = ft.compile(values)
+            for p in parameters(12):
+                y, calls = compiled(p)
+                expected = solve(plain, fun, p, **options)
+                rounded = solve(plain, fun, p * (1 + 4e-16), **options)
+                total, same = total + 1, same + (calls == expected.nfev)
+                if calls == expected.nfev:
+                    bound = 10 * np.max(np.abs(rounded.y - expected.y)) + 1e-13
+                    assert np.max(np.abs(y - expected.y)) < bound, (fun.__name__, options)
+            assert is_loop(compiled), (fun.__name__, options)
+    assert total == 216 and same >= 0.99 * total
+
+
+NESTINGS = {
+    "value": lambda f: f, "jvp": lambda f: lambda p: ft.jvp(f, (p,), (p,)), "grad": ft.grad,
+    "jacobian": lambda f: ft.jacrev(lambda p: f(p) * p), "hessian": ft.hessian,
+    "batch": lambda f: lambda p: ft.vmap(f)(p * np.array([[1.0], [1.1]])),
+    "batch of gradients": lambda f: lambda p: ft.vmap(ft.grad(f))(p * np.array([[1.0], [1.1]])),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
+@pytest.mark.parametrize("nesting", [
+    pytest.param(n, marks=[] if n in ("value", "grad") else pytest.mark.slow) for n in NESTINGS
+])  # fmt: skip
+@pytest.mark.parametrize("fun", EQUATIONS, ids=lambda fun: fun.__name__)
+def test_derivatives_are_those_of_the_steps(fun, nesting):
+    f = NESTINGS[nesting](lambda p: np.sum(solve(si, fun, p, derivative="steps").y ** 2))
+    compiled = ft.compile(f)
+    for p in parameters(3, seed=1):
+        np.testing.assert_allclose(compiled(p), f(p), rtol=1e-9, atol=1e-12)
+
+    assert is_loop(compiled)
+
+
+def test_other_derivatives_have_their_own_steps():
+    """The steps of a constant value say nothing of its derivative."""
+
+    def last(p, **options):
+        fun = lambda t, y: -5.0 * (y - 1.0)  # noqa: E731
+        return si.solve_ivp(fun, (0, 10), [p], t_eval=[10.0], **options).y[0, 0]
+
+    compiled = ft.compile(last)
+    assert compiled(1.0) == compiled(1.0) == 1.0 and is_loop(compiled)
+    for f in (ft.grad(compiled), ft.compile(ft.grad(last)), ft.jacfwd(compiled)):
+        assert abs(f(1.0)) < 1e-6
+    assert abs(ft.compile(ft.grad(last))(1.0, derivative="steps")) > 1e6
+
+
+JUMPS = {
+    "where": lambda t, y, p: np.where(y > 0.5, -p * y, -3.0 * p * y),
+    "a branch": lambda t, y, p: -p * y if y[0] > 0.5 else -3.0 * p * y,
+    "a whole number": lambda t, y, p: -p * y * (1 + int(y[0] > 0.5)),
+    "later": lambda t, y, p: -p * y if t < 0.1 else -p * y * (1 + np.sign(y - 0.5)),
+}
+KINKS = {
+    "a maximum": lambda t, y, p: -p * np.maximum(y, 0.5),
+    "a root of an absolute value": lambda t, y, p: -p * np.sqrt(np.abs(y - 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", [*JUMPS, *KINKS])
+def test_what_may_jump_is_scipys_to_solve(name):
+    def f(p):
+        slope = {**JUMPS, **KINKS}[name]
+        found = si.solve_ivp(
+            slope, (0, 2), [1.0], t_eval=[2.0], args=(p,), rtol=1e-6, derivative="steps"
+        )
+        return np.sum(found.y)
+
+    compiled = ft.compile(ft.grad(f))
+    for p in (0.9, 0.91):
+        for g in (ft.grad(f), compiled):
+            if name in JUMPS:
+                with pytest.raises(ft.UnsupportedError, match="jumps"):
+                    g(p)
+        if name in KINKS:
+            assert compiled(p) == pytest.approx(ft.grad(f)(p), rel=1e-12)
+    assert ft.compile(f)(0.9) == pytest.approx(f(0.9), rel=1e-9)
+
+
+def test_a_start_and_a_closure_have_derivatives():
+    def f(p, y0):
+        k = 2.0 * p
+        found = si.solve_ivp(
+            lambda t, y: -k * y, (4, 0), y0, t_eval=TIMES[::-2], derivative="steps"
+        )
+        return np.sum(found.y[0] * np.arange(1.0, 6.0))
+
+    compiled = ft.compile(ft.grad(f, (0, 1)))
+    for p in (0.3, 0.4):
+        for a, b in zip(compiled(p, np.array([1.0, p])), ft.grad(f, (0, 1))(p, np.array([1.0, p]))):
+            np.testing.assert_allclose(a, b, rtol=1e-9)
+    assert is_loop(compiled)
+
+
+CALLS = {
+    "events": {"events": lambda t, y, p: y[0] - 0.5}, "dense output": {"dense_output": True},
+    "all times": {"t_eval": None}, "an implicit method": {"method": "BDF"},
+    "order 8": {"method": "DOP853"}, "vectorized": {"vectorized": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_no_loop_calls_scipy(name):
+    options = {"t_eval": TIMES, **CALLS[name]}
+
+    def f(p):
+        return np.sum(si.solve_ivp(decay, (0, 4), [2.0], args=(p,), **options).y[0, -1])
+
+    compiled = ft.compile(f)
+    for p in parameters(2):
+        assert compiled(p) == f(p)
+
+
+def test_a_step_that_is_too_small_is_scipys_to_report():
+    def f(p):
+        found = si.solve_ivp(lambda t, y: p * y**2, (0, 4), [1.0], t_eval=[4.0])
+        return found.status + 0.0 * p
+
+    compiled = ft.compile(f)
+    for p in (0.1, 0.1, 1.0, 0.1, 1.0):
+        assert compiled(p) == f(p)
+
+
+def test_parameters_that_grow_large_call_scipy():
+    def f(p):
+        slope = lambda t, y: -np.sum(p) * y  # noqa: E731
+        return np.sum(si.solve_ivp(slope, (0, 1), [1.0], t_eval=[1.0], derivative="steps").y)
+
+    compiled = ft.compile(ft.grad(f))
+    p = np.full(100, 0.01)
+    np.testing.assert_allclose(compiled(p), ft.grad(f)(p), rtol=1e-9)
+
+
+@pytest.mark.parametrize("fault", [faulty.no_estimate, faulty.another_norm])
+def test_planted_faults_of_steps_are_found(fault, monkeypatch):
+    fault(monkeypatch)
+    compiled = ft.compile(lambda p: solve(si, epidemic, p).nfev)
+
+    assert [compiled(p) for p in parameters(3)] != [
+        solve(plain, epidemic, p).nfev for p in parameters(3)
+    ]
+
+
+def test_a_slope_that_nobody_looks_at_is_found(monkeypatch):
+    faulty.slopes_that_nobody_looks_at(monkeypatch)
+
+    def last(p):
+        return si.solve_ivp(
+            JUMPS["where"], (0, 2), [1.0], t_eval=[2.0], args=(p,), derivative="steps"
+        ).y[0, 0]
+
+    assert ft.compile(ft.grad(last))(0.9) < 0.0
