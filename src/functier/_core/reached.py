@@ -30,8 +30,10 @@ from .._cpython.objects import window, window_at
 from .tensor import Tensor
 
 HERE = __name__.partition(".")[0]
-LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
-"""The last two have finalisers, which run at any time: Numba counts the locks of LLVM."""
+LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba", "_pytest"
+"""LLVM and Numba have finalisers, which run at any time: Numba counts the locks of LLVM. Pytest
+rewrites each ``assert`` of a test, so that it names functions by which all tests are reached.
+"""
 KNOWN = frozenset({HERE, *LIBRARIES, *sys.stdlib_module_names}) - {"__main__"}
 
 
