@@ -25,7 +25,7 @@ def everything_is_large(monkeypatch):
     faulty.set_large(monkeypatch, -1)
 
 
-REVERSE = ["vjp", "second", "mutation", pytest.param("vmap_of_derivatives", marks=pytest.mark.slow)]
+REVERSE = ["vjp", "second", "mutation", pytest.param("vmap_of_derivatives", marks=pytest.mark.long)]
 """The checks that run pullbacks."""
 
 HEAVY = "second", "vmap_of_derivatives"

@@ -100,13 +100,13 @@ def wrong(dtype):
                 yield name, f.__defaults__[-1], own, numpys
 
 
-@pytest.mark.parametrize("char", "?bBlLfd")
+@pytest.mark.parametrize("char", "?lfd")
 def test_results_are_numpys(char):
     assert not list(wrong(np.dtype(char)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("char", sorted(set(DTYPES) - set("?bBlLfd")))
+@pytest.mark.parametrize("char", sorted(set(DTYPES) - set("?lfd")))
 def test_results_of_other_dtypes_are_numpys(char):
     assert not list(wrong(np.dtype(char)))
 

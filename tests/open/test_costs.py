@@ -227,6 +227,7 @@ def test_a_compiled_finite_difference_makes_about_the_calls_of_an_eager_one():
     assert calls_of(lambda: ft.compile(g, backend="numpy")(x)) < 10 * eager
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_program_of_many_lines_is_machine_code():
     pytest.importorskip("llvmlite")

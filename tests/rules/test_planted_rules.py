@@ -78,13 +78,13 @@ NESTED = ["vmap_nested", "derivatives_of_vmap"]
 
 @pytest.mark.parametrize("check", checks.CHECKS)
 @pytest.mark.parametrize("family", [f for f in samples.families() if not samples.is_of_scipy(f)])
-def test_rows_of(family, check, rows_of, request):
+def test_rows_of(family, check, rows_of, full, request):
     """Every row of the family passes the check, if it applies."""
-    whole, applies = request.config.getoption("--slow"), checks.CHECKS[check][1]
+    applies = checks.CHECKS[check][1]
     own = {name: row for name, row in rows_of(family).items() if applies(row)}
-    if check in NESTED and not whole:
+    if check in NESTED and not request.config.getoption("--slow"):
         own = dict(list(own.items())[NESTED.index(check) :: len(NESTED)])
-    run_each(own, lambda row: checks.run_check(check, row, whole))
+    run_each(own, lambda row: checks.run_check(check, row, full))
 
 
 def test_each_check_applies_to_some_chosen_row():

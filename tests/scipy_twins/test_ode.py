@@ -36,7 +36,7 @@ def calls():
     """The triples of a program, a nesting and a way; few are for the quick suite.
 
     Two programs run in all ways under each nesting, the others in one of them, but for the
-    nesting that takes longest.
+    nesting that takes longest. One of three of those is for the slow suite, the rest for the full.
     """
     for i, program in enumerate(EQUATIONS + OF_ITS_OWN_LENGTH):
         for j, nesting in enumerate(NESTINGS):
@@ -53,12 +53,14 @@ def calls():
             chosen = ways if program in IN_ALL else [ways[0 if first else (i + j) % len(ways)]]
             for way in chosen + [w for p, n, w in QUICK if (p, n) == (program, nesting)]:
                 quick = (program, nesting, way) in QUICK or (first and way == "forward")
-                yield program, nesting, way, quick
+                slow = program in IN_ALL or (i + j) % 3 == 0
+                marks = [] if quick else [pytest.mark.slow if slow else pytest.mark.long]
+                yield program, nesting, way, marks
 
 
 def parameters():
     found = {triple[:3]: triple[3] for triple in calls()}
-    return [pytest.param(*t, marks=[] if q else pytest.mark.slow) for t, q in found.items()]
+    return [pytest.param(*triple, marks=marks) for triple, marks in found.items()]
 
 
 @pytest.mark.parametrize("program, nesting, way", parameters())

@@ -74,7 +74,7 @@ def cases():
         for j, pair in enumerate(PAIRS):
             if side is sides.events and pair[1] == "hessian":
                 continue  # refused with an error of the inside, replayed or not
-            yield pytest.param(side, *pair, marks=turn(i, j, 3, 4))
+            yield pytest.param(side, *pair, marks=turn(i, j, 3, 13))
 
 
 @pytest.mark.parametrize("side, method, way", [*cases()])

@@ -19,9 +19,9 @@ CASES = [
 
 
 @pytest.mark.parametrize("family, check", CASES)
-def test_rows_of(family, check, rows_of, request):
+def test_rows_of(family, check, rows_of, full):
     """Every row of the family passes the check, if it applies."""
-    whole, applies = request.config.getoption("--slow"), checks.CHECKS[check][1]
+    applies = checks.CHECKS[check][1]
     rows = samples.of(family) if check == "value" else rows_of(family)
     own = {name: row for name, row in rows.items() if applies(row)}
-    run_each(own, lambda row: checks.run_check(check, row, whole))
+    run_each(own, lambda row: checks.run_check(check, row, full))
