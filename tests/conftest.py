@@ -2,8 +2,9 @@
 
 ``pytest`` runs what is quick: of the sample table the rows that `samples.chosen` chooses (for the
 values of SciPy's functions all), no test marked ``slow``, and no net. ``pytest --slow`` runs all
-rows and all tests, with a slice of each net. ``pytest tests/nets --full`` runs the nets in full. It
-says at the end the counts of each, its refusals by their reasons, and the sums. ``pytest --shuffle
+rows and all tests, with a slice of each net, and takes plans, nestings and orders in turn. With
+``--full``, each is taken with each: ``pytest tests/nets --full`` runs the nets in full. It says at
+the end the counts of each, its refusals by their reasons, and the sums. ``pytest --shuffle
 1`` runs the tests in another order: none may need what another one leaves.
 
 Hypothesis has three profiles. ``quick``, the default one, draws the same few things each time. With
