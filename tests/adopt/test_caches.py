@@ -281,3 +281,38 @@ def test_other_modules_of_the_package(tmp_path):
             assert second.square is first.square
         assert first.square is second.square is later.square is original
         assert second.f(2.0) == 8.0
+
+
+CONSTANTS = """
+import functools
+import numpy as np
+
+class Table(np.ndarray):
+    def __new__(cls, data):
+        return np.asarray(data).view(cls)
+    def __array__(self):
+        return np.asarray(self)
+
+@functools.lru_cache(8)
+def table(n):
+    made = np.zeros(n)
+    made[0] = 2.0
+    return made, Table([[0.0, 1.0], [1.0, 0.0]])
+
+def f(x):
+    row, pairs = table(3)
+    return np.sum(row) * x + np.sum(pairs * x)
+"""
+
+
+@pytest.mark.parametrize("transform", [ft.grad, ft.compile, lambda f: ft.compile(ft.grad(f))])
+def test_constants_in_a_cache_are_numpys(transform, tmp_path):
+    """They are kept for plain calls, too, so no level makes them."""
+    model = module_of(tmp_path, CONSTANTS)
+    with ft.adopt(model):
+        transform(model.f)(1.5)
+        row, pairs = model.table(3)
+        assert type(row) is np.ndarray and type(pairs) is model.Table
+        assert model.f(1.5) == 6.0
+        assert ft.grad(model.f)(1.5) == 4.0 and model.table.cache_info().misses == 1
+    assert model.f(1.5) == 6.0

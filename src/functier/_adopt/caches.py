@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from .._core.tensor import Tensor
+from .._levels.runs import within
 from .._mutation.array import is_array
 
 CACHED: type = type(functools.lru_cache(len))
@@ -18,7 +19,8 @@ CACHED: type = type(functools.lru_cache(len))
 class Cached:
     """A function of `functools.lru_cache` that calls its function itself for tensors.
 
-    All else is that of the original, so that both have one cache, whoever calls them.
+    For others it is called outside of all levels: what the cache keeps is for later calls, too. All
+    else is that of the original, so that both have one cache, whoever calls them.
     """
 
     __slots__ = ("__weakref__", "functier_original")
@@ -29,8 +31,8 @@ class Cached:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         call = _original(self)
         if _holds_number(args) or (kwargs and _holds_number(kwargs.values())):
-            call = call.__wrapped__
-        return call(*args, **kwargs)
+            return call.__wrapped__(*args, **kwargs)
+        return within(Tensor, functools.partial(call, *args, **kwargs))
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else MethodType(self, owner)

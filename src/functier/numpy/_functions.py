@@ -187,9 +187,16 @@ def _convert(
 
 
 def by_method(x: Any) -> Any:
-    """Return the tensor that ``x.__array__`` gives, which NumPy would not take; else `x`."""
+    """Return the tensor that ``x.__array__`` gives, which NumPy would not take; else `x`.
+
+    NumPy does not ask an array of a subclass either.
+    """
     method = getattr(type(x), "__array__", None)
-    if type(method) is not FunctionType or method.__module__.startswith("functier."):
+    if (
+        isinstance(x, np.ndarray)
+        or type(method) is not FunctionType
+        or method.__module__.startswith("functier.")
+    ):
         return x
     found = vars(method).get("functier_original", method)(x)
     return found if isinstance(found, Tensor) else x

@@ -71,8 +71,9 @@ class interp1d(sci.interp1d):
             x, y = read_at(x, order), np.moveaxis(read_at(to_front(y, axis), order), 0, axis)
         self.x, self.y = x, y
         if has_tensor(fill_value):
-            several = isinstance(fill_value, tuple)
-            self._below, self._above = fill_value if several else (fill_value, fill_value)
+            several = isinstance(fill_value, tuple) and len(fill_value) == 2
+            fills = fill_value if several else (fill_value, fill_value)
+            self._below, self._above = map(fnp.asarray, fills)
         else:
             self._below = getattr(self, "_fill_value_below", np.nan)
             self._above = getattr(self, "_fill_value_above", np.nan)

@@ -27,7 +27,8 @@ TWINS: dict[int, Any] = {}
 
 OWN: dict[str, str] = {
     "integrate": "_integrate", "interpolate": "_interpolate", "optimize": "_optimize",
-    "sparse": "_sparse", "sparse.linalg": "_sparse_linalg", "stats": "_stats",
+    "sparse": "_sparse", "sparse.csgraph": "_sparse", "sparse.linalg": "_sparse_linalg",
+    "stats": "_stats",
     "spatial": "_trees", "spatial.transform": "_rotation", "ndimage": "_ndimage",
 }  # fmt: skip
 """The files of this package with twins, by the modules of SciPy that have their originals."""

@@ -4,6 +4,7 @@ from types import FunctionType
 from typing import Any
 
 import scipy.sparse as sp  # type: ignore[import-untyped]
+from scipy.sparse import csgraph
 
 from ._sparse_making import (
     find,
@@ -21,6 +22,10 @@ from ._sparse_making import (
 FORMATS = "csr", "csc", "coo", "dia", "bsr", "lil", "dok"
 CLASSES = [f"{format}_{kind}" for format in FORMATS for kind in ("matrix", "array")]
 BLOCKS = "hstack", "vstack", "bmat", "block_array", "block_diag", "tril", "triu"
+OF_GRAPHS = (
+    "pass functier.stop_gradient of the weights, and compute what is differentiated from the "
+    "nodes or predecessors that it returns"
+)
 
 
 def _twins() -> list[tuple[Any, Any]]:
@@ -37,7 +42,12 @@ def _twins() -> list[tuple[Any, Any]]:
     for name in sp.__all__:
         if name not in made and isinstance(getattr(sp, name), FunctionType):
             made[name] = of_plain(getattr(sp, name))
-    return [(getattr(sp, name), twin) for name, twin in made.items()]
+    graphs = [getattr(csgraph, name) for name in csgraph.__all__]
+    compiled = [x for x in graphs if not isinstance(x, (type, FunctionType))]
+    return [
+        *((getattr(sp, name), twin) for name, twin in made.items()),
+        *((func, of_plain(func, OF_GRAPHS)) for func in compiled),
+    ]
 
 
 TWINS: list[tuple[Any, Any]] = _twins()

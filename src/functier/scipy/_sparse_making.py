@@ -361,7 +361,12 @@ def is_matrix_of(original: Callable, format: str | None = None) -> Callable:
     return twin
 
 
-def of_plain(original: Callable) -> Callable:
+INSTEAD = (
+    "write numpy or functier.scipy.linalg for A.toarray(), or pass functier.stop_gradient(A.data)"
+)
+
+
+def of_plain(original: Callable, instead: str = INSTEAD) -> Callable:
     """Return the twin of a function that takes no tensors."""
 
     @functools.wraps(original)
@@ -370,10 +375,7 @@ def of_plain(original: Callable) -> Callable:
             return original(*args, **kwargs)
         if has_tensors(*args, *kwargs.values()):
             path = f"{original.__module__.partition('._')[0]}.{original.__name__}"
-            raise UnsupportedError(
-                f"{path} of tensors is not supported; write numpy or functier.scipy.linalg for "
-                f"A.toarray(), or pass functier.stop_gradient(A.data)"
-            )
+            raise UnsupportedError(f"{path} of tensors is not supported; {instead}")
         return plainly(original, args, kwargs)
 
     return twin
