@@ -577,3 +577,19 @@ def test_none_stays_none_among_results():
 
     for _ in range(2):  # the second one has been written to before
         equal(ft.vmap(f)(np.ones((1, 3, 3)))[0][0], np.array([2.0, 1.0, 1.0]))
+
+
+class Asked(np.ndarray):
+    """An array whose `__array__` NumPy never calls, as it is one already."""
+
+    def __new__(cls, data):
+        return fnp.asarray(data).view(cls)
+
+    def __array__(self):
+        return fnp.asarray(self)
+
+
+def test_asarray_of_an_array_does_not_ask_it():
+    a = Asked([1.0, 2.0])
+    assert ft.grad(lambda x: (fnp.asarray(a) * x).sum())(1.5) == 3.0
+    assert ft.grad(lambda x: fnp.asarray(Asked(np.stack([x, 2 * x]))).sum())(1.5) == 3.0

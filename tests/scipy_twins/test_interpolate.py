@@ -166,3 +166,14 @@ def test_points_of_triangles_are_of_all_examples():
         ft.vmap(read)(np.stack([POINTS, POINTS + 0.1]))
     one_by_one = ft.vmap(ft.sequential_vmap(read))(np.stack([POINTS, POINTS]))
     np.testing.assert_allclose(one_by_one, read(POINTS))
+
+
+def test_interp1d_takes_lists_of_tensors_for_what_is_outside():
+    x = np.arange(5.0)
+
+    def f(y, at):
+        ends = [y[0]], [y[-1]]
+        return interpolate.interp1d(x, y, bounds_error=False, fill_value=ends)(at).sum()
+
+    for at, place in ((-1.0, 0), (9.0, 4)):
+        np.testing.assert_array_equal(ft.grad(f)(x**2, at), np.eye(5)[place])

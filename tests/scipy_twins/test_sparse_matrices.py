@@ -212,3 +212,28 @@ def test_indices_that_are_the_same_for_all_examples_are_plain():
     compiled = ft.compile(f)
     for given in (places, places, places[::-1]):
         np.testing.assert_array_equal(compiled(x, given), f(x, given))
+
+
+def graph(values):
+    return fs.sparse.csr_matrix((values, ([0, 1], [1, 2])), shape=(3, 3))
+
+
+def test_graphs_of_plain_matrices_are_searched():
+    csgraph = fs.sparse.csgraph
+
+    def f(x):
+        a = graph(fnp.array([1.0, 2.0]))
+        count, _ = csgraph.connected_components(a)
+        return x * csgraph.shortest_path(a, unweighted=True, directed=False)[0, 2] * count
+
+    assert ft.grad(f)(1.5) == 2.0
+    equal(ft.vmap(f)(np.arange(3.0)), [0.0, 2.0, 4.0])
+    equal(csgraph.shortest_path(graph([1.0, 2.0])), sp.csgraph.shortest_path(graph([1.0, 2.0])))
+
+
+def test_graphs_of_tensors_are_refused_with_what_works():
+    def f(x, stop=lambda weights: weights):
+        return fs.sparse.csgraph.shortest_path(graph(stop(x * np.ones(2))))[0, 2] * x
+
+    raises(UnsupportedError, lambda: ft.grad(f)(1.5), "csgraph.shortest_path", "stop_gradient")
+    assert ft.grad(lambda x: f(x, ft.stop_gradient))(1.5) == 3.0

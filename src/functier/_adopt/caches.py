@@ -119,12 +119,3 @@ def cache(user_function: Callable) -> Cached:
 
 DECORATORS: dict[Any, Callable] = {functools.lru_cache: lru_cache, functools.cache: cache}
 """The functions that make caches, and those that adopted code calls for them."""
-
-
-class Decorators:
-    """The namespace `functools` where an attribute is called."""
-
-    lru_cache, cache = staticmethod(lru_cache), staticmethod(cache)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(functools, name)

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .._core.adopted import ADOPTED
-from .caches import CACHED, DECORATORS, Decorators, twin_of_cached
+from .caches import CACHED, DECORATORS, cache, lru_cache, twin_of_cached
 from .calls import BUILTINS, CALLERS, KINDS, callee, owner
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
@@ -36,7 +36,7 @@ MODULES: dict[str, str] = {
         "numpy.polynomial.chebyshev", "numpy.polynomial.legendre",
         "scipy", "scipy.cluster.vq", "scipy.fft", "scipy.fftpack", "scipy.integrate",
         "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal",
-        "scipy.signal.windows", "scipy.sparse",
+        "scipy.signal.windows", "scipy.sparse", "scipy.sparse.csgraph",
         "scipy.sparse.linalg", "scipy.spatial", "scipy.spatial.distance",
         "scipy.spatial.transform", "scipy.special", "scipy.stats",
     )
@@ -159,33 +159,41 @@ def dispatches(value: Any) -> bool:
 # ---- what calls and imports in rewritten code look up ----
 
 
-class Classes:
+def variant(module: ModuleType, members: dict[str, Any], doc: str) -> ModuleType:
+    """Return a module with some members, and those of another one where it has none.
+
+    It is a module, so that a trace notes what a name means in it, and not all that it has.
+    """
+    made = ModuleType(module.__name__, doc)
+
+    def load(name: str) -> Any:
+        value = vars(made)[name] = getattr(module, name)
+        return value
+
+    vars(made).update(members, __file__=__file__, __getattr__=load)
+    return made
+
+
+CLASSES_OF_NUMPY = variant(
+    fnp, dict(zip(("ndarray", "matrix"), CLASSES)),
     """The namespace `functier.numpy` with NumPy's own classes: ``type(x) is np.ndarray``.
 
     Calls of `isinstance` need no twin of it.
-    """
-
-    ndarray, matrix = CLASSES
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(fnp, name)
-
-
-class Callees:
+    """,
+)  # fmt: skip
+CALLEES = variant(
+    fnp,
+    {name: UFUNC_CALLERS[ufunc] for name, ufunc in UFUNCS.items()}
+    | {name: CALLERS[kind] for name, kind in KINDS.items()},
     """The namespace `functier.numpy` where an attribute is called: ``np.float64(x)``.
 
     That of a ufunc may be asked for a method, too: ``np.maximum.reduce(xs)``.
-    """
-
-    def __init__(self) -> None:
-        for name, ufunc in UFUNCS.items():
-            setattr(self, name, UFUNC_CALLERS[ufunc])
-        for name, kind in KINDS.items():
-            setattr(self, name, CALLERS[kind])
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(fnp, name)
-
+    """,
+)
+DECORATORS_OF_PYTHON = variant(
+    functools, {"lru_cache": lru_cache, "cache": cache},
+    "The namespace `functools` where an attribute is called.",
+)  # fmt: skip
 
 CALLEE, OWNER = f"{PREFIX}callee", f"{PREFIX}owner"
 """The aliases of the functions that what is called, and what has a method, go through before."""
@@ -193,9 +201,9 @@ CALLEE, OWNER = f"{PREFIX}callee", f"{PREFIX}owner"
 ALIASES: dict[str, Any] = {
     CALLEE: callee,
     OWNER: owner,
-    f"{PREFIX}numpy": Callees(),
-    f"{PREFIX}numpy as classes": Classes(),
-    f"{PREFIX}functools": Decorators(),
+    f"{PREFIX}numpy": CALLEES,
+    f"{PREFIX}numpy as classes": CLASSES_OF_NUMPY,
+    f"{PREFIX}functools": DECORATORS_OF_PYTHON,
 }
 """The aliases that globals of adopted modules have, and their objects."""
 
