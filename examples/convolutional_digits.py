@@ -23,7 +23,7 @@ from functier.nn import functional as F
 
 SEED = 0
 BATCH = 32
-EPOCHS = 30
+EPOCHS = 18
 
 
 class Network(nn.Module):
