@@ -160,8 +160,9 @@ def pytest_make_collect_report(collector):
 def pytest_runtest_makereport(item, call):
     """Skip such a test."""
     report = yield
-    error = call.excinfo.value if report.failed and call.excinfo else None
-    while error is not None:
+    error, seen = call.excinfo.value if report.failed and call.excinfo else None, []
+    while error is not None and error not in seen:  # a cause may have its effect as a context
+        seen.append(error)
         if isinstance(error, ModuleNotFoundError):
             skip(report, item.path, str(error.name).partition(".")[0])
         error = error.__cause__ or error.__context__

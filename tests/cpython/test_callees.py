@@ -2,6 +2,7 @@
 
 import functools
 
+import numpy as np
 import pytest
 
 from functier._cpython.assembly import with_converted
@@ -62,6 +63,7 @@ def from_tables(f, x):
     return table["f"][0](x, *[1]) + table["g"](y=table["g"](x), x=[x][0])
 
 
+NAMES = "_convert x", "_convert y", "_convert z"
 FUNCTIONS = once, twice, in_branches, closing, with_many_names, suspended, from_tables
 
 
@@ -78,7 +80,7 @@ def test_calls_of_local_variables_are_converted_and_nothing_else(func):
     wanted, before = result(tell), func.__code__
     func.__globals__["_convert x"] = convert
     try:
-        func.__code__ = with_converted(before, "_convert x", "_convert y")
+        func.__code__ = with_converted(before, *NAMES)
         SEEN.clear()
         assert result(tell) == wanted and tell in SEEN
         assert func.__code__.co_lines is not None
@@ -93,7 +95,7 @@ def test_what_convert_returns_is_called():
     before = once.__code__
     once.__globals__["_convert x"] = convert
     try:
-        once.__code__ = with_converted(before, "_convert x", "_convert y")
+        once.__code__ = with_converted(before, *NAMES)
         assert once(max, 3) == 11
     finally:
         once.__code__ = before
@@ -114,7 +116,7 @@ def test_objects_with_methods_of_a_name_are_converted():
     before = owned.__code__
     owned.__globals__["_convert y"] = lambda x: Counter() if len(x) == 3 else x
     try:
-        owned.__code__ = with_converted(before, "_convert x", "_convert y", ["count"])
+        owned.__code__ = with_converted(before, *NAMES, ["count"])
         assert owned("f", 2) == (7, [7, 7, 7], 0)
     finally:
         owned.__code__ = before
@@ -125,4 +127,30 @@ def test_code_without_such_calls_stays_the_same_object():
     def plain(x):
         return len(x) + x.count(1)
 
-    assert with_converted(plain.__code__, "_convert x", "_convert y") is plain.__code__
+    assert with_converted(plain.__code__, *NAMES) is plain.__code__
+
+
+def filled(x, y):
+    made = x * 2 + y
+    other = kept = y - x
+    made[0] = x[0] - y[0]
+    made += other
+    return made, kept, x + y
+
+
+def test_results_of_arithmetic_that_code_names_and_writes_to_are_converted():
+    """Not those that are written at once, or returned, or that an operator changes in place."""
+    before, seen = filled.__code__, []
+
+    def note(x):
+        seen.append(x.copy())
+        return x
+
+    filled.__globals__["_convert z"] = note
+    try:
+        filled.__code__ = with_converted(before, *NAMES)
+        filled(np.ones(2), np.arange(2.0))
+    finally:
+        filled.__code__ = before
+        del filled.__globals__["_convert z"]
+    assert [x.tolist() for x in seen] == [[2.0, 3.0]]

@@ -48,12 +48,6 @@ def test_a_sparse_matrix_takes_tensors(name, adopted):
     close(ft.grad(getattr(adopted(SPARSE), name))(0.5), 3.0)
 
 
-@pytest.mark.xfail(raises=REFUSED)
-def test_an_array_of_plain_arithmetic_takes_tensors(adopted):
-    module = adopted("def f(w, k):\n    w = w * 0.0 + 1.0\n    w *= k\n    return w.sum()\n")
-    assert ft.grad(lambda k: module.f(np.ones(2), k))(0.3) == 2.0
-
-
 @pytest.mark.xfail(raises=TypeError)
 def test_a_tensor_is_compared_with_a_number_of_sympy():
     zero = pytest.importorskip("sympy").Integer(0)

@@ -22,6 +22,7 @@ from .search import RECORDS, is_of_python
 from .twins import (
     ALIASES,
     CALLEE,
+    MADE,
     OWNER,
     alias_of_call,
     alias_of_module,
@@ -260,7 +261,7 @@ def _rewritten(code: Code, names: Names, few: Names) -> Code:
         new = rewrite(code, names)
     except NotImplementedError:
         new = rewrite(code, few)
-    new = with_converted(new, CALLEE, OWNER, Owner.methods)
+    new = with_converted(new, CALLEE, OWNER, MADE, Owner.methods)
     _REWRITTEN.put(code, (facts, None if new is code else new))
     return new
 

@@ -23,11 +23,12 @@ from .._control.masks import bare, narrow
 from .._core.ambient import AMBIENT
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
+from .._cpython.collector import COUNTS, count_references
 from .._cpython.frames import current_frame, globals_at, method_at
 from .._levels.raised import Outcomes
 from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
-from ..numpy._functions import make_new_writable
+from ..numpy._functions import make_new_writable, make_writable
 from ..numpy._objects import Objects
 from ..numpy._subclasses import Instance, class_over
 from .python_numbers import (
@@ -279,6 +280,24 @@ class Owner:
 def owner(x: Any) -> Any:
     """Return a plain array as an `Owner` inside a level, and anything else as it is."""
     return Owner(x) if type(x) is ndarray and ambient() is not Tensor else x
+
+
+def made_writable(x: Any) -> Any:
+    """Return a new array that plain arithmetic has made as one that takes tensors, in a level.
+
+    Nobody else refers to it, so that nobody misses a write to it.
+    """
+    if type(x) is not ndarray or ambient() is Tensor or x.base is not None or x.dtype.kind == "O":
+        return x
+    return make_writable(x) if COUNTS and count_references(x) <= OF_NEW else x
+
+
+def _references(x: Any) -> int:
+    return count_references(x) if COUNTS else 0
+
+
+OF_NEW = _references(np.zeros(1) + 1.0)
+"""How many references a function sees to its argument where nobody else has one."""
 
 
 def sorted_(iterable: Iterable, /, *, key: Any = None, reverse: Any = False) -> Any:

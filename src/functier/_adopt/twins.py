@@ -18,7 +18,7 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.adopted import ADOPTED
 from .caches import CACHED, DECORATORS, cache, lru_cache, twin_of_cached
-from .calls import BUILTINS, CALLERS, KINDS, callee, owner
+from .calls import BUILTINS, CALLERS, KINDS, callee, made_writable, owner
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .mathematics import MATH
@@ -195,12 +195,15 @@ DECORATORS_OF_PYTHON = variant(
     "The namespace `functools` where an attribute is called.",
 )  # fmt: skip
 
-CALLEE, OWNER = f"{PREFIX}callee", f"{PREFIX}owner"
-"""The aliases of the functions that what is called, and what has a method, go through before."""
+CALLEE, OWNER, MADE = f"{PREFIX}callee", f"{PREFIX}owner", f"{PREFIX}made"
+"""The aliases of the functions that what is called, what has a method, and what arithmetic has
+made go through.
+"""
 
 ALIASES: dict[str, Any] = {
     CALLEE: callee,
     OWNER: owner,
+    MADE: made_writable,
     f"{PREFIX}numpy": CALLEES,
     f"{PREFIX}numpy as classes": CLASSES_OF_NUMPY,
     f"{PREFIX}functools": DECORATORS_OF_PYTHON,

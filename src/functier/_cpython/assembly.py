@@ -329,31 +329,32 @@ CALLEES = {
     "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
 }  # fmt: skip
 """The loads of variables, the last of which a call may take."""
+WRITES = "STORE_SUBSCR", "STORE_SLICE"
 (LOAD_GLOBAL,) = opcodes("LOAD_GLOBAL")
 if facts.bytecode.holds:  # so that the entries that follow these are known
     take_apart(compile("def f(g): return abs(g)", "", "exec").co_consts[0])
 
 
 def with_converted(
-    code: CodeType, callee: str, owner: str, methods: Collection[str] = ()
+    code: CodeType, callee: str, owner: str, made: str, methods: Collection[str] = ()
 ) -> CodeType:
-    """Return code that calls the global `callee` with what it calls, and `owner` with what has a
-    method of these names that it calls.
+    """Return code that calls the global `callee` with what it calls, `owner` with what has a
+    method of these names that it calls, and `made` with results of arithmetic that it names.
 
-    What is called is that of a local variable or of an item. The code of an interpreter that is
-    not known stays as it is.
+    What is called is that of a local variable or of an item. Results are converted in code that
+    writes to items, or in place. The code of an interpreter that is not known stays as it is.
     """
     if not facts.bytecode.holds:
         return code
     consts = tuple([
-        with_converted(x, callee, owner, methods) if isinstance(x, CodeType) else x
+        with_converted(x, callee, owner, made, methods) if isinstance(x, CodeType) else x
         for x in code.co_consts
     ])  # fmt: skip
     if any([a is not b for a, b in zip(consts, code.co_consts)]):
         code = code.replace(co_consts=consts)
     uses = list(dis.get_instructions(code))
     longer = [i for i, use in enumerate(uses) if use.opcode == EXTENDED_ARG]
-    before, after = [
+    before, after, results = [
         {i - sum([at < i for at in longer]) for i in found}
         for found in (
             [i for i, u in enumerate(uses) if u.argval in methods and is_method_looked_up(u)],
@@ -362,18 +363,20 @@ def with_converted(
                 for i, u in enumerate(uses)
                 if (u.opname in CALLEES or reads_item(u)) and is_called(uses, i)
             ],
+            named_results(code, uses),
         )
     ]  # fmt: skip
-    if not before and not after:
+    if not before and not after and not results:
         return code
     listing = take_apart(code)
-    names = (*code.co_names, callee, owner)
+    names = (*code.co_names, callee, owner, made)
     instructions: list[Instruction] = []
     places, starts = [], []
     for number, instruction in enumerate(listing.instructions):
         starts.append(len(instructions))
-        several = _conversion(len(names) - 1) if number in before else []
-        several = [*several, instruction, *(_conversion(len(names) - 2) if number in after else ())]
+        several = _conversion(len(names) - 2) if number in before else []
+        several = [*several, instruction, *(_conversion(len(names) - 3) if number in after else ())]
+        several += _conversion(len(names) - 1) if number in results else []
         instructions += several
         places += [listing.places[number]] * len(several)
     starts.append(len(instructions))
@@ -387,6 +390,29 @@ def with_converted(
     ]
     made = Listing(instructions, places, handlers)
     return put_together(code, made, co_names=names, co_stacksize=code.co_stacksize + 2)
+
+
+def named_results(code: CodeType, uses: list[dis.Instruction]) -> list[int]:
+    """Return where arithmetic makes what a variable names, if the code writes to something."""
+    if not writes(code):
+        return []
+    return [
+        i
+        for i, use in enumerate(uses)
+        if use.opname == "BINARY_OP" and not reads_item(use) and not is_in_place(use)
+        and uses[i + 1].opname.startswith(("STORE_FAST", "STORE_DEREF"))
+    ]  # fmt: skip
+
+
+def writes(code: CodeType) -> bool:
+    """Tell if code, or a function that it makes, writes to items, or has operators in place."""
+    if any([use.opname in WRITES or is_in_place(use) for use in dis.get_instructions(code)]):
+        return True
+    return any([writes(x) for x in code.co_consts if isinstance(x, CodeType)])
+
+
+def is_in_place(use: dis.Instruction) -> bool:
+    return use.opname == "BINARY_OP" and use.argrepr.endswith("=")
 
 
 def _conversion(name: int) -> list[Instruction]:
