@@ -78,6 +78,8 @@ if _typing.TYPE_CHECKING:
     from ._custom.finite_difference import finite_difference as finite_difference
     from ._custom.function import Function as Function
     from ._custom.function import once_differentiable as once_differentiable
+    from ._export.export import Exported as Exported
+    from ._export.export import export as export
     from ._programs.compiled import compile as compile
     from ._programs.program import Program as Program
     from ._programs.trace import trace as trace
@@ -128,6 +130,7 @@ _NAMES = {
     "_custom.decorators": "custom_jvp custom_vjp custom_vmap sequential_vmap",
     "_custom.finite_difference": "finite_difference",
     "_custom.function": "Function once_differentiable",
+    "_export.export": "Exported export",
     "_programs.compiled": "compile",
     "_programs.program": "Program",
     "_programs.trace": "trace",

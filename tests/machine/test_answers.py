@@ -182,13 +182,13 @@ def test_loops_that_are_not_called_are_found(name, monkeypatch):
 def test_where_loops_are_unknown_answers_are_numpys(monkeypatch):
     monkeypatch.setattr(inner, "SYMBOLS", {np.matmul: "a", np.add: "b"})
     monkeypatch.setattr(inner, "loop_of", lambda func: 0)
-    inner.addresses.cache_clear()
+    inner.known_addresses.cache_clear()
     try:
         assert not inner.addresses()
         assert not wrong(VALUES["with a vector"])[0]
     finally:
         monkeypatch.undo()
-        inner.addresses.cache_clear()
+        inner.known_addresses.cache_clear()
     assert inner.addresses()
 
 

@@ -200,7 +200,7 @@ def record(
         level.careful = careful
         if watch.reads is not None:
             watch.reads.level = level
-        writes = transform == "compile"
+        writes = transform != "trace"
         static = tuple(kwargs), dynamic, writes, (args, kwargs) if kwargs else args
         recorded = run(level, _record, (func, leaves, structure, *static))
         graph, values, out, trusted, careful, written, same, twins, asked = recorded

@@ -92,14 +92,16 @@ class Text:
 
     def written(self, count: int) -> str:
         """Return the module: the routines, and the functions that call them in order."""
-        texts = texts_of(self.calls)
+        head = [f"@{name} = external global i8" for name in self.symbols]
+        return "\n".join([*head, *texts_of(self.calls).values(), self.main(count)])
+
+    def main(self, count: int) -> str:
+        """Return the functions that call the routines."""
         given = [f"ptr %in{i}" for i in range(count)]
         given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
         parameters = ", ".join(given)
-        head = [f"@{name} = external global i8" for name in self.symbols]
         if len(self.calls) <= MANY:
-            main = f"define i32 @part({parameters}) {self.body(self.calls)}"
-            return "\n".join([*head, *texts.values(), main])
+            return f"define i32 @part({parameters}) {self.body(self.calls)}"
         # The time for one function of many calls grows faster than their number.
         pieces, lines = [], []
         for n, start in enumerate(range(0, len(self.calls), MANY)):
@@ -111,7 +113,7 @@ class Text:
             lines.append(f"next{n}:")
         lines += ["  ret i32 0", "refused:", "  ret i32 1"]
         main = "\n".join([f"define i32 @part({parameters}) {ATTRIBUTES} {{", *lines, "}"])
-        return "\n".join([*head, *texts.values(), *pieces, main])
+        return "\n".join([*pieces, main])
 
     def body(self, calls: list[Call]) -> str:
         """Return the body of a function that makes some calls."""

@@ -19,6 +19,7 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numpy as np
 
 from . import cache
+from .targets import TARGET
 
 DECLARED = re.compile(r'\n(?:declare [^@\n]*@"?([\w.$-]+)|@"?([\w.$-]+)"? = external )')
 """The names that a text refers to outside of it."""
@@ -62,8 +63,14 @@ def host() -> tuple[str, str, str]:
     )  # fmt: skip
 
 
-@lru_cache(1)
 def vector_bytes() -> int:
+    """Return the bytes of a vector of the processor that code is written for."""
+    target = TARGET.get()
+    return own_vector_bytes() if target is None else target.vector
+
+
+@lru_cache(1)
+def own_vector_bytes() -> int:
     """Return the bytes of a vector of this processor."""
     features = host()[2].split(",")
     return 64 if "+avx512f" in features else 32 if "+avx2" in features else 16
@@ -130,9 +137,12 @@ if hasattr(os, "register_at_fork") and hasattr(llvm.ffi.lib, "_lock"):
     )
 
 
-def optimised(text: str, opt: int) -> tuple[Any, Any]:
-    """Return a module of a text after the passes of a level, and the context that it lives in."""
-    target = machine(opt)
+def optimised(text: str, opt: int, target: Any = None) -> tuple[Any, Any]:
+    """Return a module of a text after the passes of a level, and the context that it lives in.
+
+    `target` is a target machine of LLVM's; None for this processor.
+    """
+    target = target or machine(opt)
     context = llvm.create_context()  # types and constants end with it
     try:
         module = llvm.parse_assembly(text, context)
@@ -162,10 +172,10 @@ def free(passes: Any) -> None:
         passes.detach()
 
 
-def compile_object(text: str, opt: int = 1) -> bytes:
-    """Return the object code of a text."""
-    module, _context = optimised(text, opt)
-    return machine(opt).emit_object(module)
+def compile_object(text: str, opt: int = 1, target: Any = None) -> bytes:
+    """Return the object code of a text, for this processor or a target machine."""
+    module, _context = optimised(text, opt, target)
+    return (target or machine(opt)).emit_object(module)
 
 
 def link(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.targets import is_own, needs_process
 from ..text.routines import Numbers, Routine
 
 ROW_MAJOR, NO, YES, UPPER, LOWER = 101, 111, 112, 121, 122
@@ -23,9 +24,15 @@ NOT_UNIT, UNIT, LEFT = 131, 132, 141
 """Others: if a triangle has ones on its diagonal, and the side that it is on."""
 
 
-@lru_cache(1)
 def library() -> Any:
-    """Return NumPy's own OpenBLAS as it is loaded; None if NumPy has another one."""
+    """Return NumPy's own OpenBLAS as it is loaded; None if NumPy has another one, or own code
+    computes what it would.
+    """
+    return None if is_own() else loaded()
+
+
+@lru_cache(1)
+def loaded() -> Any:
     home = os.path.dirname(np.__file__)
     places = (os.path.join(os.path.dirname(home), "numpy.libs"), os.path.join(home, ".dylibs"))
     for place in places:
@@ -39,10 +46,14 @@ def library() -> Any:
     return None
 
 
-@lru_cache(256)
 def address(name: str) -> int:
     """Return the address of a function; 0 where there is none."""
-    known = library()
+    return 0 if is_own() else address_in_process(name)
+
+
+@lru_cache(256)
+def address_in_process(name: str) -> int:
+    known = loaded()
     found = getattr(known, name, None) if known is not None else None
     return 0 if found is None else ctypes.cast(found, ctypes.c_void_p).value or 0
 
@@ -70,6 +81,12 @@ def addresses() -> Mapping[str, int]:
     names = [blas(name, kind) for kind in kinds for name in BLAS]
     names += [lapack(name, kind) for kind in kinds for name in LAPACK]
     return {name: address(name) for name in names if address(name)}
+
+
+def declare(code: Routine, name: str, text: str) -> None:
+    """Declare a function of the library."""
+    needs_process(name)
+    code.declare(name, text)
 
 
 class Matrix(NamedTuple):
@@ -100,7 +117,8 @@ def gemm(
         a, b = b._replace(transposed=not b.transposed), a._replace(transposed=not a.transposed)
         m, n = n, m
     name, real = blas("gemm", kind), kind.name
-    code.declare(
+    declare(
+        code,
         name,
         f"declare void @{name}(i32, i32, i32, i64, i64, i64, {real}, ptr, i64, ptr, i64, "
         f"{real}, ptr, i64)",
@@ -118,7 +136,8 @@ def gemv(
 ) -> None:  # fmt: skip
     """Write ``out = a @ b`` for sizes (n, k) and vectors, which are pointers and strides."""
     name, real = blas("gemv", kind), kind.name
-    code.declare(
+    declare(
+        code,
         name,
         f"declare void @{name}(i32, i32, i64, i64, {real}, ptr, i64, ptr, i64, {real}, ptr, i64)",
     )
@@ -133,7 +152,8 @@ def gemv(
 def syrk(code: Routine, kind: Numbers, n: int, k: int, a: Matrix, out: Matrix) -> None:
     """Write ``out = a @ a.T`` for sizes (n, k): half of the products, and a copy of them."""
     name, real, item = blas("syrk", kind), kind.name, kind.size
-    code.declare(
+    declare(
+        code,
         name,
         f"declare void @{name}(i32, i32, i32, i64, i64, {real}, ptr, i64, {real}, ptr, i64)",
     )
@@ -162,7 +182,8 @@ def trsm(
     `upper` is the triangle before `a` is transposed, and a `unit` one has ones on its diagonal.
     """
     name, real = blas("trsm", kind), kind.name
-    code.declare(
+    declare(
+        code,
         name,
         f"declare void @{name}(i32, i32, i32, i32, i32, i64, i64, {real}, ptr, i64, ptr, i64)",
     )
@@ -179,7 +200,7 @@ def call_lapack(code: Routine, kind: Numbers, name: str, *given: int | str) -> s
     It gets the addresses of numbers, and pointers as they are.
     """
     symbol, pointers = lapack(name, kind), []
-    code.declare(symbol, f"declare void @{symbol}({', '.join(['ptr'] * (len(given) + 1))})")
+    declare(code, symbol, f"declare void @{symbol}({', '.join(['ptr'] * (len(given) + 1))})")
     begin = code.reserve(8 * len(given) + 8)
     for i, x in enumerate((*given, 0)):
         if isinstance(x, int):

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...._cpython.objects import at, text_at, why_not
+from ..compiler.targets import TARGET
 from ..elementary import ROUNDED
 from ..text.routines import Kernel, Routine
 
@@ -66,9 +67,13 @@ def loop_of(func: np.ufunc) -> int:
     return 0
 
 
-@lru_cache(1)
 def addresses() -> Mapping[str, int]:
-    """Return the addresses of the loops that are known, by name."""
+    """Return the addresses of the loops that are known, by name; a target has none of them."""
+    return known_addresses() if TARGET.get() is None else {}
+
+
+@lru_cache(1)
+def known_addresses() -> Mapping[str, int]:
     found = {SYMBOLS[func]: loop_of(func) for func in SYMBOLS}
     if not agree(found):
         return {}

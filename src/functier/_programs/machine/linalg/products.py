@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..compiler import engine
+from ..compiler.targets import is_own
 from ..text.routines import Kernel, Numbers, Operand, Routine, numbers
 from . import blas
 from .contractions import Axis, Labels, axes_of, joined
@@ -56,7 +57,7 @@ def contract(
         count *= axis.size
     if kind.real and count > LIMIT and by_blas(code, axes, kind, same, count > NO_BLAS):
         return code.kernel()
-    if count > NO_BLAS and is_matrix_product(axes):
+    if count > NO_BLAS and is_matrix_product(axes) and not is_own():
         return None
     by_tiles(code, axes, kind, vector or engine.vector_bytes())
     return code.kernel()

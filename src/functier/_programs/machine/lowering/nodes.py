@@ -15,6 +15,7 @@ from ...graph import Form, Node
 from ...loops import Loop, Series
 from ...passes import uniform
 from ...stores import memory_of
+from ..compiler.targets import Absent
 from ..elementary import knows, rule_of
 from .steps import Buffer, Growing, Literal, Part, Place, Ref, Step, Unknown, strides_out
 
@@ -106,7 +107,7 @@ class Lowering(Part):
             if type(found) is not tuple and type(node.form) is Form:
                 self.check(found, node.form)
             self.values[node] = found
-        except Unknown:
+        except (Unknown, Absent) as error:
             del self.steps[mark[0] :]
             for x in self.inputs[mark[1] :]:
                 del self.values[x]
@@ -116,6 +117,8 @@ class Lowering(Part):
                 self.known = {k: v for k, v in self.known.items() if v.place.buffer.index < mark[2]}
             for key in [*self.shared][mark[3] :]:
                 del self.shared[key]
+            if type(error) is Absent:
+                raise Unknown(str(error)) from None
             raise
 
     def stays(self, node: Node) -> bool:

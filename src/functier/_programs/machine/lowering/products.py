@@ -8,6 +8,7 @@ import numpy as np
 
 from ...graph import Form, Node
 from ...loops import Series, stacked
+from ..compiler.targets import TARGET
 from ..elementary import ELEMENTWISE
 from ..linalg.contractions import FUNCTIONS, Labels, contraction_of, is_product
 from ..linalg.products import contract
@@ -210,7 +211,8 @@ def _contraction(low: Lowering, node: Node) -> Any:
     right = packed_once(low, right, labels)
     same = left.place.buffer is right.place.buffer and left.place.offset == right.place.offset
     out = Operand("", dtype, shape, place[2])
-    kernel = contracted(labels, operand(left), operand(right), out, same)
+    make = contracted if TARGET.get() is None else contract
+    kernel = make(labels, operand(left), operand(right), out, same)
     if kernel is None:
         raise Unknown("the machine does not know the contraction of these forms")
     return Ref(shape, dtype, place, (low.routine(kernel, [left, right], [place]),))

@@ -24,6 +24,7 @@ from ... import stores
 from ...graph import TRUTH, Form, Graph, Guard, Node, nodes_in, replace
 from ...loops import Loop, Series, every_guard, every_node, is_arm, is_loop, is_result
 from ...stores import gives_view
+from ..compiler.targets import is_own
 from ..elementary import ROUNDED
 from ..lowering.exact import can_be_exact
 from ..lowering.nodes import array_of, power
@@ -79,6 +80,8 @@ def rounded(
     """
     found: set[Node] = set()
     by_loops: set[Node] = set()
+    if is_own():
+        return found, by_loops
     seen: set[Node] = set()
     looked: set[Node] = set()
     waiting = [guard.node for guard in graph.guards] + [x for x in graph.nodes if chooses(x)]

@@ -20,6 +20,7 @@ import numpy as np
 from ...graph import Form, Graph, Guard, Node, nodes_in, replace
 from ...loops import Series, every_node, is_loop
 from ...stores import READS, gives_view, memory_of
+from ..compiler.targets import TARGET
 from ..lowering.exact import exact
 from ..lowering.nodes import Lowering, array_of
 from ..lowering.steps import Ref, Step, Unknown, strides_out
@@ -61,7 +62,7 @@ class Stage(Lowering):
     def output(self, node: Node) -> None:
         """Make a result of the value of a node; a list is an array."""
         value, form = self.values[node], array_of(node.form)
-        strides = strides_out(form)
+        strides = strides_out(form if TARGET.get() is None else form._replace(strides=None))
         if not self.is_whole(value, strides):
             value = self.copied(value, form.shape, strides)
         buffer = value.place.buffer

@@ -1,0 +1,161 @@
+"""`export`: functions as a C library."""
+
+import importlib
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .._core.pytree import check_callable
+from .._core.tracebacks import checks_keywords
+from .._cpython.frames import current_frame
+from .._programs.backends import has_llvm
+from .._programs.compiled import Compiled
+
+RESERVED = frozenset({"main", "memcpy", "memmove", "memset", "memcmp", "bcmp"})
+"""Names that a C function cannot have, or that its code needs."""
+
+
+class Exported:
+    """The files of a C library, which `export` has written.
+
+    Attributes
+    ----------
+    header, object, static : pathlib.Path
+        The header, the object file and the static library.
+    shared : pathlib.Path or None
+        The shared library, where a linker is installed.
+    functions : dict of str to callable
+        The functions of the library in this process, by name: they run the code of the object
+        file. Empty where it is for another processor.
+    """
+
+    def __init__(
+        self, header: Path, object: Path, static: Path, functions: dict[str, Callable],
+        shared: Path | None = None,
+    ):  # fmt: skip
+        self.header, self.object, self.static, self.shared = header, object, static, shared
+        self.functions = functions
+
+    def __repr__(self) -> str:
+        files = [self.header, self.object, self.static, self.shared]
+        return f"<functier.Exported {', '.join([x.name for x in files if x is not None])}>"
+
+
+@checks_keywords
+def export(
+    path: str | os.PathLike[str], func: Callable | Mapping[str, tuple], *args: Any,
+    name: str | None = None, target: str = "native", cpu: str | None = None, exact: bool = True,
+    max_steps: int | None = None, shared: bool | None = None,
+) -> Exported:  # fmt: skip
+    """Write a function, or several, as a C library that needs neither Python nor NumPy.
+
+    Parameters
+    ----------
+    path : str or path
+        Where the files are written: ``"lib/model"`` makes ``lib/model.h``, ``lib/model.o``,
+        ``lib/libmodel.a`` and, where there is a linker, ``lib/libmodel.so``.
+    func : callable, or dict of str to tuple
+        A function, a transform of one, or one that `compile` made. For several functions in one
+        library, a dict of names in C, each with a tuple of a function and example arguments.
+    *args : array, number or pytree
+        Example arguments. Their shapes and dtypes are those of the C function: each array, NumPy
+        scalar or Python float is a pointer among its parameters. Other arguments are built in.
+    name : str, optional
+        The name of the C function; by default the last part of `path`.
+    target : str
+        The processor: ``"native"`` for this one, ``"portable"`` for most of this architecture
+        (x86-64-v3, armv8-a), or a triple of the installed LLVM such as
+        ``"thumbv7em-none-eabihf"``.
+    cpu : str, optional
+        LLVM's name of the processor, for other targets than ``"native"``.
+    exact : bool
+        Whether the results have to be those of `compile` to the last bit, for the native target.
+        What Python leaves to NumPy's libraries is then refused: products of large matrices,
+        systems of more than 100 unknowns, and choices by values that are rounded. Otherwise own
+        code computes them where there is some, and last bits may differ.
+    max_steps : int, optional
+        How many steps loops with lists of values may have whose length depends on data. By
+        default, four times as many as with the example.
+    shared : bool, optional
+        Whether to make a shared library; by default where there is a linker, and the code is for
+        this processor.
+
+    Returns
+    -------
+    Exported
+        The paths of the files, and the functions to call from Python.
+
+    Raises
+    ------
+    UnsupportedError
+        If a part of a function would stay NumPy's: the lines are listed.
+    ImportError
+        If llvmlite is not installed.
+
+    Notes
+    -----
+    The function is traced as by `trace`: what it reads besides its arguments is built in with its
+    present value. Where Python code has chosen by a value, the C function checks that the choice
+    is the same, and returns a status otherwise. The header says all that a caller has to know.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> def loss(w):
+    ...     return np.sum(np.sin(w) * w)
+    >>> made = ft.export("build/gradient", ft.grad(loss), np.ones(3), shared=False)
+    >>> made
+    <functier.Exported gradient.h, gradient.o, libgradient.a>
+    >>> made.functions["gradient"](np.zeros(3))
+    array([0., 0., 0.])
+    """
+    if not has_llvm():
+        raise ImportError(
+            "export: llvmlite is not installed; write pip install 'functier[compile]', or in a "
+            "checkout pip install '.[compile]'"
+        )
+    goal = Path(path)
+    given = named(goal, func, args, name)
+    if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
+        raise ValueError(f"export: max_steps={max_steps!r} is not a positive integer")
+    functions = {}
+    for own, (each, *values) in given.items():
+        check_callable("export", each)
+        compiled = type(each) is Compiled
+        plain = each.__wrapped__ if compiled else each
+        functions[own] = plain, values, compiled and each.fastmath
+    build: Any = importlib.import_module("functier._export.library").build
+    version = importlib.import_module("functier").__version__
+    return Exported(**build(
+        goal, functions, current_frame(2), target, cpu, exact, max_steps, shared, version
+    ))  # fmt: skip
+
+
+def named(path: Path, func: Any, args: tuple, name: str | None) -> dict[str, tuple]:
+    """Return the functions with their arguments, by names that C can have."""
+    if isinstance(func, Mapping):
+        if args or name is not None:
+            raise TypeError(
+                "export: arguments and a name are in the dict: {'name': (function, x), ...}"
+            )
+        if not func:
+            raise ValueError("export: the dict has no functions")
+        for own, pair in func.items():
+            if type(pair) is not tuple or not pair:
+                raise TypeError(f"export: {own!r} needs a tuple of a function and its arguments")
+        found = dict(func)
+    else:
+        found = {name if name is not None else path.name: (func, *args)}
+    taken: dict[str, str] = {}
+    for own in (path.name, *found):
+        if not re.fullmatch(r"[A-Za-z]\w*", own, re.ASCII) or own in RESERVED:
+            raise ValueError(f"export: {own!r} is no name for C; pass another path or name=")
+    for own in found:
+        for symbol in (own, f"{own}_static", f"{own}_work_bytes", f"{own.upper()}_WORK"):
+            if symbol in taken:
+                raise ValueError(f"export: {own!r} and {taken[symbol]!r} both give {symbol}")
+            taken[symbol] = own
+    return found

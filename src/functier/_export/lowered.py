@@ -1,0 +1,334 @@
+"""A call of a function as the parts of a C function: inputs, results, checks, and its text.
+
+NOTE [what a C function may use]
+    The text is the one that machine code in this process is made of, written for a `Target`: all
+    that would be NumPy's is refused, with the line of the user's code. Arrays are in C order.
+
+NOTE [results]
+    The part writes each result to memory of its own. Results that are inputs, views or the same
+    value twice are copied first, and numbers that are known are constants.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.errors import UnsupportedError
+from .._core.pytree import flatten, name_of_function, paths
+from .._cpython.code import line_of, name_of_code
+from .._programs.graph import Form, Graph, Guard, Node
+from .._programs.machine.backend import Numpys, Text, divided
+from .._programs.machine.lowering.nodes import DTYPES, KINDS
+from .._programs.machine.lowering.steps import Unknown
+from .._programs.machine.parts.answers import can_flag
+from .._programs.machine.parts.lengths import ROOM, fixed, free_loops
+from .._programs.stores import gives_view
+from .._programs.trace import record
+from .._programs.trusted import called
+
+FINITE = "a value that was finite in the example is infinite or not a number"
+
+REPLY = re.compile(r"r\[(\d+)\]")
+
+
+class Value(NamedTuple):
+    """An argument or a result.
+
+    `path` is in Python's notation, and `name` in C's. `constant` is the value of a result that is
+    known.
+    """
+
+    name: str
+    path: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    kind: type
+    constant: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class Check(NamedTuple):
+    """A value that the part writes, which has to be the same as in the trace."""
+
+    number: int
+    dtype: np.dtype
+    how: str
+    answer: Any
+    text: str
+
+
+class Lowered(NamedTuple):
+    """A function.
+
+    Attributes
+    ----------
+    name : str
+    label : str
+        The function in Python's words.
+    inputs, results : list of Value
+    built_in : list of str
+        The arguments that are a part of the program, and their values.
+    text : Text or None
+        None where all results are known.
+    outputs : list of int or dtype
+        For each output of the part the number of its result, or the dtype of what is looked at.
+    checks : list of Check
+    structure : object
+        That of the result.
+    """
+
+    name: str
+    label: str
+    inputs: list[Value]
+    results: list[Value]
+    built_in: list[str]
+    text: Text | None
+    outputs: list[Any]
+    checks: list[Check]
+    structure: Any
+
+
+def refuse(label: str, what: str, lines: Sequence[str] = ()) -> UnsupportedError:
+    """Return the error for what cannot be exported."""
+    return UnsupportedError("\n    ".join([f"{label}: {what}", *dict.fromkeys(lines)]))
+
+
+def where(place: Any) -> str:
+    """Return the line of the user's code, in words."""
+    if place is None:
+        return "somewhere"
+    code, instruction = place[:2]
+    return f"line {line_of(code, instruction, 0)} of {name_of_code(code)}"
+
+
+def in_order(x: Any) -> Any:
+    """Return an array of its own in C order; other values as they are."""
+    return np.array(x, order="C") if type(x) is np.ndarray else x
+
+
+def lowered(
+    name: str, func: Callable, args: Sequence, frame: Any, fastmath: bool, max_steps: int | None
+) -> Lowered:  # fmt: skip
+    """Return a function for arguments of these forms, for the target that is set.
+
+    Raises
+    ------
+    UnsupportedError
+        If some of it would be NumPy's; the lines are listed.
+    """
+    label = f"export({name_of_function(func)})"
+    leaves, tree = flatten(tuple(args), label, "the arguments")
+    given = tree.unflatten([in_order(x) for x in leaves])
+    found = record(func, given, {}, frame, "export", flags=True)
+    if found.program.mixed:
+        found = record(func, given, {}, frame, "export", careful=True, flags=True)
+    program = found.program
+    graph: Any = program._graph
+    dynamic = [form is not None for form in program._forms]
+    inputs = [
+        Value(c_name(path), path, form.shape, dtype_of(label, path, form), form.kind)
+        for path, form in zip(program._paths, program._forms) if form is not None
+    ]  # fmt: skip
+    fixed_ones = [
+        f"{path} = {x!r}"[:70] for path, x, on in zip(program._paths, program._static, dynamic)
+        if not on
+    ]  # fmt: skip
+    size, structure = program._size, program._out
+    names = names_of(structure, size, [program._paths[i] for i in program.writes])
+    graph = with_truths(graph, size, program.doubts)
+    free = free_loops(graph)
+    graph = fixed(graph, free, room_for(free, max_steps))
+    outputs, graph = with_copies(graph)
+    text, part_outputs, checks = part_of(label, graph, outputs, size, fastmath)
+    results = []
+    for path, y in zip(names, outputs[:size]):
+        if type(y) is Node:
+            dtype = dtype_of(label, path, y.form)
+            results.append(Value(c_name(path), path, y.form.shape, dtype, y.form.kind))
+        else:
+            x = known_value(label, path, y)
+            results.append(Value(c_name(path), path, x.shape, x.dtype, type(y), x))
+    return Lowered(
+        name, label, unique(inputs), unique(results, inputs), fixed_ones, text, part_outputs,
+        checks, structure,
+    )  # fmt: skip
+
+
+def room_for(free: Any, most: int | None) -> int:
+    """Return for how many times the steps of the trace there is memory."""
+    traced = [count for count in free.traced.values() if count]
+    if most is None or not traced:
+        return ROOM
+    return max(1, -(-most // min(traced)))
+
+
+def dtype_of(label: str, path: str, form: Form) -> np.dtype:
+    """Return the dtype of an argument or a result in C."""
+    dtype = KINDS.get(form.kind, form.dtype)
+    if dtype is None or dtype not in DTYPES or not dtype.isnative:
+        what = f"the dtype {dtype}" if dtype is not None else f"the type {form.kind.__name__}"
+        raise refuse(label, f"{path} has {what}; C functions take float64, float32, integers "
+                     f"and bool")  # fmt: skip
+    return dtype
+
+
+def known_value(label: str, path: str, y: Any) -> np.ndarray:
+    """Return a result that is the same in each call, as an array in C order."""
+    x = np.array(y, order="C") if isinstance(y, (np.ndarray, np.generic, float, int)) else None
+    if x is None or x.dtype not in DTYPES:
+        raise refuse(label, f"{path} is {y!r}, which is no value of C's")
+    return x
+
+
+# ---- names ----
+
+KEYWORDS = frozenset(
+    "auto bool break case char class const continue default delete do double else enum extern "
+    "false float for friend goto if inline int long namespace new operator private protected "
+    "public register restrict return short signed sizeof static struct switch template this "
+    "throw true try typedef typename union unsigned using virtual void volatile while work".split()
+)
+"""Words of C and C++, and the name of the memory, that names of arguments are not."""
+
+
+def c_name(path: str) -> str:
+    """Return the name in C of a value with a path such as ``params['w'][0]``."""
+    name = re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_") or "x"
+    return f"{name}_" if name in KEYWORDS or name[0].isdigit() else name
+
+
+def unique(values: Sequence[Value], others: Sequence[Value] = ()) -> list[Value]:
+    """Return values whose names are those of no others."""
+    taken = {x.name for x in others}
+    found = []
+    for x in values:
+        name, n = x.name, 1
+        while name in taken:
+            n += 1
+            name = f"{x.name}_{n}"
+        taken.add(name)
+        found.append(x._replace(name=name))
+    return found
+
+
+def names_of(structure: Any, size: int, written: Sequence[str]) -> list[str]:
+    """Return the paths of results; what has been written to is named after the argument."""
+    tree = structure.unflatten(list(range(size)))
+    if not written:
+        return paths(tree, "out")
+    return [*paths(tree[0], "out"), *[f"{path}_after" for path in written]]
+
+
+# ---- the graph ----
+
+
+def with_truths(graph: Graph, size: int, doubts: str) -> Graph:
+    """Return a program whose outputs behind the results are true where the results hold.
+
+    `doubts` is the question if they do not: see `_programs.trusted`.
+    """
+    outputs = list(graph.outputs)
+    for k in sorted({int(found) for found in REPLY.findall(doubts)}):
+        y = outputs[k]
+        if k >= size and y.form.dtype == bool:
+            continue
+        known = called(graph, np.isfinite, y)
+        outputs.append(called(graph, np.all, known) if known.form.shape else known)
+    for y in [y for y in outputs[size:] if y.form.dtype != bool]:
+        outputs.remove(y)
+    return Graph(graph.nodes, graph.inputs, outputs, graph.guards)
+
+
+def with_copies(graph: Graph) -> tuple[list[Any], Graph]:
+    """Return the outputs, and a program that has those which are nodes, each in its own memory."""
+    nodes, outputs, new = list(graph.nodes), [], {}
+    for y in graph.outputs:
+        if type(y) is Node and type(y.form) is Form:
+            y = copied(nodes, y)
+        outputs.append(y)
+    guards = []
+    for guard in graph.guards:
+        node = guard.node
+        if type(node.form) is Form and (node.func is None or gives_view(node.func)):
+            node = new[node] = new.get(node) or copied(nodes, node)
+        guards.append(guard._replace(node=node))
+    kept = [y for y in outputs if type(y) is Node]
+    return outputs, Graph(nodes, graph.inputs, kept, guards)
+
+
+def copied(nodes: list[Node], y: Node) -> Node:
+    """Return the node of a copy in C order."""
+    form = y.form
+    if form.kind is np.ndarray:
+        form = form._replace(strides=np.empty(form.shape, form.dtype).strides)
+    nodes.append(Node(np.copy, (y,), {}, form, y.place))
+    return nodes[-1]
+
+
+def part_of(
+    label: str, graph: Graph, outputs: list[Any], size: int, contract: bool
+) -> tuple[Text | None, list[Any], list[Check]]:
+    """Return the text of a program, what each of its outputs is, and checks: see `Lowered`."""
+    try:
+        flags, division = divided(graph, contract)
+    except Numpys:
+        raise refuse(label, "a loop of any length cannot be machine code; pass max_steps=") from None
+    except Unknown as reason:
+        raise refuse(label, f"{reason}") from None
+    lost = [node for node in division.graph.nodes if node in division.outside and node.func]
+    if lost:
+        lines = [f"{where(node.place)}: {name_of(node)}: {why(node, division)}" for node in lost
+                 if node in division.reasons] or [where(lost[0].place)]  # fmt: skip
+        raise refuse(label, "these calls are NumPy's, which a C program has not", lines)
+    unknown = [guard for guard in flags.guards if not can_flag(guard)]
+    if unknown:
+        lines = [f"{where(guard.place)}: {guard.how}" for guard in unknown]
+        raise refuse(label, "Python code has asked for these values, and chosen by them", lines)
+    parts = [part for part in division.stages.values() if part.outputs]
+    if not parts:
+        return None, [], []
+    (part,) = parts
+    part.taken = list(flags.inputs)
+    numbers = {id(node): k for k, node in enumerate(y for y in flags.outputs)}
+    places = [k for k, y in enumerate(outputs) if type(y) is Node]
+    found: list[Any] = []
+    checks: list[Check] = []
+    for i, output in enumerate(part.outputs):
+        number = numbers.get(id(output.node))
+        if number is not None and places[number] < size:
+            found.append(places[number])
+            continue
+        found.append(KINDS.get(output.form.kind, output.form.dtype))
+        asked = [guard for guard in flags.guards if guard.node is output.node]
+        checks += [check_of(i, guard) for guard in asked]
+        if number is not None:
+            checks.append(Check(i, np.dtype(bool), "bool", True, FINITE))
+    return Text(part, list(flags.inputs), contract), found, checks
+
+
+def check_of(number: int, guard: Guard) -> Check:
+    form = guard.node.form
+    dtype = KINDS.get(form.kind, form.dtype)
+    text = f"{where(guard.place)}: {guard.how} was {guard.answer!r} in the example"
+    return Check(number, dtype, guard.how, guard.answer, text)
+
+
+def name_of(node: Node) -> str:
+    func: Any = node.func
+    owner = getattr(func, "__self__", None)
+    own = getattr(func, "__name__", repr(func))
+    return f"{owner.__name__}.{own}" if isinstance(owner, np.ufunc) else own
+
+
+def why(node: Node, division: Any) -> str:
+    """Return why a node is NumPy's, and what helps."""
+    reason = division.reasons[node]
+    if "rounded" in reason or "part of NumPy" in reason:
+        return f"{reason}; exact=False computes it with own code, whose last bits may be others"
+    return reason
