@@ -3,6 +3,7 @@
 import importlib
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from .._core.tracebacks import checks_keywords
 from .._cpython.frames import current_frame
 from .._programs.backends import has_llvm
 from .._programs.compiled import Compiled
+
+PACKAGE = __name__.partition(".")[0]
 
 RESERVED = frozenset({"main", "memcpy", "memmove", "memset", "memcmp", "bcmp"})
 """Names that a C function cannot have, or that its code needs."""
@@ -128,7 +131,7 @@ def export(
         plain = each.__wrapped__ if compiled else each
         functions[own] = plain, values, compiled and each.fastmath
     build: Any = importlib.import_module("functier._export.library").build
-    version = importlib.import_module("functier").__version__
+    version = sys.modules[PACKAGE].__version__
     return Exported(**build(
         goal, functions, current_frame(2), target, cpu, exact, max_steps, shared, version
     ))  # fmt: skip

@@ -19,7 +19,7 @@ import numpy as np
 from .._core.errors import UnsupportedError
 from .._core.pytree import flatten, name_of_function, paths
 from .._cpython.code import line_of, name_of_code
-from .._programs.graph import Form, Graph, Guard, Node
+from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of
 from .._programs.machine.backend import Numpys, Text, divided
 from .._programs.machine.lowering.nodes import DTYPES, KINDS
 from .._programs.machine.lowering.steps import Unknown
@@ -102,7 +102,7 @@ def refuse(label: str, what: str, lines: Sequence[str] = ()) -> UnsupportedError
 def where(place: Any) -> str:
     """Return the line of the user's code, in words."""
     if place is None:
-        return "somewhere"
+        return "the function itself"
     code, instruction = place[:2]
     return f"line {line_of(code, instruction, 0)} of {name_of_code(code)}"
 
@@ -122,7 +122,8 @@ def lowered(
     UnsupportedError
         If some of it would be NumPy's; the lines are listed.
     """
-    label = f"export({name_of_function(func)})"
+    own = getattr(type(func), "nested_label", name_of_function)
+    label = f"export({own(func)})"
     leaves, tree = flatten(tuple(args), label, "the arguments")
     given = tree.unflatten([in_order(x) for x in leaves])
     found = record(func, given, {}, frame, "export", flags=True)
@@ -182,7 +183,7 @@ def known_value(label: str, path: str, y: Any) -> np.ndarray:
     """Return a result that is the same in each call, as an array in C order."""
     x = np.array(y, order="C") if isinstance(y, (np.ndarray, np.generic, float, int)) else None
     if x is None or x.dtype not in DTYPES:
-        raise refuse(label, f"{path} is {y!r}, which is no value of C's")
+        raise refuse(label, f"{path} is a value of the type {type(y).__name__}, which C has not")
     return x
 
 
@@ -254,12 +255,27 @@ def with_copies(graph: Graph) -> tuple[list[Any], Graph]:
         outputs.append(y)
     guards = []
     for guard in graph.guards:
+        if type(guard.answer) is np.ndarray:
+            guard = compared(nodes, guard)
         node = guard.node
         if type(node.form) is Form and (node.func is None or gives_view(node.func)):
             node = new[node] = new.get(node) or copied(nodes, node)
         guards.append(guard._replace(node=node))
     kept = [y for y in outputs if type(y) is Node]
     return outputs, Graph(nodes, graph.inputs, kept, guards)
+
+
+def compared(nodes: list[Node], guard: Guard) -> Guard:
+    """Return a check that asks if an array has the values that it had in the trace."""
+    node, answer = guard.node, guard.answer
+    if type(node.form) is not Form or answer.dtype.kind not in "biuf":
+        return guard
+    found = Node(np.equal, (node, answer if answer.ndim else answer[()]), {}, TRUTH, node.place)
+    nodes.append(found)
+    if answer.ndim:
+        found.form = form_of(np.equal(answer, answer))
+        nodes.append(Node(np.all, (found,), {}, TRUTH, node.place))
+    return guard._replace(node=nodes[-1], how="bool", answer=True)
 
 
 def copied(nodes: list[Node], y: Node) -> Node:
@@ -281,11 +297,8 @@ def part_of(
         raise refuse(label, "a loop of any length cannot be machine code; pass max_steps=") from None
     except Unknown as reason:
         raise refuse(label, f"{reason}") from None
-    lost = [node for node in division.graph.nodes if node in division.outside and node.func]
-    if lost:
-        lines = [f"{where(node.place)}: {name_of(node)}: {why(node, division)}" for node in lost
-                 if node in division.reasons] or [where(lost[0].place)]  # fmt: skip
-        raise refuse(label, "these calls are NumPy's, which a C program has not", lines)
+    if lost := [node for node in division.graph.nodes if node in division.outside and node.func]:
+        raise refuse(label, "a C program has no NumPy for these calls", lines_of(lost, division))
     unknown = [guard for guard in flags.guards if not can_flag(guard)]
     if unknown:
         lines = [f"{where(guard.place)}: {guard.how}" for guard in unknown]
@@ -319,6 +332,19 @@ def check_of(number: int, guard: Guard) -> Check:
     return Check(number, dtype, guard.how, guard.answer, text)
 
 
+def lines_of(lost: list[Node], division: Any) -> list[str]:
+    """Return the lines of calls that are NumPy's, and why; what follows from others is left out."""
+    first = [
+        node for node in lost
+        if node in division.reasons and not (
+            (node.func is np.copy and node.args[0] in lost) or "what is written to" in division.reasons[node]
+        )
+    ]  # fmt: skip
+    shown = first or [node for node in lost if node in division.reasons]
+    found = [f"{where(x.place)}: {name_of(x)}: {why(x, division)}" for x in shown]
+    return found or [where(lost[0].place)]
+
+
 def name_of(node: Node) -> str:
     func: Any = node.func
     owner = getattr(func, "__self__", None)
@@ -329,6 +355,6 @@ def name_of(node: Node) -> str:
 def why(node: Node, division: Any) -> str:
     """Return why a node is NumPy's, and what helps."""
     reason = division.reasons[node]
-    if "rounded" in reason or "part of NumPy" in reason:
+    if "rounded" in reason or "cblas" in reason or "own loop" in reason:
         return f"{reason}; exact=False computes it with own code, whose last bits may be others"
     return reason

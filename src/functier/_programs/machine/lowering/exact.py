@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...graph import Form, Node
+from ..compiler.targets import is_own, needs_process
 from ..linalg import inner
 from ..loops.nests import NOTHING
 from .nodes import Lowering, rule
+from .reductions import reduced
 from .steps import LARGEST, Literal, Ref, Unknown
 
 FLOAT = inner.FLOAT
@@ -115,13 +117,26 @@ def function_of_numbers(low: Lowering, node: Node) -> Ref:
 @rule(np.linalg.norm)
 def norm(low: Lowering, node: Node) -> Any:
     """The norm of all numbers of an array is the root of a product with itself."""
+    if is_own():
+        return own_norm(low, node)
     if not can_be_exact(node):
+        needs_process("NumPy's own loop")
         raise Unknown("it has options, or takes no array of floats without gaps")
     x = taken(low, node.args[0])
     layout = (1, 1, x.size, 1), (0, 0, 0, 0, 8, 8, 0, 0, 0)
     kernel = inner.call(np.matmul, ("%a", "%b", "%out"), *layout)
     found = called(low, kernel, [x, x], node.form)
     return low.element(np.sqrt, [found], (), FLOAT, (FLOAT,))
+
+
+def own_norm(low: Lowering, node: Node) -> Any:
+    """The root of a sum of squares, in the order of other sums."""
+    x = low.ref(node.args[0])
+    if len(node.args) > 1 or node.kwargs or x.dtype != FLOAT or not x.size:
+        raise Unknown("it has options, or takes no array of floats")
+    square = low.element(np.multiply, [x, x], x.shape, FLOAT, (FLOAT, FLOAT))
+    total = reduced(low, np.add, square, x.shape, tuple(range(len(x.shape))), FLOAT, node.form)
+    return low.element(np.sqrt, [total], (), FLOAT, (FLOAT,))
 
 
 def exact(low: Lowering, node: Node) -> Any:
