@@ -155,14 +155,22 @@ def test_valgrind_finds_nothing(tmp_path):
 # ---- other processors ----
 
 
-def test_a_program_for_arm_runs_in_an_emulator(tmp_path):
-    emulator = compiler("qemu-aarch64")
-    made = ft.export(tmp_path / "cases", CASES, target="aarch64-linux-gnu")
+@pytest.mark.parametrize(
+    ("triple", "cc", "emulator"),
+    [
+        ("aarch64-linux-gnu", "aarch64-linux-gnu-gcc", "qemu-aarch64"),
+        ("armv7-linux-gnueabihf", "arm-linux-gnueabihf-gcc", "qemu-arm"),
+    ],
+)
+def test_a_program_for_arm_runs_in_an_emulator(tmp_path, triple, cc, emulator):
+    """The processor for the second one rounds a product and a sum twice: own code does it once."""
+    tool = compiler(emulator)
+    compiler(cc)
+    made = ft.export(tmp_path / "cases", CASES, target=triple)
     for name, (func, *args) in CASES.items():
         status, results = run(
-            made, name, given(args), tmp_path, cc="aarch64-linux-gnu-gcc", emulator=(emulator,),
-            options=("-static",),
-        )  # fmt: skip
+            made, name, given(args), tmp_path, cc=cc, emulator=(tool,), options=("-static",)
+        )
         wanted = [np.asarray(x) for x in optree.tree_leaves(ft.compile(func)(*args))]
 
         assert status == 0

@@ -20,6 +20,7 @@ from .header import header_of
 from .lowered import Lowered, Value, lowered
 from .modules import bytes_of, module_of, static_of
 from .objects import MEMORY, archive, symbols_of
+from .soft import with_soft
 from .targets import compiled, elf_of, runs_here, target_of
 
 __all__ = ["build"]
@@ -52,7 +53,8 @@ def build(
         TARGET.reset(token)
     text = module_of(found)
     own = [symbol for each in found for symbol in (each.name,)]
-    needed = check_symbols(elf_of(text, goal), own, found)
+    text, code = with_own(text, goal)
+    needed = check_symbols(code, own, found)
     stem = path.name
     members = {f"{stem}.o": compiled(text, goal)}
     names = {f"{stem}.o": own}
@@ -77,6 +79,17 @@ def build(
         library = engine.link(code, own, {})
         called = {each.name: caller_of(each, library) for each in found}
     return {**files, "functions": called}
+
+
+def with_own(text: str, goal: Target) -> tuple[str, bytes]:
+    """Return a module with its own functions for instructions that the processor has not."""
+    code = elf_of(text, goal)
+    for _ in range(3):  # one of them may need another one
+        more = with_soft(text, symbols_of(code)[1])
+        if more == text:
+            break
+        text, code = more, elf_of(more, goal)
+    return text, code
 
 
 def check_symbols(code: bytes, own: Sequence[str], functions: Sequence[Lowered]) -> list[str]:

@@ -19,12 +19,14 @@ import numpy as np
 from .._core.errors import UnsupportedError
 from .._core.pytree import flatten, name_of_function, paths
 from .._cpython.code import line_of, name_of_code
-from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of
+from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of, replace
 from .._programs.machine.backend import Numpys, Text, divided
 from .._programs.machine.lowering.nodes import DTYPES, KINDS
 from .._programs.machine.lowering.steps import Unknown
 from .._programs.machine.parts.answers import can_flag
 from .._programs.machine.parts.lengths import ROOM, fixed, free_loops
+from .._programs.outside import Unwatched
+from .._programs.program import Program
 from .._programs.stores import gives_view
 from .._programs.trace import record
 from .._programs.trusted import called
@@ -126,11 +128,7 @@ def lowered(
     label = f"export({own(func)})"
     leaves, tree = flatten(tuple(args), label, "the arguments")
     given = tree.unflatten([in_order(x) for x in leaves])
-    found = record(func, given, {}, frame, "export", flags=True)
-    if found.program.mixed:
-        found = record(func, given, {}, frame, "export", careful=True, flags=True)
-    program = found.program
-    graph: Any = program._graph
+    program, graph = recorded(label, func, given, frame)
     dynamic = [form is not None for form in program._forms]
     inputs = [
         Value(c_name(path), path, form.shape, dtype_of(label, path, form), form.kind)
@@ -161,6 +159,29 @@ def lowered(
     )  # fmt: skip
 
 
+def recorded(label: str, func: Callable, args: tuple, frame: Any) -> tuple[Program, Graph]:
+    """Return the program that `compile` would make, with what it has captured as constants."""
+    try:
+        found = record(func, args, {}, frame, "export", keep=True, flags=True)
+        if found.program.mixed:
+            found = record(func, args, {}, frame, "export", True, careful=True, flags=True)
+    except Unwatched as error:
+        raise refuse(label, str(error)) from None
+    reads: Any = found.watch.reads
+    reads.forget()
+    graph: Any = found.program._graph
+    count = len(graph.inputs) - len(found.captured)
+    known = dict(zip(graph.inputs[count:], [x.copy("K") for x in found.captured]))
+    if known:
+        for node in graph.nodes:
+            node.args, node.kwargs = replace((node.args, node.kwargs), lambda x: known.get(x, x))
+        nodes = [node for node in graph.nodes if node not in known]
+        outputs = [known.get(y, y) if type(y) is Node else y for y in graph.outputs]
+        guards = [guard for guard in graph.guards if guard.node not in known]
+        graph = Graph(nodes, graph.inputs[:count], outputs, guards)
+    return found.program, graph
+
+
 def room_for(free: Any, most: int | None) -> int:
     """Return for how many times the steps of the trace there is memory."""
     traced = [count for count in free.traced.values() if count]
@@ -183,7 +204,8 @@ def known_value(label: str, path: str, y: Any) -> np.ndarray:
     """Return a result that is the same in each call, as an array in C order."""
     x = np.array(y, order="C") if isinstance(y, (np.ndarray, np.generic, float, int)) else None
     if x is None or x.dtype not in DTYPES:
-        raise refuse(label, f"{path} is a value of the type {type(y).__name__}, which C has not")
+        what = getattr(y, "dtype", type(y).__name__)
+        raise refuse(label, f"{path} is a value of the type {what}, which C functions do not have")
     return x
 
 

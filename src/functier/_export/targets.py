@@ -1,6 +1,5 @@
 """Processors that code is made for, and object code for them."""
 
-import platform
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
@@ -16,6 +15,9 @@ KNOWN = {
 
 CPUS = {"thumbv7em": "cortex-m4", "thumbv7m": "cortex-m3", "armv7": "cortex-a9"}
 """Processors of other triples, where the user names none."""
+
+SYSTEMS = frozenset({"freebsd", "linux", "netbsd", "none", "openbsd", "windows"})
+"""What may follow the architecture where a triple has no vendor."""
 
 
 def target_of(name: str, cpu: str | None, exact: bool) -> Target:
@@ -45,11 +47,17 @@ def target_of(name: str, cpu: str | None, exact: bool) -> Target:
         raise ValueError(f"export: target={name!r} is not known: {str(error).strip()}") from None
     arch = name.partition("-")[0]
     known, features, vector = KNOWN.get(arch, (CPUS.get(arch, "generic"), "", 16))
-    target = Target(name, cpu or known, features if cpu is None else "", vector, exact)
+    target = Target(whole(name), cpu or known, features if cpu is None else "", vector, exact)
     layout = str(machine_of(target).target_data)
     if not layout.startswith("e"):
         raise ValueError(f"export: target={name!r} has the first byte of a number last")
     return target
+
+
+def whole(triple: str) -> str:
+    """Return a triple with its vendor, without which LLVM takes the system for it."""
+    arch, _, rest = triple.partition("-")
+    return f"{arch}-unknown-{rest}" if rest.partition("-")[0] in SYSTEMS else triple
 
 
 def machine_of(target: Target) -> Any:
@@ -78,6 +86,3 @@ def elf_of(text: str, target: Target) -> bytes:
         target = target._replace(triple=f"{arch.replace('arm64', 'aarch64')}-unknown-linux-gnu")
     return compiled(text, target)
 
-
-def system() -> str:
-    return platform.system()
