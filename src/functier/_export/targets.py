@@ -16,6 +16,9 @@ KNOWN = {
 CPUS = {"thumbv7em": "cortex-m4", "thumbv7m": "cortex-m3", "armv7": "cortex-a9"}
 """Processors of other triples, where the user names none."""
 
+PLAIN = frozenset({"generic", "x86-64", "x86-64-v2", "x86-64-v3"})
+"""Processors whose code others of the architecture run, if their vectors are as long."""
+
 SYSTEMS = frozenset({"freebsd", "linux", "netbsd", "none", "openbsd", "windows"})
 """What may follow the architecture where a triple has no vendor."""
 
@@ -70,8 +73,8 @@ def machine_of(target: Target) -> Any:
 def runs_here(target: Target) -> bool:
     """Return whether this process can run the code of a target."""
     triple, own, _ = engine.host()
-    same = target.triple == triple
-    return same and (target.cpu == own or target.vector <= engine.own_vector_bytes())
+    plain = target.cpu in PLAIN and target.vector <= engine.own_vector_bytes()
+    return target.triple == triple and (target.cpu == own or plain)
 
 
 def compiled(text: str, target: Target) -> bytes:

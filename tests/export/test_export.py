@@ -1,0 +1,374 @@
+"""What is exported, under which names, and what is refused with which words."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import functier as ft
+from functier._export import library
+from functier._export.objects import archive, symbols_of
+
+pytestmark = pytest.mark.inside("Faults are planted in what the code is made of.")
+
+X = np.random.default_rng(0).normal(size=(90, 90))
+
+
+def cube(x):
+    return np.sum(x**3)
+
+
+def export(path, func, *args, **options):
+    return ft.export(path / "made", func, *args, shared=False, **options)
+
+
+def refused(path, func, *args, **options):
+    """The text of the refusal."""
+    with pytest.raises(ft.UnsupportedError) as caught:
+        export(path, func, *args, **options)
+    return str(caught.value)
+
+
+# ---- files ----
+
+
+def test_the_files_are_beside_each_other(tmp_path):
+    made = ft.export(tmp_path / "lib" / "cube", ft.grad(cube), np.ones(3), shared=False)
+
+    assert [x.name for x in sorted((tmp_path / "lib").iterdir())] == [
+        "cube.h", "cube.o", "libcube.a",
+    ]  # fmt: skip
+    assert repr(made) == "<functier.Exported cube.h, cube.o, libcube.a>"
+    assert made.shared is None
+
+
+def test_a_shared_library_is_linked_where_a_linker_is(tmp_path, monkeypatch):
+    if shutil.which("cc") is None:
+        pytest.skip("there is no linker")
+    made = ft.export(tmp_path / "cube", cube, np.ones(3))
+    assert made.shared is not None
+    assert made.shared.name == "libcube.so"
+
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert ft.export(tmp_path / "cube", cube, np.ones(3)).shared is None
+    text = "export: shared=True needs a linker, one of cc, gcc, clang"
+    with pytest.raises(ft.UnsupportedError, match=text):
+        ft.export(tmp_path / "cube", cube, np.ones(3), shared=True)
+
+
+def test_equal_functions_give_equal_files(tmp_path):
+    files = [ft.export(tmp_path / n / "cube", cube, np.ones(3), shared=False) for n in "ab"]
+
+    for name in ("header", "object", "static"):
+        first, second = [getattr(made, name).read_bytes() for made in files]
+        assert first == second
+
+
+def test_linkers_read_the_archive(tmp_path):
+    made = export(tmp_path, {"first": (cube, np.ones(2)), "second": (cube, np.ones(5))})
+    if shutil.which("ar") is None:
+        pytest.skip("there is no ar")
+    names = subprocess.run(["ar", "t", made.static], capture_output=True, text=True, check=True)
+    index = subprocess.run(["nm", "-s", made.static], capture_output=True, text=True, check=True)
+
+    assert names.stdout.split() == ["made.o", "first_static.o", "second_static.o"]
+    assert "first in made.o" in index.stdout
+    assert "second_static in second_static.o" in index.stdout
+
+
+def test_an_archive_of_odd_sizes_has_an_index():
+    contents = archive({"a.o": b"odd", "b.o": b"even"}, {"a.o": ["f"], "b.o": ["g", "h"]})
+
+    assert contents.startswith(b"!<arch>\n/ ")
+    assert len(contents) % 2 == 0
+    count, first, second, third = np.frombuffer(contents[68:84], ">u4")
+    assert (count, second) == (3, third)
+    assert contents[first : first + 60 + 3].endswith(b"odd")
+    assert contents[second : second + 60 + 4].endswith(b"even")
+
+
+def test_object_code_has_no_other_names(tmp_path):
+    made = export(tmp_path, ft.grad(cube), np.ones(3))
+    code = made.object.read_bytes()
+    if code[:4] != b"\x7fELF":
+        pytest.skip("it has another format")
+    defined, needed = symbols_of(code)
+    assert defined == {"made"}
+    assert needed <= {"memcpy", "memset", "memmove"}
+    if shutil.which("nm"):
+        done = subprocess.run(["nm", "-g", made.object], capture_output=True, text=True)
+        assert {line.split()[-1] for line in done.stdout.splitlines()} == defined | needed
+
+
+@pytest.mark.parametrize("name", ["malloc", "sin", "PyErr_Occurred", "functier.parallel"])
+def test_a_name_from_elsewhere_is_found(tmp_path, monkeypatch, name):
+    right = library.module_of
+
+    def planted(functions):
+        text = right(functions).replace("ret i32 0\n", f"call void @{name}()\n  ret i32 0\n")
+        return f"{text}\ndeclare void @{name}()"
+
+    monkeypatch.setattr(library, "module_of", planted)
+    assert f"the code would call {name}, which" in refused(tmp_path, cube, np.ones(3))
+
+
+def test_what_is_no_object_code_has_no_symbols():
+    with pytest.raises(ValueError, match="this is no object code in the format ELF"):
+        symbols_of(b"MZ" + bytes(80))
+
+
+# ---- the header ----
+
+
+def test_the_header_describes_arguments_and_results(tmp_path):
+    def f(params, steps, x, *, power=2):
+        return {"loss": np.sum(params["w"][0]) ** power, "steps": steps + 1, "x": x + 1}
+
+    given = {"w": [np.ones((2, 3), np.float32)]}, np.arange(4), 2.5
+    made = export(tmp_path, f, *given)
+    text = made.header.read_text()
+
+    assert " *   params_w_0: float, 2x3; params['w'][0] in Python" in text
+    assert " *   steps: int64_t, 4" in text
+    assert " *   x: double, a number" in text
+    assert " *   out_loss: float, a number; out['loss'] in Python" in text
+    assert re.search(
+        r"^int made\(const float \*params_w_0, const int64_t \*steps, const double \*x, float "
+        r"\*FUNCTIER_RESTRICT out_loss, int64_t \*FUNCTIER_RESTRICT out_steps, double "
+        r"\*FUNCTIER_RESTRICT out_x, void \*work\);$",
+        text, re.M,
+    )  # fmt: skip
+    found = made.functions["made"](*given)
+    assert found["loss"] == f(*given)["loss"]
+    assert found["steps"].tolist() == [1, 2, 3, 4]
+
+
+def test_names_are_those_of_c(tmp_path):
+    def f(double, work, out, été):
+        return double + work + out + été
+
+    ones = np.ones(2)
+    text = export(tmp_path, f, *[ones] * 4).header.read_text()
+
+    assert (
+        "int made(const double *double_, const double *work_, const double *out, "
+        "const double *t, double *FUNCTIER_RESTRICT out_2, void *work);"
+    ) in text
+
+
+def test_other_arguments_are_built_in(tmp_path):
+    def f(x, n, how):
+        return x * n if how == "times" else x + n
+
+    made = export(tmp_path, f, np.ones(2), 3, "times")
+
+    assert " *   n = 3\n *   how = 'times'" in made.header.read_text()
+    assert made.functions["made"](np.ones(2), 3, "times").tolist() == [3.0, 3.0]
+
+
+def test_a_choice_is_written_down(tmp_path):
+    def f(x):
+        if x[0] > 0:
+            return x
+        return -x
+
+    made = export(tmp_path, f, np.ones(2))
+    line = f.__code__.co_firstlineno + 1
+
+    assert f" * Checks:\n *   line {line} of f: bool was True" in made.header.read_text()
+
+
+def test_what_is_written_to_an_argument_is_a_result(tmp_path):
+    def f(x):
+        x[0] = 3
+        return 2 * x
+
+    made = export(tmp_path, f, np.ones(2))
+    assert "out, double *FUNCTIER_RESTRICT x_after" in made.header.read_text()
+    found, after = made.functions["made"](np.ones(2))
+    assert (found.tolist(), after[0].tolist()) == ([6.0, 2.0], [3.0, 1.0])
+
+
+def test_compiled_functions_keep_fastmath(tmp_path):
+    plain = export(tmp_path, ft.compile(cube), np.ones(9)).object.read_bytes()
+    fast = export(tmp_path, ft.compile(cube, fastmath=True), np.ones(9)).object.read_bytes()
+
+    assert plain == export(tmp_path, cube, np.ones(9)).object.read_bytes()
+    assert plain != fast
+
+
+# ---- loops ----
+
+
+def root(x):
+    return ft.while_loop(
+        lambda y: np.abs(y * y - x) > 1e-9 * x, lambda y: y - (y * y - x) / (2 * y), x
+    )
+
+
+def test_a_loop_runs_for_another_number_of_steps(tmp_path):
+    made = export(tmp_path, root, np.float64(2.0))
+
+    for x in (2.0, 9.0, 1e6):
+        assert made.functions["made"](np.float64(x)) == root(np.float64(x))
+
+
+def test_the_memory_for_steps_is_bounded(tmp_path):
+    few = export(tmp_path, ft.grad(root), 2.0)
+    with pytest.raises(ValueError, match="made returned the status 2: see its header"):
+        few.functions["made"](1e40)
+
+    many = export(tmp_path, ft.grad(root), 2.0, max_steps=200)
+    assert many.functions["made"](1e40) == ft.compile(ft.grad(root), backend="llvm")(1e40)
+    with pytest.raises(ValueError, match="export: max_steps=0 is not a positive integer"):
+        export(tmp_path, root, 2.0, max_steps=0)
+
+
+# ---- refusals ----
+
+
+def test_calls_of_numpys_are_refused_with_their_lines(tmp_path):
+    def f(x):
+        y = 2 * x
+        y = np.sort(y)
+        return np.partition(y, 2)
+
+    line = f.__code__.co_firstlineno
+    assert refused(tmp_path, f, np.ones(5)) == (
+        f"export(f): a C program has no NumPy for these calls\n"
+        f"    line {line + 2} of f: sort: the machine does not know the function\n"
+        f"    line {line + 3} of f: partition: the machine does not know the function"
+    )
+
+
+def product(a, b):
+    return a @ b
+
+
+def norm(x):
+    return np.linalg.norm(x)
+
+
+def chosen(x):
+    return x if np.sum(np.exp(x)) > 2 else -x
+
+
+@pytest.mark.parametrize("f", [product, norm, chosen])
+def test_other_bits_have_to_be_asked_for(tmp_path, f):
+    args = [X] * f.__code__.co_argcount
+    text = refused(tmp_path, f, *args)
+    assert f"line {f.__code__.co_firstlineno + 1} of {f.__name__}: " in text
+    assert "exact=False computes it with own code, whose last bits may be others" in text
+
+    made = export(tmp_path, f, *args, exact=False)
+    np.testing.assert_allclose(made.functions["made"](*args), f(*args), rtol=1e-12, atol=1e-12)
+
+
+def test_large_systems_are_refused(tmp_path):
+    large = np.eye(130)
+    assert "scipy_dgetrf_64_" in refused(tmp_path, np.linalg.inv, large)
+    assert "the matrix is large" in refused(tmp_path, np.linalg.inv, large, exact=False)
+
+
+def test_functions_of_the_c_library_are_refused(tmp_path):
+    text = refused(tmp_path, lambda x: np.linalg.slogdet(x)[1], X[:4, :4])
+    assert "the code would call log, which is a part of a library that it may not need" in text
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "text"),
+    [
+        (cube, np.ones(2, np.float16), "x has the dtype float16; C functions take float64"),
+        (cube, np.ones(2, complex), "x has the dtype complex128"),
+        (lambda x: (x, "no number"), 1.0, r"out\[1\] is a value of the type str"),
+        (lambda x: x * 1j, 1.0, "its result is of complex"),
+        (lambda x: x + ft.random.default_rng(0).normal(size=2), np.ones(2), None),
+    ],
+)
+def test_dtypes_of_c(tmp_path, f, x, text):
+    if text is None:
+        assert export(tmp_path, f, x).functions["made"](x).tolist() == f(x).tolist()
+    else:
+        assert re.search(text, refused(tmp_path, f, x))
+
+
+def test_draws_of_a_stream_are_refused(tmp_path):
+    rng = ft.random.default_rng(0)
+    assert "draw_from" in refused(tmp_path, lambda x: x + rng.normal(size=2), np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("2nd", "'2nd' is no name for C"), ("main", "'main' is no name"), ("a-b", "'a-b' is no")],
+)
+def test_names_of_functions(tmp_path, name, text):
+    with pytest.raises(ValueError, match=text):
+        export(tmp_path, cube, np.ones(2), name=name)
+
+
+def test_two_functions_have_two_names(tmp_path):
+    pair = cube, np.ones(2)
+    with pytest.raises(ValueError, match="'f_static' and 'f' both give f_static"):
+        export(tmp_path, {"f": pair, "f_static": pair})
+    with pytest.raises(TypeError, match="'f' needs a tuple of a function and its arguments"):
+        export(tmp_path, {"f": cube})
+    with pytest.raises(TypeError, match="arguments and a name are in the dict"):
+        export(tmp_path, {"f": pair}, np.ones(2))
+    with pytest.raises(ValueError, match="the dict has no functions"):
+        export(tmp_path, {})
+
+
+def test_the_example_sets_the_forms(tmp_path):
+    made = export(tmp_path, cube, np.ones(3)).functions["made"]
+    with pytest.raises(TypeError, match=r"made: x is float64\[4\], and was float64\[3\] in the example"):
+        made(np.ones(4))
+    with pytest.raises(TypeError, match="made: 1 arrays and numbers are needed"):
+        made(np.ones(3), np.ones(3))
+
+
+# ---- targets ----
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [("nowhere", "target='nowhere' is not known"), ("powerpc64-linux-gnu", "first byte of a")],
+)
+def test_targets_that_are_refused(tmp_path, target, text):
+    with pytest.raises(ValueError, match=text):
+        export(tmp_path, cube, np.ones(3), target=target)
+
+
+def test_a_portable_library_runs_here(tmp_path):
+    made = export(tmp_path, ft.grad(cube), np.arange(9.0), target="portable")
+
+    assert made.functions["made"](np.arange(9.0)).tolist() == [3.0 * n * n for n in range(9)]
+    with pytest.raises(ValueError, match="cpu= is for a target that is a triple"):
+        export(tmp_path, cube, np.ones(3), cpu="generic")
+
+
+@pytest.mark.parametrize(
+    ("target", "cpu"),
+    [("thumbv7em-none-eabihf", None), ("thumbv7em-none-eabihf", "cortex-m7"),
+     ("x86_64-linux-gnu", "x86-64"), ("riscv64-linux-gnu", "sifive-u74")],
+)  # fmt: skip
+def test_other_processors_need_the_compilers_runtime_alone(tmp_path, target, cpu):
+    def f(x):
+        return np.sum(np.exp(x) * np.floor(x)) + np.max(x)
+
+    made = export(tmp_path, ft.value_and_grad(f), np.ones(5), target=target, cpu=cpu)
+    _, needed = symbols_of(made.object.read_bytes())
+
+    assert all(x.startswith("__") or x.startswith("mem") for x in needed)
+    assert not any("unwind" in x or "gxx" in x for x in needed)
+    known = made.header.read_text().split("runtime that it calls: ")[1].split(".\n")[0]
+    assert known == (", ".join(sorted(needed)) or "none")
+
+
+def test_without_llvmlite(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="export: llvmlite is not installed"):
+        export(tmp_path, cube, np.ones(3))
