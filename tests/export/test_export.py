@@ -10,10 +10,6 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier as ft
-from functier._export import library
-from functier._export.objects import archive, symbols_of
-
-pytestmark = pytest.mark.inside("Faults are planted in what the code is made of.")
 
 X = np.random.default_rng(0).normal(size=(90, 90))
 
@@ -78,47 +74,6 @@ def test_linkers_read_the_archive(tmp_path):
     assert names.stdout.split() == ["made.o", "first_static.o", "second_static.o"]
     assert "first in made.o" in index.stdout
     assert "second_static in second_static.o" in index.stdout
-
-
-def test_an_archive_of_odd_sizes_has_an_index():
-    contents = archive({"a.o": b"odd", "b.o": b"even"}, {"a.o": ["f"], "b.o": ["g", "h"]})
-
-    assert contents.startswith(b"!<arch>\n/ ")
-    assert len(contents) % 2 == 0
-    count, first, second, third = np.frombuffer(contents[68:84], ">u4")
-    assert (count, second) == (3, third)
-    assert contents[first : first + 60 + 3].endswith(b"odd")
-    assert contents[second : second + 60 + 4].endswith(b"even")
-
-
-def test_object_code_has_no_other_names(tmp_path):
-    made = export(tmp_path, ft.grad(cube), np.ones(3))
-    code = made.object.read_bytes()
-    if code[:4] != b"\x7fELF":
-        pytest.skip("it has another format")
-    defined, needed = symbols_of(code)
-    assert defined == {"made"}
-    assert needed <= {"memcpy", "memset", "memmove"}
-    if shutil.which("nm"):
-        done = subprocess.run(["nm", "-g", made.object], capture_output=True, text=True)
-        assert {line.split()[-1] for line in done.stdout.splitlines()} == defined | needed
-
-
-@pytest.mark.parametrize("name", ["malloc", "sin", "PyErr_Occurred", "functier.parallel"])
-def test_a_name_from_elsewhere_is_found(tmp_path, monkeypatch, name):
-    right = library.module_of
-
-    def planted(functions):
-        text = right(functions).replace("ret i32 0\n", f"call void @{name}()\n  ret i32 0\n")
-        return f"{text}\ndeclare void @{name}()"
-
-    monkeypatch.setattr(library, "module_of", planted)
-    assert f"the code would call {name}, which" in refused(tmp_path, cube, np.ones(3))
-
-
-def test_what_is_no_object_code_has_no_symbols():
-    with pytest.raises(ValueError, match="this is no object code in the format ELF"):
-        symbols_of(b"MZ" + bytes(80))
 
 
 # ---- the header ----
@@ -324,7 +279,9 @@ def test_two_functions_have_two_names(tmp_path):
 
 def test_the_example_sets_the_forms(tmp_path):
     made = export(tmp_path, cube, np.ones(3)).functions["made"]
-    with pytest.raises(TypeError, match=r"made: x is float64\[4\], and was float64\[3\] in the example"):
+    with pytest.raises(
+        TypeError, match=r"made: x is float64\[4\], and was float64\[3\] in the example"
+    ):
         made(np.ones(4))
     with pytest.raises(TypeError, match="made: 1 arrays and numbers are needed"):
         made(np.ones(3), np.ones(3))
@@ -348,24 +305,6 @@ def test_a_portable_library_runs_here(tmp_path):
     assert made.functions["made"](np.arange(9.0)).tolist() == [3.0 * n * n for n in range(9)]
     with pytest.raises(ValueError, match="cpu= is for a target that is a triple"):
         export(tmp_path, cube, np.ones(3), cpu="generic")
-
-
-@pytest.mark.parametrize(
-    ("target", "cpu"),
-    [("thumbv7em-none-eabihf", None), ("thumbv7em-none-eabihf", "cortex-m7"),
-     ("x86_64-linux-gnu", "x86-64"), ("riscv64-linux-gnu", "sifive-u74")],
-)  # fmt: skip
-def test_other_processors_need_the_compilers_runtime_alone(tmp_path, target, cpu):
-    def f(x):
-        return np.sum(np.exp(x) * np.floor(x)) + np.max(x)
-
-    made = export(tmp_path, ft.value_and_grad(f), np.ones(5), target=target, cpu=cpu)
-    _, needed = symbols_of(made.object.read_bytes())
-
-    assert all(x.startswith("__") or x.startswith("mem") for x in needed)
-    assert not any("unwind" in x or "gxx" in x for x in needed)
-    known = made.header.read_text().split("runtime that it calls: ")[1].split(".\n")[0]
-    assert known == (", ".join(sorted(needed)) or "none")
 
 
 def test_without_llvmlite(tmp_path, monkeypatch):

@@ -39,7 +39,7 @@ ORDER = [
     "_programs",
     "_programs.machine.compiler", "_programs.machine.text", "_programs.machine.elementary",
     "_programs.machine.loops", "_programs.machine.linalg", "_programs.machine.lowering",
-    "_programs.machine.parts", "_programs.machine.calls", "_programs.machine",
+    "_programs.machine.parts", "_programs.machine.calls", "_programs.machine", "_export",
     "debug", "_control", "modes", "overrides", "_custom", "random", "ops", "numpy",
     "_adopt", "scipy", "optim", "nn", "testing", "__init__", "__main__",
 ]  # fmt: skip
@@ -190,6 +190,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
         ("_core.peers", "_elsewhere"),
         ("__init__", "__getattr__"),
         ("_programs.backends", "machine_of"),
+        ("_export.export", "export"),
         ("_programs.machine.elementary.__init__", "rule_of"),
         ("_adopt.adoption", "_module_of"),
         ("_adopt.twins", "load_module"),
@@ -575,7 +576,7 @@ PUBLIC = {
     "associative_scan", "axis_index", "axis_size", "checkpoint", "cond", "custom_linear_solve",
     "custom_root", "depth_of", "fori_loop", "grad", "grad_and_value", "hessian", "jacfwd",
     "jacrev", "jvp", "map", "no_dispatch", "pmax", "pmean", "pmin", "psum", "psum_scatter",
-    "ravel_pytree", "scan", "compile", "trace", "Program",
+    "ravel_pytree", "scan", "compile", "trace", "Program", "export", "Exported",
     "adopt", "switch", "tensor", "unwrap", "value_and_grad", "vjp", "vmap", "while_loop",
 }  # fmt: skip
 

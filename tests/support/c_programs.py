@@ -62,12 +62,11 @@ def source(made, name, args, at_end, threads):
         lines.append(f"static unsigned char *in{i};")
         calls.append(f"(const void *)in{i}")
     assert len(parameters) == len(args) + len(sizes)
-    start = 0
-    for size in sizes:
-        calls.append(f"(void *)(results[{start}])")
-        start += 1
+    calls += [f"(void *)(results[{k}])" for k in range(len(sizes))]
     lines.append("static int call(void *out, void *work) {")
-    lines.append(f"    unsigned char **results = out; return {name}({', '.join([*calls, 'work'])});")
+    lines.append(
+        f"    unsigned char **results = out; return {name}({', '.join([*calls, 'work'])});"
+    )
     lines.append("}")
     static = ", ".join(calls)
     lines.append(f"static int call_static(void *out) {{ unsigned char **results = out; "

@@ -51,6 +51,7 @@ ROOMS = {
     "observers": Room("debug modes testing progress", "tests/debug tests/modes tests/testing"),
     "programs": Room("_programs", "tests/programs"),
     "machine code": Room("_programs.machine", "tests/machine"),
+    "C libraries": Room("_export", "tests/export"),
     "arrays": Room("numpy", "tests/numpy_twins tests/array_api"),
     "adopted code": Room("_adopt", "tests/adopt"),
     "SciPy": Room("scipy", "tests/scipy_twins"),

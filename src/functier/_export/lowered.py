@@ -28,7 +28,7 @@ from .._programs.machine.parts.lengths import ROOM, fixed, free_loops
 from .._programs.outside import Unwatched
 from .._programs.program import Program
 from .._programs.stores import gives_view
-from .._programs.trace import record
+from .._programs.trace import paths_of_leaves, record, roots_of
 from .._programs.trusted import called
 
 FINITE = "a value that was finite in the example is infinite or not a number"
@@ -129,17 +129,17 @@ def lowered(
     leaves, tree = flatten(tuple(args), label, "the arguments")
     given = tree.unflatten([in_order(x) for x in leaves])
     program, graph = recorded(label, func, given, frame)
-    dynamic = [form is not None for form in program._forms]
+    own_paths = paths_of_leaves(roots_of(func, given, {}), given, ())
     inputs = [
         Value(c_name(path), path, form.shape, dtype_of(label, path, form), form.kind)
-        for path, form in zip(program._paths, program._forms) if form is not None
+        for path, form in zip(own_paths, program._forms) if form is not None
     ]  # fmt: skip
     fixed_ones = [
-        f"{path} = {x!r}"[:70] for path, x, on in zip(program._paths, program._static, dynamic)
-        if not on
+        f"{path} = {x!r}"[:70] for path, x, form in zip(own_paths, program._static, program._forms)
+        if form is None
     ]  # fmt: skip
     size, structure = program._size, program._out
-    names = names_of(structure, size, [program._paths[i] for i in program.writes])
+    names = names_of(structure, size, [own_paths[i] for i in program.writes])
     graph = with_truths(graph, size, program.doubts)
     free = free_loops(graph)
     graph = fixed(graph, free, room_for(free, max_steps))
@@ -190,9 +190,15 @@ def room_for(free: Any, most: int | None) -> int:
     return max(1, -(-most // min(traced)))
 
 
+def dtype_in_c(form: Any) -> Any:
+    """Return the dtype of a value, also of a number of Python's; None where C has none."""
+    known: dict[Any, Any] = KINDS  # type: ignore[assignment]
+    return known.get(form.kind, form.dtype)
+
+
 def dtype_of(label: str, path: str, form: Form) -> np.dtype:
     """Return the dtype of an argument or a result in C."""
-    dtype = KINDS.get(form.kind, form.dtype)
+    dtype = dtype_in_c(form)
     if dtype is None or dtype not in DTYPES or not dtype.isnative:
         what = f"the dtype {dtype}" if dtype is not None else f"the type {form.kind.__name__}"
         raise refuse(label, f"{path} has {what}; C functions take float64, float32, integers "
@@ -270,7 +276,8 @@ def with_truths(graph: Graph, size: int, doubts: str) -> Graph:
 
 def with_copies(graph: Graph) -> tuple[list[Any], Graph]:
     """Return the outputs, and a program that has those which are nodes, each in its own memory."""
-    nodes, outputs, new = list(graph.nodes), [], {}
+    nodes, new = list(graph.nodes), {}  # type: ignore[var-annotated]
+    outputs: list[Any] = []
     for y in graph.outputs:
         if type(y) is Node and type(y.form) is Form:
             y = copied(nodes, y)
@@ -316,7 +323,9 @@ def part_of(
     try:
         flags, division = divided(graph, contract)
     except Numpys:
-        raise refuse(label, "a loop of any length cannot be machine code; pass max_steps=") from None
+        raise refuse(
+            label, "a loop of any length cannot be machine code; pass max_steps="
+        ) from None
     except Unknown as reason:
         raise refuse(label, f"{reason}") from None
     if lost := [node for node in division.graph.nodes if node in division.outside and node.func]:
@@ -339,7 +348,7 @@ def part_of(
         if number is not None and places[number] < size:
             found.append(places[number])
             continue
-        found.append(KINDS.get(output.form.kind, output.form.dtype))
+        found.append(dtype_in_c(output.form))
         asked = [guard for guard in flags.guards if guard.node is output.node]
         checks += [check_of(i, guard) for guard in asked]
         if number is not None:
@@ -349,20 +358,21 @@ def part_of(
 
 def check_of(number: int, guard: Guard) -> Check:
     form = guard.node.form
-    dtype = KINDS.get(form.kind, form.dtype)
+    dtype = dtype_in_c(form)
     text = f"{where(guard.place)}: {guard.how} was {guard.answer!r} in the example"
     return Check(number, dtype, guard.how, guard.answer, text)
 
 
 def lines_of(lost: list[Node], division: Any) -> list[str]:
     """Return the lines of calls that are NumPy's, and why; what follows from others is left out."""
-    first = [
-        node for node in lost
-        if node in division.reasons and not (
-            (node.func is np.copy and node.args[0] in lost) or "what is written to" in division.reasons[node]
-        )
-    ]  # fmt: skip
-    shown = first or [node for node in lost if node in division.reasons]
+    reasons = division.reasons
+
+    def follows(node: Node) -> bool:
+        copies = node.func is np.copy and node.args[0] in lost
+        return copies or "what is written to" in reasons[node]
+
+    first = [node for node in lost if node in reasons and not follows(node)]
+    shown = first or [node for node in lost if node in reasons]
     found = [f"{where(x.place)}: {name_of(x)}: {why(x, division)}" for x in shown]
     return found or [where(lost[0].place)]
 

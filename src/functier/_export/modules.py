@@ -38,7 +38,9 @@ def module_of(functions: Sequence[Lowered]) -> str:
                     raise ValueError(f"there are two bodies for {name}")
             own += [constant_of(f"{each.name}.constant{i}", x)
                     for i, x in enumerate(part.part.constants)]  # fmt: skip
-            main = part.main(len(each.inputs)).replace("define i32 @part", "define internal i32 @part")
+            main = part.main(len(each.inputs)).replace(
+                "define i32 @part", "define internal i32 @part"
+            )
             own.append(OWN.sub(rf"@{each.name}.\1", main))
         own += [constant_of(f"{each.name}.result{i}", x.constant)
                 for i, x in enumerate(each.results) if x.constant is not None]  # fmt: skip
@@ -149,7 +151,11 @@ def compared(n: int, check: Check) -> list[str]:
     assert kind is not None
     lines = [f"  %found{n} = load {kind.name}, ptr %seen{check.number}"]
     if check.how == "bool":
-        test = ("fcmp oeq" if answer else "fcmp une") if kind.real else ("icmp eq" if answer else "icmp ne")
+        test = (
+            ("fcmp oeq" if answer else "fcmp une")
+            if kind.real
+            else ("icmp eq" if answer else "icmp ne")
+        )
         return [*lines, f"  %wrong{n} = {test} {kind.name} %found{n}, {kind.zero(1)}"]
     if not kind.real:
         return [*lines, f"  %wrong{n} = icmp ne {kind.name} %found{n}, {int(answer)}"]

@@ -31,7 +31,8 @@ def symbols_of(code: bytes) -> tuple[set[str], set[str]]:
         else:
             offset, length, link = struct.unpack_from("<III", code, at + 16)
         sections.append((kind, offset, length, link))
-    defined, needed = set(), set()
+    defined: set[str] = set()
+    needed: set[str] = set()
     for kind, offset, length, link in sections:
         if kind != 2:  # a table of symbols
             continue

@@ -84,8 +84,7 @@ def compiled(text: str, target: Target) -> bytes:
 
 def elf_of(text: str, target: Target) -> bytes:
     """Return object code whose symbols can be read: in the format of Linux."""
-    arch, *rest = target.triple.split("-")
+    arch, *_ = target.triple.split("-")
     if any(word in target.triple for word in ("darwin", "macos", "windows", "apple", "ios")):
         target = target._replace(triple=f"{arch.replace('arm64', 'aarch64')}-unknown-linux-gnu")
     return compiled(text, target)
-

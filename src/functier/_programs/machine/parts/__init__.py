@@ -1,4 +1,4 @@
 """Parts of a program: which nodes are in one, and its steps as calls of routines.
 
-Imports `_core`, `_rules`, `_programs`, `elementary`, `loops`, `lowering` and `text`.
+Imports `_core`, `_rules`, `_programs`, `compiler`, `elementary`, `loops`, `lowering` and `text`.
 """

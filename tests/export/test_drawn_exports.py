@@ -1,0 +1,137 @@
+"""Drawn programs that are exported, beside the same programs as `compile` runs them, to the bit.
+
+Each is exported with one input and called with three. A status is no result, except for the input
+of the example. Refusals have to be foreseen, and most programs have to be right.
+"""
+
+import numpy as np
+import optree
+import pytest
+from hypothesis import strategies as st
+
+pytest.importorskip("llvmlite")
+
+import functier as ft
+from functier._export import modules
+from strategies.branches import branching
+from strategies.loops import looping
+from strategies.nestings import nested
+from strategies.nets import net
+from strategies.outcomes import others
+from strategies.reasons import COMPILED, LOOPS
+from strategies.writes import writing
+from support.basics import silent
+
+pytestmark = pytest.mark.inside("A fault is planted in the constants of a library.")
+
+REASONS = COMPILED | LOOPS | {
+    r"the index has a mask, or a list": "how many elements there are depends on their values",
+    r"Python code has made a choice with it, and it is rounded": "NumPy's bits decide",
+    r"the machine does not know the (function|ufunc)": "it is a function of NumPy's alone",
+    r"np.errstate is to raise there": "C has no exceptions",
+    r"(has|of) the (dtype|type) complex": "C functions take real numbers",
+    r"it has the dtype complex": "C functions take real numbers",
+    r"has options": "some options of NumPy's functions are NumPy's",
+    r"it writes, or reads what is written to": "the write has an order or an index of NumPy's",
+    r"it is a part of a result of NumPy's": "what makes it is NumPy's",
+    r"which a set or a dict uses as a key": "the key is a value of Python's",
+    r"it is computed in|its result is of|it takes|several results|of several arrays": (
+        "machine code has no such form"
+    ),
+    r"the code would call": "a function of the C library",
+    r"some libraries leave out a factor of zero": "the library of NumPy decides",
+    r"which is a part of NumPy": "NumPy's library computes it",
+}  # fmt: skip
+DRAWN = st.one_of(
+    nested(branching(), kinds=("grad", "jvp", "split", "grad and value", "hessian")),
+    nested(writing(), whole=85), nested(looping()),
+)  # fmt: skip
+
+
+UNFORESEEN = "a refusal with a reason that is not listed"
+
+
+def few_are_unforeseen(counts):
+    assert counts.unclear[UNFORESEEN] <= 1 + 0.05 * counts.total, counts.summary()
+
+
+def leaves_of(tree):
+    return [np.asarray(x) for x in optree.tree_leaves(tree)]
+
+
+def difference(found, expected):
+    """What differs between results, to the last bit; a NaN is one with any bits."""
+    found, expected = leaves_of(found), leaves_of(expected)
+    if len(found) != len(expected):
+        return f"{len(found)} results for {len(expected)}"
+    for x, y in zip(found, expected):
+        if (x.dtype, x.shape) != (y.dtype, y.shape):
+            return f"{x.dtype}{x.shape} for {y.dtype}{y.shape}"
+        same = (x == y) & (np.signbit(x) == np.signbit(y)) if x.dtype.kind == "f" else x == y
+        if not np.all(same | (x != x) & (y != y)):
+            return f"{x!r} for {y!r}"
+    return ""
+
+
+def is_exported(judge, drawn, folder):
+    """An exported program gives the bits of a compiled one, a status, or a foreseen refusal."""
+    program, nesting = drawn
+    f = nesting.by_functier(program.function())
+    inputs = [program.args, *[others(program.args, i) for i in range(2)]]
+    compiled = ft.compile(f, backend="llvm", warm=True)
+    try:
+        compiled(*[x.copy() for x in program.args])
+    except Exception:
+        return judge.unclear("there is no result")
+    try:
+        made = ft.export(folder / "f", f, *[x.copy() for x in program.args], shared=False)
+    except ft.UnsupportedError as error:
+        return judge.refuse(error) if judge.counts.foreseen(error) else judge.unclear(UNFORESEEN)
+    except Exception as error:
+        return judge.refuse(error)
+    writes = "_after;" in made.header.read_text().replace("_after: ", "_after;")
+    for i, args in enumerate(inputs):
+        try:
+            found = made.functions["f"](*[x.copy() for x in args])
+        except ValueError as error:
+            judge.counts.seen["a status"] += 1
+            if i == 0 and "status 2" in str(error):
+                judge.wrong(f"the example gives a status: {error}")
+            continue
+        mine = [x.copy() for x in args]
+        expected = compiled(*mine)
+        if writes:
+            found = found[0]
+        if "not watched" in compiled.explain():  # an object of the test has died meanwhile
+            return judge.unclear("the function itself has run")
+        if problem := difference(found, expected):
+            judge.wrong(f"input {i}: {problem}")
+    return judge.right()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory):
+    FOLDER[:] = [tmp_path_factory.mktemp("drawn")]
+
+
+FOLDER: list = []
+
+
+@net("exports", REASONS, examples=(30, 300, 2000), most=0.5, settle=few_are_unforeseen,
+     drawn=DRAWN)  # fmt: skip
+def test_an_exported_program_gives_the_bits_of_a_compiled_one(judge, drawn):
+    with silent():
+        is_exported(judge, drawn, FOLDER[0])
+
+
+def test_a_wrong_constant_is_found(monkeypatch):
+    """A fault that is planted: arrays inside of the code have another last bit."""
+    right = modules.constant_of
+
+    def planted(name, x):
+        return right(name, np.nextafter(x, np.inf) if x.dtype.kind == "f" else x)
+
+    monkeypatch.setattr(modules, "constant_of", planted)
+    x = np.arange(3.0)
+    made = ft.export(FOLDER[0] / "g", lambda x: x * np.array([0.1, 0.2, 0.4]), x, shared=False)
+    assert difference(made.functions["g"](x), x * np.array([0.1, 0.2, 0.4]))
