@@ -3,6 +3,8 @@
 import re
 import shutil
 import subprocess
+import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -51,7 +53,7 @@ def test_a_shared_library_is_linked_where_a_linker_is(tmp_path, monkeypatch):
 
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert ft.export(tmp_path / "cube", cube, np.ones(3)).shared is None
-    text = "export: shared=True needs a linker, one of cc, gcc, clang"
+    text = "export: a shared library needs a linker, one of cc, gcc, clang"
     with pytest.raises(ft.UnsupportedError, match=text):
         ft.export(tmp_path / "cube", cube, np.ones(3), shared=True)
 
@@ -74,6 +76,40 @@ def test_linkers_read_the_archive(tmp_path):
     assert names.stdout.split() == ["made.o", "first_static.o", "second_static.o"]
     assert "first in made.o" in index.stdout
     assert "second_static in second_static.o" in index.stdout
+
+
+def test_a_wheel_needs_numpy_alone(tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("there is no linker")
+    both = {"cube_gradient": (ft.grad(cube), np.ones(3)), "pair": (lambda x: (x, 2 * x), 1.5)}
+    made = ft.export(tmp_path / "shapes", both, wheel="1.2")
+    assert made.wheel.name.startswith("shapes-1.2-py3-none-")
+    with zipfile.ZipFile(made.wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    code = """if True:
+        import shapes, sys
+        print(shapes.cube_gradient([1, 2, 3]).tolist(), tuple(shapes.pair(2.5)))
+        print("functier" in sys.modules, "llvmlite" in sys.modules, "Parameters" in
+              shapes.pair.__doc__, shapes.pair(1)._fields)
+        for bad in ([1.0], [1j, 0, 0]):
+            try:
+                shapes.cube_gradient(bad)
+            except (TypeError, ValueError) as error:
+                print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path / "site"
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "[3.0, 12.0, 27.0] (np.float64(2.5), np.float64(5.0))",
+        "False False True ('out_0', 'out_1')",
+        "cube_gradient: x has the shape (1,); pass (3,)",
+        "Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule "
+        "'safe'",
+    ]
+    with pytest.raises(ValueError, match="wheel='new' is no version"):
+        ft.export(tmp_path / "shapes", both, wheel="new")
 
 
 # ---- the header ----

@@ -29,6 +29,8 @@ class Exported:
         The header, the object file and the static library.
     shared : pathlib.Path or None
         The shared library, where a linker is installed.
+    wheel : pathlib.Path or None
+        The wheel, where one was asked for.
     functions : dict of str to callable
         The functions of the library in this process, by name: they run the code of the object
         file. Empty where it is for another processor.
@@ -36,13 +38,13 @@ class Exported:
 
     def __init__(
         self, header: Path, object: Path, static: Path, functions: dict[str, Callable],
-        shared: Path | None = None,
+        shared: Path | None = None, wheel: Path | None = None,
     ):  # fmt: skip
         self.header, self.object, self.static, self.shared = header, object, static, shared
-        self.functions = functions
+        self.wheel, self.functions = wheel, functions
 
     def __repr__(self) -> str:
-        files = [self.header, self.object, self.static, self.shared]
+        files = [self.header, self.object, self.static, self.shared, self.wheel]
         return f"<functier.Exported {', '.join([x.name for x in files if x is not None])}>"
 
 
@@ -50,7 +52,7 @@ class Exported:
 def export(
     path: str | os.PathLike[str], func: Callable | Mapping[str, tuple], *args: Any,
     name: str | None = None, target: str = "native", cpu: str | None = None, exact: bool = True,
-    max_steps: int | None = None, shared: bool | None = None,
+    max_steps: int | None = None, shared: bool | None = None, wheel: bool | str = False,
 ) -> Exported:  # fmt: skip
     """Write a function, or several, as a C library that needs neither Python nor NumPy.
 
@@ -84,6 +86,9 @@ def export(
     shared : bool, optional
         Whether to make a shared library; by default where there is a linker, and the code is for
         this processor.
+    wheel : bool or str
+        Whether to make a wheel, too: a package of the name of the files, whose functions take and
+        return arrays, and which needs NumPy alone. A text is its version; ``True`` is "0.1.0".
 
     Returns
     -------
@@ -133,8 +138,18 @@ def export(
     build: Any = importlib.import_module("functier._export.library").build
     version = sys.modules[PACKAGE].__version__
     return Exported(**build(
-        goal, functions, current_frame(2), target, cpu, exact, max_steps, shared, version
+        goal, functions, current_frame(2), target, cpu, exact, max_steps, shared,
+        released(wheel), version,
     ))  # fmt: skip
+
+
+def released(wheel: bool | str) -> str:
+    """Return the version of a wheel; nothing where there is none."""
+    if type(wheel) is bool:
+        return "0.1.0" if wheel else ""
+    if type(wheel) is not str or not re.fullmatch(r"\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)?", wheel):
+        raise ValueError(f"export: wheel={wheel!r} is no version; write one such as '1.0'")
+    return wheel
 
 
 def named(path: Path, func: Any, args: tuple, name: str | None) -> dict[str, tuple]:

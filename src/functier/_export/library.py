@@ -22,6 +22,7 @@ from .modules import bytes_of, module_of, static_of
 from .objects import MEMORY, archive, symbols_of
 from .soft import with_soft
 from .targets import compiled, elf_of, runs_here, target_of
+from .wheel import write_wheel
 
 __all__ = ["build"]
 
@@ -30,16 +31,18 @@ LINKERS = "cc", "gcc", "clang"
 
 def build(
     path: Path, functions: Mapping[str, tuple], frame: Any, target: str, cpu: str | None,
-    exact: bool, max_steps: int | None, shared: bool | None, version: str,
+    exact: bool, max_steps: int | None, shared: bool | None, wheel: str, version: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Write the files of a library; return their paths, and the functions to call here."""
     goal = target_of(target, cpu, exact)
     if target == "native" and (missing := unsuitable()):
         raise UnsupportedError(f"export: {missing}")
     linker = next(filter(None, map(shutil.which, LINKERS)), None)
+    shared = True if wheel else shared
     if shared and linker is None:
         raise UnsupportedError(
-            f"export: shared=True needs a linker, one of {', '.join(LINKERS)}; the static library "
+    exact: bool, max_steps: int | None, shared: bool | None, wheel: str,
+    version: str,
             f"needs none"
         )
     if shared and not runs_here(goal):
@@ -73,6 +76,9 @@ def build(
     if linker is not None and shared is not False and runs_here(goal):
         files["shared"] = path.with_name(f"lib{stem}.so")
         link_shared(linker, members, files["shared"])
+        if wheel:
+            made = write_wheel(path.parent, stem, wheel, found, files["shared"], version)
+            files["wheel"] = made
     called = {}
     if runs_here(goal):
         code = members[f"{stem}.o"]
