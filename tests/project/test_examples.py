@@ -24,6 +24,7 @@ EXAMPLES = {
     "digits.py": ["hardest.png", "newton.png"],
     "ensembling.py": ["ensemble.png"],
     "essay.py": [],
+    "exported_controller.py": ["exported_controller.png"],
     "filter_design.py": ["filter_design.png"],
     "functier_in_200_lines.py": [],
     "gaussian_process.py": ["gaussian_process.png"],
@@ -181,6 +182,13 @@ def test_compiled_simulation(tmp_path):
         for way in (eager, functier.compile(eager, warm=True))
     )
     assert compiled < 0.7 * plain
+
+
+def test_exported_controller(tmp_path):
+    pytest.importorskip("llvmlite")
+    out = run_example("exported_controller.py", tmp_path)
+    assert "equal to the last bit: True" in out
+    assert numbers(r"at the end (\S+)$", out, 1)[0] < 1e-4, out
 
 
 def test_read_your_gradient(tmp_path):

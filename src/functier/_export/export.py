@@ -110,11 +110,13 @@ def export(
 
     Examples
     --------
+    >>> import tempfile
     >>> import numpy as np
     >>> import functier as ft
     >>> def loss(w):
     ...     return np.sum(np.sin(w) * w)
-    >>> made = ft.export("build/gradient", ft.grad(loss), np.ones(3), shared=False)
+    >>> path = tempfile.mkdtemp() + "/gradient"
+    >>> made = ft.export(path, ft.grad(loss), np.ones(3), shared=False)
     >>> made
     <functier.Exported gradient.h, gradient.o, libgradient.a>
     >>> made.functions["gradient"](np.zeros(3))

@@ -55,7 +55,7 @@ def line_of(x: Value) -> str:
     """Return the line that describes an argument or a result."""
     form = "x".join(map(str, x.shape)) if x.shape else "a number"
     what = f"{type_of(x.dtype)}, {form}"
-    return f" *   {x.name}: {what}" + (f"; {x.path} in Python" if x.path != x.name else "")
+    return f" *   {x.name}: {what}" + (f"; {plain(x.path)} in Python" if x.path != x.name else "")
 
 
 def plain(text: str) -> str:
@@ -68,7 +68,8 @@ def prototypes(lowered: Lowered) -> list[str]:
     name = lowered.name
     given = [parameter(x, True) for x in lowered.inputs]
     given += [parameter(x, False) for x in lowered.results]
-    text = [f"/* {name}: {lowered.label.removeprefix('export(').removesuffix(')')} in Python", " *"]
+    label = plain(lowered.label.removeprefix("export(").removesuffix(")"))
+    text = [f"/* {name}: {label} in Python", " *"]
     text += [" * Arguments:", *map(line_of, lowered.inputs)]
     text += [" * Results:", *map(line_of, lowered.results)]
     if lowered.built_in:

@@ -41,9 +41,8 @@ def build(
     shared = True if wheel else shared
     if shared and linker is None:
         raise UnsupportedError(
-    exact: bool, max_steps: int | None, shared: bool | None, wheel: str,
-    version: str,
-            f"needs none"
+            f"export: a shared library needs a linker, one of {', '.join(LINKERS)}; the static "
+            f"library needs none"
         )
     if shared and not runs_here(goal):
         raise UnsupportedError("export: a shared library is linked for this processor alone")
