@@ -60,6 +60,15 @@ def mixed(values, weights, chosen, n):
 TABLE = np.array([[np.inf, -1.5, np.nan], [0.1, -0.0, 2.0]])
 
 
+ONES = np.asfortranarray(np.ones((5, 7)) * rng.normal(size=7))
+PLAIN = np.ones((7, 5)).T
+
+
+def captured(x):
+    """Arrays from outside, in another order."""
+    return (x @ ONES) @ (PLAIN.T @ x.T), np.sin(ONES[::-1, ::2])
+
+
 def held(x):
     return np.minimum(x, TABLE), 2 * TABLE[::-1]
 
@@ -75,6 +84,7 @@ CASES = {
     "filtered": (filtered, rng.normal(size=(20, 3)), 0.3),
     "rolled": (ft.grad(rollout, argnums=(0, 1)), np.float64(0.4), np.array([9.0, 2.0])),
     "mixed": (mixed, NUMBERS, rng.random(9), CHOSEN, np.arange(-4, 5)),
+    "captured": (captured, rng.normal(size=(4, 5))),
     "held": (held, rng.normal(size=(2, 3))),
     "batch": (ft.vmap(ft.grad(loss), (None, 0, 0)), W, X[:, None], Y[:, None]),
 }

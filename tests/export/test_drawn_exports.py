@@ -117,7 +117,7 @@ def folder(tmp_path_factory):
 FOLDER: list = []
 
 
-@net("exports", REASONS, examples=(30, 300, 2000), most=0.5, settle=few_are_unforeseen,
+@net("exports", REASONS, examples=(30, 300, 2000), most=0.75, settle=few_are_unforeseen,
      drawn=DRAWN)  # fmt: skip
 def test_an_exported_program_gives_the_bits_of_a_compiled_one(judge, drawn):
     with silent():

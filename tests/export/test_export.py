@@ -294,7 +294,13 @@ def test_draws_of_a_stream_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("2nd", "'2nd' is no name for C"), ("main", "'main' is no name"), ("a-b", "'a-b' is no")],
+    [
+        ("2nd", "'2nd' is no name for C"),
+        ("sinf", "'sinf' is no"),
+        ("linux", "'linux' is no"),
+        ("main", "'main' is no name"),
+        ("a-b", "'a-b' is no"),
+    ],
 )
 def test_names_of_functions(tmp_path, name, text):
     with pytest.raises(ValueError, match=text):

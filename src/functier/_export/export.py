@@ -13,11 +13,9 @@ from .._core.tracebacks import checks_keywords
 from .._cpython.frames import current_frame
 from .._programs.backends import has_llvm
 from .._programs.compiled import Compiled
+from .names import is_name_of_function
 
 PACKAGE = __name__.partition(".")[0]
-
-RESERVED = frozenset({"main", "memcpy", "memmove", "memset", "memcmp", "bcmp"})
-"""Names that a C function cannot have, or that its code needs."""
 
 
 class Exported:
@@ -171,7 +169,7 @@ def named(path: Path, func: Any, args: tuple, name: str | None) -> dict[str, tup
         found = {name if name is not None else path.name: (func, *args)}
     taken: dict[str, str] = {}
     for own in (path.name, *found):
-        if not re.fullmatch(r"[A-Za-z]\w*", own, re.ASCII) or own in RESERVED:
+        if not is_name_of_function(own):
             raise ValueError(f"export: {own!r} is no name for C; pass another path or name=")
     for own in found:
         for symbol in (own, f"{own}_static", f"{own}_work_bytes", f"{own.upper()}_WORK"):

@@ -19,7 +19,7 @@ import numpy as np
 from .._core.errors import UnsupportedError
 from .._core.pytree import flatten, name_of_function, paths
 from .._cpython.code import line_of, name_of_code
-from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of, replace
+from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of
 from .._programs.machine.backend import Numpys, Text, divided
 from .._programs.machine.lowering.nodes import DTYPES, KINDS
 from .._programs.machine.lowering.steps import Unknown
@@ -30,6 +30,7 @@ from .._programs.program import Program
 from .._programs.stores import gives_view
 from .._programs.trace import paths_of_leaves, record, roots_of
 from .._programs.trusted import called
+from .names import c_name
 
 FINITE = "a value that was finite in the example is infinite or not a number"
 
@@ -74,6 +75,8 @@ class Lowered(NamedTuple):
     label : str
         The function in Python's words.
     inputs, results : list of Value
+    captured : list of array
+        What the function has read besides its arguments: these are more inputs of the part.
     built_in : list of str
         The arguments that are a part of the program, and their values.
     text : Text or None
@@ -89,6 +92,7 @@ class Lowered(NamedTuple):
     label: str
     inputs: list[Value]
     results: list[Value]
+    captured: list[np.ndarray]
     built_in: list[str]
     text: Text | None
     outputs: list[Any]
@@ -128,7 +132,8 @@ def lowered(
     label = f"export({own(func)})"
     leaves, tree = flatten(tuple(args), label, "the arguments")
     given = tree.unflatten([in_order(x) for x in leaves])
-    program, graph = recorded(label, func, given, frame)
+    program, captured = recorded(label, func, given, frame)
+    graph: Any = program._graph
     own_paths = paths_of_leaves(roots_of(func, given, {}), given, ())
     inputs = [
         Value(c_name(path), path, form.shape, dtype_of(label, path, form), form.kind)
@@ -154,13 +159,13 @@ def lowered(
             x = known_value(label, path, y)
             results.append(Value(c_name(path), path, x.shape, x.dtype, type(y), x))
     return Lowered(
-        name, label, unique(inputs), unique(results, inputs), fixed_ones, text, part_outputs,
-        checks, structure,
+        name, label, unique(inputs), unique(results, inputs), captured, fixed_ones, text,
+        part_outputs, checks, structure,
     )  # fmt: skip
 
 
-def recorded(label: str, func: Callable, args: tuple, frame: Any) -> tuple[Program, Graph]:
-    """Return the program that `compile` would make, with what it has captured as constants."""
+def recorded(label: str, func: Callable, args: tuple, frame: Any) -> tuple[Program, list]:
+    """Return the program that `compile` would make, and the arrays that it has captured."""
     try:
         found = record(func, args, {}, frame, "export", keep=True, flags=True)
         if found.program.mixed:
@@ -169,17 +174,7 @@ def recorded(label: str, func: Callable, args: tuple, frame: Any) -> tuple[Progr
         raise refuse(label, str(error)) from None
     reads: Any = found.watch.reads
     reads.forget()
-    graph: Any = found.program._graph
-    count = len(graph.inputs) - len(found.captured)
-    known = dict(zip(graph.inputs[count:], [x.copy("K") for x in found.captured]))
-    if known:
-        for node in graph.nodes:
-            node.args, node.kwargs = replace((node.args, node.kwargs), lambda x: known.get(x, x))
-        nodes = [node for node in graph.nodes if node not in known]
-        outputs = [known.get(y, y) if type(y) is Node else y for y in graph.outputs]
-        guards = [guard for guard in graph.guards if guard.node not in known]
-        graph = Graph(nodes, graph.inputs[:count], outputs, guards)
-    return found.program, graph
+    return found.program, [x.copy("K") for x in found.captured]
 
 
 def room_for(free: Any, most: int | None) -> int:
@@ -216,20 +211,6 @@ def known_value(label: str, path: str, y: Any) -> np.ndarray:
 
 
 # ---- names ----
-
-KEYWORDS = frozenset(
-    "auto bool break case char class const continue default delete do double else enum extern "
-    "false float for friend goto if inline int long namespace new operator private protected "
-    "public register restrict return short signed sizeof static struct switch template this "
-    "throw true try typedef typename union unsigned using virtual void volatile while work".split()
-)
-"""Words of C and C++, and the name of the memory, that names of arguments are not."""
-
-
-def c_name(path: str) -> str:
-    """Return the name in C of a value with a path such as ``params['w'][0]``."""
-    name = re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_") or "x"
-    return f"{name}_" if name in KEYWORDS or name[0].isdigit() else name
 
 
 def unique(values: Sequence[Value], others: Sequence[Value] = ()) -> list[Value]:
@@ -348,6 +329,7 @@ def part_of(
         if number is not None and places[number] < size:
             found.append(places[number])
             continue
+        assert not output.form.shape, "only numbers are looked at"
         found.append(dtype_in_c(output.form))
         asked = [guard for guard in flags.guards if guard.node is output.node]
         checks += [check_of(i, guard) for guard in asked]
