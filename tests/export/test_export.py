@@ -12,6 +12,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier as ft
+from bench import trees
+from bench.libraries import MachineCode
+from bench.workloads import WORKLOADS
 
 X = np.random.default_rng(0).normal(size=(90, 90))
 
@@ -347,6 +350,34 @@ def test_a_portable_library_runs_here(tmp_path):
     assert made.functions["made"](np.arange(9.0)).tolist() == [3.0 * n * n for n in range(9)]
     with pytest.raises(ValueError, match="cpu= is for a target that is a triple"):
         export(tmp_path, cube, np.ones(3), cpu="generic")
+
+
+OUTSIDE = {
+    "gaussian_process_grad": "large systems", "solve_ivp_grad": "SciPy's solver",
+    "sort_rows_grad": "an argsort", "median_vmap": "a sort", "masks_escape": "complex numbers",
+}  # fmt: skip
+"""The workloads of the benchmark that are refused, and what they have."""
+
+
+@pytest.mark.slow
+def test_most_workloads_of_the_benchmark_are_exported(tmp_path):
+    class Plain(MachineCode):
+        def finish(self, f):
+            return f
+
+    lib, refused = Plain(), set()
+    for name, workload in WORKLOADS.items():
+        small = workload.small()
+        args = lib.convert(small.inputs())
+        try:
+            made = export(tmp_path, small.function(lib), *args, exact=False)
+        except ft.UnsupportedError:
+            refused.add(name)
+            continue
+        found = made.functions["made"](*args)
+        assert trees.disagreement(found, small.expected(), 1e-8) is None, name
+
+    assert refused == set(OUTSIDE)
 
 
 def test_without_llvmlite(tmp_path, monkeypatch):

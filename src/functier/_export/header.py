@@ -18,9 +18,9 @@ TYPES = {
 
 WORDS = """\
  * Calls. Each function returns 0 where its results are right. It returns {failed} where a matrix
- * cannot be factorised in a safe way, an index or a number is out of its range, or a loop has more
- * steps than there is memory for, and {changed} where a check below does not hold. The results are
- * then not to be used.
+ * cannot be factorised in a safe way, or an index or a number is out of its range, and {changed}
+ * where a check below does not hold, such as that a loop has no more steps than there is memory
+ * for. The results are then not to be used.
  *
  * Arrays lie in C order without gaps, aligned as their type. An argument is a pointer to the first
  * element, also where it is a single number. Results (restrict) share no memory with other results,

@@ -108,7 +108,7 @@ def refuse(label: str, what: str, lines: Sequence[str] = ()) -> UnsupportedError
 def where(place: Any) -> str:
     """Return the line of the user's code, in words."""
     if place is None:
-        return "the function itself"
+        return "outside of any line"
     code, instruction = place[:2]
     return f"line {line_of(code, instruction, 0)} of {name_of_code(code)}"
 
