@@ -19,12 +19,13 @@ import numpy as np
 from .._core.errors import UnsupportedError
 from .._core.pytree import flatten, name_of_function, paths
 from .._cpython.code import line_of, name_of_code
+from .._programs.bound import calling, has_state
 from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of
 from .._programs.machine.backend import Numpys, Text, divided
 from .._programs.machine.lowering.nodes import DTYPES, KINDS
 from .._programs.machine.lowering.steps import Unknown
 from .._programs.machine.parts.answers import can_flag
-from .._programs.machine.parts.lengths import ROOM, fixed, free_loops
+from .._programs.machine.parts.lengths import NONE, ROOM, fixed, free_loops
 from .._programs.outside import Unwatched
 from .._programs.program import Program
 from .._programs.stores import gives_view
@@ -75,8 +76,9 @@ class Lowered(NamedTuple):
     label : str
         The function in Python's words.
     inputs, results : list of Value
-    captured : list of array
-        What the function has read besides its arguments: these are more inputs of the part.
+    held, captured : list of array
+        The arrays of a module that is the function, and what the function has read besides its
+        arguments: these are more inputs of the part, before the others and after them.
     built_in : list of str
         The arguments that are a part of the program, and their values.
     text : Text or None
@@ -92,6 +94,7 @@ class Lowered(NamedTuple):
     label: str
     inputs: list[Value]
     results: list[Value]
+    held: list[np.ndarray]
     captured: list[np.ndarray]
     built_in: list[str]
     text: Text | None
@@ -130,26 +133,33 @@ def lowered(
     """
     own = getattr(type(func), "nested_label", name_of_function)
     label = f"export({own(func)})"
+    roots = roots_of(func, tuple(args), {})
+    first = 0  # leaves that are those of the function, such as a module
+    if has_state(func):
+        first = len(flatten(func)[0])
+        func, args, roots = calling(func), (func, *args), ["module", *roots]
     leaves, tree = flatten(tuple(args), label, "the arguments")
     given = tree.unflatten([in_order(x) for x in leaves])
     program, captured = recorded(label, func, given, frame)
     graph: Any = program._graph
-    own_paths = paths_of_leaves(roots_of(func, given, {}), given, ())
+    own_paths = paths_of_leaves(roots, given, ())
+    held = [np.array(x) for x, form in zip(leaves[:first], program._forms) if form is not None]
+    rest = [*zip(own_paths, program._forms, program._static)][first:]
     inputs = [
         Value(c_name(path), path, form.shape, dtype_of(label, path, form), form.kind)
-        for path, form in zip(own_paths, program._forms) if form is not None
+        for path, form, _ in rest if form is not None
     ]  # fmt: skip
-    fixed_ones = [
-        f"{path} = {x!r}"[:70] for path, x, form in zip(own_paths, program._static, program._forms)
-        if form is None
-    ]  # fmt: skip
+    fixed_ones = [f"{path} = {x!r}"[:70] for path, form, x in rest if form is None]
     size, structure = program._size, program._out
     names = names_of(structure, size, [own_paths[i] for i in program.writes])
     graph = with_truths(graph, size, program.doubts)
     free = free_loops(graph)
-    graph = fixed(graph, free, room_for(free, max_steps))
-    outputs, graph = with_copies(graph)
-    text, part_outputs, checks = part_of(label, graph, outputs, size, fastmath)
+    try:
+        room = room_for(free, max_steps)
+        found = part_of(label, fixed(graph, free, room), size, fastmath)
+    except Numpys:  # then a loop has the number of steps of the example
+        found = part_of(label, fixed(graph, NONE, 0), size, fastmath)
+    outputs, text, part_outputs, checks = found
     results = []
     for path, y in zip(names, outputs[:size]):
         if type(y) is Node:
@@ -159,7 +169,7 @@ def lowered(
             x = known_value(label, path, y)
             results.append(Value(c_name(path), path, x.shape, x.dtype, type(y), x))
     return Lowered(
-        name, label, unique(inputs), unique(results, inputs), captured, fixed_ones, text,
+        name, label, unique(inputs), unique(results, inputs), held, captured, fixed_ones, text,
         part_outputs, checks, structure,
     )  # fmt: skip
 
@@ -298,15 +308,12 @@ def copied(nodes: list[Node], y: Node) -> Node:
 
 
 def part_of(
-    label: str, graph: Graph, outputs: list[Any], size: int, contract: bool
-) -> tuple[Text | None, list[Any], list[Check]]:
-    """Return the text of a program, what each of its outputs is, and checks: see `Lowered`."""
+    label: str, graph: Graph, size: int, contract: bool
+) -> tuple[list[Any], Text | None, list[Any], list[Check]]:
+    """Return what a program returns, its text, what each output of that is, and checks."""
+    outputs, graph = with_copies(graph)
     try:
         flags, division = divided(graph, contract)
-    except Numpys:
-        raise refuse(
-            label, "a loop of any length cannot be machine code; pass max_steps="
-        ) from None
     except Unknown as reason:
         raise refuse(label, f"{reason}") from None
     if lost := [node for node in division.graph.nodes if node in division.outside and node.func]:
@@ -317,7 +324,7 @@ def part_of(
         raise refuse(label, "Python code has asked for these values, and chosen by them", lines)
     parts = [part for part in division.stages.values() if part.outputs]
     if not parts:
-        return None, [], []
+        return outputs, None, [], []
     (part,) = parts
     part.taken = list(flags.inputs)
     numbers = {id(node): k for k, node in enumerate(y for y in flags.outputs)}
@@ -335,7 +342,7 @@ def part_of(
         checks += [check_of(i, guard) for guard in asked]
         if number is not None:
             checks.append(Check(i, np.dtype(bool), "bool", True, FINITE))
-    return Text(part, list(flags.inputs), contract), found, checks
+    return outputs, Text(part, list(flags.inputs), contract), found, checks
 
 
 def check_of(number: int, guard: Guard) -> Check:

@@ -38,10 +38,11 @@ def module_of(functions: Sequence[Lowered]) -> str:
                     raise ValueError(f"there are two bodies for {name}")
             own += [constant_of(f"{each.name}.constant{i}", x)
                     for i, x in enumerate(part.part.constants)]  # fmt: skip
-            main = part.main(len(each.inputs) + len(each.captured)).replace(
+            main = part.main(len(each.held) + len(each.inputs) + len(each.captured)).replace(
                 "define i32 @part", "define internal i32 @part"
             )
             own.append(OWN.sub(rf"@{each.name}.\1", main))
+        own += [constant_of(f"{each.name}.held{i}", x) for i, x in enumerate(each.held)]
         own += [constant_of(f"{each.name}.captured{i}", x) for i, x in enumerate(each.captured)]
         own += [constant_of(f"{each.name}.result{i}", x.constant)
                 for i, x in enumerate(each.results) if x.constant is not None]  # fmt: skip
@@ -113,7 +114,8 @@ def entry_of(lowered: Lowered) -> str:
 
 def call_of(lowered: Lowered) -> list[str]:
     """Return the lines that call the part, and look at its checks."""
-    pointers = [f"ptr %in{i}" for i in range(len(lowered.inputs))]
+    pointers = [f"ptr @{lowered.name}.held{i}" for i in range(len(lowered.held))]
+    pointers += [f"ptr %in{i}" for i in range(len(lowered.inputs))]
     pointers += [f"ptr @{lowered.name}.captured{i}" for i in range(len(lowered.captured))]
     lines = []
     for i, output in enumerate(lowered.outputs):
