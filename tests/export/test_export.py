@@ -222,6 +222,38 @@ def test_the_memory_for_steps_is_bounded(tmp_path):
         export(tmp_path, root, 2.0, max_steps=0)
 
 
+def test_a_module_is_exported_with_its_arrays(tmp_path):
+    nn = ft.nn
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    made = export(tmp_path, net, x)
+
+    assert "int made(const double *" in made.header.read_text()
+    compiled = ft.compile(net, backend="llvm", warm=True)
+    assert made.functions["made"](x).tolist() == compiled(x).tolist()
+
+
+@pytest.mark.slow
+def test_a_solver_of_equations_is_a_loop(tmp_path):
+    """Its steps are chosen by rounded numbers."""
+    solve_ivp = pytest.importorskip("functier.scipy.integrate").solve_ivp
+
+    def end(start, k):
+        def slope(t, y):
+            return np.stack([y[1], -k * np.sin(y[0])])
+
+        times = np.linspace(0, 2, 5)
+        found = solve_ivp(slope, (0, 2), start, "RK45", t_eval=times, derivative="steps")
+        return np.sum(found.y[:, -1] ** 2)
+
+    f, start = ft.grad(end), np.array([1.0, 0.0])
+    assert "exact=False computes it" in refused(tmp_path, f, start, np.float64(2.0))
+
+    made = export(tmp_path, f, start, np.float64(2.0), exact=False).functions["made"]
+    for args in ((start, np.float64(2.0)), (np.array([0.3, 0.7]), np.float64(9.0))):
+        np.testing.assert_allclose(made(*args), f(*args), rtol=1e-9)
+
+
 # ---- refusals ----
 
 
