@@ -74,7 +74,8 @@ def export(
     cpu : str, optional
         LLVM's name of the processor, for other targets than ``"native"``.
     exact : bool
-        Whether the results have to be those of `compile` to the last bit, for the native target.
+        Whether the results have to be those of the machine code of `compile` to the last bit, for
+        the native target.
         What Python leaves to NumPy's libraries is then refused: products of large matrices,
         systems of more than 100 unknowns, and choices by values that are rounded. Otherwise own
         code computes them where there is some, and last bits may differ.

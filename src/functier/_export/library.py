@@ -15,13 +15,13 @@ from .._core.errors import UnsupportedError
 from .._core.pytree import flatten
 from .._programs.machine.backend import unsuitable
 from .._programs.machine.compiler import engine
-from .._programs.machine.compiler.targets import TARGET, Target
+from .._programs.machine.compiler.targets import Target
 from .header import header_of
 from .lowered import Lowered, Value, lowered
 from .modules import bytes_of, module_of, static_of
 from .objects import MEMORY, archive, symbols_of
 from .soft import with_soft
-from .targets import compiled, elf_of, runs_here, target_of
+from .targets import compiled, elf_of, is_elf, runs_here, target_of
 from .wheel import write_wheel
 
 __all__ = ["build"]
@@ -46,19 +46,16 @@ def build(
         )
     if shared and not runs_here(goal):
         raise UnsupportedError("export: a shared library is linked for this processor alone")
-    token = TARGET.set(goal)
-    try:
-        found = []
-        for name, (func, args, fastmath) in functions.items():
-            found.append(lowered(name, func, args, frame, fastmath, max_steps))
-    finally:
-        TARGET.reset(token)
+    found = [
+        lowered(name, func, args, frame, goal, fastmath, max_steps)
+        for name, (func, args, fastmath) in functions.items()
+    ]
     text = module_of(found)
-    own = [symbol for each in found for symbol in (each.name,)]
+    own = [each.name for each in found]
     text, code = with_own(text, goal)
     needed = check_symbols(code, own, found)
     stem = path.name
-    members = {f"{stem}.o": compiled(text, goal)}
+    members = {f"{stem}.o": code if is_elf(goal) else compiled(text, goal)}
     names = {f"{stem}.o": own}
     for each in found:
         member = f"{each.name}_static.o"
@@ -69,7 +66,8 @@ def build(
         "header": path.with_name(f"{stem}.h"), "object": path.with_name(f"{stem}.o"),
         "static": path.with_name(f"lib{stem}.a"),
     }  # fmt: skip
-    files["header"].write_text(header_of(stem, found, goal, needed, version))
+    text = header_of(stem, found, goal, needed, version)
+    files["header"].write_bytes(text.encode("ascii", "backslashreplace"))
     files["object"].write_bytes(members[f"{stem}.o"])
     files["static"].write_bytes(archive(members, names))
     if linker is not None and shared is not False and runs_here(goal):

@@ -22,6 +22,7 @@ from .._cpython.code import line_of, name_of_code
 from .._programs.bound import calling, has_state
 from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of
 from .._programs.machine.backend import Numpys, Text, divided
+from .._programs.machine.compiler.targets import TARGET, Target
 from .._programs.machine.lowering.nodes import DTYPES, KINDS
 from .._programs.machine.lowering.steps import Unknown
 from .._programs.machine.parts.answers import can_flag
@@ -122,9 +123,12 @@ def in_order(x: Any) -> Any:
 
 
 def lowered(
-    name: str, func: Callable, args: Sequence, frame: Any, fastmath: bool, max_steps: int | None
+    name: str, func: Callable, args: Sequence, frame: Any, goal: Target, fastmath: bool,
+    max_steps: int | None,
 ) -> Lowered:  # fmt: skip
-    """Return a function for arguments of these forms, for the target that is set.
+    """Return a function for arguments of these forms and a target.
+
+    The target is not set while the function is recorded, as it may run code of its own.
 
     Raises
     ------
@@ -154,11 +158,13 @@ def lowered(
     names = names_of(structure, size, [own_paths[i] for i in program.writes])
     graph = with_truths(graph, size, program.doubts)
     free = free_loops(graph)
+    token = TARGET.set(goal)
     try:
-        room = room_for(free, max_steps)
-        found = part_of(label, fixed(graph, free, room), size, fastmath)
+        found = part_of(label, fixed(graph, free, room_for(free, max_steps)), size, fastmath)
     except Numpys:  # then a loop has the number of steps of the example
         found = part_of(label, fixed(graph, NONE, 0), size, fastmath)
+    finally:
+        TARGET.reset(token)
     outputs, text, part_outputs, checks = found
     results = []
     for path, y in zip(names, outputs[:size]):

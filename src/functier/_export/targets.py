@@ -82,9 +82,15 @@ def compiled(text: str, target: Target) -> bytes:
     return engine.compile_object(text, target=machine_of(target))
 
 
+def is_elf(target: Target) -> bool:
+    """Return whether object code for a target has the format of Linux."""
+    words = "darwin", "macos", "windows", "apple", "ios"
+    return not any(word in target.triple for word in words)
+
+
 def elf_of(text: str, target: Target) -> bytes:
     """Return object code whose symbols can be read: in the format of Linux."""
     arch, *_ = target.triple.split("-")
-    if any(word in target.triple for word in ("darwin", "macos", "windows", "apple", "ios")):
+    if not is_elf(target):
         target = target._replace(triple=f"{arch.replace('arm64', 'aarch64')}-unknown-linux-gnu")
     return compiled(text, target)
