@@ -9,8 +9,8 @@ from types import MethodType
 from typing import Any
 from weakref import WeakValueDictionary
 
+from .._core.ambient import AMBIENT
 from .._core.tensor import Tensor
-from .._levels.runs import within
 from .._mutation.array import is_array
 
 CACHED: type = type(functools.lru_cache(len))
@@ -32,7 +32,12 @@ class Cached:
         call = _original(self)
         if _holds_number(args) or (kwargs and _holds_number(kwargs.values())):
             return call.__wrapped__(*args, **kwargs)
-        return within(Tensor, functools.partial(call, *args, **kwargs))
+        level = AMBIENT.get()
+        try:
+            AMBIENT.set(Tensor)
+            return call(*args, **kwargs)
+        finally:
+            AMBIENT.set(level)
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else MethodType(self, owner)
