@@ -388,8 +388,8 @@ def with_converted(
         row._replace(start=starts[row.start], end=starts[row.end], target=starts[row.target])
         for row in listing.handlers
     ]
-    made = Listing(instructions, places, handlers)
-    return put_together(code, made, co_names=names, co_stacksize=code.co_stacksize + 2)
+    longer_one = Listing(instructions, places, handlers)
+    return put_together(code, longer_one, co_names=names, co_stacksize=code.co_stacksize + 2)
 
 
 def named_results(code: CodeType, uses: list[dis.Instruction]) -> list[int]:

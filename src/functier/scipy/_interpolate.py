@@ -70,13 +70,16 @@ class interp1d(sci.interp1d):
             order = np.argsort(x, kind="mergesort")
             x, y = read_at(x, order), np.moveaxis(read_at(to_front(y, axis), order), 0, axis)
         self.x, self.y = x, y
+        below: Any
+        above: Any
         if has_tensor(fill_value):
             several = isinstance(fill_value, tuple) and len(fill_value) == 2
             fills = fill_value if several else (fill_value, fill_value)
-            self._below, self._above = map(fnp.asarray, fills)
+            below, above = map(fnp.asarray, fills)
         else:
-            self._below = getattr(self, "_fill_value_below", np.nan)
-            self._above = getattr(self, "_fill_value_above", np.nan)
+            below = getattr(self, "_fill_value_below", np.nan)
+            above = getattr(self, "_fill_value_above", np.nan)
+        self._below, self._above = below, above
         ends = to_front(y, axis)
         if isinstance(fill_value, str) and kind == "previous":
             self._above = ends[-1]
