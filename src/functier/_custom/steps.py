@@ -17,7 +17,6 @@ from .._core.errors import UnsupportedError
 from .._core.numpy_facts import shape_of
 from .._core.tensor import Tensor
 from .._levels.runs import within
-from .._transforms.jacobian import jacfwd
 from .._transforms.jvp import jvp
 from .._transforms.vjp import vjp
 from .._transforms.vmap import vmap
@@ -80,6 +79,18 @@ def pulled(call: Callable, own: list, n: int, used: list) -> Callable:
     return pull
 
 
+def units_of(values: Sequence) -> tuple[list, np.ndarray]:
+    """Return the directions of all elements of some arrays, for each array, and where they end."""
+    sizes = [*map(size_of, values)]
+    ends = np.cumsum(sizes)
+    rows = np.eye(sum(sizes))
+    units = [
+        np.reshape(rows[:, end - size : end], (len(rows), *shape_of(x)))
+        for x, size, end in zip(values, sizes, ends)
+    ]
+    return units, ends
+
+
 def with_jacobian(call: Callable, own: list) -> Callable:
     """Return the function that gives results, and for each leaf in `own` the rows of a Jacobian.
 
@@ -89,29 +100,38 @@ def with_jacobian(call: Callable, own: list) -> Callable:
     def run(*leaves: Any) -> list:
         primals = [leaves[i] for i in own]
         found, back, rest = vjp(divided(call, leaves, own), *primals, has_aux=True)
-        sizes = [*map(size_of, found)]
-        ends = np.cumsum(sizes)
-        rows = np.eye(sum(sizes))
-        units = [
-            np.reshape(rows[:, end - size : end], (len(rows), *shape_of(x)))
-            for x, size, end in zip(found, sizes, ends)
-        ]
-        slopes = vmap(lambda *g: back(list(g)))(*units)
+        slopes = vmap(lambda *g: back(list(g)))(*units_of(found)[0])
         return [*joined(rest, found), *slopes]
 
     return run
 
 
+COLUMNS = "the columns of a Jacobian"
+"""The name of the batch of the directions that reverse mode asks for: they are solved together."""
+
+
 def with_columns(call: Callable, own: list) -> Callable:
     """Return the function that `with_jacobian` returns, by forward derivatives."""
 
-    def flat(leaves: tuple, *values: Any) -> tuple:
-        found, rest = divided(call, leaves, own)(*values)
-        return np.concatenate([np.reshape(x, -1) for x in found]), (found, rest)
-
     def run(*leaves: Any) -> list:
-        columns = jacfwd(partial(flat, leaves), tuple(range(len(own))), has_aux=True)
-        rows, (found, rest) = columns(*[leaves[i] for i in own])
+        primals = tuple([leaves[i] for i in own])
+        others: list = []
+
+        def along(*directions: Any) -> Any:
+            found, moved, rest = jvp(divided(call, leaves, own), primals, directions, has_aux=True)
+            others[:] = found, rest
+            return np.concatenate([np.reshape(x, -1) for x in moved])
+
+        units, ends = units_of(primals)
+        if ends[-1] == 1:
+            table = np.reshape(along(*[x[0] for x in units]), (-1, 1))
+        else:
+            table = np.transpose(vmap(along, axis_name=COLUMNS)(*units))
+        rows = [
+            np.reshape(part, (-1, *shape_of(x)))
+            for part, x in zip(np.split(table, ends[:-1], 1), primals)
+        ]
+        found, rest = others
         return [*joined(rest, found), *rows]
 
     return run

@@ -14,7 +14,10 @@ that are values of the program, and equations with many parameters.
 """
 
 import functools
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -25,13 +28,19 @@ from .._control.loops import while_loop
 from .._core.ambient import AMBIENT
 from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
 from .._core.root import classes_in
+from .._custom.apply import apply
+from .._custom.rules import Rules
+from .._custom.steps import COLUMNS
 from .._levels.lineage import levels_of
 from .._transforms.stop_gradient import stop_gradient
+from .._transforms.vmap import vmap
+from ._equations import MANY
 from ._integrands import SMOOTH
 from ._systems import System, as_state
 
 METHODS = {"RK45": sci.RK45, "RK23": sci.RK23}
 OPTIONS = frozenset({"rtol", "atol", "max_step", "first_step"})
+WAYS = None, "forward", "steps"
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """The factors of a step: for safety, and the smallest and the largest one."""
 
@@ -44,15 +53,16 @@ EMPTY: Any = sci.solve_ivp(lambda t, y: -y, (0, 1), [1.0])
 def solve_ivp(
     fun: Callable, t_span: Any, y0: Any, method: Any = "RK45", t_eval: Any = None,
     dense_output: bool = False, events: Any = None, vectorized: bool = False, args: Any = None,
-    *, derivative: str | None = None, **options: Any,
+    *, derivative: str | None = None, moves: bool, **options: Any,
 ) -> Any:  # fmt: skip
     """Solve an equation as SciPy's function does.
 
-    `NotImplementedError` is for a call that a loop cannot make.
+    Where it `moves`, its derivatives are asked for. `NotImplementedError` is for a call that a loop
+    cannot make.
     """
     times = [*t_span, *options.values()]
     fits = (
-        method in METHODS and t_eval is not None and not (dense_output or events or vectorized)
+        derivative in WAYS and method in METHODS and t_eval is not None and not (dense_output or events or vectorized)
         and options.keys() <= OPTIONS and not classes_in(*times)
         and all([level.guards for cls in classes_in(t_eval) for level in levels_of(cls)])
     )  # fmt: skip
@@ -69,9 +79,14 @@ def solve_ivp(
         raise NotImplementedError
     system = System(fun, () if args is None else tuple(args))
     y0 = y0 if dtype_of(y0) == np.float64 else fnp.asarray(y0, dtype=float)
-    levels = levels_of(AMBIENT.get())
-    slope = Smooth(system) if any([x.differentiates for x in levels]) else system
-    steps = Steps(METHODS[method], slope, way, tf, t_eval, **options)
+    slope = Smooth(system) if moves else system
+    parts = None
+    if moves and derivative != "steps":
+        parts = Parts(shape_of(y0)[0])
+        tf = t_eval[-1]  # later errors of the derivatives do not count
+        if tf == t0:
+            raise NotImplementedError
+    steps = Steps(METHODS[method], slope, way, tf, t_eval, parts=parts, **options)
     y, calls, failed = steps.solve(t0, y0)
     if failed:
         raise NotImplementedError
@@ -100,10 +115,74 @@ class Smooth:
         return found
 
 
-def size_of(x: Any) -> Any:
-    """Return the root mean square of the numbers of an array, as a constant of derivatives."""
-    x = stop_gradient(x)
-    return np.linalg.norm(x) / shape_of(x)[0] ** 0.5
+def scale(atol: Any, rtol: Any, states: Sequence) -> Any:
+    """Return the errors that count as 1, at the larger one of some states."""
+    return atol + functools.reduce(np.maximum, [np.abs(y) for y in states]) * rtol
+
+
+def root_of_sum(x: Any) -> Any:
+    """Return the root of a sum; halves are added, as machine code adds arrays with NumPy's bits."""
+    rest: Any = 0.0
+    while n := shape_of(x)[0] // 2:
+        rest = rest + x[-1] if shape_of(x)[0] % 2 else rest
+        x = x[:n] + x[n : 2 * n]
+    return np.sqrt(x[0] + rest)
+
+
+def relative(x: Any, atol: Any, rtol: Any, *states: Any) -> Any:
+    """Return numbers divided by the errors that count as 1 at some states."""
+    return x / scale(atol, rtol, states)
+
+
+class Parts(Rules):
+    """All derivatives of an error beside the error, as one array: see NOTE [who has an error].
+
+    A batch of directions that belong together is one array, too; other examples have one each.
+    The arguments are those of `call`, at first of `relative`.
+    """
+
+    name, by_user, has_jvp, has_vmap = "scipy.integrate.solve_ivp", False, True, True
+
+    def __init__(self, n: int):
+        self.call: Callable = relative
+        self.together: dict[type, bool] = {}  # by the class around a batch
+        levels, directions = levels_of(AMBIENT.get()), []
+        for level, around in itertools.pairwise(levels):
+            if level.batches:
+                self.together[level.cls.__base__] = level.axis_name == COLUMNS
+            elif level.differentiates == "forward":
+                joint = around.batches and around.axis_name == COLUMNS
+                directions.append(around.size if joint else 1)
+            else:
+                raise NotImplementedError  # reverse mode of a loop sees no derivatives
+        if any(self.together.values()) and n * sum(directions) >= MANY[False]:
+            raise NotImplementedError
+        self.count = n * math.prod([1 + m for m in directions])
+
+    def of(self, *leaves: Any) -> Any:
+        """Return the array of all numbers, as a constant of derivatives."""
+        (found,), _ = apply(self, [*leaves])
+        return found
+
+    def run(self, leaves: list) -> tuple[list, Any]:
+        return [self.call(*leaves)], None
+
+    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
+        x, *others = tangents
+        found = self.of(*leaves)
+        if x is not None:
+            others = [0.0 if t is None else t for t in others]
+            found = np.concatenate([found, self.of(x, *leaves[1:3], *others[2:])], -1)
+        return [found], None, [None]
+
+    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
+        each = copy(self)
+        each.call = vmap(self.call, in_dims=tuple(dims))
+        found = each.of(*leaves)
+        if not self.together[AMBIENT.get()]:
+            return [found], None, [0]
+        shape = shape_of(found)
+        return [np.reshape(np.moveaxis(found, 0, -2), (*shape[1:-1], -1))], None, [None]
 
 
 def combined(factors: Any, slopes: list) -> Any:
@@ -126,32 +205,39 @@ class Steps:
     def __init__(
         self, method: Any, system: Callable, way: float, tf: float, t_eval: np.ndarray,
         rtol: Any = 1e-3, atol: Any = 1e-6, max_step: float = np.inf, first_step: Any = None,
+        parts: Any = None,
     ):  # fmt: skip
         self.method, self.system, self.way, self.tf, self.t_eval = method, system, way, tf, t_eval
         self.rtol, self.atol = np.maximum(rtol, 100 * EPSILON), np.asarray(atol)
         self.max_step, self.first_step = max_step, first_step
         self.order = method.error_estimator_order
+        self.parts = parts
+        batches = [x for x in levels_of(AMBIENT.get()) if x.batches and x.axis_name != COLUMNS]
+        self.batched = bool(batches)
 
-    def scale(self, *states: Any) -> Any:
-        """Return the errors that count as 1, at the larger one of some states."""
-        sizes = [np.abs(stop_gradient(y)) for y in states]
-        return self.atol + functools.reduce(np.maximum, sizes) * self.rtol
+    def size(self, x: Any, *states: Any) -> Any:
+        """Return how large errors are, or slopes, beside what counts as 1 at some states."""
+        given, count = (x, self.atol, self.rtol, *states), shape_of(x)[0]
+        if self.parts is None:
+            found = relative(*map(stop_gradient, given))
+        else:
+            found, count = self.parts.of(*given), self.parts.count
+        return (root_of_sum(found**2) if self.batched else np.linalg.norm(found)) / count**0.5
 
     def first(self, t0: float, y: Any, f: Any) -> Any:
         """Return the size of the first step."""
         if self.first_step is not None:
             return float(self.first_step)
         whole = abs(self.tf - t0)
-        scale = self.scale(y)
-        d0, d1 = size_of(y / scale), size_of(f / scale)
+        d0, d1 = self.size(y, y), self.size(f, y)
         tiny = (d0 < 1e-5) | (d1 < 1e-5)
         h0 = np.minimum(chosen(tiny, 1e-6, 0.01 * d0 / chosen(tiny, 1.0, d1)), whole)
         ahead = self.system(t0 + h0 * self.way, y + h0 * self.way * f)
-        d2 = size_of((ahead - f) / scale) / h0
+        d2 = self.size(ahead - f, y) / h0
         flat = (d1 <= 1e-15) & (d2 <= 1e-15)
         rate = chosen(flat, 1.0, np.maximum(d1, d2))
         h1 = chosen(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / rate) ** (1 / (self.order + 1)))
-        return np.minimum(np.minimum(100 * h0, h1), min(whole, self.max_step))
+        return np.minimum(np.minimum(100 * h0, h1), np.minimum(whole, self.max_step))
 
     def solve(self, t0: float, y0: Any) -> tuple[Any, Any, Any]:
         """Return the states at the times, the calls of the system, and if a step was too small."""
@@ -184,7 +270,7 @@ class Steps:
             slopes.append(self.system(t + c * h, y + h * combined(row, slopes)))
         new = y + h * combined(method.B, slopes)
         slopes.append(self.system(t + h, new))
-        error = size_of(h * combined(method.E, slopes) / self.scale(y, new))
+        error = self.size(h * combined(method.E, slopes), y, new)
         taken = error < 1
         factor = SAFETY * chosen(error == 0, 1.0, error) ** (-1 / (self.order + 1))
         grown = chosen(error == 0, MOST, chosen(factor < MOST, factor, MOST))

@@ -14,6 +14,7 @@ NOTE [what a step does not see]
 """
 
 import functools
+import operator
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -33,6 +34,7 @@ from .._mutation.array import Array, settle, was_written
 from .._programs.graph import form_of
 from .._programs.objects import IMMUTABLE
 from .._transforms.chunks.streams import record_draws
+from .._transforms.stop_gradient import stop_gradient
 from ._replays import PARTED, Held, Refused, Taken, build, is_global
 
 ndarray = np.ndarray
@@ -127,14 +129,14 @@ class Solver:
         self.structure: Any = None
         self.reads: Any = None  # those of a trace, while it runs in one
 
-    def __call__(self, *leaves: Any) -> list:
+    def __call__(self, *leaves: Any, **more: Any) -> list:
         held, found = Held(), list[Any]()
         args, kwargs = build(self.form, leaves, self.others, held)
         if self.reads is not None:
             for x in (*args, *kwargs.values()):
                 if callable(x):
                     self.reads.call_later(x)
-        result = self.twin(*args, **kwargs)
+        result = self.twin(*args, **kwargs, **more)
         if not held.unchanged():
             raise UnsupportedError("a function that it calls changes what it closes over")
         structure = opened(result, found)
@@ -225,19 +227,36 @@ FEW = 64
 """A loop has up to so many numbers as parameters: a directional derivative for each."""
 
 
-def as_loop(loop: Callable, name: str, given: Given, level: Any, derivative: Any) -> Any:
+class Loop(Solver):
+    """A solver that is a loop of the program.
+
+    Its values are those of the call without derivatives, also where these need other steps.
+    """
+
+    def __call__(self, *leaves: Any, **more: Any) -> list:
+        fixed = [stop_gradient(x) for x in leaves]
+        values = super().__call__(*fixed, moves=False)
+        if all(map(operator.is_, fixed, leaves)):
+            return values
+        found = super().__call__(*leaves, moves=True)
+        return [x + (y - stop_gradient(y)) if has_change(y) else x for x, y in zip(values, found)]
+
+
+def has_change(x: Any) -> bool:
+    return stop_gradient(x) is not x
+
+
+def as_loop(loop: Callable, name: str, given: Given, level: Any) -> Any:
     """Return the result of a loop of the program that does what a solver does; None if it cannot.
 
-    The derivative of a loop is that of its steps. `loop` raises `NotImplementedError` where it does
-    not know a call.
+    `loop` raises `NotImplementedError` where it does not know a call.
     """
     tensors = [x for x in given.tensors if isinstance(x, Tensor)]
-    moves = any([each.differentiates for x in tensors for each in levels_of(type(x))])
-    fits = derivative == "steps" or (derivative is None and not moves)
-    few = sum([np.size(x) for x in tensors]) <= FEW
-    if not (fits and few and level.repeats) or any(map(was_written, tensors)):
+    moving = [x for x in tensors if any([one.differentiates for one in levels_of(type(x))])]
+    few = sum([np.size(x) for x in moving]) <= FEW
+    if not (few and level.repeats) or any(map(was_written, tensors)):
         return None
-    solver = Solver(loop, name, given)
+    solver = Loop(loop, name, given)
     solver.reads = level.reads
     answers = len(level.answers)
     try:
@@ -267,7 +286,7 @@ def as_step(twin: Callable, loop: Callable | None = None) -> Callable:
             return twin(*args, **kwargs)
         name = f"{twin.__module__.rpartition('._')[0] or twin.__module__}.{twin.__name__}"
         if loop is not None:
-            found = as_loop(loop, name, given, level, kwargs.get("derivative"))
+            found = as_loop(loop, name, given, level)
             if found is not None:
                 return found
         solver = Solver(twin, name, given)
