@@ -146,20 +146,26 @@ class Step(Rules):
 
     ``record(level, call, leaves)`` does so at the level of a trace, for it or a derivative; the
     call that it is given runs outside of all levels. Without it the program has the calls that the
-    function makes, and the Jacobian for reverse mode is one of forward mode.
+    function makes, and the Jacobian for reverse mode is one of forward mode. `backward` asks for
+    no Jacobian: reverse mode is a second call. Where the call is that of a batch, `batch` is the
+    one of an example, with the axes of the leaves: each example has a Jacobian of its own.
     """
 
     has_vjp = has_jvp = has_vmap = True
     by_user = False
 
-    def __init__(self, call: Callable, name: str, record: Callable | None = None):
+    def __init__(
+        self, call: Callable, name: str, record: Callable | None = None, backward: bool = False,
+        batch: tuple[Callable, Sequence] | None = None,
+    ):  # fmt: skip
         self.call, self.name, self.record = call, name, record
+        self.backward, self.batch = backward, batch
         self.own: list[int] = []
 
     def note(self, own: list[int], forward: bool) -> None:
         self.own = own
 
-    def step(self, call: Callable, leaves: Sequence) -> list:
+    def step(self, call: Callable, leaves: Sequence, batch: Any = None) -> list:
         """Return the results of a call at the levels of its leaves."""
         given, level = level_among(list(leaves), self.name)
         if level is None:
@@ -168,7 +174,7 @@ class Step(Rules):
             if self.record is None:
                 return within(level.cls, call, *given)
             return self.record(level, partial(within, Tensor, call), given)
-        return apply(Step(call, self.name, self.record), given)[0]
+        return apply(Step(call, self.name, self.record, self.backward, batch), given)[0]
 
     def run(self, leaves: list) -> tuple[list, Any]:
         return self.step(self.call, leaves), None
@@ -183,22 +189,31 @@ class Step(Rules):
 
     def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
         own, n = self.own, len(leaves)
-        if sum([size_of(leaves[i]) for i in own]) > MANY:
+        call, dims = self.batch or (self.call, [None] * n)
+        shapes = [shape_of(leaves[i])[dims[i] is not None :] for i in own]
+        if self.backward or sum(map(math.prod, shapes)) > MANY:
             return self.step(self.call, leaves), None, leaves, (own, n, None)
-        jacobian = with_columns if self.record is None else with_jacobian
-        found = self.step(jacobian(self.call, own), leaves)
+        run = with_columns(call, own) if self.record is None else with_jacobian(call, own)
+        if self.batch is not None:
+            run = vmap(run, in_dims=tuple(dims))
+        found = self.step(run, leaves)
         outs, rows = found[: -len(own)], found[-len(own) :]
-        return outs, None, rows, (own, n, [(i, size_of(outs[i])) for i in inexact(outs)])
+        axes = None if self.batch is None else [dims[i] for i in own]
+        return outs, None, rows, (own, n, (axes, [(i, shape_of(outs[i])) for i in inexact(outs)]))
 
     def bwd(self, saved: list, info: Any, cotangents: list) -> list:
-        own, n, sizes = info
-        if sizes is None:
+        own, n, form = info
+        if form is None:
             used = [i for i, g in enumerate(cotangents) if g is not None]
             call = pulled(self.call, own, n, used)
             return placed(n, own, self.step(call, [*saved, *[cotangents[i] for i in used]]))
-        parts = [np.zeros(size) if cotangents[i] is None else np.reshape(cotangents[i], -1)
-                 for i, size in sizes]  # fmt: skip
-        flat = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        axes, shapes = form
+        lead = 0 if axes is None else 1
+        given = [np.zeros(shape) if cotangents[i] is None else cotangents[i] for i, shape in shapes]
+        parts = [np.reshape(g, (*shape[:lead], -1)) for g, (_, shape) in zip(given, shapes)]
+        flat = parts[0] if len(parts) == 1 else np.concatenate(parts, lead)
+        if axes is not None:
+            return placed(n, own, [of_examples(flat, *pair) for pair in zip(saved, axes)])
         products = [
             np.dot(flat, rows) if len(shape_of(rows)) < 3 else np.tensordot(flat, rows, 1)
             for rows in saved
@@ -207,5 +222,13 @@ class Step(Rules):
 
     def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
         call = vmap(lambda *given: self.call(*given), in_dims=tuple(dims))
-        outs = self.step(call, leaves)
+        outs = self.step(call, leaves, (self.call, dims))
         return outs, None, [0] * len(outs)
+
+
+def of_examples(flat: Any, rows: Any, axis: int | None) -> Any:
+    """Return the products of the examples' cotangents with rows; their sum without an axis."""
+    if axis is None:
+        return np.tensordot(flat, rows, 2)
+    each = (*shape_of(flat), *[1] * (len(shape_of(rows)) - 2))
+    return np.sum(np.reshape(flat, each) * rows, 1)

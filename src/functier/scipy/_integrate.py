@@ -299,11 +299,11 @@ FOLLOWED: list[tuple[Any, Any]] = [
     (sci.nquad, nquad),
     (sci.dblquad, _copy(sci.dblquad)),
     (sci.tplquad, _copy(sci.tplquad)),
-    *_ode.TWINS,
     *_boundary.TWINS,
 ]
 TWINS = [
-    (original, as_step(twin, solve_in_loop if original is sci.solve_ivp else None))
-    for original, twin in FOLLOWED
+    *[(original, as_step(twin)) for original, twin in FOLLOWED],
+    (sci.solve_ivp, as_step(_ode.solve_ivp, solve_in_loop, _ode.takes_adjoint)),
+    (sci.odeint, as_step(_ode.odeint, None, _ode.takes_adjoint_of_odeint)),
 ]
 """Pairs of an object of SciPy and its twin."""

@@ -20,7 +20,7 @@ from .._core.errors import FallbackWarning, LevelError, UnsupportedError
 from .._core.numpy_facts import shape_of
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
-from ._equations import Equation, listed
+from ._equations import MANY, Equation, listed
 from ._flows import EXPLICIT, IMPLICIT, change_of, moved
 from ._parts import Layout, NewBatch
 from ._problems import Problem, has_tensor, is_plain
@@ -390,5 +390,22 @@ def _states(
     return values + (own - stop_gradient(own))
 
 
-TWINS: list[tuple[Any, Any]] = [(sci.solve_ivp, solve_ivp), (sci.odeint, odeint)]
-"""Pairs of an object of SciPy and its twin."""
+# ---- in a program ----
+
+
+def takes_adjoint(count: int, args: tuple, kwargs: dict) -> bool:
+    """Return whether reverse mode of `solve_ivp` by `count` numbers takes the adjoint."""
+    given = dict(zip(("fun", "t_span", "y0", "method"), args)) | kwargs
+    method = given.get("method", "RK45")
+    return _many(count, given, METHODS.get(method, method) in IMPLICIT)
+
+
+def takes_adjoint_of_odeint(count: int, args: tuple, kwargs: dict) -> bool:
+    return _many(count, dict(zip(("func", "y0"), args)) | kwargs, True)
+
+
+def _many(count: int, given: dict, implicit: bool) -> bool:
+    way = given.get("derivative")
+    return way == "adjoint" or (
+        way is None and "y0" in given and count * np.size(as_state(given["y0"])) >= MANY[implicit]
+    )

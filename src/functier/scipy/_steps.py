@@ -230,14 +230,17 @@ FEW = 64
 class Loop(Solver):
     """A solver that is a loop of the program.
 
-    Its values are those of the call without derivatives, also where these need other steps.
+    Its values are those of the call without derivatives, also where these have steps of their own.
     """
+
+    own_steps = True
 
     def __call__(self, *leaves: Any, **more: Any) -> list:
         fixed = [stop_gradient(x) for x in leaves]
+        moves = not all(map(operator.is_, fixed, leaves))
+        if not (moves and self.own_steps):
+            return super().__call__(*leaves, moves=moves)
         values = super().__call__(*fixed, moves=False)
-        if all(map(operator.is_, fixed, leaves)):
-            return values
         found = super().__call__(*leaves, moves=True)
         return [x + (y - stop_gradient(y)) if has_change(y) else x for x, y in zip(values, found)]
 
@@ -246,17 +249,22 @@ def has_change(x: Any) -> bool:
     return stop_gradient(x) is not x
 
 
-def as_loop(loop: Callable, name: str, given: Given, level: Any) -> Any:
+def moving(given: Given) -> int:
+    """Return how many numbers a call is differentiated by."""
+    levels = [(np.size(x), levels_of(type(x))) for x in given.tensors if isinstance(x, Tensor)]
+    return sum([size for size, found in levels if any([one.differentiates for one in found])])
+
+
+def as_loop(loop: Callable, name: str, given: Given, level: Any, derivative: Any) -> Any:
     """Return the result of a loop of the program that does what a solver does; None if it cannot.
 
     `loop` raises `NotImplementedError` where it does not know a call.
     """
     tensors = [x for x in given.tensors if isinstance(x, Tensor)]
-    moving = [x for x in tensors if any([one.differentiates for one in levels_of(type(x))])]
-    few = sum([np.size(x) for x in moving]) <= FEW
-    if not (few and level.repeats) or any(map(was_written, tensors)):
+    if not level.repeats or moving(given) > FEW or any(map(was_written, tensors)):
         return None
     solver = Loop(loop, name, given)
+    solver.own_steps = derivative != "steps"
     solver.reads = level.reads
     answers = len(level.answers)
     try:
@@ -269,8 +277,14 @@ def as_loop(loop: Callable, name: str, given: Given, level: Any) -> Any:
     return closed(solver.structure, iter(outs))
 
 
-def as_step(twin: Callable, loop: Callable | None = None) -> Callable:
-    """Return a twin whose call is one step, or a `loop`, where a program is recorded."""
+def as_step(
+    twin: Callable, loop: Callable | None = None, backward: Callable | None = None
+) -> Callable:
+    """Return a twin whose call is one step, or a `loop`, where a program is recorded.
+
+    ``backward(count, args, kwargs)`` tells if reverse mode by `count` numbers takes a way of its
+    own, which a Jacobian would take for each row.
+    """
 
     @functools.wraps(twin)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -286,12 +300,13 @@ def as_step(twin: Callable, loop: Callable | None = None) -> Callable:
             return twin(*args, **kwargs)
         name = f"{twin.__module__.rpartition('._')[0] or twin.__module__}.{twin.__name__}"
         if loop is not None:
-            found = as_loop(loop, name, given, level)
+            found = as_loop(loop, name, given, level, kwargs.get("derivative"))
             if found is not None:
                 return found
         solver = Solver(twin, name, given)
         record = functools.partial(recorded, solver)
-        outs = Step(solver, name, record).step(solver, given.tensors)
+        alone = backward is not None and backward(moving(given), args, kwargs)
+        outs = Step(solver, name, record, alone).step(solver, given.tensors)
         return closed(solver.structure, iter(outs))
 
     return call

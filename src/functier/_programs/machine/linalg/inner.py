@@ -99,8 +99,13 @@ def agree(found: Mapping[str, int]) -> bool:
 
 
 def agrees(func: np.ufunc, place: int) -> bool:
-    """Return whether the loop of a function of numbers gives its bits, one number at a time."""
+    """Return whether the loop of a function gives its bits, of one number and of many."""
     with np.errstate(all="ignore"):
+        many, second = np.sin(np.arange(37.0)), np.array(1.3)
+        out = np.empty(37)
+        run(place, [*(many, second)[: func.nin], out], (37,), (*(8, 0)[: func.nin], 8))
+        if not np.array_equal(out, func(*(many, second)[: func.nin]), equal_nan=True):
+            return False
         for x in (0.3, 0.9, 1.7, 25.5, -0.4, -3.1, 1e-9, 0.0):
             given = [np.array(v) for v in (x, 1.3)[: func.nin]]
             out = np.empty(())

@@ -10,7 +10,7 @@ from ...graph import Form, Node
 from ..compiler.targets import is_own, needs_process
 from ..linalg import inner
 from ..loops.nests import NOTHING
-from .nodes import Lowering, rule
+from .nodes import Lowering, power, rule
 from .reductions import reduced
 from .steps import LARGEST, Literal, Ref, Unknown
 
@@ -29,6 +29,8 @@ def can_be_exact(node: Node) -> bool:
         return False
     if is_function_of_numbers(node):
         return inner.ELEMENTS[node.func] in inner.addresses()  # type: ignore[index]
+    if is_function_of_arrays(node):
+        return inner.ELEMENTS[ufunc_of(node)] in inner.addresses()
     given = [x for x in node.args[:2] if type(x) is Node]
     plain = all([x.form.kind is np.ndarray and is_plain(x.form) for x in given])
     if not plain or not node.kwargs.items() <= WHOLE.get(node.func, {}).items():
@@ -52,6 +54,36 @@ def is_function_of_numbers(node: Node) -> bool:
     given, count = numbers(node), 2 if func is operator.pow else func.nin
     kinds = [x.form.kind if type(x) is Node else type(x) for x in given]
     return len(given) == count and FLOATS.issuperset(kinds)
+
+
+def is_function_of_arrays(node: Node) -> bool:
+    """Return whether a node is such a function of arrays without gaps, and of numbers.
+
+    NumPy calls its loop once for all elements of these.
+    """
+    func, given = ufunc_of(node), node.args
+    if func not in inner.ELEMENTS or node.kwargs or len(given) != func.nin:
+        return False
+    arrays = [x for x in given if type(x) is Node and x.form.shape]
+    others = [x for x in given if x not in arrays]
+    return (
+        node.form.kind is np.ndarray and is_whole(node.form) and bool(arrays)
+        and all([is_whole(x.form) and x.form.shape == node.form.shape for x in arrays])
+        and all([type(x) is float for x in others])
+    )  # fmt: skip
+
+
+def ufunc_of(node: Node) -> Any:
+    """Return the function of an operator; of a power with a number, NumPy may take another one."""
+    return power(node.args)[0] if node.func is operator.pow and len(node.args) == 2 else node.func
+
+
+def is_whole(form: Form) -> bool:
+    """Return whether an array is one of floats without gaps, in C order."""
+    return (
+        form.kind is np.ndarray and is_plain(form) and math.prod(form.shape) > 0
+        and form.strides == np.empty(form.shape).strides
+    )  # fmt: skip
 
 
 def numbers(node: Node) -> list:
@@ -114,6 +146,15 @@ def function_of_numbers(low: Lowering, node: Node) -> Ref:
     return called(low, kernel, [given[0], given[-1]], node.form)
 
 
+def function_of_arrays(low: Lowering, node: Node) -> Ref:
+    func = ufunc_of(node)
+    given = [taken(low, x) if type(x) is Node else low.copied(low.value(x), ()) for x in node.args]
+    steps = [8 if x.shape else 0 for x in given]
+    pointers = (*("%a", "%b")[: func.nin], "%out")
+    kernel = inner.call(func, pointers, (math.prod(node.form.shape),), (*steps, 8))
+    return called(low, kernel, [given[0], given[-1]], node.form)
+
+
 @rule(np.linalg.norm)
 def norm(low: Lowering, node: Node) -> Any:
     """The norm of all numbers of an array is the root of a product with itself."""
@@ -145,4 +186,6 @@ def exact(low: Lowering, node: Node) -> Any:
         return norm(low, node)
     if is_function_of_numbers(node):
         return function_of_numbers(low, node)
+    if is_function_of_arrays(node):
+        return function_of_arrays(low, node)
     return total(low, node) if node.func in SUMS else product(low, node)
