@@ -48,6 +48,7 @@ VALUES = {
     "exp": np.exp,
     "sin of Python": lambda x: np.sin(x[0, 0]) * x,
     "power": lambda x: np.abs(x) ** 1.7,
+    "functions of arrays": lambda x: np.arctan2(np.sin(x), 2.0**x) * np.exp(x * 0.3),
     "third power": lambda x: x**3,
     "tanh of a sum": lambda x: np.tanh(np.sum(x, axis=1) / 3.0) - x[:, 0],
     "system": lambda x: np.linalg.solve(x[:, :6] + 8 * np.eye(6), x[:, 6]),
@@ -135,7 +136,8 @@ def test_machine_code_that_answers_is_found(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [
-    "products", "product of a view", "of vectors", "with a vector", "of columns", "norm",
+    "products", "product of a view", "of vectors", "with a vector", "of columns", "norm", "exp",
+    "power", "functions of arrays",
 ])  # fmt: skip
 def test_products_and_sums_are_those_of_numpys_loops(name):
     found, fast = wrong(VALUES[name])

@@ -100,11 +100,22 @@ def test_steps_are_scipys():
     assert total == 216 and same >= 0.99 * total
 
 
+SCALES = np.array([[1.0], [1.1], [0.9]])
+ALONG = (np.array([1.0, -0.5]),)
 NESTINGS = {
     "value": lambda f: f, "jvp": lambda f: lambda p: ft.jvp(f, (p,), (p,)), "grad": ft.grad,
     "jacobian": lambda f: ft.jacrev(lambda p: f(p) * p), "hessian": ft.hessian,
-    "batch": lambda f: lambda p: ft.vmap(f)(p * np.array([[1.0], [1.1]])),
-    "batch of gradients": lambda f: lambda p: ft.vmap(ft.grad(f))(p * np.array([[1.0], [1.1]])),
+    "batch": lambda f: lambda p: ft.vmap(f)(p * SCALES),
+    "batch of gradients": lambda f: lambda p: ft.vmap(ft.grad(f))(p * SCALES),
+}  # fmt: skip
+MORE_NESTINGS = {
+    **NESTINGS, "columns": ft.jacfwd, "second derivatives": lambda f: ft.jacrev(ft.grad(f)),
+    "forward twice": lambda f: ft.jacfwd(ft.jacfwd(f)),
+    "along a gradient": lambda f: lambda p: ft.jvp(ft.grad(f), (p,), ALONG),
+    "gradient along": lambda f: ft.grad(lambda p: ft.jvp(f, (p,), ALONG)[1]),
+    "batch of columns": lambda f: lambda p: ft.vmap(ft.jacfwd(f))(p * SCALES),
+    "columns of a batch": lambda f: ft.jacfwd(lambda p: ft.vmap(f)(p * SCALES)),
+    "batch of batches": lambda f: lambda p: ft.vmap(ft.vmap(ft.grad(f)))(np.stack([p * SCALES])),
 }  # fmt: skip
 
 
@@ -120,6 +131,97 @@ def test_derivatives_are_those_of_the_steps(fun, nesting):
         np.testing.assert_allclose(compiled(p), f(p), rtol=1e-9, atol=1e-12)
 
     assert is_loop(compiled)
+
+
+def largest_error(f, compiled, points):
+    """The largest difference of a compiled function's results, relative to the largest number."""
+    errors = []
+    for p in points:
+        found, expected = compiled(p), f(p)
+        for a, b in zip(found, expected) if isinstance(found, tuple) else [(found, expected)]:
+            errors.append(np.max(np.abs(a - b)) / np.max(np.abs(b)))
+    return max(errors)
+
+
+def loss(fun, **options):
+    return lambda p: np.sum(solve(si, fun, p, **options).y ** 2)
+
+
+@pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
+@pytest.mark.parametrize("nesting", [
+    pytest.param(n, marks=[] if n in ("jvp", "grad", "columns") else pytest.mark.slow)
+    for n in MORE_NESTINGS
+])  # fmt: skip
+@pytest.mark.parametrize("fun", [epidemic, predators], ids=lambda fun: fun.__name__)
+def test_derivatives_count_in_the_error(fun, nesting):
+    """They have the steps that they have without a program: all digits are the same."""
+    f = MORE_NESTINGS[nesting](loss(fun, rtol=1e-5))
+    compiled = ft.compile(f)
+
+    assert largest_error(f, compiled, parameters(2, seed=1)) < 1e-11
+    assert is_loop(compiled)
+
+
+@pytest.mark.slow
+def test_steps_of_derivatives_are_scipys():
+    """Where they are not, a derivative is right to the tolerance, and not to the last digits."""
+    errors = []
+    for fun in EQUATIONS:
+        for options in OPTIONS:
+            f = ft.jacrev(lambda p, fun=fun, options=options: solve(si, fun, p, **options).y)
+            compiled = ft.compile(f)
+            errors += [largest_error(f, compiled, [p]) for p in parameters(6, seed=2)]
+            assert is_loop(compiled), (fun.__name__, options)
+    assert len(errors) == 108 and sum([e < 1e-10 for e in errors]) >= 107
+    assert max(errors) < 0.1
+
+
+@pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
+@pytest.mark.parametrize("fault, nesting", [
+    (faulty.errors_of_values_alone, "grad"),
+    pytest.param(faulty.errors_of_values_alone, "columns", marks=pytest.mark.slow),
+    (faulty.examples_with_common_steps, "columns"),
+])  # fmt: skip
+def test_other_steps_of_derivatives_are_found(fault, nesting, monkeypatch):
+    fault(monkeypatch)
+    f = MORE_NESTINGS[nesting](loss(epidemic, rtol=1e-5))
+
+    assert largest_error(f, ft.compile(f), parameters(1, seed=1)) > 1e-9
+
+
+def test_the_gradient_of_a_batch_is_a_batch_of_gradients():
+    """Each example has directions of its own, and those of a common number are added."""
+    f = loss(predators)
+
+    def total(ps, q):
+        return np.sum(ft.vmap(lambda p: f(p * q))(ps))
+
+    compiled = ft.compile(ft.grad(total, (0, 1)))
+    ps, one = parameters(150, seed=3), ft.compile(ft.grad(f))
+    for q in (1.0, 0.9):
+        own, common = compiled(ps, q)
+        expected = np.stack([one(p * q) for p in ps])
+        np.testing.assert_allclose(own, expected * q, rtol=1e-9)
+        np.testing.assert_allclose(common, np.sum(expected * ps), rtol=1e-3)
+    assert is_loop(compiled)
+
+
+def test_many_parameters_take_the_adjoint():
+    """It is a call of SciPy's in the program, and has one backward pass."""
+    a, start = 0.1 * np.random.default_rng(0).normal(size=(40, 40)), np.linspace(0.5, 1.0, 40)
+
+    def f(p, way):
+        fun = lambda t, y: a @ y - y * (p[0] + p[1] * y)  # noqa: E731
+        found = si.solve_ivp(fun, (0, 1), start * p[0], t_eval=[1.0], derivative=way)
+        return np.sum(found.y[:, -1] ** 2)
+
+    p = np.linspace(0.5, 1.0, 4)
+    for way, bound in ((None, 1e-9), ("adjoint", 1e-9), ("forward", 1e-3)):
+        compiled = ft.compile(ft.grad(lambda p, way=way: f(p, way)))
+        expected = ft.grad(f)(p, "adjoint")
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(p), expected, rtol=bound)
+        assert is_loop(compiled) == (way == "forward")
 
 
 def test_other_derivatives_have_their_own_steps():

@@ -82,7 +82,7 @@ def solve_ivp(
     slope = Smooth(system) if moves else system
     parts = None
     if moves and derivative != "steps":
-        parts = Parts(shape_of(y0)[0])
+        parts = Parts(shape_of(y0)[0], most=np.inf if derivative else MANY[False])
         tf = t_eval[-1]  # later errors of the derivatives do not count
         if tf == t0:
             raise NotImplementedError
@@ -143,7 +143,7 @@ class Parts(Rules):
 
     name, by_user, has_jvp, has_vmap = "scipy.integrate.solve_ivp", False, True, True
 
-    def __init__(self, n: int):
+    def __init__(self, n: int, most: float):
         self.call: Callable = relative
         self.together: dict[type, bool] = {}  # by the class around a batch
         levels, directions = levels_of(AMBIENT.get()), []
@@ -155,8 +155,8 @@ class Parts(Rules):
                 directions.append(around.size if joint else 1)
             else:
                 raise NotImplementedError  # reverse mode of a loop sees no derivatives
-        if any(self.together.values()) and n * sum(directions) >= MANY[False]:
-            raise NotImplementedError
+        if any(self.together.values()) and n * sum(directions) >= most:
+            raise NotImplementedError  # reverse mode takes the adjoint
         self.count = n * math.prod([1 + m for m in directions])
 
     def of(self, *leaves: Any) -> Any:

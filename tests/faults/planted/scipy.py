@@ -345,12 +345,18 @@ def wrong_step(fault, monkeypatch):
 
 # ---- scipy twins explicit loops ----
 
-no_estimate = change(_explicit, "size_of", lambda x: 0.0 * np.sum(x))
+no_estimate = change(_explicit.Steps, "size", lambda self, x, *states: 0.0 * np.sum(x))
 
 
 def another_norm(monkeypatch):
-    real = _explicit.size_of
-    monkeypatch.setattr(_explicit, "size_of", lambda x: 2.0 * real(x))
+    real = _explicit.Steps.size
+    monkeypatch.setattr(_explicit.Steps, "size", lambda *given: 2.0 * real(*given))
+
+
+errors_of_values_alone = change(
+    _explicit.Parts, "jvp", lambda self, leaves, tangents: ([self.of(*leaves)], None, [None])
+)
+examples_with_common_steps = change(_explicit, "COLUMNS", None)
 
 
 class Everything(frozenset):
