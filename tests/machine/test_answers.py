@@ -48,7 +48,8 @@ VALUES = {
     "exp": np.exp,
     "sin of Python": lambda x: np.sin(x[0, 0]) * x,
     "power": lambda x: np.abs(x) ** 1.7,
-    "functions of arrays": lambda x: np.arctan2(np.sin(x), 2.0**x) * np.exp(x * 0.3),
+    "functions of arrays": lambda x: np.arctan2(np.sin(x), 2.0**x) * np.exp(x * 0.3)[:, :1] ** 3,
+    "functions of columns": lambda x: np.abs(x[:, 1]) ** 0.3 + np.arctan2(x[:, 2], x[:, 3]),
     "third power": lambda x: x**3,
     "tanh of a sum": lambda x: np.tanh(np.sum(x, axis=1) / 3.0) - x[:, 0],
     "system": lambda x: np.linalg.solve(x[:, :6] + 8 * np.eye(6), x[:, 6]),
@@ -64,6 +65,7 @@ EXACT = {
     "arithmetic": lambda x: (x * 0.1 + x / 3.0 - 0.7) * np.sqrt(np.abs(x)) + x**2,
     "extrema": lambda x: np.max(np.abs(x * 0.3), axis=0) - np.min(x, axis=0),
     "selected": lambda x: np.where(x > 0.1, x * 0.1, np.floor(x))[::2, 1:].T,
+    "joined": lambda x: np.concatenate([x[0], [1.5, 2], x[1] * 0.1]),
     "powers of numbers": lambda x: np.abs(x[0, 0]) ** -0.2 * x[0, 1] ** 3 + 2.0 ** x[1, 1],
 }
 
@@ -137,7 +139,7 @@ def test_machine_code_that_answers_is_found(name, monkeypatch):
 
 @pytest.mark.parametrize("name", [
     "products", "product of a view", "of vectors", "with a vector", "of columns", "norm", "exp",
-    "power", "functions of arrays",
+    "power", "functions of arrays", "functions of columns",
 ])  # fmt: skip
 def test_products_and_sums_are_those_of_numpys_loops(name):
     found, fast = wrong(VALUES[name])

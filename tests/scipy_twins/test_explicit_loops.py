@@ -46,7 +46,10 @@ EQUATIONS = {
     epidemic: [0.9, 0.1, 0.0], predators: [1.0, 0.5], neuron: [-1.0, 1.0], pendulum: [1.0, 0.0],
     oscillator: [1.0, 0.0], decay: [2.0],
 }  # fmt: skip
-OPTIONS = {"method": "RK45"}, {"method": "RK45", "rtol": 1e-7, "atol": 1e-9}, {"method": "RK23"}
+OPTIONS = (
+    {"method": "RK45"}, {"method": "RK45", "rtol": 1e-7, "atol": 1e-9}, {"method": "RK23"},
+    {"method": "DOP853", "rtol": 1e-6},
+)  # fmt: skip
 
 
 def solve(module, fun, p, slope=None, **options):
@@ -86,7 +89,7 @@ def test_steps_are_scipys():
                 return found.y, found.nfev
 
             compiled = ft.compile(values)
-            for p in parameters(12):
+            for p in parameters(9):
                 y, calls = compiled(p)
                 expected = solve(plain, fun, p, **options)
                 total, same = total + 1, same + (calls == expected.nfev)
@@ -115,7 +118,7 @@ MORE_NESTINGS = {
     "gradient along": lambda f: ft.grad(lambda p: ft.jvp(f, (p,), ALONG)[1]),
     "batch of columns": lambda f: lambda p: ft.vmap(ft.jacfwd(f))(p * SCALES),
     "columns of a batch": lambda f: ft.jacfwd(lambda p: ft.vmap(f)(p * SCALES)),
-    "batch of batches": lambda f: lambda p: ft.vmap(ft.vmap(ft.grad(f)))(np.stack([p * SCALES])),
+    "order 8": lambda f: ft.grad(lambda p: f(p, method="DOP853")), "batch of batches": lambda f: lambda p: ft.vmap(ft.vmap(ft.grad(f)))(np.stack([p * SCALES])),
 }  # fmt: skip
 
 
@@ -144,7 +147,7 @@ def largest_error(f, compiled, points):
 
 
 def loss(fun, **options):
-    return lambda p: np.sum(solve(si, fun, p, **options).y ** 2)
+    return lambda p, **more: np.sum(solve(si, fun, p, **options, **more).y ** 2)
 
 
 @pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
@@ -170,9 +173,9 @@ def test_steps_of_derivatives_are_scipys():
         for options in OPTIONS:
             f = ft.jacrev(lambda p, fun=fun, options=options: solve(si, fun, p, **options).y)
             compiled = ft.compile(f)
-            errors += [largest_error(f, compiled, [p]) for p in parameters(6, seed=2)]
+            errors += [largest_error(f, compiled, [p]) for p in parameters(4, seed=2)]
             assert is_loop(compiled), (fun.__name__, options)
-    assert len(errors) == 108 and sum([e < 1e-10 for e in errors]) >= 107
+    assert len(errors) == 96 and sum([e < 1e-10 for e in errors]) >= 95
     assert max(errors) < 0.1
 
 
@@ -288,7 +291,7 @@ def test_a_start_and_a_closure_have_derivatives():
 CALLS = {
     "events": {"events": lambda t, y, p: y[0] - 0.5}, "dense output": {"dense_output": True},
     "all times": {"t_eval": None}, "an implicit method": {"method": "BDF"},
-    "order 8": {"method": "DOP853"}, "vectorized": {"vectorized": True},
+    "vectorized": {"vectorized": True}, "only a start": {"t_eval": TIMES[:1]},
 }  # fmt: skip
 
 

@@ -38,7 +38,7 @@ from ._equations import MANY
 from ._integrands import SMOOTH
 from ._systems import System, as_state
 
-METHODS = {"RK45": sci.RK45, "RK23": sci.RK23}
+METHODS = {"RK45": sci.RK45, "RK23": sci.RK23, "DOP853": sci.DOP853}
 OPTIONS = frozenset({"rtol", "atol", "max_step", "first_step"})
 WAYS = None, "forward", "steps"
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
@@ -241,7 +241,7 @@ class Steps:
 
     def solve(self, t0: float, y0: Any) -> tuple[Any, Any, Any]:
         """Return the states at the times, the calls of the system, and if a step was too small."""
-        y0 = y0 + 0.0
+        y0, self.t0 = y0 + 0.0, t0
         f = self.system(t0, y0)
         size = self.first(t0, y0, f)
         zero = 0.0 * size  # so that the first step takes what all take
@@ -270,26 +270,46 @@ class Steps:
             slopes.append(self.system(t + c * h, y + h * combined(row, slopes)))
         new = y + h * combined(method.B, slopes)
         slopes.append(self.system(t + h, new))
-        error = self.size(h * combined(method.E, slopes), y, new)
+        error = self.error(h, slopes, y, new)
         taken = error < 1
         factor = SAFETY * chosen(error == 0, 1.0, error) ** (-1 / (self.order + 1))
         grown = chosen(error == 0, MOST, chosen(factor < MOST, factor, MOST))
         grown = chosen(rejected & (grown > 1), 1.0, grown)
         size = size * chosen(taken, grown, chosen(factor > LEAST, factor, LEAST))
-        states = self.between(t, ahead, h, y, slopes, taken, states)
-        y, f = [np.where(taken, a, b) for a, b in ((new, y), (slopes[-1], f))]
-        t, calls = chosen(taken, ahead, t), calls + (len(slopes) - 1.0)
+        calls = calls + (len(slopes) - 1.0)
+        after = taken & (self.way * (self.t_eval - t) > 0)
+        inside = after & (self.way * (self.t_eval - ahead) <= 0)
+        if method is sci.DOP853:
+            first = taken & (t == self.t0) & (self.t_eval[0] == self.t0)
+            calls = calls + chosen(np.any(inside) | first, len(method.C_EXTRA), 0.0)
+        x = np.where(inside, (self.t_eval - t) / h, 0.0)[:, None]
+        states = np.where(inside[:, None], self.between(x, t, h, y, new, slopes), states)
+        y, f = [np.where(taken, a, b) for a, b in ((new, y), (slopes[method.n_stages], f))]
+        t = chosen(taken, ahead, t)
         return t, y, f, size, ~taken, failed, calls, states
 
-    def between(
-        self, t: Any, ahead: Any, h: Any, y: Any, slopes: list, taken: Any, states: Any
-    ) -> Any:
-        """Return the states at all times, with those in this step where it is taken."""
-        inside = (
-            taken & (self.way * (self.t_eval - t) > 0) & (self.way * (self.t_eval - ahead) <= 0)
-        )
-        x = np.where(inside, (self.t_eval - t) / h, 0.0)[:, None]
-        found: Any = 0.0
-        for column in self.method.P.T[::-1]:
-            found = (found + combined(column, slopes)) * x
-        return np.where(inside[:, None], y + h * found, states)
+    def error(self, h: Any, slopes: list, y: Any, new: Any) -> Any:
+        """Return the error of a step, which is taken where that is less than 1."""
+        method = self.method
+        if method is not sci.DOP853:
+            return self.size(h * combined(method.E, slopes), y, new)
+        fifth, third = [self.size(combined(e, slopes), y, new) for e in (method.E5, method.E3)]
+        both = fifth**2 + 0.01 * third**2
+        return np.abs(h) * fifth**2 / np.sqrt(chosen(both == 0, 1.0, both))
+
+    def between(self, x: Any, t: Any, h: Any, y: Any, new: Any, slopes: list) -> Any:
+        """Return the states at parts `x` of a step."""
+        method, found = self.method, 0.0
+        if method is not sci.DOP853:
+            for column in method.P.T[::-1]:
+                found = (found + combined(column, slopes)) * x
+            return y + h * found
+        more, end = [*slopes], slopes[-1]
+        for row, c in zip(method.A_EXTRA, method.C_EXTRA):
+            more.append(self.system(t + c * h, y + h * combined(row, more)))
+        change = new - y
+        rows = [change, h * slopes[0] - change, 2.0 * change - h * (end + slopes[0])]
+        rows += [h * combined(row, more) for row in method.D]
+        for i, row in enumerate(reversed(rows)):
+            found = (found + row) * (1.0 - x if i % 2 else x)
+        return y + found

@@ -57,18 +57,18 @@ def is_function_of_numbers(node: Node) -> bool:
 
 
 def is_function_of_arrays(node: Node) -> bool:
-    """Return whether a node is such a function of arrays without gaps, and of numbers.
+    """Return whether a node is such a function of arrays and of numbers.
 
     NumPy calls its loop once for all elements of these.
     """
-    func, given = ufunc_of(node), node.args
+    func, given = ufunc_of(node), numbers(node)
     if func not in inner.ELEMENTS or node.kwargs or len(given) != func.nin:
         return False
     arrays = [x for x in given if type(x) is Node and x.form.shape]
     others = [x for x in given if x not in arrays]
     return (
-        node.form.kind is np.ndarray and is_whole(node.form) and bool(arrays)
-        and all([is_whole(x.form) and x.form.shape == node.form.shape for x in arrays])
+        bool(arrays) and step_of(node.form) == 8
+        and all([step_of(x.form) and x.form.shape == node.form.shape for x in arrays])
         and all([type(x) is float for x in others])
     )  # fmt: skip
 
@@ -78,16 +78,19 @@ def ufunc_of(node: Node) -> Any:
     return power(node.args)[0] if node.func is operator.pow and len(node.args) == 2 else node.func
 
 
-def is_whole(form: Form) -> bool:
-    """Return whether an array is one of floats without gaps, in C order."""
-    return (
-        form.kind is np.ndarray and is_plain(form) and math.prod(form.shape) > 0
-        and form.strides == np.empty(form.shape).strides
-    )  # fmt: skip
+def step_of(form: Form) -> int:
+    """Return the step between all elements of an array of floats; 0 where there is no such step."""
+    if form.kind is not np.ndarray or not is_plain(form) or not math.prod(form.shape):
+        return 0
+    long = [(n, step) for n, step in zip(form.shape, form.strides or ()) if n > 1]
+    sizes = [8 * math.prod([n for n, _ in long[i + 1 :]]) for i in range(len(long))]
+    if [step for _, step in long] == sizes:
+        return 8
+    return long[0][1] if len(long) == 1 and long[0][1] > 0 else 0
 
 
 def numbers(node: Node) -> list:
-    """Return the operands of a function of numbers; the exponent of a power may be whole."""
+    """Return the operands of a function; the exponent of a power may be whole."""
     if node.func is not operator.pow:
         return [*node.args]
     return [float(x) if type(x) is int and abs(x) <= LARGEST else x for x in node.args]
@@ -148,8 +151,9 @@ def function_of_numbers(low: Lowering, node: Node) -> Ref:
 
 def function_of_arrays(low: Lowering, node: Node) -> Ref:
     func = ufunc_of(node)
-    given = [taken(low, x) if type(x) is Node else low.copied(low.value(x), ()) for x in node.args]
-    steps = [8 if x.shape else 0 for x in given]
+    operands = numbers(node)
+    given = [taken(low, x) if type(x) is Node else low.copied(low.value(x), ()) for x in operands]
+    steps = [step_of(x.form) if type(x) is Node else 0 for x in operands]
     pointers = (*("%a", "%b")[: func.nin], "%out")
     kernel = inner.call(func, pointers, (math.prod(node.form.shape),), (*steps, 8))
     return called(low, kernel, [given[0], given[-1]], node.form)

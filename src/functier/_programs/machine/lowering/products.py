@@ -279,6 +279,11 @@ def _outer(low: Lowering, node: Node) -> Any:
 # ---- arrays side by side ----
 
 
+def array_of_list(x: Any) -> Any:
+    """Return a list of numbers of Python's as the array that NumPy makes of it."""
+    return np.array(x) if type(x) is list and {*map(type, x)} <= {int, float} and x else x
+
+
 @rule(np.concatenate, np.stack, stacked)
 def _joined(low: Lowering, node: Node) -> Any:
     given = dict(node.kwargs)
@@ -295,7 +300,7 @@ def _joined(low: Lowering, node: Node) -> Any:
     place = low.new(shape, dtype, node.form.strides)
     steps: list = []
     start = 0
-    for x in arrays:
+    for x in map(array_of_list, arrays):
         value, own = low.value(x), shape_in(x)
         if node.func is np.stack:
             own = (*own[:axis], 1, *own[axis:])
