@@ -100,6 +100,8 @@ def with_jacobian(call: Callable, own: list) -> Callable:
     def run(*leaves: Any) -> list:
         primals = [leaves[i] for i in own]
         found, back, rest = vjp(divided(call, leaves, own), *primals, has_aux=True)
+        if not found:  # nothing has a derivative
+            return [*rest, *[np.zeros((0, *shape_of(x))) for x in primals]]
         slopes = vmap(lambda *g: back(list(g)))(*units_of(found)[0])
         return [*joined(rest, found), *slopes]
 

@@ -25,6 +25,7 @@ import scipy.integrate as sci  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
 from .._control.loops import while_loop
+from .._control.masks import bare, holds
 from .._core.ambient import AMBIENT
 from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
 from .._core.root import classes_in
@@ -88,7 +89,7 @@ def solve_ivp(
             raise NotImplementedError
     steps = Steps(METHODS[method], slope, way, tf, t_eval, parts=parts, **options)
     y, calls, failed = steps.solve(t0, y0)
-    if failed:
+    if holds(np.any(bare(failed, asks=False)[0])):
         raise NotImplementedError
     return type(EMPTY)(
         t=t_eval, y=y.T, sol=None, t_events=None, y_events=None, nfev=calls, njev=0, nlu=0,
@@ -171,7 +172,7 @@ class Parts(Rules):
         x, *others = tangents
         found = self.of(*leaves)
         if x is not None:
-            others = [0.0 if t is None else t for t in others]
+            others = [np.zeros(shape_of(y)) if t is None else t for y, t in zip(leaves[1:], others)]
             found = np.concatenate([found, self.of(x, *leaves[1:3], *others[2:])], -1)
         return [found], None, [None]
 

@@ -151,7 +151,12 @@ class Solver:
 
 
 class Run:
-    """A function of leaves as a program calls it: its results have the forms of the trace."""
+    """A function of leaves as a program calls it: its results have the forms of the trace.
+
+    That is checked also where nobody needs the results, as Python code has seen their shapes.
+    """
+
+    checks = True
 
     def __init__(self, call: Callable, name: str, level: Any):
         self.call, self.level = call, level
