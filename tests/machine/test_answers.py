@@ -66,6 +66,8 @@ EXACT = {
     "extrema": lambda x: np.max(np.abs(x * 0.3), axis=0) - np.min(x, axis=0),
     "selected": lambda x: np.where(x > 0.1, x * 0.1, np.floor(x))[::2, 1:].T,
     "joined": lambda x: np.concatenate([x[0], [1.5, 2], x[1] * 0.1]),
+    "listed": lambda x: ft.numpy.array([x[0, 0], 2, x[0, 1] * 0.1]),
+    "listed rows": lambda x: ft.numpy.array([[x[0, 0], 2.0], [1, x[1, 1] / 3.0], (x[2, 2],) * 2]),
     "powers of numbers": lambda x: np.abs(x[0, 0]) ** -0.2 * x[0, 1] ** 3 + 2.0 ** x[1, 1],
 }
 

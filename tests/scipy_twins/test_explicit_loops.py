@@ -9,6 +9,7 @@ pytest.importorskip("llvmlite")
 import scipy.integrate as plain
 
 import functier as ft
+import functier.numpy as fnp
 import functier.scipy.integrate as si
 from faults.planted import scipy as faulty
 
@@ -73,7 +74,7 @@ def parameters(count, seed=0):
 
 
 def is_loop(compiled):
-    """Tell if a compiled function calls SciPy no longer."""
+    """Tell if a compiled function, once it is machine code, calls SciPy no longer."""
     return "solve_ivp: " not in compiled.explain() and len(compiled.programs) == 1
 
 
@@ -245,6 +246,7 @@ JUMPS = {
     "where": lambda t, y, p: np.where(y > 0.5, -p * y, -3.0 * p * y),
     "a branch": lambda t, y, p: -p * y if y[0] > 0.5 else -3.0 * p * y,
     "a whole number": lambda t, y, p: -p * y * (1 + int(y[0] > 0.5)),
+    "whole numbers": lambda t, y, p: -p * y * (1 + (2 * y).astype(int)),
     "later": lambda t, y, p: -p * y if t < 0.1 else -p * y * (1 + np.sign(y - 0.5)),
 }
 KINKS = {
@@ -271,6 +273,44 @@ def test_what_may_jump_is_scipys_to_solve(name):
         if name in KINKS:
             assert compiled(p) == pytest.approx(ft.grad(f)(p), rel=1e-12)
     assert ft.compile(f)(0.9) == pytest.approx(f(0.9), rel=1e-9)
+
+
+def listed(t, y, p):
+    u, v = y
+    return fnp.array([p[0] * u - u * v, p[1] * u * v - v])
+
+
+def rolled(t, y, p):
+    return p[0] * (np.roll(y, 1) - 2.0 * y + np.roll(y, -1)) + p[1] * y * (1.0 - y)
+
+
+def joined(t, y, p):
+    padded = np.concatenate([[0.0], y, [1.0]])
+    return p[0] * (padded[2:] - 2.0 * y + padded[:-2]) - p[1] * y**3
+
+
+def written(t, y, p):
+    found = fnp.zeros(2)
+    found[0], found[1] = p[0] * y[0] - y[0] * y[1], p[1] * y[0] * y[1] - y[1]
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
+@pytest.mark.parametrize("transform", [
+    ft.grad, pytest.param(ft.jacfwd, marks=pytest.mark.slow),
+])  # fmt: skip
+@pytest.mark.parametrize("fun", [listed, rolled, joined, written], ids=lambda fun: fun.__name__)
+def test_slopes_in_the_ways_that_people_write_them(fun, transform):
+    """A slope that writes to an array is SciPy's to solve."""
+
+    def f(p):
+        found = si.solve_ivp(fun, (0, 4), [1.0, 0.5], t_eval=TIMES, args=(p,), rtol=1e-5)
+        return np.sum(found.y**2)
+
+    compiled = ft.compile(transform(f))
+    assert largest_error(transform(f), compiled, parameters(2)) < 1e-11
+    assert is_loop(compiled) == (fun is not written)
+    assert "made a choice with it" not in compiled.explain()
 
 
 def test_a_start_and_a_closure_have_derivatives():
@@ -315,6 +355,21 @@ def test_a_step_that_is_too_small_is_scipys_to_report():
     compiled = ft.compile(f)
     for p in (0.1, 0.1, 1.0, 0.1, 1.0):
         assert compiled(p) == f(p)
+
+
+@pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
+def test_an_example_whose_step_is_too_small_is_scipys_to_report():
+    def f(p):
+        return np.sum(si.solve_ivp(lambda t, y: p * y**2, (0, 4), [1.0], t_eval=[4.0]).y)
+
+    compiled = ft.compile(ft.vmap(ft.grad(f)))
+    good, bad = np.array([0.1, 0.2]), np.array([0.1, 1.0])
+    for p in (good, bad, good):
+        if p is bad:
+            with pytest.raises(ft.UnsupportedError, match="different length"):
+                compiled(p)
+        else:
+            np.testing.assert_allclose(compiled(p), ft.vmap(ft.grad(f))(p), rtol=1e-9)
 
 
 def test_parameters_that_grow_large_call_scipy():

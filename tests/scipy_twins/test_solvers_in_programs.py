@@ -261,6 +261,17 @@ def network(p):
     return np.sum(si.solve_ivp(slope, (0, 1), np.ones(16), t_eval=TIMES, rtol=1e-6).y)
 
 
+@pytest.mark.parametrize("f", [
+    lambda p: len(si.solve_ivp(lambda t, y: -p * y, (0, 4), [1.0]).t) + 0.0 * p,
+    lambda p: np.sum(si.solve_ivp(lambda t, y: p * y**2, (0, 4), [1.0], "BDF", [4.0]).y),
+], ids=["a length", "no elements"])  # fmt: skip
+def test_shapes_of_results_are_checked_where_nobody_needs_the_results(f):
+    compiled = ft.compile(f)
+
+    for p in (1.0, 0.1, 5.0, 0.1):
+        assert compiled(p) == pytest.approx(f(p), rel=1e-9)
+
+
 def test_many_parameters_have_a_step_of_cotangents():
     p = np.linspace(-1, 1, 256)
     compiled = ft.compile(ft.grad(network))

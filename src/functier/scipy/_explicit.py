@@ -80,14 +80,13 @@ def solve_ivp(
         raise NotImplementedError
     system = System(fun, () if args is None else tuple(args))
     y0 = y0 if dtype_of(y0) == np.float64 else fnp.asarray(y0, dtype=float)
-    slope = Smooth(system) if moves else system
     parts = None
     if moves and derivative != "steps":
         parts = Parts(shape_of(y0)[0], most=np.inf if derivative else MANY[False])
         tf = t_eval[-1]  # later errors of the derivatives do not count
         if tf == t0:
             raise NotImplementedError
-    steps = Steps(METHODS[method], slope, way, tf, t_eval, parts=parts, **options)
+    steps = Steps(METHODS[method], Slope(system, moves), way, tf, t_eval, parts=parts, **options)
     y, calls, failed = steps.solve(t0, y0)
     if holds(np.any(bare(failed, asks=False)[0])):
         raise NotImplementedError
@@ -97,23 +96,32 @@ def solve_ivp(
     )  # fmt: skip
 
 
-class Smooth:
-    """A system that is differentiated at the level of a program: see NOTE [jumps] in `_integrands`.
+class Slope:
+    """A system whose calls a program has: see NOTE [jumps] in `_integrands`.
 
-    What may jump is SciPy's to solve, where jumps are looked for.
+    What may jump where it `moves` is SciPy's to solve, where jumps are looked for. So is what
+    writes to arrays, as such steps would not be a loop.
     """
 
-    def __init__(self, system: System):
-        self.system = system
+    def __init__(self, system: System, moves: bool):
+        self.system, self.moves = system, moves
 
     def __call__(self, t: Any, y: Any) -> Any:
         level = levels_of(AMBIENT.get())[-1]  # no step of the loop may seem to change it
-        nodes, answers = len(level.nodes), len(level.answers)
+        before, answers = len(level.nodes), len(level.answers)
         found = self.system(t, y)
-        calls = [UFUNC_OF.get(node.func, node.func) for node in level.nodes[nodes:]]
-        if len(level.answers) > answers or not SMOOTH.issuperset(calls):
+        nodes = level.nodes[before:]
+        if any([node.memory for node in nodes]):
+            raise NotImplementedError
+        if self.moves and (len(level.answers) > answers or not all(map(is_smooth, nodes))):
             raise NotImplementedError
         return found
+
+
+def is_smooth(node: Any) -> bool:
+    """Return whether the function of a node makes no jump."""
+    rounds = node.func is np.astype and node.form.dtype.kind not in "fc"
+    return UFUNC_OF.get(node.func, node.func) in SMOOTH and not rounds
 
 
 def scale(atol: Any, rtol: Any, states: Sequence) -> Any:

@@ -21,11 +21,12 @@ import numpy as np
 
 from .._control.masks import bare
 from .._core.errors import LevelError, UnsupportedError
-from .._core.numpy_facts import name_of
+from .._core.numpy_facts import dtype_of, name_of
 from .._core.tensor import Tensor, canonical
 from .._cpython.code import name_of_code
 from .._cpython.frames import Frame, code_at
 from .._cpython.functions import Hearing, read_code
+from .._rules.pad import pad_with
 from .._transforms.stop_gradient import stop_gradient
 from ..modes import TensorFunctionMode
 from ._parts import Layout, Parts, Path
@@ -275,9 +276,11 @@ class Noting(TensorFunctionMode):
         meant, operands, _ = canonical(func, args, kwargs or {})
         if meant is np.where and not isinstance(operands[0], Tensor):
             meant = np.add
-        if meant not in SMOOTH and any(map(_has_derivative, operands)):
+        found = func(*args, **(kwargs or {}))
+        rounds = meant is np.astype and dtype_of(found).kind not in "fc"
+        if (meant not in SMOOTH or rounds) and any(map(_has_derivative, operands)):
             self.found.append(name_of(meant))
-        return func(*args, **(kwargs or {}))
+        return found
 
 
 @contextmanager
@@ -312,10 +315,15 @@ SMOOTH = {
     np.float_power, np.square, np.reciprocal, np.exp, np.exp2, np.expm1, np.log, np.log1p,
     np.log2, np.log10, np.sqrt, np.cbrt, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh,
     np.arcsin, np.arccos, np.arctan, np.arcsinh, np.arccosh, np.arctanh, np.hypot, np.logaddexp,
-    np.matmul, np.dot, np.sum, np.mean, np.prod, np.reshape, np.transpose, np.astype,
-    np.stack, np.concatenate, np.copy, operator.getitem, stop_gradient,
+    np.matmul, np.dot, np.vecdot, np.tensordot, np.einsum, np.sum, np.mean, np.prod, np.cumsum,
+    np.linalg.solve, np.linalg.inv, np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes,
+    np.expand_dims, np.squeeze, np.broadcast_to, np.roll, np.repeat, np.flip, pad_with, np.real,
+    np.imag, np.astype, np.stack, np.concatenate, np.copy, operator.getitem, stop_gradient,
 }  # fmt: skip
-"""Functions that do not make a jump, or a derivative that jumps, at finite values."""
+"""Functions that do not make a jump, or a derivative that jumps, at finite values.
+
+`astype` rounds where it gives whole numbers.
+"""
 
 
 def note_spots(integrand: Integrand, limits: tuple[float, float], low: Any, high: Any) -> None:

@@ -284,6 +284,23 @@ def array_of_list(x: Any) -> Any:
     return np.array(x) if type(x) is list and {*map(type, x)} <= {int, float} and x else x
 
 
+@rule(np.array)
+def _array(low: Lowering, node: Node) -> Any:
+    """The array of a list of numbers, of arrays or of lists is the stack of these."""
+    parts = node.args[0]
+    if node.kwargs or node.args[1:] not in ((), (None,)) or type(parts) not in (tuple, list) or not parts:
+        raise Unknown("it has options, or takes no list")
+    own = []
+    for x in parts:
+        if type(x) in (tuple, list):
+            shape = node.form.shape[1:]
+            form = Form(shape, node.form.dtype, np.empty(shape, node.form.dtype).strides, np.ndarray)
+            x = Node(np.array, (x,), {}, form)
+            low.values[x] = _array(low, x)
+        own.append(x)
+    return _joined(low, Node(np.stack, (own,), {}, node.form))
+
+
 @rule(np.concatenate, np.stack, stacked)
 def _joined(low: Lowering, node: Node) -> Any:
     given = dict(node.kwargs)
