@@ -4,10 +4,16 @@ NOTE [steps in the program]
     Where a program is recorded, `solve_ivp` by an explicit method at given times is a `while_loop`
     of functier: machine code, with the user's function in it. Each step is a trial, which is taken
     or not by SciPy's rules. Its arithmetic is SciPy's but for the order of some sums, so the number
-    of steps nearly always is, too; the last bits are not. Step sizes are constants of derivatives:
-    ``derivative="steps"``. Other derivatives take other steps, and still call SciPy. The
-    first step is chosen as in Hairer, Norsett and Wanner, Solving Ordinary Differential Equations
-    I, section II.4, which SciPy follows.
+    of steps nearly always is, too; the last bits are not. Step sizes are constants of derivatives.
+    The first step is chosen as in Hairer, Norsett and Wanner, Solving Ordinary Differential
+    Equations I, section II.4, which SciPy follows.
+
+NOTE [who has an error]
+    With ``derivative="steps"`` the error of the state alone decides about a step. Otherwise there
+    are two loops, as outside of programs: one for the values, and one whose error is that of the
+    state and all its derivatives together. A step of fixed size has the same derivative as a step
+    of the larger system, so that loop is the same code at the same levels; `Parts` takes its error
+    apart. The columns that reverse mode asks for are one system. Other examples of a batch are not.
 
 What a loop does not know is a step that calls SciPy: events, dense output, complex states, times
 that are values of the program, and equations with many parameters.
