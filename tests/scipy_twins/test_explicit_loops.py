@@ -119,7 +119,8 @@ MORE_NESTINGS = {
     "gradient along": lambda f: ft.grad(lambda p: ft.jvp(f, (p,), ALONG)[1]),
     "batch of columns": lambda f: lambda p: ft.vmap(ft.jacfwd(f))(p * SCALES),
     "columns of a batch": lambda f: ft.jacfwd(lambda p: ft.vmap(f)(p * SCALES)),
-    "order 8": lambda f: ft.grad(lambda p: f(p, method="DOP853")), "batch of batches": lambda f: lambda p: ft.vmap(ft.vmap(ft.grad(f)))(np.stack([p * SCALES])),
+    "order 8": lambda f: ft.grad(lambda p: f(p, method="DOP853")),
+    "batch of batches": lambda f: lambda p: ft.vmap(ft.vmap(ft.grad(f)))(np.stack([p * SCALES])),
 }  # fmt: skip
 
 

@@ -69,7 +69,8 @@ def solve_ivp(
     """
     times = [*t_span, *options.values()]
     fits = (
-        derivative in WAYS and method in METHODS and t_eval is not None and not (dense_output or events or vectorized)
+        derivative in WAYS and method in METHODS and t_eval is not None
+        and not (dense_output or events or vectorized)
         and options.keys() <= OPTIONS and not classes_in(*times)
         and all([level.guards for cls in classes_in(t_eval) for level in levels_of(cls)])
     )  # fmt: skip

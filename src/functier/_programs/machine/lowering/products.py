@@ -287,14 +287,15 @@ def array_of_list(x: Any) -> Any:
 @rule(np.array)
 def _array(low: Lowering, node: Node) -> Any:
     """The array of a list of numbers, of arrays or of lists is the stack of these."""
-    parts = node.args[0]
-    if node.kwargs or node.args[1:] not in ((), (None,)) or type(parts) not in (tuple, list) or not parts:
+    parts, dtype = node.args[0], node.form.dtype
+    plain = not node.kwargs and node.args[1:] in ((), (None,))
+    if not plain or type(parts) not in (tuple, list) or not parts:
         raise Unknown("it has options, or takes no list")
     own = []
     for x in parts:
         if type(x) in (tuple, list):
             shape = node.form.shape[1:]
-            form = Form(shape, node.form.dtype, np.empty(shape, node.form.dtype).strides, np.ndarray)
+            form = Form(shape, dtype, np.empty(shape, dtype).strides, np.ndarray)
             x = Node(np.array, (x,), {}, form)
             low.values[x] = _array(low, x)
         own.append(x)

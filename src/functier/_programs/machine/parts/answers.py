@@ -62,8 +62,9 @@ def stacked(form: Series, values: list) -> ndarray:
 
 COPIES = frozenset({
     np.where, np.astype, np.copy, np.zeros_like, np.ones_like, np.clip, np.take_along_axis, np.take,
-    np.repeat, np.roll, np.concatenate, np.stack, np.array, np.tril, np.triu, np.diagflat, indexing.getitem,
-    indexing.place, stores.memory_of, stores.get, stores.put, stores.get_at, stores.put_at,
+    np.repeat, np.roll, np.concatenate, np.stack, np.array, np.tril, np.triu, np.diagflat,
+    indexing.getitem, indexing.place, stores.memory_of, stores.get, stores.put, stores.get_at,
+    stores.put_at,
 })  # fmt: skip
 """Functions that copy and select, besides those that give views."""
 
