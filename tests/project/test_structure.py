@@ -510,6 +510,7 @@ SAYS_MORE = {
     "_programs.quick": "those whose operands tell how many elements there are",
     "_programs.machine.lowering.products": "the views that machine code writes itself",
     "_mutation.array": "those whose views cannot be written to",
+    "scipy._integrands": "those that make no jump",
 }
 """Files with a table of functions that give views, and what it says besides."""
 
