@@ -7,7 +7,7 @@ note 18 why a room cannot do without.
 KIT = {
     "_transforms.chunks.streams": "record_draws stream_here",
     "_control.effects": "Effects VISIBLE",
-    "_control.masks": "Surroundings bare holds narrow",
+    "_control.masks": "Surroundings bare narrow",
     "_core.adopted": "ADOPTED",
     "_core.agreement": "agreed examples_of",
     "_core.ambient": "AMBIENT",

@@ -6,16 +6,20 @@ NOTE [a step under transforms]
     values. So each derivative is the one that a call without a trace has, in any nesting.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import shape_of
 from .._core.tensor import Tensor
+from .._levels.lineage import levels_of
 from .._levels.runs import within
 from .._transforms.jvp import jvp
 from .._transforms.vjp import vjp
@@ -227,6 +231,19 @@ class Step(Rules):
         outs = self.step(call, leaves, (self.call, dims))
         return outs, None, [0] * len(outs)
 
+    # ---- inside the call ----
+
+    @staticmethod
+    def errors(call: Callable, n: int, most: float) -> "Parts":
+        """Return the errors of all derivatives around: see `Parts`."""
+        return Parts(call, n, most)
+
+    @staticmethod
+    def has_examples() -> bool:
+        """Return whether there is a batch around whose examples do not belong together."""
+        levels = levels_of(AMBIENT.get())
+        return any([level.batches and level.axis_name != COLUMNS for level in levels])
+
 
 def of_examples(flat: Any, rows: Any, axis: int | None) -> Any:
     """Return the products of the examples' cotangents with rows; their sum without an axis."""
@@ -234,3 +251,58 @@ def of_examples(flat: Any, rows: Any, axis: int | None) -> Any:
         return np.tensordot(flat, rows, 2)
     each = (*shape_of(flat), *[1] * (len(shape_of(rows)) - 2))
     return np.sum(np.reshape(flat, each) * rows, 1)
+
+
+# ---- the errors of derivatives in a loop ----
+
+
+class Parts(Rules):
+    """All derivatives of an error beside the error, as one array.
+
+    A batch of directions that belong together is one array, too; other examples have one each.
+    ``call(x, atol, rtol, *states)`` returns the error of `x`, an array of `n` numbers. More than
+    `most` directions that belong together raise `NotImplementedError`, as does reverse mode.
+    """
+
+    name, by_user, has_jvp, has_vmap = "a loop of SciPy's", False, True, True
+
+    def __init__(self, call: Callable, n: int, most: float):
+        self.call = call
+        self.together: dict[type, bool] = {}  # by the class around a batch
+        levels, directions = levels_of(AMBIENT.get()), []
+        for level, around in itertools.pairwise(levels):
+            if level.batches:
+                self.together[level.cls.__base__] = level.axis_name == COLUMNS
+            elif level.differentiates == "forward":
+                joint = around.batches and around.axis_name == COLUMNS
+                directions.append(around.size if joint else 1)
+            else:
+                raise NotImplementedError  # reverse mode of a loop sees no derivatives
+        if any(self.together.values()) and n * sum(directions) >= most:
+            raise NotImplementedError  # reverse mode takes the adjoint
+        self.count: int = n * math.prod([1 + m for m in directions])
+
+    def of(self, *leaves: Any) -> Any:
+        """Return the array of all numbers, as a constant of derivatives."""
+        (found,), _ = apply(self, [*leaves])
+        return found
+
+    def run(self, leaves: list) -> tuple[list, Any]:
+        return [self.call(*leaves)], None
+
+    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
+        x, *others = tangents
+        found = self.of(*leaves)
+        if x is not None:
+            others = [np.zeros(shape_of(y)) if t is None else t for y, t in zip(leaves[1:], others)]
+            found = np.concatenate([found, self.of(x, *leaves[1:3], *others[2:])], -1)
+        return [found], None, [None]
+
+    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
+        each = copy(self)
+        each.call = vmap(self.call, in_dims=tuple(dims))
+        found = each.of(*leaves)
+        if not self.together[AMBIENT.get()]:
+            return [found], None, [0]
+        shape = shape_of(found)
+        return [np.reshape(np.moveaxis(found, 0, -2), (*shape[1:-1], -1))], None, [None]

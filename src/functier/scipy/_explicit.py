@@ -12,18 +12,16 @@ NOTE [who has an error]
     With ``derivative="steps"`` the error of the state alone decides about a step. Otherwise there
     are two loops, as outside of programs: one for the values, and one whose error is that of the
     state and all its derivatives together. A step of fixed size has the same derivative as a step
-    of the larger system, so that loop is the same code at the same levels; `Parts` takes its error
-    apart. The columns that reverse mode asks for are one system. Other examples of a batch are not.
+    of the larger system, so that loop is the same code at the same levels, and `Step.errors` takes
+    its error apart. The columns that reverse mode asks for are one system. Other examples of a
+    batch are not.
 
 What a loop does not know is a step that calls SciPy: events, dense output, complex states, times
 that are values of the program, and equations with many parameters.
 """
 
 import functools
-import itertools
-import math
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -31,16 +29,13 @@ import scipy.integrate as sci  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
 from .._control.loops import while_loop
-from .._control.masks import bare, holds
+from .._control.masks import bare
 from .._core.ambient import AMBIENT
 from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
 from .._core.root import classes_in
-from .._custom.apply import apply
-from .._custom.rules import Rules
-from .._custom.steps import COLUMNS
+from .._custom.steps import Step
 from .._levels.lineage import levels_of
 from .._transforms.stop_gradient import stop_gradient
-from .._transforms.vmap import vmap
 from ._equations import MANY
 from ._integrands import SMOOTH
 from ._systems import System, as_state
@@ -89,13 +84,14 @@ def solve_ivp(
     y0 = y0 if dtype_of(y0) == np.float64 else fnp.asarray(y0, dtype=float)
     parts = None
     if moves and derivative != "steps":
-        parts = Parts(shape_of(y0)[0], most=np.inf if derivative else MANY[False])
+        most = np.inf if derivative else MANY[False]
+        parts = Step.errors(relative, shape_of(y0)[0], most)
         tf = t_eval[-1]  # later errors of the derivatives do not count
         if tf == t0:
             raise NotImplementedError
     steps = Steps(METHODS[method], Slope(system, moves), way, tf, t_eval, parts=parts, **options)
     y, calls, failed = steps.solve(t0, y0)
-    if holds(np.any(bare(failed, asks=False)[0])):
+    if np.any(bare(failed, asks=False)[0]):
         raise NotImplementedError
     return type(EMPTY)(
         t=t_eval, y=y.T, sol=None, t_events=None, y_events=None, nfev=calls, njev=0, nlu=0,
@@ -150,57 +146,6 @@ def relative(x: Any, atol: Any, rtol: Any, *states: Any) -> Any:
     return x / scale(atol, rtol, states)
 
 
-class Parts(Rules):
-    """All derivatives of an error beside the error, as one array: see NOTE [who has an error].
-
-    A batch of directions that belong together is one array, too; other examples have one each.
-    The arguments are those of `call`, at first of `relative`.
-    """
-
-    name, by_user, has_jvp, has_vmap = "scipy.integrate.solve_ivp", False, True, True
-
-    def __init__(self, n: int, most: float):
-        self.call: Callable = relative
-        self.together: dict[type, bool] = {}  # by the class around a batch
-        levels, directions = levels_of(AMBIENT.get()), []
-        for level, around in itertools.pairwise(levels):
-            if level.batches:
-                self.together[level.cls.__base__] = level.axis_name == COLUMNS
-            elif level.differentiates == "forward":
-                joint = around.batches and around.axis_name == COLUMNS
-                directions.append(around.size if joint else 1)
-            else:
-                raise NotImplementedError  # reverse mode of a loop sees no derivatives
-        if any(self.together.values()) and n * sum(directions) >= most:
-            raise NotImplementedError  # reverse mode takes the adjoint
-        self.count = n * math.prod([1 + m for m in directions])
-
-    def of(self, *leaves: Any) -> Any:
-        """Return the array of all numbers, as a constant of derivatives."""
-        (found,), _ = apply(self, [*leaves])
-        return found
-
-    def run(self, leaves: list) -> tuple[list, Any]:
-        return [self.call(*leaves)], None
-
-    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
-        x, *others = tangents
-        found = self.of(*leaves)
-        if x is not None:
-            others = [np.zeros(shape_of(y)) if t is None else t for y, t in zip(leaves[1:], others)]
-            found = np.concatenate([found, self.of(x, *leaves[1:3], *others[2:])], -1)
-        return [found], None, [None]
-
-    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
-        each = copy(self)
-        each.call = vmap(self.call, in_dims=tuple(dims))
-        found = each.of(*leaves)
-        if not self.together[AMBIENT.get()]:
-            return [found], None, [0]
-        shape = shape_of(found)
-        return [np.reshape(np.moveaxis(found, 0, -2), (*shape[1:-1], -1))], None, [None]
-
-
 def combined(factors: Any, slopes: list) -> Any:
     """Return the sum of slopes times factors."""
     found: Any = 0.0
@@ -228,8 +173,7 @@ class Steps:
         self.max_step, self.first_step = max_step, first_step
         self.order = method.error_estimator_order
         self.parts = parts
-        batches = [x for x in levels_of(AMBIENT.get()) if x.batches and x.axis_name != COLUMNS]
-        self.batched = bool(batches)
+        self.batched = Step.has_examples()
 
     def size(self, x: Any, *states: Any) -> Any:
         """Return how large errors are, or slopes, beside what counts as 1 at some states."""

@@ -26,7 +26,6 @@ from .._core.tensor import Tensor, canonical
 from .._cpython.code import name_of_code
 from .._cpython.frames import Frame, code_at
 from .._cpython.functions import Hearing, read_code
-from .._rules.pad import pad_with
 from .._transforms.stop_gradient import stop_gradient
 from ..modes import TensorFunctionMode
 from ._parts import Layout, Parts, Path
@@ -317,7 +316,7 @@ SMOOTH = {
     np.arcsin, np.arccos, np.arctan, np.arcsinh, np.arccosh, np.arctanh, np.hypot, np.logaddexp,
     np.matmul, np.dot, np.vecdot, np.tensordot, np.einsum, np.sum, np.mean, np.prod, np.cumsum,
     np.linalg.solve, np.linalg.inv, np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes,
-    np.expand_dims, np.squeeze, np.broadcast_to, np.roll, np.repeat, np.flip, pad_with, np.real,
+    np.expand_dims, np.squeeze, np.broadcast_to, np.roll, np.repeat, np.flip, np.real,
     np.imag, np.astype, np.stack, np.concatenate, np.copy, operator.getitem, stop_gradient,
 }  # fmt: skip
 """Functions that do not make a jump, or a derivative that jumps, at finite values.

@@ -20,6 +20,7 @@ import functier as ft
 import functier.scipy.signal as signal
 from faults.planted import change
 from functier._core.table import OPS, load
+from functier._custom import steps
 from functier._programs.reads import Reads
 from functier.scipy import (
     _adjoint,
@@ -354,9 +355,9 @@ def another_norm(monkeypatch):
 
 
 errors_of_values_alone = change(
-    _explicit.Parts, "jvp", lambda self, leaves, tangents: ([self.of(*leaves)], None, [None])
+    steps.Parts, "jvp", lambda self, leaves, tangents: ([self.of(*leaves)], None, [None])
 )
-examples_with_common_steps = change(_explicit, "COLUMNS", None)
+examples_with_common_steps = change(steps, "COLUMNS", None)
 
 
 class Everything(frozenset):
