@@ -1,7 +1,8 @@
 """Drawn programs that are exported, beside the same programs as `compile` runs them, to the bit.
 
 Each is exported with one input and called with three. A status is no result, except for the input
-of the example. Refusals have to be foreseen, and most programs have to be right.
+of the example. What `compile` runs as machine code alone is exported, but for few; other programs
+are refused for a reason that is foreseen.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite")
 
 import functier as ft
-from functier._export import modules
+from faults.planted import programs as faulty
 from strategies.branches import branching
 from strategies.loops import looping
 from strategies.nestings import nested
@@ -22,9 +23,8 @@ from strategies.reasons import COMPILED, LOOPS
 from strategies.writes import writing
 from support.basics import silent
 
-pytestmark = pytest.mark.inside("A fault is planted in the constants of a library.")
-
 REASONS = COMPILED | LOOPS | {
+    r"the index has no arrays": "such a place is NumPy's to find",
     r"the index has a mask, or a list": "how many elements there are depends on their values",
     r"Python code has made a choice with it, and it is rounded": "NumPy's bits decide",
     r"the machine does not know the (function|ufunc)": "it is a function of NumPy's alone",
@@ -46,13 +46,6 @@ DRAWN = st.one_of(
     nested(branching(), kinds=("grad", "jvp", "split", "grad and value", "hessian")),
     nested(writing(), whole=85), nested(looping()),
 )  # fmt: skip
-
-
-UNFORESEEN = "a refusal with a reason that is not listed"
-
-
-def few_are_unforeseen(counts):
-    assert counts.unclear[UNFORESEEN] <= 1 + 0.05 * counts.total, counts.summary()
 
 
 def leaves_of(tree):
@@ -83,10 +76,13 @@ def is_exported(judge, drawn, folder):
         compiled(*[x.copy() for x in program.args])
     except Exception:
         return judge.unclear("there is no result")
+    whole = "the whole program" in compiled.explain()
     try:
         made = ft.export(folder / "f", f, *[x.copy() for x in program.args], shared=False)
     except ft.UnsupportedError as error:
-        return judge.refuse(error) if judge.counts.foreseen(error) else judge.unclear(UNFORESEEN)
+        if whole or not judge.counts.foreseen(error):
+            return judge.refuse(error)
+        return judge.unclear("a part of it is NumPy's")
     except Exception as error:
         return judge.refuse(error)
     writes = "_after;" in made.header.read_text().replace("_after: ", "_after;")
@@ -117,21 +113,14 @@ def folder(tmp_path_factory):
 FOLDER: list = []
 
 
-@net("exports", REASONS, examples=(30, 300, 2000), most=0.75, settle=few_are_unforeseen,
-     drawn=DRAWN)  # fmt: skip
+@net("exports", REASONS, examples=(30, 300, 2000), drawn=DRAWN)
 def test_an_exported_program_gives_the_bits_of_a_compiled_one(judge, drawn):
     with silent():
         is_exported(judge, drawn, FOLDER[0])
 
 
 def test_a_wrong_constant_is_found(monkeypatch):
-    """A fault that is planted: arrays inside of the code have another last bit."""
-    right = modules.constant_of
-
-    def planted(name, x):
-        return right(name, np.nextafter(x, np.inf) if x.dtype.kind == "f" else x)
-
-    monkeypatch.setattr(modules, "constant_of", planted)
+    faulty.other_constants(monkeypatch)
     x = np.arange(3.0)
     made = ft.export(FOLDER[0] / "g", lambda x: x * np.array([0.1, 0.2, 0.4]), x, shared=False)
     assert difference(made.functions["g"](x), x * np.array([0.1, 0.2, 0.4]))

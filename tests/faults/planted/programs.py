@@ -235,3 +235,15 @@ def one_more_step(monkeypatch):
     asked = loops.Routine.asked
     more = lambda self, own: [x.replace("slt", "sle") for x in asked(self, own)]  # noqa: E731
     monkeypatch.setattr(loops.Routine, "asked", more)
+
+
+def other_constants(monkeypatch):
+    """Arrays inside of exported code have another last bit."""
+    from functier._export import modules
+
+    right = modules.constant_of
+
+    def planted(name, x):
+        return right(name, np.nextafter(x, np.inf) if x.dtype.kind == "f" else x)
+
+    monkeypatch.setattr(modules, "constant_of", planted)
