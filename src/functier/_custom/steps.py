@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -83,10 +84,10 @@ def pulled(call: Callable, own: list, n: int, used: list) -> Callable:
     return pull
 
 
-def units_of(values: Sequence) -> tuple[list, np.ndarray]:
+def units_of(values: Sequence) -> tuple[list, list[int]]:
     """Return the directions of all elements of some arrays, for each array, and where they end."""
     sizes = [*map(size_of, values)]
-    ends = np.cumsum(sizes)
+    ends = [*accumulate(sizes)]
     rows = np.eye(sum(sizes))
     units = [
         np.reshape(rows[:, end - size : end], (len(rows), *shape_of(x)))
@@ -134,8 +135,8 @@ def with_columns(call: Callable, own: list) -> Callable:
         else:
             table = np.transpose(vmap(along, axis_name=COLUMNS)(*units))
         rows = [
-            np.reshape(part, (-1, *shape_of(x)))
-            for part, x in zip(np.split(table, ends[:-1], 1), primals)
+            np.reshape(table[:, start:end], (-1, *shape_of(x)))
+            for start, end, x in zip([0, *ends], ends, primals)
         ]
         found, rest = others
         return [*joined(rest, found), *rows]
