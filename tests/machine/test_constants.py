@@ -105,8 +105,13 @@ def test_results_are_numpys(char):
     assert not list(wrong(np.dtype(char)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("char", sorted(set(DTYPES) - set("?lfd")))
+OTHERS = sorted(set(DTYPES) - set("?lfd"))
+
+
+@pytest.mark.parametrize("char", [
+    pytest.param(char, marks=pytest.mark.slow if char in "Bi" else pytest.mark.long)
+    for char in OTHERS
+])  # fmt: skip
 def test_results_of_other_dtypes_are_numpys(char):
     assert not list(wrong(np.dtype(char)))
 
