@@ -57,14 +57,30 @@ def values(kind, **arrays):
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "language"), [("gcc", "c"), ("g++", "cpp")])
-def test_c_and_cplusplus(made, tmp_path, name, language):
-    tool = compiler(name)
-    text = snippet("c")
-    declared = "    static double weights[5], x[200], y[40], next[5];\n"
+def program():
+    """The program in C of the page, with arrays that have values."""
+    text, declared = snippet("c"), "    static double weights[5], x[200], y[40], next[5];\n"
     assert declared in text
     given = values("double", weights=WEIGHTS, x=X, y=Y) + "static double next[5];\n"
-    text = text.replace(declared, "").replace("int main", f"{given}int main")
+    return text.replace(declared, "").replace("int main", f"{given}int main")
+
+
+def test_cmake(made, tmp_path):
+    tool = compiler("cmake")
+    (tmp_path / "CMakeLists.txt").write_text(snippet("cmake"))
+    (tmp_path / "main.c").write_text(program())
+    (tmp_path / "lib").symlink_to(made.header.parent)
+    subprocess.run([tool, "-S", ".", "-B", "out"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([tool, "--build", "out"], cwd=tmp_path, check=True, capture_output=True)
+    done = subprocess.run([tmp_path / "out" / "main"], capture_output=True, text=True, check=True)
+    wanted = ft.compile(newton, backend="llvm", warm=True)(WEIGHTS, X, Y)
+
+    assert [float(x) for x in done.stdout.split()] == wanted.tolist()
+
+
+@pytest.mark.parametrize(("name", "language"), [("gcc", "c"), ("g++", "cpp")])
+def test_c_and_cplusplus(made, tmp_path, name, language):
+    tool, text = compiler(name), program()
     found = run(made, tmp_path, f"main.{language}", text, tool, "-Wall", "-Wextra", "-Werror")
 
     assert found.tolist() == ft.compile(newton, backend="llvm", warm=True)(WEIGHTS, X, Y).tolist()
