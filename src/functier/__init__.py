@@ -41,7 +41,7 @@ from ._core.tensor import Tensor as Tensor
 from ._mutation.array_level import tensor as tensor
 from ._transforms.vmap import vmap as vmap
 
-__version__ = "0.1.0rc1"
+__version__ = "0.1.0rc2"
 
 if _typing.TYPE_CHECKING:
     from . import debug as debug

@@ -40,14 +40,14 @@ def filtered(signal, a):
 
 
 def rollout(angle, gains):
-    """A pendulum for 300 steps under a controller."""
+    """A pendulum for 1,000 steps under a controller."""
 
     def step(i, state):
         turn = -gains[0] * state[0] - gains[1] * state[1]
         return np.stack([state[0] + 0.01 * state[1],
                          state[1] + 0.01 * (np.sin(state[0]) + turn)])  # fmt: skip
 
-    return np.sum(ft.fori_loop(0, 300, step, np.stack([angle, 0.0 * angle])) ** 2)
+    return np.sum(ft.fori_loop(0, 1000, step, np.stack([angle, 0.0 * angle])) ** 2)
 
 
 def mixed(values, weights, chosen, n):
