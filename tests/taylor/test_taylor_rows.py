@@ -8,6 +8,7 @@ from taylor_support import along, nested
 import functier as ft
 import samples
 from support import checks
+from support.basics import calls_of
 from support.rows import run_each
 
 EQUAL = {"lstsqresiduals-d[3,1],d[3,2]"}
@@ -63,6 +64,13 @@ def test_coefficients_have_ten_digits(name):
 
     assert [x for x, _ in table] == list(points(name))
     np.testing.assert_allclose(found[list(POWERS)].T, [c for _, c in table], rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_calls_grow_by_the_square_of_the_order(name):
+    f, x = FUNCTIONS[name][0], points(name)[0]
+    few, many = [calls_of(lambda n=n: ft.taylor(f, x, n)) for n in (7, 14)]
+    assert many < 6 * few
 
 
 def test_the_table_is_seen():

@@ -27,8 +27,8 @@ import numpy as np
 from ...errors import NoRuleError
 from ...protocol import Call, Level, Op
 from . import simple
-from .norms import has_kink, power_rate, smooth_power
-from .recurrences import RECURRENCES, convolve
+from .norms import has_kink, power_rate, recurrence_of, smooth_power
+from .recurrences import convolve
 
 Term = Callable[[int], Any]
 """The coefficient of t^k by k, from 1; None is zero."""
@@ -94,7 +94,7 @@ class SeriesLevel(Level):
         elif op.jvp == "multilinear":
             term = self.product(call, values, moving)
         else:
-            find = RECURRENCES.get(op.func) if call.direct and not call.given else None
+            find = recurrence_of(op.func) if call.direct and not call.given else None
             term = find(self, call.operands, ans) if find else self.steady(op, call, moving)
         if term is None or self.smooth_power(call, op) is not None:
             derivative = partial(self.derivative, op, call, moving)

@@ -1,14 +1,22 @@
-"""Powers of norms in a Taylor series: they have no kink, though the norm has one.
+"""Powers and slopes of norms in a Taylor series: a power may have no kink, though the norm has one.
 
 A level of another package has to say which of its results are at a kink, or that none is. So this
 file takes the names by which the two modes say so, and the level those of the protocol alone.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..._core.rule import POWERS, by_square, is_bent, smooth_exponent
+from ..._core.table import SLOPE
 from ...protocol import Call, Op
-from .recurrences import KINKED
+from .recurrences import KINKED, RECURRENCES, divide
+
+
+def recurrence_of(func: Callable) -> Callable | None:
+    """Return the recurrence of a function that has one; a slope has one as the quotient has."""
+    return partial(divide, quotient=func) if func in SLOPE else RECURRENCES.get(func)
 
 
 def smooth_power(op: Op, call: Call, half: Any) -> Any:

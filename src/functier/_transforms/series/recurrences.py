@@ -59,14 +59,15 @@ def square(level: Any, operands: Sequence, ans: Any) -> Callable:
     return multiply(level, [*operands, *operands], ans)
 
 
-def divide(level: Any, operands: Sequence, ans: Any) -> Callable:
+def divide(level: Any, operands: Sequence, ans: Any, quotient: Callable = np.divide) -> Callable:
+    """Return the terms of a / b; `quotient` says what is at a zero of b."""
     (a, b), at, known = operands, level.coefficient, [ans]
     bottom = level.lower(b)
 
     def term(k: int) -> Any:
         rest = products([(at(b, j), known[k - j]) for j in range(1, k + 1)])
         found = less(at(a, k), rest)
-        known.append(None if found is None else np.divide(found, bottom))
+        known.append(None if found is None else quotient(found, bottom))
         return known[k]
 
     return term
