@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.errors import ConversionError, LevelError, UnsupportedError
+from .._core.errors import ConversionError, DataDependentError, LevelError, UnsupportedError
 from .._core.pytree import is_value
 from .._core.root import classes_in
 from .._core.tensor import Tensor
@@ -274,7 +274,7 @@ def as_loop(loop: Callable, name: str, given: Given, level: Any, derivative: Any
     answers = len(level.answers)
     try:
         outs = Step(solver, name).step(solver, given.tensors)
-    except (NotImplementedError, UnsupportedError):
+    except (NotImplementedError, UnsupportedError, DataDependentError):
         outs = None
     if outs is None or any(map(was_written, tensors)):
         del level.answers[answers:]
