@@ -105,12 +105,12 @@ def test_results_are_numpys(char):
     assert not list(wrong(np.dtype(char)))
 
 
-OTHERS = sorted(set(DTYPES) - set("?lfd"))
+REST = sorted(set(DTYPES) - set("?lfd"))
 
 
 @pytest.mark.parametrize("char", [
     pytest.param(char, marks=pytest.mark.slow if char in "Bi" else pytest.mark.long)
-    for char in OTHERS
+    for char in REST
 ])  # fmt: skip
 def test_results_of_other_dtypes_are_numpys(char):
     assert not list(wrong(np.dtype(char)))
