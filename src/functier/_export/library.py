@@ -1,7 +1,6 @@
 """A library: functions become object code, archives and a header, and can be called here."""
 
 import ctypes
-import re
 import shutil
 import subprocess
 import tempfile
@@ -165,7 +164,3 @@ def as_kind(x: Value, y: np.ndarray) -> Any:
     if x.kind is np.ndarray:
         return y
     return y[()] if x.kind not in (float, int, bool) else y.item()
-
-
-def is_name(name: str) -> bool:
-    return re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) is not None
