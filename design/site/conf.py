@@ -1,6 +1,7 @@
 """The settings of Sphinx for the documentation site, which `build.py` builds."""
 
 import inspect
+import os
 import re
 from pathlib import Path
 from pkgutil import resolve_name
@@ -74,6 +75,13 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+if "SITE_VERSIONS" in os.environ:  # the address of the list that the workflow of a release keeps
+    html_theme_options |= {
+        "switcher": {"json_url": os.environ["SITE_VERSIONS"], "version_match": version},
+        "check_switcher": False,
+        "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    }
 
 
 SOURCES = f"{REPOSITORY}/blob/main/src/functier"
