@@ -18,7 +18,7 @@ import pytest
 
 import functier as ft
 from faults.planted import adoption as faulty
-from support.basics import close
+from support.basics import close, has_all
 from support.turns import few
 
 numba = pytest.importorskip("numba")
@@ -638,3 +638,20 @@ def test_numba_compiles_in_a_first_call_that_is_compiled(text, f, wanted, tmp_pa
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-500:]
     close(np.array(ast.literal_eval(done.stdout)), np.array(wanted), 1e-9)
+
+
+def test_a_range_of_floats_is_refused_with_what_to_write(tmp_path):
+    module = support.module_of(tmp_path, """
+import numba
+import numpy as np
+
+@numba.njit
+def total(x, k):
+    s = 0.0
+    for i in range(np.floor(k)):
+        s += x[i]
+    return s
+""")  # fmt: skip
+    with ft.adopt(module), pytest.raises(TypeError) as raised:
+        ft.grad(lambda x: module.total(x, 2.3))(np.arange(3.0))
+    has_all("".join(raised.value.__notes__), "compiled by Numba", "range(int(n))")

@@ -60,6 +60,8 @@ def _run(self: Any, args: tuple, kwargs: dict, compiled: Callable, run: Callable
             f"{func.__module__}.{func.__qualname__} is compiled by Numba; a tensor is among its "
             f"arguments, so its Python function runs"
         )
+        if isinstance(error, TypeError) and "interpreted as an integer" in str(error):
+            note += "; Python's range takes integers, and Numba's floats, too: write range(int(n))"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
         raise
