@@ -12,6 +12,7 @@ NO_MEANING = {
 """The refusals of what has no meaning for a tensor, which are counted apart: by the protocols of
 Python and of NumPy the call can return plain numbers or bytes alone."""
 REASONS = {
+    "output array is read-only": "a view of one place in many, to which NumPy warns of writes",
     **NO_MEANING,
     r"^MutationError: .*would write a tensor to a plain array": (
         "the result is a plain array, of plain numbers or of code that NumPy does not dispatch"
