@@ -8,6 +8,7 @@ import pytest
 import functier as ft
 from functier import overrides
 from functier._core.methods import MEMORY
+from functier._core.reached import reached
 from support.basics import raises, recorder, same
 
 pytestmark = pytest.mark.inside("Which methods and attributes share memory is in tables.")
@@ -101,3 +102,13 @@ def test_what_of_a_tensor_goes_through_the_hook():
     assert Recorder.functions == []
     assert 1.0 in x and list(x) and x.__copy__() is not x
     assert Recorder.functions[0] is ft.Tensor.__eq__
+
+
+def test_a_function_with_an_assertion_does_not_reach_all_tests():
+    """Pytest's rewriter has it name functions, by which its session is reached."""
+
+    def f(x):
+        assert x is not None, x
+        return np.sin(x)
+
+    assert len(reached([f])) < 50
