@@ -329,7 +329,15 @@ CALLEES = {
     "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
 }  # fmt: skip
 """The loads of variables, the last of which a call may take."""
-WRITES = "STORE_SUBSCR", "STORE_SLICE"
+WRITES = frozenset(opcodes("STORE_SUBSCR STORE_SLICE"))
+"""The opcodes of writes to items."""
+IN_PLACE = frozenset(
+    (use.opcode, use.arg)
+    for operator in "+ - * / // % ** @ & | ^ << >>".split()
+    for use in dis.get_instructions(compile(f"a {operator}= b", "", "exec"))
+    if use.opname == "BINARY_OP"
+)
+"""The opcodes and arguments of operators in place."""
 (LOAD_GLOBAL,) = opcodes("LOAD_GLOBAL")
 if facts.bytecode.holds:  # so that the entries that follow these are known
     take_apart(compile("def f(g): return abs(g)", "", "exec").co_consts[0])
@@ -388,8 +396,8 @@ def with_converted(
         row._replace(start=starts[row.start], end=starts[row.end], target=starts[row.target])
         for row in listing.handlers
     ]
-    longer_one = Listing(instructions, places, handlers)
-    return put_together(code, longer_one, co_names=names, co_stacksize=code.co_stacksize + 2)
+    listed = Listing(instructions, places, handlers)
+    return put_together(code, listed, co_names=names, co_stacksize=code.co_stacksize + 2)
 
 
 def named_results(code: CodeType, uses: list[dis.Instruction]) -> list[int]:
@@ -399,20 +407,18 @@ def named_results(code: CodeType, uses: list[dis.Instruction]) -> list[int]:
     return [
         i
         for i, use in enumerate(uses)
-        if use.opname == "BINARY_OP" and not reads_item(use) and not is_in_place(use)
+        if use.opname == "BINARY_OP" and not reads_item(use)
+        and (use.opcode, use.arg) not in IN_PLACE
         and uses[i + 1].opname.startswith(("STORE_FAST", "STORE_DEREF"))
     ]  # fmt: skip
 
 
 def writes(code: CodeType) -> bool:
     """Tell if code, or a function that it makes, writes to items, or has operators in place."""
-    if any([use.opname in WRITES or is_in_place(use) for use in dis.get_instructions(code)]):
+    units = code.co_code
+    if not WRITES.isdisjoint(units[::2]) or not IN_PLACE.isdisjoint(zip(units[::2], units[1::2])):
         return True
     return any([writes(x) for x in code.co_consts if isinstance(x, CodeType)])
-
-
-def is_in_place(use: dis.Instruction) -> bool:
-    return use.opname == "BINARY_OP" and use.argrepr.endswith("=")
 
 
 def _conversion(name: int) -> list[Instruction]:
