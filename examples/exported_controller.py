@@ -32,7 +32,7 @@ def moved(state, torque):
 
 
 def cost(knots, state):
-    """What a plan costs: distance from the upright position, and the work of the motor."""
+    """The cost of a plan: distance from the upright position, and the work of the motor."""
     torques = np.repeat(knots, AHEAD // 8)
     total = 0.0
     for i in range(AHEAD):

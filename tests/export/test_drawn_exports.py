@@ -53,7 +53,7 @@ def leaves_of(tree):
 
 
 def difference(found, expected):
-    """What differs between results, to the last bit; a NaN is one with any bits."""
+    """The difference of results to the last bit; a NaN is one with any bits."""
     found, expected = leaves_of(found), leaves_of(expected)
     if len(found) != len(expected):
         return f"{len(found)} results for {len(expected)}"

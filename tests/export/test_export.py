@@ -1,4 +1,4 @@
-"""What is exported, under which names, and what is refused with which words."""
+"""Exports: their names and contents, and the words of refusals."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""What exported code is made of: its names, its archive, and own functions for instructions."""
+"""The parts of exported code: its names, its archive, and own functions for instructions."""
 
 import ctypes
 import shutil

@@ -297,7 +297,7 @@ def _references(x: Any) -> int:
 
 
 OF_NEW = _references(np.zeros(1) + 1.0)
-"""How many references a function sees to its argument where nobody else has one."""
+"""The references to an argument that a function sees, if nobody else has one."""
 
 
 def sorted_(iterable: Iterable, /, *, key: Any = None, reverse: Any = False) -> Any:

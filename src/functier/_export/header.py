@@ -68,15 +68,14 @@ def prototypes(lowered: Lowered) -> list[str]:
     name = lowered.name
     given = [parameter(x, True) for x in lowered.inputs]
     given += [parameter(x, False) for x in lowered.results]
-    label = plain(lowered.label.removeprefix("export(").removesuffix(")"))
+    label = plain(lowered.title)
     text = [f"/* {name}: {label} in Python", " *"]
     text += [" * Arguments:", *map(line_of, lowered.inputs)]
     text += [" * Results:", *map(line_of, lowered.results)]
     if lowered.built_in:
         text += [" * Built in:", *[f" *   {plain(x)}" for x in lowered.built_in]]
     if lowered.checks:
-        found = dict.fromkeys([check.text for check in lowered.checks])
-        text += [" * Checks:", *[f" *   {plain(x)}" for x in found]]
+        text += [" * Checks:", *[f" *   {plain(x)}" for x in lowered.texts]]
     work = ["void *work"]
     return [
         *text, " */", f"#define {name.upper()}_WORK {bytes_of(lowered)}",

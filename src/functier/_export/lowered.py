@@ -103,6 +103,16 @@ class Lowered(NamedTuple):
     checks: list[Check]
     structure: Any
 
+    @property
+    def title(self) -> str:
+        """The function in Python's words, without the name of the transform that exports it."""
+        return self.label.removeprefix("export(").removesuffix(")")
+
+    @property
+    def texts(self) -> list[str]:
+        """The checks in words, each once."""
+        return [*dict.fromkeys([check.text for check in self.checks])]
+
 
 def refuse(label: str, what: str, lines: Sequence[str] = ()) -> UnsupportedError:
     """Return the error for what cannot be exported."""

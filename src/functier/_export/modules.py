@@ -11,7 +11,7 @@ from .._programs.machine.text.routines import numbers
 from .lowered import Check, Lowered
 
 FAILED, CHANGED = 1, 2
-"""What an entry returns where the part fails, and where a check does."""
+"""The statuses of an entry whose part fails, and of one whose check does not hold."""
 
 OWN = re.compile(r"@(part|piece\d+|constant\d+)\b")
 

@@ -36,7 +36,6 @@ def c_name(path: str) -> str:
 
 def is_name_of_function(name: str) -> bool:
     """Return whether a function of C can have a name."""
-    plain = name.removesuffix("f") if name.endswith("f") else name
-    if name in KEYWORDS or name in LIBRARY or plain in LIBRARY or TYPES.fullmatch(name):
+    if name in KEYWORDS or {name, name.removesuffix("f")} & LIBRARY or TYPES.fullmatch(name):
         return False
     return re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) is not None

@@ -20,7 +20,7 @@ PLAIN = frozenset({"generic", "x86-64", "x86-64-v2", "x86-64-v3"})
 """Processors whose code others of the architecture run, if their vectors are as long."""
 
 SYSTEMS = frozenset({"freebsd", "linux", "netbsd", "none", "openbsd", "windows"})
-"""What may follow the architecture where a triple has no vendor."""
+"""Systems, which follow the architecture in a triple without a vendor."""
 
 
 def target_of(name: str, cpu: str | None, exact: bool) -> Target:

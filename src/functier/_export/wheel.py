@@ -80,11 +80,11 @@ def function_of(each: Lowered) -> str:
         fields = "".join([f"    {x.name}: Any\n" for x in each.results])
         head = f"\n\nclass {result}(NamedTuple):\n{fields}"
         returned = f"{result}(*found)"
-    checks = "".join([f"; {text}" for text in dict.fromkeys(c.text for c in each.checks)])
+    checks = "".join([f"; {text}" for text in each.texts])
     escaped = checks.replace("\\", "\\\\").replace('"', "'")
     return head + FUNCTION.format(
         name=each.name, parameters=", ".join([f"{x}: Any" for x in names]), result=result,
-        label=each.label.removeprefix("export(").removesuffix(")"), checks=escaped,
+        label=each.title, checks=escaped,
         given="\n".join(map(words, each.inputs)) or "    None",
         made="\n".join(map(words, each.results)) or "    None",
         arguments="".join([f"{x}, " for x in names]).rstrip() if names else "",

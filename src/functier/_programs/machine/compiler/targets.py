@@ -1,4 +1,4 @@
-"""What machine code is made for: this process, or a processor where no Python is."""
+"""The target of machine code: this process, or a processor without Python."""
 
 from contextvars import ContextVar
 from typing import NamedTuple
