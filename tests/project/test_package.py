@@ -27,7 +27,7 @@ PAGES_OF_PROJECT = ROOT / "design" / "site" / "pages" / "project"
 VERSIONS = {
     ROOT / "CHANGELOG.md": r"^## (\S+) \(\d{4}-\d\d-\d\d\)$",
     ROOT / "CITATION.cff": r"^version: (.*)$",
-    ROOT / ".github" / "conda" / "meta.yaml": r'^{% set version = "(.*)" %}$',
+    ROOT / ".github" / "conda" / "recipe.yaml": r'^  version: "(.*)"$',
     PAGES_OF_PROJECT / "citing.md": r"^  version = {(.*)},$",
 }
 """The files that repeat the version, as nothing can read it from the package there."""
