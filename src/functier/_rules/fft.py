@@ -166,7 +166,7 @@ def _declare_along_axes(
             a = transform(a, n, axis, norm)
         return a
 
-    composite(func, body)
+    composite(func, body).boxes = True  # along no axis, it is the array of a number
 
 
 _declare_along_axes(fft.fftn, fft.fft)

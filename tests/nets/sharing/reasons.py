@@ -33,6 +33,7 @@ REASONS = {
     r"whose __add__ is another than NumPy's": "a class of arrays has operators of its own",
     r"^PicklingError|Unable to avoid copy": "a copy in a file, or of a number, is no view",
     r"is complex.*, but was float": "the results of all steps have one dtype",
+    r"numpy.apply_over_axes.*expected an array with axes": "NumPy may make a number or an array",
     r"x.elem\(\), as no_dispatch has it": "the check of finite values asks for them",
 }  # fmt: skip
 """A regular expression of an error, and why a user has to accept it."""
