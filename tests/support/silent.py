@@ -202,13 +202,6 @@ def closure():
     return program(False), 2.0, program(True)
 
 
-def wrapped():
-    text = "def f(x): return x * 10 ** int(x)\ndef g(x): return x * 10.0 ** int(x)"
-    xs = np.array([25.0, 3.0])
-    with adopted(text) as module:
-        return ft.vmap(module.f)(xs), [2.5e26, 3000.0], ft.vmap(module.g)(xs)
-
-
 def flat_operand():
     def at_zero(f):
         return ft.grad(ft.grad(f))(0.0)
@@ -230,7 +223,6 @@ PROGRAMS = {
     "a branch that only one point takes": [one_point],
     "a search by comparisons": [bisection],
     "a rule of `custom_vjp`": [closure],
-    "an integer in adopted code": [wrapped],
 }
 """For the beginning of the first cell of each row its programs."""
 

@@ -33,6 +33,7 @@ from ..numpy._objects import Objects
 from ..numpy._subclasses import Instance, class_over
 from .python_numbers import (
     as_float,
+    as_whole,
     class_of,
     in_level,
     is_finite,
@@ -119,10 +120,10 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
             raise error
         if shares(x, whole):
             return convert(values.flat[0])
-        return noted(rounded(stop_gradient(x)).astype(np.int64), True)
+        return as_whole(rounded(stop_gradient(x)))
     if values.dtype.kind == "u" and values.size and int(values.max()) >= LARGEST:
         raise OverflowError(f"{convert.__name__}(x): {values.max()} of an example exceeds an int64")
-    return convert(values.flat[0]) if shares(x, values) else noted(x.astype(np.int64), True)
+    return convert(values.flat[0]) if shares(x, values) else as_whole(x)
 
 
 def round_(number: Any, ndigits: Any = None) -> Any:

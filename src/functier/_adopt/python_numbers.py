@@ -93,6 +93,14 @@ def noted(x: Any, python: bool) -> Any:
     return y
 
 
+def as_whole(x: Any) -> Any:
+    """Return integers that differ from example to example as Python's, which never wrap."""
+    for level in levels_of(AMBIENT.get()):
+        if level.batches:
+            level.whole.lay(level)
+    return noted(x.astype(np.int64), True)
+
+
 def with_python(x: Any) -> Any:
     """Return a number over one of Python's, whose operators follow Python's rules.
 

@@ -62,6 +62,7 @@ from .lying import copy_apart, product_in_order
 from .operands import has_methods, taken_out
 from .raised import raise_of_examples
 from .stores import EVERYTHING, BatchStore
+from .wholes import WHOLE
 
 new = object.__new__
 ndarray = np.ndarray
@@ -76,6 +77,7 @@ class BatchLevel(Level):
     quiet = True
     store = BatchStore
     settle_product = staticmethod(product_in_order)
+    whole = WHOLE  # the layer for integers that stand for Python's
 
     randomness: Randomness = "error"  # the effect of a draw of `functier.random`
     axis_name: Hashable = None  # the name for collectives

@@ -238,3 +238,7 @@ FAULTS_OF_USES = {k: (change(*c[:3]), c[3]) for k, c in FAULTS_OF_USES.items()}
 
 def numbers_of_numpy_in_place_of_pythons(monkeypatch):
     monkeypatch.setattr(python_numbers, "with_python", lambda x: x)
+
+
+def whole_numbers_that_wrap(monkeypatch):
+    monkeypatch.setattr(python_numbers, "levels_of", lambda _: ())
