@@ -465,7 +465,7 @@ def test_each_kind_states_all_facts():
     stated = {name: [vars(kind)[fact] for fact in FACTS] for name, kind in kinds.items()
               if name in {*KINDS, "RootLevel", "EndedLevel"}}  # fmt: skip
 
-    others = {"ModeLevel", "Shown", "Watched", "_Bare"}  # put on a kind; no kind
+    others = {"ModeLevel", "Shown", "Watched", "Whole", "_Bare"}  # put on a kind; no kind
     assert kinds.keys() - stated.keys() == others | ({"Level"} & kinds.keys())  # of the protocol
     assert [f for f in FACTS if f in Level.__annotations__] == FACTS
     assert stated == {
