@@ -7,7 +7,7 @@ import pytest
 
 import functier as ft
 from functier import overrides
-from functier._core.methods import MEMORY
+from functier._core.hidden import MEMORY
 from functier._core.reached import reached
 from support.basics import raises, recorder, same
 

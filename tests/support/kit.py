@@ -16,7 +16,8 @@ KIT = {
     "_core.foreign": "register_result",
     "_core.foreign_operators": "array_for_operator",
     "_core.key_orders": "NAMESPACE",
-    "_core.methods": "METHODS is_of_memory",
+    "_core.hidden": "is_of_memory",
+    "_core.methods": "METHODS",
     "_core.mirror": "Mirror",
     "_core.numpy_facts": (
         "PLAIN Shape UFUNC_OF Value align dtype_of known_type name_of shape_of sum_to"

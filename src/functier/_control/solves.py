@@ -304,23 +304,14 @@ def _attach(
             u = _solve_linear(solvers, outward, function, b)
         return [-v for v in flatten(u)[0]]
 
-    def cast(found: Value, value: Value) -> Value:
-        return cast_from_rule(
-            label, lambda: "the result of the linear solver", found, dtype_of(value)
-        )
-
-    def make(linear_function: Callable[[], Func]) -> Func:
-        with _switch_off(outward.off):
-            return linear_function()
-
     if level.differentiates == "series":
-        function, order = make(linearize_f), level.order
+        function, order = _made(outward, linearize_f), level.order
         terms: list[list] = [[None] * order for _ in values]
         for k in range(1, order + 1):  # one more is right after each step
             right = [level.coefficient(r, k) for r in residuals]
             right = [batches.rise(zeros(v) if r is None else r) for r, v in zip(right, values)]
             for v, t, own in zip(values, map(batches.sink, solve(solvers, function, right)), terms):
-                own[k - 1] = fit_tangent(cast(t, v), v)
+                own[k - 1] = fit_tangent(_cast(label, t, v), v)
             made = [level.tensor(v, own) for v, own in zip(values, terms)]
             x = unflatten(structure, [batches.rise(y) for y in made])
             with _switch_off(off):
@@ -331,13 +322,15 @@ def _attach(
         right = [
             batches.rise(r.parts()[1] if type(r) is level.cls else zeros(r)) for r in residuals
         ]
-        tangents = map(batches.sink, solve(solvers, make(linearize_f), right))
-        pairs = [level.pair(v, fit_tangent(cast(t, v), v)) for v, t in zip(values, tangents)]
+        tangents = map(batches.sink, solve(solvers, _made(outward, linearize_f), right))
+        pairs = [
+            level.pair(v, fit_tangent(_cast(label, t, v), v)) for v, t in zip(values, tangents)
+        ]
         return unflatten(structure, [batches.rise(y) for y in pairs])
 
     forms = [(shape_of(v), dtype_of(v)) for v in values]
     # Now, because arrays that `f` closes over may be written to before the backward pass.
-    transposed = make(transpose_f) if solvers.solve_transposed is not None else None
+    transposed = _made(outward, transpose_f) if solvers.solve_transposed is not None else None
 
     def solve_transposed(*right_sides: Value) -> list:
         return solve(solvers.transpose(), transposed, list(right_sides))  # type: ignore[arg-type]
@@ -356,13 +349,24 @@ def _attach(
                 found = batches.inside(label, ambient, solve_transposed, right)
             else:
                 found = solve_transposed(*right)
-        return [fit(cast(found[i], values[i]), *forms[i]) for i in places]
+        return [fit(_cast(label, found[i], values[i]), *forms[i]) for i in places]
 
     tracked = []
     parents = [residuals[i].parts()[1] for i in places]
     for value, node in zip(values, join_edges(parents, pull, len(values))):
         tracked.append(batches.rise(level.cls.join(value, node)))
     return unflatten(structure, tracked)
+
+
+def _made(nesting: Nesting, linear_function: Callable[[], Func]) -> Func:
+    """Make a linear function outside of the levels that `nesting` switches off."""
+    with _switch_off(nesting.off):
+        return linear_function()
+
+
+def _cast(label: str, found: Value, value: Value) -> Value:
+    """Return what the linear solver has found for `value`, in its dtype."""
+    return cast_from_rule(label, lambda: "the result of the linear solver", found, dtype_of(value))
 
 
 def _transpose(f: Func, x: PyTree) -> Func:

@@ -9,8 +9,8 @@ import numpy as np
 
 from .border import without_labels
 from .errors import EscapedTensorError, UnsupportedError, hide_own
+from .hidden import HIDDEN, MEMORY, Hidden, message_on_memory
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, Function, Value, name_of
-from .peers import ATTRIBUTES
 from .python_rules import divide, nearest
 from .subclasses import KEPT, OVER_TENSORS, answer, inside
 from .tensor import CANONICAL, Tensor, canonical
@@ -57,37 +57,6 @@ PROPERTIES: dict[str, Function] = {
 }  # fmt: skip
 SIZES: dict[str, Any] = {"shape": None, "ndim": len, "size": prod}
 """The properties that are functions of the shape; None for the shape itself."""
-MEMORY = {
-    "resize": "numpy.concatenate((x, numpy.zeros(k))) for k extra elements, or x[:n] for fewer",
-    "setfield": "x[...] = v",
-    "setflags": "x.copy() for an array that may be written to",
-    **dict.fromkeys(
-        ("dump", "dumps", "tobytes", "tofile"),
-        "numpy.array_equal(x, y) to compare, or `return x`, and store the result of the transform",
-    ),
-    **dict.fromkeys(("byteswap", "getfield"), "x.astype(dtype) for another dtype"),
-}
-"""Methods about the memory of an array, which a tensor does not show, each with the remedy."""
-LAYOUT = {
-    **dict.fromkeys(
-        ("strides", "data", "ctypes"),
-        "numpy.lib.stride_tricks.sliding_window_view(x, n) or x[index], with an array of the "
-        "indices, for a view by strides",
-    ),
-    **dict.fromkeys(("flags", "base"), "x.copy() where no other array may share the memory"),
-    "itemsize": "x.dtype.itemsize",
-    "nbytes": "x.size * x.dtype.itemsize",
-}
-"""Attributes about the memory of an array, which `hasattr` does not find, each with the remedy."""
-FORM: dict[str, Callable[[Any], Any]] = {
-    "strides": lambda x: x.level.window(x).strides,
-    "itemsize": lambda x: x.dtype.itemsize,
-    "nbytes": lambda x: x.size * x.dtype.itemsize,
-    "flags": lambda x: Flags(x),
-}
-"""Those that a tensor of a level has: of one example, as NumPy has it."""
-HIDDEN = {**LAYOUT, **ATTRIBUTES}
-"""Attributes that `hasattr` does not find, each with the remedy."""
 ORDERING = {"sort": np.sort, "partition": np.partition}
 """Methods that reorder the tensor in place, as those of an array, and also return it."""
 
@@ -96,11 +65,6 @@ INPLACE: dict[Function, Function] = {}
 
 OPERATORS: dict[Function, list] = {}
 """The methods of `Tensor` for a function of `operator`: the direct and the reflected one."""
-
-
-def is_of_memory(name: str) -> bool:
-    """Return whether an attribute or a method of arrays is about their memory."""
-    return name in LAYOUT or name in MEMORY
 
 
 def _conjugate(x: Tensor) -> tuple[Function, tuple, dict]:
@@ -149,259 +113,196 @@ def _same(func: Callable) -> Callable:
     return lambda *args, **kwargs: (func, args, kwargs)
 
 
-def _define_all() -> None:
-    # `self` may be a plain value here: see `_call_on_plain`.
+# ---- the functions of each kind; `self` may be a plain value: see `_call_on_plain` ----
 
-    def binary(func: Callable) -> Callable:
-        def call(self: Tensor, other: Any) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                return func(self, other)
-            try:
-                return level.binary(func, self, other)
-            except EscapedTensorError as error:
-                hide_own(error)
-                raise
 
-        return call
-
-    def reflected(func: Callable) -> Callable:
-        def call(self: Tensor, other: Any) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                return func(other, self)
-            try:
-                return level.binary(func, other, self)
-            except EscapedTensorError as error:
-                hide_own(error)
-                raise
-
-        return call
-
-    def unary(func: Callable) -> Callable:
-        def call(self: Tensor) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                return func(self)
-            try:
-                return level.unary(func, self)
-            except EscapedTensorError as error:
-                hide_own(error)
-                raise
-
-        return call
-
-    def reading(self: Any, index: Any) -> Any:
+def _binary(func: Callable) -> Callable:
+    def call(self: Tensor, other: Any) -> Any:
         try:
             level = self.level
         except AttributeError:
-            return self[index]
+            return func(self, other)
         try:
-            return level.getitem(self, index)
+            return level.binary(func, self, other)
         except EscapedTensorError as error:
             hide_own(error)
             raise
 
-    def method(meaning: Function) -> Function:
-        same = meaning in _NUMPY
+    return call
 
-        def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                return _call_on_plain(call, (self, *args), kwargs)
-            try:
-                if level.forwards_methods:
-                    return level.method(call, (self, *args), kwargs)
-                if same:
-                    return level.function(meaning, (self, *args), kwargs)
-                return level.function(*meaning(self, *args, **kwargs))
-            except EscapedTensorError as error:
-                hide_own(error)
-                raise
 
-        return call
-
-    def getter(name: str, func: Callable) -> property:
-        def read(self: Tensor) -> Any:
-            try:
-                return self.level.property(name, self) if hasattr(self, "level") else func(self)
-            except EscapedTensorError as error:
-                hide_own(error)
-                raise
-
-        def write(self: Any, value: Any) -> None:
-            if name == "imag" and self.dtype.kind != "c":
-                raise TypeError(f"{self.level}: a tensor of dtype {self.dtype} has no imag to set")
-            getattr(self, name)[...] = value
-
-        _name(name, read)
-        return property(read, write if name in ("real", "imag") else None)
-
-    def form(of: Callable | None) -> Callable:
-        def read(self: Tensor) -> Any:
-            try:
-                shape = self.level.shape(self)
-                return shape if of is None else of(shape)
-            except EscapedTensorError as error:
-                hide_own(error)
-                raise
-
-        return read
-
-    def reshape(self: Any, shape: Any) -> None:
-        self.level.reshape(self, shape)
-
-    def dtype(self: Tensor) -> np.dtype:
+def _reflected(func: Callable) -> Callable:
+    def call(self: Tensor, other: Any) -> Any:
         try:
-            return self.level.dtype(self)
-        except EscapedTensorError as error:
-            hide_own(error)
-            raise
-
-    def ordering() -> Callable:
-        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                return self.level.reorder(self, call, args, kwargs)
-            except EscapedTensorError as error:
-                hide_own(error)
-                raise
-
-        return call
-
-    def augmenting(func: Callable) -> Callable:
-        def call(self: Any, other: Any) -> Any:
             level = self.level
-            notes = level.notes
-            if notes is None or notes.taken is None:  # no write yet: of a number there is a new one
-                value = self._value
-                if type(value) is float64 or (
-                    level.batches and value.ndim == level.k and (notes is None or not notes.points)
-                ):
-                    return NotImplemented
-            try:
-                return level.augment(func, self, inside(other) if OVER_TENSORS else other)
-            except EscapedTensorError as error:
-                hide_own(error)
-                raise
+        except AttributeError:
+            return func(other, self)
+        try:
+            return level.binary(func, other, self)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
-        return call
+    return call
 
-    def of_memory(name: str) -> Callable:
-        def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            level, inside = self.level, self.level.depth or hasattr(self, "takes_writes")
-            if name == "setflags" and inside and not args and kwargs == {"write": False}:
-                if not level.guards:  # a program would not set it
-                    return  # a guard against writes, which a right program does not make
-            raise UnsupportedError(message_on_memory(self, f"{name}(...)", MEMORY[name]))
 
-        _name(name, call)
-        return call
+def _unary(func: Callable) -> Callable:
+    def call(self: Tensor) -> Any:
+        try:
+            level = self.level
+        except AttributeError:
+            return func(self)
+        try:
+            return level.unary(func, self)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
 
+    return call
+
+
+def _reading(self: Any, index: Any) -> Any:
+    try:
+        level = self.level
+    except AttributeError:
+        return self[index]
+    try:
+        return level.getitem(self, index)
+    except EscapedTensorError as error:
+        hide_own(error)
+        raise
+
+
+def _method(meaning: Function) -> Function:
+    same = meaning in _NUMPY
+
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        try:
+            level = self.level
+        except AttributeError:
+            return _call_on_plain(call, (self, *args), kwargs)
+        try:
+            if level.forwards_methods:
+                return level.method(call, (self, *args), kwargs)
+            if same:
+                return level.function(meaning, (self, *args), kwargs)
+            return level.function(*meaning(self, *args, **kwargs))
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
+
+    return call
+
+
+def _getter(name: str, func: Callable) -> property:
+    def read(self: Tensor) -> Any:
+        try:
+            return self.level.property(name, self) if hasattr(self, "level") else func(self)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
+
+    def write(self: Any, value: Any) -> None:
+        if name == "imag" and self.dtype.kind != "c":
+            raise TypeError(f"{self.level}: a tensor of dtype {self.dtype} has no imag to set")
+        getattr(self, name)[...] = value
+
+    _name(name, read)
+    return property(read, write if name in ("real", "imag") else None)
+
+
+def _form(of: Callable | None) -> Callable:
+    def read(self: Tensor) -> Any:
+        try:
+            shape = self.level.shape(self)
+            return shape if of is None else of(shape)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
+
+    return read
+
+
+def _reshape(self: Any, shape: Any) -> None:
+    self.level.reshape(self, shape)
+
+
+def _dtype(self: Tensor) -> np.dtype:
+    try:
+        return self.level.dtype(self)
+    except EscapedTensorError as error:
+        hide_own(error)
+        raise
+
+
+def _ordering() -> Callable:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.level.reorder(self, call, args, kwargs)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
+
+    return call
+
+
+def _augmenting(func: Callable) -> Callable:
+    def call(self: Any, other: Any) -> Any:
+        level = self.level
+        notes = level.notes
+        if notes is None or notes.taken is None:  # no write yet: of a number there is a new one
+            value = self._value
+            if type(value) is float64 or (
+                level.batches and value.ndim == level.k and (notes is None or not notes.points)
+            ):
+                return NotImplemented
+        try:
+            return level.augment(func, self, inside(other) if OVER_TENSORS else other)
+        except EscapedTensorError as error:
+            hide_own(error)
+            raise
+
+    return call
+
+
+def _of_memory(name: str) -> Callable:
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        level, inside = self.level, self.level.depth or hasattr(self, "takes_writes")
+        if name == "setflags" and inside and not args and kwargs == {"write": False}:
+            if not level.guards:  # a program would not set it
+                return  # a guard against writes, which a right program does not make
+        raise UnsupportedError(message_on_memory(self, f"{name}(...)", MEMORY[name]))
+
+    _name(name, call)
+    return call
+
+
+def _define_all() -> None:
     for name in (*BINARY, *COMPARISON, *UNARY):
         func = getattr(operator, f"__{name}__")
-        _define(f"__{name}__", (unary if name in UNARY else binary)(func), UFUNC_OF[func])
+        _define(f"__{name}__", (_unary if name in UNARY else _binary)(func), UFUNC_OF[func])
         if name in BINARY:
-            _define(f"__r{name}__", reflected(func), _swap(UFUNC_OF[func]))
-            _define(f"__i{name}__", augmenting(func), _into(UFUNC_OF[func]))
+            _define(f"__r{name}__", _reflected(func), _swap(UFUNC_OF[func]))
+            _define(f"__i{name}__", _augmenting(func), _into(UFUNC_OF[func]))
             INPLACE[func] = getattr(Tensor, f"__i{name}__")
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
-    _define("__getitem__", reading, operator.getitem)
+    _define("__getitem__", _reading, operator.getitem)
     CANONICAL[Tensor.__setitem__] = _same(operator.setitem)
     _name("__setitem__", Tensor.__setitem__)
     for name, meaning in METHODS.items():
-        _define(name, method(meaning), meaning)
+        _define(name, _method(meaning), meaning)
     for name, meaning in ORDERING.items():
-        _define(name, ordering(), meaning)
-    reads = {name: form(of) for name, of in SIZES.items()} | {"dtype": dtype}
+        _define(name, _ordering(), meaning)
+    reads = {name: _form(of) for name, of in SIZES.items()} | {"dtype": _dtype}
     for name, read in reads.items():
-        setattr(Tensor, name, property(read, reshape if name == "shape" else None))
+        setattr(Tensor, name, property(read, _reshape if name == "shape" else None))
     for name in MEMORY:
-        setattr(Tensor, name, of_memory(name))
+        setattr(Tensor, name, _of_memory(name))
     for name in HIDDEN:
         setattr(Tensor, name, Hidden(name))
     for name, func in PROPERTIES.items():
-        setattr(Tensor, name, getter(name, func))
+        setattr(Tensor, name, _getter(name, func))
         CANONICAL[getattr(Tensor, name).__get__] = _same(func)
-
-
-class Hidden:
-    """An attribute that tensors do not have; an instance or a subclass may define it."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __get__(self, x: Any, owner: type) -> Any:
-        if x is None:
-            raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
-        if self.name in FORM and hasattr(x.level, "window"):
-            return FORM[self.name](x)
-        try:
-            raise AttributeError(message_on_hidden(x, self.name))
-        except AttributeError as error:
-            hide_own(error)
-            raise
-
-
-ORDERS = {
-    "c": "c_contiguous", "f": "f_contiguous", "contiguous": "c_contiguous",
-    "fortran": "f_contiguous", "w": "writeable", "a": "aligned",
-    **{name: name for name in ("c_contiguous", "f_contiguous", "writeable", "aligned")},
-    **{name: name for name in ("fnc", "forc")},
-}  # fmt: skip
-"""The flags that a tensor has, by their names and the keys of NumPy's."""
-
-
-class Flags:
-    """The flags of a tensor of a level: how one example lies in memory, as NumPy has it."""
-
-    __slots__ = ("tensor",)
-    tensor: Any
-
-    def __init__(self, x: Tensor):
-        object.__setattr__(self, "tensor", x)
-
-    def __getattr__(self, name: str) -> bool:
-        x: Any = self.tensor
-        if name not in ORDERS:
-            raise AttributeError(message_on_memory(x, f"flags.{name}", LAYOUT["flags"]))
-        if name == "writeable" and x.level.guards:
-            return x.level.is_writeable(x)
-        window = x.level.window(x)
-        broadcast = 0 in [s for s, n in zip(window.strides, window.shape) if n > 1]
-        if name == "writeable":
-            return window.ndim > 0 and not broadcast
-        return bool(getattr(window.flags, ORDERS[name]))
-
-    def __getitem__(self, key: str) -> bool:
-        return getattr(self, ORDERS.get(key.lower(), key.lower()))
-
-    def __setattr__(self, name: str, value: bool) -> None:
-        self[name] = value
-
-    def __setitem__(self, key: str, value: bool) -> None:
-        if ORDERS.get(key.lower()) != "writeable" or value or self.tensor.level.guards:
-            raise UnsupportedError(message_on_memory(self.tensor, "flags", LAYOUT["flags"]))
-        # a guard against writes, which a right program does not make
-
-
-def message_on_hidden(x: Tensor, name: str) -> str:
-    """Return the message for an attribute that a tensor does not have."""
-    if name in LAYOUT:
-        return message_on_memory(x, name, LAYOUT[name])
-    where = x.level if x.level.depth else type(x).__name__
-    return f"{where}: arrays of NumPy have no x.{name}; write {ATTRIBUTES[name]}"
-
-
-def message_on_memory(x: Tensor, name: str, instead: str) -> str:
-    """Return the message for a method or attribute about the memory of an array."""
-    where, instead = f"{x.level}", f"write {instead}"
-    if not x.level.depth:
-        where, instead = type(x).__name__, f"use x.elem().{name}"
-    return f"{where}: x.{name} is about the memory of an array, which a tensor hides; {instead}"
 
 
 def _call_on_plain(call: Callable, args: tuple, kwargs: dict) -> Any:

@@ -120,12 +120,8 @@ def _along_chain(
                     c = rule(g)
                 elif len(saved) == 1:
                     c = rule(g, saved[0])
-                elif rule in PIECES:
-                    c = take_piece(grads, parent[0], rule, g, saved)
-                elif type(rule) is Continued:
-                    c = go_on(rule, g, saved[0], grads, ours)
                 else:
-                    c = rule(g, *saved)
+                    c = _pull_several(rule, g, saved, grads, ours, parent[0])
             elif fix[2]:
                 c = pull(rule, g, saved, fix)
             elif rule is negated:
@@ -159,6 +155,17 @@ def _along_chain(
             waiting[node[0]] = node
             heappush(queue, -node[0])
             return
+
+
+def _pull_several(
+    rule: Function, g: Value, saved: tuple, grads: dict[int, Value], ours: set[int], key: int
+) -> Value | None:
+    """Compute ``rule(g, *saved)`` for the parent `key`, whose cotangent may come in pieces."""
+    if rule in PIECES:
+        return take_piece(grads, key, rule, g, saved)
+    if type(rule) is Continued:
+        return go_on(rule, g, saved[0], grads, ours)
+    return rule(g, *saved)
 
 
 def _pull_large(

@@ -291,10 +291,7 @@ class Level:
                         args, kwargs = stack_lists(func, op, args, kwargs)
                     break
             if op.body is not None:
-                if (found := operands.meaning(self, func, args, kwargs)) is not None:
-                    return found
-                args, kwargs = drop_labels(self, func, args, kwargs)
-                return views.note_made(op, args, kwargs, op.body(*args, **kwargs))
+                return self.composite(op, func, args, kwargs)
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
                 return args[0]
             call = op.bind(args, kwargs)
@@ -305,16 +302,20 @@ class Level:
                     if issubclass(kind, cls):
                         cls = kind
                     elif kind is Array:
-                        args, kwargs = settle(args), settle(kwargs)
-                        if op.foreign:  # it does not dispatch
-                            return dispatch_lists(func, args, kwargs)
-                        return func(*args, **kwargs)
+                        return call_settled(op, func, settle(args), settle(kwargs))
                     elif (found := operands.meaning(self, func, args, kwargs)) is not None:
                         return found
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
             return views.note_result(op, args, result, kwargs)
         except LevelError as error:
             raise self.name_error(error) from None
+
+    def composite(self, op: Op, func: Function, args: tuple, kwargs: dict) -> Any:
+        """Compute an operation that is made of others."""
+        if (found := operands.meaning(self, func, args, kwargs)) is not None:
+            return found
+        args, kwargs = drop_labels(self, func, args, kwargs)
+        return views.note_made(op, args, kwargs, op.body(*args, **kwargs))  # type: ignore[misc]
 
     def refusal(self, kind: type[LevelError], text: str) -> LevelError:
         """Return an error of `kind` that names this level, with a note on where it was made."""
@@ -449,3 +450,8 @@ class _Bare(Level):
 
     def __init__(self) -> None:
         super().__init__(Tensor, "")
+
+
+def call_settled(op: Op, func: Function, args: tuple, kwargs: dict) -> Any:
+    """Call `func`, which may not dispatch, with snapshots of what has been written to."""
+    return dispatch_lists(func, args, kwargs) if op.foreign else func(*args, **kwargs)

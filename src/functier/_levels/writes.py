@@ -17,8 +17,9 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError, NumberError
-from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, call_function, message_on_hidden
+from .._core.hidden import HIDDEN, LAYOUT, message_on_hidden
 from .._core.methods import METHODS as MEANINGS_OF
+from .._core.methods import PROPERTIES, call_function
 from .._core.numpy_facts import Index, Value, dtype_of, is_lazy
 from .._core.pytree import flatten
 from .._core.sharing import is_fresh, may_be_view

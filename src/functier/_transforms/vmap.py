@@ -304,12 +304,7 @@ def _whole(mapping: _Mapping) -> Function:
             given = (*leaves, *flatten(kwargs, label, "kwargs")[0]) if kwargs else leaves
             level = BatchLevel.prepare(label, escape, current_frame(1), given)
             if attributes is not None:
-                vars(level).update(attributes)
-                if level.notes is None and (id(level.made[0]), label) in WRITERS:  # of another run
-                    level.serves = False
-                    arm(level)
-                if level.axis_name is not None:  # a second run may look the level up by its name
-                    level.serves = False
+                _give_attributes(level, attributes)
             result, tree = run(level, batch, (args, kwargs, leaves, structure, dims, given))
             if tree is not None:
                 return unflatten(tree[0], _separate_results(result, given, tree[1]))
@@ -325,6 +320,16 @@ def _whole(mapping: _Mapping) -> Function:
             raise
 
     return vmapped
+
+
+def _give_attributes(level: BatchLevel, attributes: dict[str, Any]) -> None:
+    """Give a level what its transform says of it."""
+    vars(level).update(attributes)
+    if level.notes is None and (id(level.made[0]), level.label) in WRITERS:  # of another run
+        level.serves = False
+        arm(level)
+    if level.axis_name is not None:  # a second run may look the level up by its name
+        level.serves = False
 
 
 def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool) -> Function:

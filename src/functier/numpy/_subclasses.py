@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from .._core.adopted import ADOPTED
-from .._core.methods import METHODS, is_of_memory
+from .._core.hidden import is_of_memory
+from .._core.methods import METHODS
 from .._core.numpy_facts import UFUNC_OF
 from .._core.root import dispatch_lists, opts_out, tree_map
 from .._core.subclasses import OVER_TENSORS
@@ -389,71 +390,76 @@ def calling(func: Callable) -> Callable:
     return lambda *args, **kwargs: dispatch_lists(func, args, kwargs)
 
 
+def _method(name: str) -> Callable:
+    plain = getattr(ndarray, name)
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(x, name)(*args, **kwargs)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return compute(call, (self, *args), kwargs, plain)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def _reordering(name: str) -> Callable:
+    def method(self: Any, *args: Any, **kwargs: Any) -> None:
+        getattr(self.functier_tensor, name)(*args, **kwargs)
+
+    return method
+
+
+def _operator(ufunc: np.ufunc, reflected: bool) -> Callable:
+    def call(self: Any, other: Any, modulus: None = None) -> Any:
+        if type(other) not in OVER_TENSORS and opts_out(other):
+            return NotImplemented
+        return ufunc(other, self) if reflected else ufunc(self, other)
+
+    return call
+
+
+def _augmenting(name: str) -> Callable:
+    def call(self: Any, other: Any) -> Any:
+        made = getattr(self.functier_tensor, name)(tensor_of(other))
+        if made is NotImplemented:
+            return NotImplemented
+        self.functier_tensor = made
+        return self
+
+    return call
+
+
+def _reading(name: str) -> property:
+    def read(self: Any) -> Any:
+        return compute(lambda x: getattr(x, name), (self,), {})
+
+    def write(self: Any, value: Any) -> None:
+        setattr(self.functier_tensor, name, tensor_of(value))
+
+    return property(read, write)
+
+
 def _define() -> None:
-    def method(name: str) -> Callable:
-        plain = getattr(ndarray, name)
-
-        def call(x: Any, *args: Any, **kwargs: Any) -> Any:
-            return getattr(x, name)(*args, **kwargs)
-
-        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return compute(call, (self, *args), kwargs, plain)
-
-        method.__name__ = method.__qualname__ = name
-        return method
-
-    def reordering(name: str) -> Callable:
-        def method(self: Any, *args: Any, **kwargs: Any) -> None:
-            getattr(self.functier_tensor, name)(*args, **kwargs)
-
-        return method
-
-    def operator(ufunc: np.ufunc, reflected: bool) -> Callable:
-        def call(self: Any, other: Any, modulus: None = None) -> Any:
-            if type(other) not in OVER_TENSORS and opts_out(other):
-                return NotImplemented
-            return ufunc(other, self) if reflected else ufunc(self, other)
-
-        return call
-
-    def augmenting(name: str) -> Callable:
-        def call(self: Any, other: Any) -> Any:
-            made = getattr(self.functier_tensor, name)(tensor_of(other))
-            if made is NotImplemented:
-                return NotImplemented
-            self.functier_tensor = made
-            return self
-
-        return call
-
-    def reading(name: str) -> property:
-        def read(self: Any) -> Any:
-            return compute(lambda x: getattr(x, name), (self,), {})
-
-        def write(self: Any, value: Any) -> None:
-            setattr(self.functier_tensor, name, tensor_of(value))
-
-        return property(read, write)
-
     for name in METHODS:
         if hasattr(ndarray, name) and name[:2] != "__":
-            setattr(Instance, name, method(name))
+            setattr(Instance, name, _method(name))
     for name in ("__getitem__", "__divmod__", "__rdivmod__"):
-        setattr(Instance, name, method(name))
+        setattr(Instance, name, _method(name))
     for name in ("sort", "partition"):
-        setattr(Instance, name, reordering(name))
+        setattr(Instance, name, _reordering(name))
     for name in ("T", "mT", "real", "imag"):
-        setattr(Instance, name, reading(name))
+        setattr(Instance, name, _reading(name))
     ufunc: Any
     for func, ufunc in UFUNC_OF.items():
         name = func.__name__.strip("_")
         if ufunc.nin == 1:
             setattr(Instance, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
             continue
-        setattr(Instance, f"__{name}__", operator(ufunc, False))
+        setattr(Instance, f"__{name}__", _operator(ufunc, False))
         if hasattr(ndarray, f"__i{name}__"):
-            setattr(Instance, f"__r{name}__", operator(ufunc, True))
-            setattr(Instance, f"__i{name}__", augmenting(f"__i{name}__"))
+            setattr(Instance, f"__r{name}__", _operator(ufunc, True))
+            setattr(Instance, f"__i{name}__", _augmenting(f"__i{name}__"))
 
 
 _define()

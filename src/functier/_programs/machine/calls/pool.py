@@ -47,6 +47,15 @@ def pool_text(largest: int) -> str:
         "call void @PyMem_RawFree(ptr %raw)",
         "ret void",
         "}",
+        *_take_lines(),
+        *_give_lines(largest),
+    ]
+    return "\n".join(lines)
+
+
+def _take_lines() -> list[str]:
+    """Return the function that takes a block: a spare one that fits, or a new one."""
+    lines = [
         "define internal ptr @functier.take(i64 %size) nounwind noinline optnone {",
         "%twice = shl i64 %size, 1",
         "%most = add i64 %twice, 65536",
@@ -94,6 +103,13 @@ def pool_text(largest: int) -> str:
         "store i64 %size, ptr %b",
         "ret ptr %block",
         "}",
+    ]
+    return lines
+
+
+def _give_lines(largest: int) -> list[str]:
+    """Return the function that gives a block back: to an empty place, if it is small enough."""
+    lines = [
         "define internal void @functier.give(ptr %block) nounwind noinline optnone {",
         "%place = getelementptr i8, ptr %block, i64 -8",
         "%size = load i64, ptr %place",
@@ -123,7 +139,7 @@ def pool_text(largest: int) -> str:
         "ret void",
         "}",
     ]
-    return "\n".join(lines)
+    return lines
 
 
 TEXT = pool_text(LARGEST)
