@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from .._core.numpy_facts import Function, PyTree, Structure
+from .._core.numpy_facts import Function, PyTree
 from .._core.pytree import (
     check_callable,
     flatten,
     name_of_function,
-    places,
-    prefix_leaves,
     unflatten,
 )
 from .._core.reached import places_of_modules
@@ -21,7 +19,6 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords, leave, second_call
 from .._cpython.code import code_in, file_and_line
 from .._cpython.frames import Place, current_frame, place_at
-from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
 from .._levels.memory import fix_unmapped, own_memory
@@ -29,9 +26,10 @@ from .._levels.options import check_choice, check_flag
 from .._levels.runs import LevelContext, run
 from .._levels.views import WRITERS
 from .._levels.writes import arm
+from .batch_axes import batch_size, mapped_leaves, unwrap_tree
 from .chunks.chunk import Chunk
 from .chunks.compute import check_chunking, check_count, in_chunks, in_loop, pieces_of
-from .chunks.join import Join, leaf_dims
+from .chunks.join import Join
 from .chunks.streams import call_heard, check_modules, check_unmoved, find_generators
 from .splitting import check_branches, in_groups, join_groups, take
 from .transformed import Transformed
@@ -283,24 +281,24 @@ def _whole(mapping: _Mapping) -> Function:
             check_modules(level, before, func, args, kwargs)
         if leading and (type(out) is level.cls or type(out) is ndarray):
             return level.unwrap(out), None
-        return _unwrap_tree(level, out, out_dims)
+        return unwrap_tree(level, out, out_dims)
 
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         try:
             dims: Any
             for arg in args:
                 if type(arg) is not ndarray and not isinstance(arg, Tensor):
-                    leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
+                    leaves, structure, dims = mapped_leaves(label, args, in_dims, axis_size)
                     break
             else:
                 leaves, structure, dims = args, None, flat.get(len(args))
                 if dims is None:
-                    leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
+                    leaves, structure, dims = mapped_leaves(label, args, in_dims, axis_size)
                     if simple:
                         structure = None
                         flat[len(args)] = dims
             if axis_size is not None:
-                _batch_size(label, leaves, dims, args, axis_size)
+                batch_size(label, leaves, dims, args, axis_size)
             given = (*leaves, *flatten(kwargs, label, "kwargs")[0]) if kwargs else leaves
             level = BatchLevel.prepare(label, escape, current_frame(1), given)
             if attributes is not None:
@@ -339,8 +337,8 @@ def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool
 
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         try:
-            leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
-            size = _batch_size(label, leaves, dims, args, axis_size)
+            leaves, structure, dims = mapped_leaves(label, args, in_dims, axis_size)
+            size = batch_size(label, leaves, dims, args, axis_size)
             call: Any = _Part(mapping, place_at(current_frame(1)))
             call, width = in_loop(call, dims, size, chunk_size, progress or executor)
             parts = [
@@ -374,8 +372,8 @@ def _in_groups(mapping: _Mapping) -> Function:
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         try:
             axis_size = mapping.axis_size
-            leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
-            size = _batch_size(label, leaves, dims, args, axis_size)
+            leaves, structure, dims = mapped_leaves(label, args, in_dims, axis_size)
+            size = batch_size(label, leaves, dims, args, axis_size)
             made = place_at(current_frame(1))
 
             def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
@@ -436,42 +434,6 @@ class _Decorator(LevelContext):
         )
 
 
-def _mapped_leaves(
-    label: str, args: tuple, in_dims: PyTree, axis_size: int | None
-) -> tuple[Sequence, Structure, list]:
-    """Return the leaves of the arguments, their structure, and the axis to map for each."""
-    if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
-        raise _wrong_length(label, in_dims, args)
-    leaves, structure = flatten(args, label, "args")
-    spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
-    dims = prefix_leaves(spec, args, label, "in_dims", True)
-    if type(in_dims) is not int:
-        for leaf, dim in zip(leaves, dims):
-            check_axis(label, "in_dims", dim, leaf, args)
-    if axis_size is None and dims.count(None) == len(dims):
-        raise ValueError(
-            f"{label}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
-            f"arguments); give at least one array an axis to map over, or write axis_size"
-        )
-    return leaves, structure, dims
-
-
-def _batch_size(
-    label: str, leaves: Sequence, dims: list, args: tuple, axis_size: int | None
-) -> int:
-    """Return the batch size, checked to be the same in all mapped leaves."""
-    found, reason = axis_size, f"axis_size is {axis_size}"
-    for leaf, dim in zip(leaves, dims):
-        if dim is not None:
-            check_mapped(label, leaf, dim, args, dims)
-            size = leaf.shape[dim]
-            if found is None:
-                found, reason = size, f"the level has batch size {size}"
-            elif size != found:
-                raise wrong_size(label, leaf, args, size, reason, dims, axis_size)
-    return found  # type: ignore[return-value]
-
-
 def _separate_results(results: list, given: Sequence, dims: Sequence) -> list:
     """Copy results that share memory with each other or with the arguments in `given`.
 
@@ -485,21 +447,3 @@ def _separate_results(results: list, given: Sequence, dims: Sequence) -> list:
     for i, x in zip(places, own_memory([results[i] for i in places], given)):
         results[i] = x
     return results
-
-
-def _unwrap_tree(level: BatchLevel, out: PyTree, out_dims: PyTree) -> tuple[list, tuple]:
-    """Return the leaves of a result without the level, and its structure with their axes."""
-    results, structure = flatten(out, level, "the result")
-    dims, where = [out_dims] * len(results), places(out, "the result", len(results))
-    if type(out_dims) is not int:
-        dims = leaf_dims(out_dims, out, results, level.label)
-        for dim, path in zip(dims, where):
-            check_axis(level, "out_dims", dim, None, path)
-    return [level.unwrap(*r) for r in zip(results, dims, where)], (structure, dims)
-
-
-def _wrong_length(label: str, in_dims: tuple | list, args: tuple) -> ValueError:
-    return ValueError(
-        f"{label}: in_dims={in_dims!r} has {len(in_dims)} entries for {len(args)} positional "
-        f"arguments; write one entry for each (None for an argument that is not mapped)"
-    )
