@@ -99,14 +99,10 @@ def test_tensors_of_inner_levels_answer_as_without_a_trace(name):
     answer = {**CLASSES, **TEXTS}[name]
 
     def f(x):
-        answers.append(answer(x))
-        return np.sum(x * x)
+        return np.sum(x * x) * len(str(answer(x)))
 
-    answers = []
     for x in (X, 2.0):
-        ft.grad(f)(x)
-        ft.compile(ft.grad(f))(x)
-        assert answers[-1] == answers[-2]
+        assert np.array_equal(ft.compile(ft.grad(f))(x), ft.grad(f)(x))
 
 
 def test_a_text_is_a_guard():
