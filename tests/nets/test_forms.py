@@ -32,12 +32,17 @@ pytestmark = pytest.mark.inside(
     "The forms of what rules return are read where the engine takes them."
 )
 
-BROADCASTS = {"broadcast_to", "choose", "linalg.solve", "tril", "triu"}
+BROADCASTS = {
+    "broadcast_to", "choose", "linalg.solve", "tril", "triu",
+    "functier._rules.linalg.norm._at_zero", "functier._rules.linalg.norm._only_at",
+    "functier._rules.pieces.add_pieces",
+}  # fmt: skip
 """The functions beside the elementwise ones that broadcast their operands."""
 
 REASONS = {
     **sizes.REASONS,
     "no unique solution here; there is no derivative": "the polar form of 0 is not differentiable",
+    r"output\[0\] has shape \(1,\), but the value has shape \(3,\)": "hold takes one shape",
     "RuntimeWarning: logm result may be inaccurate": "SciPy's estimate of its own error",
 }
 

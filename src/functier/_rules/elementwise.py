@@ -47,7 +47,7 @@ def _subtract_from_one(made: Value) -> Value:
 def quotient(g: Value, divisor: Value) -> Value:
     """Return g / divisor."""
     if isinstance(divisor, float) and not divisor:  # Python's own division raises
-        divisor = np.float64(divisor)
+        return np.divide(g, divisor)
     return g / divisor
 
 
