@@ -19,6 +19,7 @@ from functier.scipy.optimize import root
 pytest.importorskip("tqdm", reason="the extra progress is not installed")
 
 XS = np.ones(3)
+BARS = sys.modules[progress.bar.__module__]
 
 
 class Terminal(io.StringIO):
@@ -38,9 +39,9 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def screen(monkeypatch):
     """A terminal, and no patience."""
-    monkeypatch.delenv(progress.VARIABLE, raising=False)
-    monkeypatch.setattr(progress, "PATIENCE", 1e-3)
-    monkeypatch.setattr(progress, "PAUSE", 1e-3)
+    monkeypatch.delenv(BARS.VARIABLE, raising=False)
+    monkeypatch.setattr(BARS, "PATIENCE", 1e-3)
+    monkeypatch.setattr(BARS, "PAUSE", 1e-3)
     return Terminal()
 
 
@@ -101,7 +102,7 @@ def test_one_block_is_shown_at_a_time_and_an_error_ends_it(screen):
 
 
 def test_a_quick_block_shows_nothing(screen, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 60.0)
+    monkeypatch.setattr(BARS, "PATIENCE", 60.0)
     with screen, progress.during("quick"):
         ft.compile(ft.grad(lambda x: np.sum(x * x)))(XS)
 
@@ -160,22 +161,22 @@ def end(p, derivative):
 
 def loop(_=None):
     """The text that a loop and a block show, in a terminal that is new."""
-    progress.PATIENCE, before = 1e-3, progress.PATIENCE
+    BARS.PATIENCE, before = 1e-3, BARS.PATIENCE
     with Terminal() as screen:
         for _ in progress.bar(range(2), "loop"):
             with progress.during("block"):
                 wait()
-    progress.PATIENCE = before
+    BARS.PATIENCE = before
     return screen.getvalue()
 
 
 @pytest.mark.slow
 def test_workers_and_a_switch_are_silent(monkeypatch):
-    monkeypatch.setenv(progress.VARIABLE, "1")
+    monkeypatch.setenv(BARS.VARIABLE, "1")
     assert "loop" in loop()
     with ThreadPoolExecutor(1) as threads, ProcessPoolExecutor(1, get_context("spawn")) as others:
         assert [*threads.map(loop, [0]), *others.map(loop, [0])] == ["", ""]
-    monkeypatch.setenv(progress.VARIABLE, "0")
+    monkeypatch.setenv(BARS.VARIABLE, "0")
     assert loop() == ""
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
@@ -198,7 +199,7 @@ def test_the_switch_is_for_bars_that_are_asked_for_too(screen, monkeypatch):
     with screen:
         f(XS)
     assert "3/3" in screen.getvalue()
-    monkeypatch.setenv(progress.VARIABLE, "0")
+    monkeypatch.setenv(BARS.VARIABLE, "0")
     with Terminal() as silent:
         f(XS)
     assert silent.getvalue() == ""
@@ -207,17 +208,18 @@ def test_the_switch_is_for_bars_that_are_asked_for_too(screen, monkeypatch):
 def test_notebooks_are_seen(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", type("OutStream", (io.StringIO,), {})())
-    assert not progress._is_seen()
+    assert not BARS._is_seen()
     monkeypatch.setattr(type(sys.stderr), "__module__", "ipykernel.iostream")
-    assert progress._is_seen()
+    assert BARS._is_seen()
     monkeypatch.setattr(sys, "stderr", stream)
-    assert not progress._is_seen()
+    assert not BARS._is_seen()
 
 
 PROGRAM = """\
-import time
+import sys, time
 from functier import progress
-progress.PATIENCE = progress.PAUSE = 0.01
+BARS = sys.modules[progress.bar.__module__]
+BARS.PATIENCE = BARS.PAUSE = 0.01
 for _ in progress.bar(range(2), "loop"):
     time.sleep(0.2)
 with progress.during("block"):
@@ -234,7 +236,7 @@ def test_a_terminal_has_it_and_a_pipe_has_not():
     size = (24).to_bytes(2, sys.byteorder) + (80).to_bytes(2, sys.byteorder) + bytes(4)
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
     command = [sys.executable, "-c", PROGRAM]
-    env = {name: text for name, text in os.environ.items() if name != progress.VARIABLE}
+    env = {name: text for name, text in os.environ.items() if name != BARS.VARIABLE}
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE, env=env) as process:
         os.close(theirs)
         text = everything(ours)

@@ -141,7 +141,7 @@ def test_rules_import_numpy_the_record_and_other_rules_only():
 EXTRAS = {
     ("_adopt.mathematics", "_special"): ("scipy.special", "for erf and gamma of tensors alone"),
     ("_core.table", "packages"): ("importlib.metadata", "where a function has no rule yet"),
-    ("progress", "load"): ("tqdm.auto", "for those who see progress"),
+    ("progress._bars", "load"): ("tqdm.auto", "for those who see progress"),
     ("_transforms.chunks.streams", "digest"): ("hashlib", "a third of the import"),
     ("_core.reached", "generators_of"): ("random", "where it matters who draws"),
     ("_transforms.sparse.jacobian", "_scipy"): (

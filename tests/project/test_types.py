@@ -164,7 +164,8 @@ def completions(text):
 @pytest.mark.parametrize(
     ("text", "names"),
     [*[(f"import functier as ft\nft.{name}.", getattr(ft, name).__all__)
-       for name in ("debug", "errors", "modes", "nn", "optim", "overrides", "testing")],
+       for name in ("debug", "errors", "modes", "nn", "optim", "overrides", "progress",
+                    "protocol", "random", "testing")],
      ("import functier.nn.functional as F\nF.", ft.nn.functional.__all__),
      ("import functier.nn.init as init\ninit.", ft.nn.init.__all__),
      ("import functier as ft\nft.vma", ["vmap"]),
@@ -190,7 +191,7 @@ def test_jedi_completes_public_names(text, names):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", [ft, fnp])
+@pytest.mark.parametrize("module", [ft, fnp, ft.scipy.signal, ft.scipy.stats])
 def test_jedi_lists_a_namespace_in_two_seconds(module):
     text = f"import {module.__name__} as module\nmodule."
     completions(text)  # what jedi reads is kept

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from contextvars import Context, copy_context
@@ -226,7 +225,7 @@ def _sending_error(error: BaseException, task: Task, label: str) -> TypeError:
 
 def _bar(label: str, count: int) -> Any:
     """Make a progress bar over `count` chunks."""
-    progress: Any = sys.modules["functier"].progress  # few programs load it
+    progress: Any = later("progress._bars")  # few programs load it
     if progress.is_off():
         return nullcontext()
     tqdm = progress.load()

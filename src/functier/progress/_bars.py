@@ -1,4 +1,4 @@
-"""Progress bars on standard error for slow work, by tqdm, in a terminal or a notebook.
+"""Bars by tqdm, for loops and for blocks that a thread watches.
 
 NOTE [when progress is shown]
     Nobody asked for these bars: they appear during other work. So nothing is shown where nobody
@@ -13,8 +13,6 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-__all__ = ["bar", "during"]
-
 T = TypeVar("T")
 
 VARIABLE = "FUNCTIER_PROGRESS"
@@ -25,10 +23,6 @@ PAUSE = 0.2
 
 _watched: list[str] = []
 """The labels of the blocks that are watched, from the outside in."""
-
-
-def __dir__() -> list[str]:
-    return __all__
 
 
 def bar(items: Iterable[T], label: str = "", unit: str = " steps") -> Iterable[T]:
