@@ -1,4 +1,4 @@
-"""The Laplacian of a function of many variables, by Taylor series of the order 2.
+"""The Laplacian of a function of many variables, by Taylor series of order 2.
 
     python examples/laplacian.py
 

@@ -1,4 +1,4 @@
-"""A differential equation solved by Taylor series of the order 20.
+"""A differential equation solved by Taylor series of order 20.
 
     python examples/taylor_ode.py
 

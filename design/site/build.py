@@ -32,7 +32,8 @@ SECTIONS = "start", "tutorials", "howto", "coming-from", "reference", "design", 
 """The sections of the site. Each has an index, which links its pages in order."""
 
 SPELLED = {
-    "functier": "functier", "maml": "MAML", "numba": "Numba", "ode": "ODE", "scipy": "SciPy",
+    "functier": "functier", "hessians": "Hessians", "maml": "MAML", "numba": "Numba", "ode": "ODE",
+    "scipy": "SciPy",
 }  # fmt: skip
 """The words of examples' names that have capitals, or none."""
 
@@ -40,6 +41,9 @@ FENCE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 CARD = re.compile(r"^!example (\w+)$", re.MULTILINE)
 API = re.compile(r"^!api ([\w.]+)$", re.MULTILINE)
 RESULT = re.compile(r"^!result ([\w.]+): ([\w ]+)$", re.MULTILINE)
+
+UNIT = re.compile(r"(?<=\d) (?=(?:[mnuµ]?s|[kKMG]B|ulp)\b|%)|(?<=\d) (?=of \d)|(?<=\d of) (?=\d)")
+"""The space between a number and what it counts, at which no line ends."""
 
 METHODS = {
     "functier.Tensor": "elem, as_subclass, unwrap, gradient",
@@ -198,10 +202,11 @@ def texts():
 
 
 def finish(text):
-    """Replace the lines that stand for something; drop the empty line that ends a doctest."""
+    """Replace lines that stand for others, spaces before units, and empty lines that end code."""
     parts = FENCE.split(RESULT.sub(result, API.sub(entry, CARD.sub(card, text))))
     return "".join(
-        re.sub(r"\n\n+( *```)$", r"\n\1", p) if i % 2 else p for i, p in enumerate(parts)
+        re.sub(r"\n\n+( *```)$", r"\n\1", p) if i % 2 else UNIT.sub("\N{NO-BREAK SPACE}", p)
+        for i, p in enumerate(parts)
     )
 
 

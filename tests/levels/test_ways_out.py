@@ -1,5 +1,7 @@
 """Messages about values that leave a level, blocks and functions without a rule: what to write."""
 
+import ctypes
+import ctypes.util
 import decimal
 import json
 
@@ -44,6 +46,12 @@ def without_rule():
     return ft.grad(lambda x: cube(x))(2.0)
 
 
+def c_function():
+    """Of the package ctypes, which does not know the name of what it loads."""
+    halved = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x / 2)
+    return ft.grad(lambda x: halved(x))(2.0)
+
+
 def plot():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     figure, axes = pyplot.subplots()
@@ -58,7 +66,10 @@ SAYS = {
     "a float for json": (lambda: ft.grad(lambda x: json.dumps(float(x)))(1.0), "stop_gradient"),
     "gradient without x": (without_x, "gradient(y, x)"),
     "deriv": (lambda: ft.deriv, "grad"),
-    "a ufunc": (without_rule, "custom_vjp"),
+    "a ufunc": (without_rule, "functier.protocol.elementwise(f, lambda ans, x: df(x))"),
+    "its own rule": (without_rule, "g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))"),
+    "a C function": (c_function, "g = functier.finite_difference(lambda x: halved(...))"),
+    "a block of jvp": (lambda: ft.jvp(np.sin).__enter__(), "with functier.jvp() as J:"),
     "unwrap": (unwrap_outer, ".unwrap("),
     "a block": (with_function, "vmap()"),
 }
@@ -80,3 +91,34 @@ SAYS_NOT = {
 )
 def test_a_message_says_nothing_that_does_not_work(call, says):
     assert says not in text(call)
+
+
+def test_the_lines_of_a_rule_work():
+    f, df = np.frompyfunc(lambda x: x**3, 1, 1), lambda x: 3 * x**2
+    g = ft.custom_vjp(f)
+    g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))
+    ft.protocol.elementwise(f, lambda ans, x: df(x))
+
+    assert ft.grad(g)(2.0) == ft.grad(f)(2.0) == 12.0
+
+
+def test_a_function_of_ctypes_has_finite_differences():
+    library = ctypes.CDLL(ctypes.util.find_library("m") or "msvcrt")
+    library.sqrt.restype, library.sqrt.argtypes = ctypes.c_double, [ctypes.c_double]
+    g = ft.finite_difference(lambda x: library.sqrt(x))
+
+    assert np.isclose(ft.grad(g)(4.0), 0.25)
+    assert np.allclose(ft.vmap(ft.grad(g))(np.full(2, 4.0)), 0.25)
+
+
+def test_a_number_of_a_batch_is_not_offered_to_be_stored():
+    """Under levels that have no single number `stop_gradient` gives none, so nothing says so."""
+    said = "functier.stop_gradient"
+
+    def f(x):
+        return float(x) * x
+
+    assert said in text(lambda: ft.grad(f)(1.0))
+    assert said in text(lambda: ft.grad(ft.grad(f))(1.0))
+    assert said not in text(lambda: ft.vmap(ft.grad(f))(np.ones(2)))
+    assert said not in text(lambda: ft.compile(ft.grad(f))(1.0))

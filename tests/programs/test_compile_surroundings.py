@@ -663,3 +663,22 @@ def test_a_method_tells_of_its_programs():
 
     assert len(model.step.programs) == 1
     assert "1 steps" in model.step.explain()
+
+
+class Settings(dict):
+    """As that of Matplotlib, whose methods are Python code."""
+
+    def __len__(self):
+        return dict.__len__(self)
+
+    def __getitem__(self, key):
+        return dict.__getitem__(self, key)
+
+
+SETTINGS = Settings(scale=2.0)
+
+
+def test_a_dict_with_methods_in_python_is_read_once():
+    f = ft.compile(lambda x: x * SETTINGS["scale"])
+
+    assert f(3.0) == f(3.0) == 6.0

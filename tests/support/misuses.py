@@ -5,6 +5,7 @@ for. See `mistakes`, for programs that are written for plain arrays.
 import json
 from collections.abc import Callable
 from decimal import Decimal
+from io import StringIO
 from operator import iadd
 from typing import Any, NamedTuple
 
@@ -313,8 +314,24 @@ ROWS = [
            ("grad(<lambda>)", "no derivative rule", "other NumPy functions"),
            lambda: ft.grad(lambda x: np.sum(np.abs(x)))(X), np.sign(X)),
     Misuse("a file in the function", lambda: ft.vmap(lambda x: np.save("x.npy", x))(X),
-           ft.UnsupportedError, ("numpy.save", "return the value"), lambda: ft.vmap(lambda x: x)(X),
-           X),
+           ft.UnsupportedError, ("numpy.save", "`return x`"), lambda: ft.vmap(lambda x: x)(X), X),
+    Misuse("a file under grad", lambda: ft.grad(lambda x: (np.savetxt(StringIO(), [x]), x)[1])(2.0),
+           ft.ConversionError, ("numpy.savetxt", "save functier.stop_gradient(x)"),
+           lambda: ft.grad(lambda x: (np.savetxt(StringIO(), [ft.stop_gradient(x)]), x)[1])(2.0),
+           1.0),
+    Misuse("an item to log", lambda: ft.grad(lambda x: (x.item(), x)[1])(2.0), ft.ConversionError,
+           ("item(x)", "float(functier.stop_gradient(x)) for a number to print"),
+           lambda: ft.grad(lambda x: (float(ft.stop_gradient(x)), x)[1])(2.0), 1.0),
+    Misuse("a list to log", lambda: ft.grad(lambda x: (x.tolist(), np.sum(x))[1])(X[0]),
+           ft.ConversionError, ("functier.stop_gradient(x).tolist() for numbers to print",),
+           lambda: ft.grad(lambda x: (ft.stop_gradient(x).tolist(), np.sum(x))[1])(X[0]),
+           np.ones_like(X[0])),
+    Misuse("an array to plot", lambda: ft.grad(lambda x: (np.asarray(x), x)[1])(2.0),
+           ft.ConversionError, ("functier.stop_gradient(x) for an array to plot",),
+           lambda: ft.grad(lambda x: (np.asarray(ft.stop_gradient(x)), x)[1])(2.0), 1.0),
+    Misuse("a number in a program", lambda: ft.compile(lambda x: (float(x), x * x)[1])(2.0),
+           ft.ConversionError, ("functier.debug.show(x) to print x",),
+           lambda: ft.compile(lambda x: (ft.debug.show(x), x * x)[1])(2.0), 4.0),
     Misuse("a function of SciPy that has a twin",
            lambda: ft.grad(lambda x: scipy.special.logsumexp(x))(X[0]), ft.ConversionError,
            ("grad(<lambda>)", "write functier.scipy.special.logsumexp for scipy.special.logsumexp"),
@@ -391,8 +408,11 @@ ROWS = [
            lambda: np.round(ft.grad(ft.finite_difference(
                lambda d: functier.scipy.stats.nct.sf(2.0, 38.0, d)))(1.8), 5), 0.38255),
     Misuse("a tensor as JSON", lambda: ft.grad(lambda x: (json.dumps(x), x)[1])(2.0), TypeError,
-           ("JSON", "write functier.stop_gradient(x) for x in json.dumps(...)"),
-           lambda: ft.grad(lambda x: (json.dumps(ft.stop_gradient(x)), x)[1])(2.0), 1.0),
+           ("JSON", "write float(functier.stop_gradient(x)) for a number x in json.dumps(...)"),
+           lambda: ft.grad(lambda x: (json.dumps(float(ft.stop_gradient(x))), x)[1])(2.0), 1.0),
+    Misuse("a program's number as JSON", lambda: ft.compile(lambda x: (json.dumps(x), x)[1])(2.0),
+           TypeError, ("JSON", "hand the result of the transform to json.dumps"),
+           lambda: json.dumps(ft.compile(lambda x: x)(2.0)) == "2.0", True),
     Misuse("a batch as JSON", lambda: ft.vmap(lambda x: (json.dumps(x), x)[1])(W), TypeError,
            ("JSON", "hand the result of the transform to json.dumps"),
            lambda: json.loads(json.dumps(ft.vmap(lambda x: x)(W).tolist())), W),

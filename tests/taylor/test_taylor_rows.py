@@ -58,7 +58,7 @@ def close(y, x, tolerance):
     assert np.max(np.abs(y - x), initial=0) <= tolerance * max(np.max(np.abs(x), initial=0), 1e-3)
 
 
-# ---- Coefficients of known functions to the order 20, against 50 digits ----
+# ---- Coefficients of known functions to order 20, against 50 digits ----
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))

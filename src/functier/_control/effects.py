@@ -43,6 +43,8 @@ VISIBLE: set[Any] = {
 def is_visible(kind: Any) -> bool:
     """Return whether all that may change in the objects of a class is among their parts."""
     base = next(each for each in kind.__mro__ if is_fixed(each))
+    if base.__module__ == "_ctypes":  # functions in C, whose types are among their parts
+        return base.__name__ == "CFuncPtr" or issubclass(base, type)
     return base in VISIBLE or issubclass(base, (np.generic, np.dtype))
 
 

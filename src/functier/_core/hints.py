@@ -15,11 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .._cpython.code import names_of
 from .._cpython.frames import (
     Frame,
     asking_frames,
-    code_at,
     file_at,
     function_at,
     globals_at,
@@ -31,7 +29,7 @@ from .._cpython.frames import (
     runs,
     variables_at,
 )
-from .._cpython.sources import line_of_source, node_at, root_of, shows_place, value_of
+from .._cpython.sources import line_of_source, node_at, root_of, value_of
 from .adopted import ADOPTED
 from .border import code_for_array, label_of
 from .numpy_facts import name_of
@@ -43,9 +41,11 @@ from .remedies import (
     GENERAL,
     MAKERS,
     METHODS,
+    OF_BATCH,
     OF_LIBRARY,
     OF_LISTS,
-    OF_NUMBERS,
+    OF_SHOWN,
+    OF_STORED,
     SAME,
     SHOWING,
     TWIN_OF_SCIPY,
@@ -57,6 +57,7 @@ from .remedies import (
     import_of,
     is_compiled,
     is_numpys,
+    is_of_ctypes,
     is_plain_python,
     line_to_change,
     lists_in,
@@ -64,6 +65,7 @@ from .remedies import (
     of_index,
     of_items,
     public_name,
+    reason_in,
     twin_name,
     without_private,
 )
@@ -77,20 +79,22 @@ NAMED = type, FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
 
 
-def explain(how: str, batch: bool = False, kind: str = "") -> tuple[str, str, bool]:
+def explain(
+    how: str, batch: bool = False, kind: str = "", lone: bool = True
+) -> tuple[str, str, bool]:
     """Return who asked for a plain value by `how`, and what to write: two parts of a message.
     And tell if it was asked for to be written to a plain array.
 
-    `batch` is true for a tensor of a level of `vmap`, and `kind` is that of its dtype.
+    `batch` is true for a tensor of a level of `vmap`, `kind` is that of its dtype, and `lone` is
+    false where a batch or a program has its value.
     """
-    asked = f"{how}(x)"
     try:
         use = Use(how, batch)
-        use.kind = kind
+        use.kind, use.lone = kind, lone
         remedy = use.advice()
     except Exception:  # the error that is being made must come out, for any kind of frames
-        return asked, GENERAL[how].format(), False
-    asked = f"{asked}, which {use.library} calls," if use.library else asked
+        return f"{how}(x)", GENERAL[how].format(), False
+    asked = f"{how}(x), which {use.library} calls," if use.library else f"{how}(x)"
     writing = use.text.endswith(WRITING)
     written = ast.unparse(use.node) + " = x" * use.stores() if writing and use.node else ""
     if written and len(written) < 60:
@@ -106,7 +110,7 @@ class Use:
     code of that function asked.
     """
 
-    text = kind = ""  # the remedy in the tables, and the kind of the dtype
+    text, kind, lone = "", "", True  # the remedy in the tables; see `explain`
     array = label = ""  # of an object with labels: its array in the source, and its class
 
     frame: Frame | None
@@ -170,10 +174,12 @@ class Use:
         last = func.attr if isinstance(func, ast.Attribute) else ""
         module = self.owner.__name__ if isinstance(self.owner, ModuleType) else ""
         if called is UNKNOWN and last and self.owner is not UNKNOWN:
-            called = inspect.getattr_static(type(self.owner), last, UNKNOWN)
+            called = inspect.getattr_static(self.owner, last, UNKNOWN)
             module = f"{module_of(called)}.{type(self.owner).__name__}"
         if not is_compiled(called):
             return ""
+        if is_of_ctypes(called):  # which does not know its name
+            return ast.unparse(func)
         if isinstance(func, ast.Name):
             assert self.frame is not None
             node: Any = import_of(self.frame, func.id)
@@ -187,7 +193,9 @@ class Use:
     def advice(self) -> str:
         """Return the remedy, and the line to change; that alone where a library is called."""
         remedy, change = self.remedy(), self.change()
-        remedy += OF_NUMBERS[self.batch] * (self.how == "float")
+        if self.how != "numpy.asarray" or self.text == CALLS["numpy.array"]:
+            ends = OF_BATCH if self.batch else OF_STORED if self.lone else OF_SHOWN
+            remedy += ends.get(self.how, "")
         if not change:
             return remedy
         return change if self.text in OF_LIBRARY else f"{remedy}, or {change}"
@@ -413,7 +421,9 @@ class Use:
         if isinstance(self.callee, type) and issubclass(self.callee, np.generic):
             return BY_EXPRESSION["scalar type"]
         if module.startswith("numpy.testing"):
-            return BY_EXPRESSION["output" + " of a batch" * self.batch]
+            return self.of_output()
+        if self.callee in UNSUPPORTED:  # of a list that has the tensor
+            return reason_in(UNSUPPORTED[self.callee])
         if isinstance(self.callee, (np.ufunc, type(np.sum))) and any(map(self.is_list, given)):
             several = "lists and others" if len(given) > 1 else lists_in(first)
             return BY_EXPRESSION[f"numpy of {several}"]
@@ -464,28 +474,15 @@ class Use:
         module = self.name.partition(".")[0]
         owner = module_of(type(self.owner)).partition(".")[0]  # of the axes of a figure
         if SHOWING & {module, owner}:
-            return BY_EXPRESSION["output" + " of a batch" * self.batch]
+            return self.of_output()
         if self.library.startswith("numpy.ma."):
             return BY_EXPRESSION["numpy.ma"]
         if not self.library or module == "numpy":
             return None
         return BY_EXPRESSION["library" + " of a batch" * self.batch]
 
-
-def calls_shuffle(frame: Frame) -> bool:
-    """Tell if `frame` is at a call of a function or method that is named ``shuffle``, or may be."""
-    if not shows_place(frame):
-        return frame is None or "shuffle" in names_of(code_at(frame))
-    try:
-        node = node_at(frame)
-    except Exception:  # where the source is not there
-        return False
-    func = node.func if isinstance(node, ast.Call) else None
-    if isinstance(func, ast.Name):
-        for names in (variables_at(frame), globals_at(frame)):
-            if func.id in names:
-                return getattr(names[func.id], "__name__", "") == "shuffle"
-    return isinstance(func, ast.Attribute) and func.attr == "shuffle"
+    def of_output(self) -> str:
+        return BY_EXPRESSION["output" + " of a batch" * (self.batch or not self.lone)]
 
 
 def declared_reason(frame: Frame) -> str:
@@ -494,5 +491,5 @@ def declared_reason(frame: Frame) -> str:
     for func, reason in UNSUPPORTED.items():
         # Several functions may have the code of one wrapper, which says nothing of them.
         if runs(frame, func) and not hasattr(func, "__wrapped__"):
-            return reason.partition("write ")[2] or reason
+            return reason_in(reason)
     return ""

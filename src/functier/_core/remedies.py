@@ -19,16 +19,26 @@ from typing import Any
 
 import numpy as np
 
+from .._cpython.code import names_of
 from .._cpython.frames import (
     Frame,
+    code_at,
     file_at,
     globals_at,
     has_variable,
     line_at,
     module_at,
     qualified_name_at,
-)
-from .._cpython.sources import Import, find_import, is_extension, tree_of
+    variables_at,
+)  # fmt: skip
+from .._cpython.sources import (
+    Import,
+    find_import,
+    is_extension,
+    node_at,
+    shows_place,
+    tree_of,
+)  # fmt: skip
 from .table import OPS, PACKAGE, later, load
 
 WRITING = "tensors can be written to such an array"
@@ -197,12 +207,22 @@ CALLS: dict[str, str] = {
 }
 """Remedies by the name of the function that the user called."""
 
-OF_NUMBERS = {
-    False: ", or float(functier.stop_gradient(x)) for a number to print or to store",
-    True: ", or, for a function f that takes numbers alone, functier.sequential_vmap(f)(x)"
+OF_STORED = {
+    **dict.fromkeys(
+        ("float", "item"),
+        ", or float(functier.stop_gradient(x)) for a number to print or to store",
+    ),
+    "tolist": ", or functier.stop_gradient(x).tolist() for numbers to print or to store",
+    "numpy.asarray": ", or functier.stop_gradient(x) for an array to plot or to store",
+}
+"""The ends of the remedies for what has a derivative alone, by the conversion."""
+OF_BATCH = {
+    "float": ", or, for a function f that takes numbers alone, functier.sequential_vmap(f)(x)"
     ", or f.def_vmap(rule) where f is a functier.custom_vjp",
 }
-"""The ends of the remedies for float(x), by whether x is of a batch."""
+"""The ends of the remedies for what is of a batch."""
+OF_SHOWN = {"float": ", or functier.debug.show(x) to print x"}
+"""The ends of the remedies where neither of these works, as in a program."""
 
 ADOPTION = 'functier.adopt("{name}") before the transform: its code then takes tensors'
 """The remedy for a library whose module has plain NumPy code alone."""
@@ -363,7 +383,12 @@ def is_compiled(function: Any) -> bool:
     """Return whether an object that is called is compiled code of a library other than NumPy."""
     if isinstance(function, (FunctionType, type, np.ufunc)) or not callable(function):
         return False
-    return type(function).__name__ == "fortran" or is_extension(module_of(function))
+    known = type(function).__name__ == "fortran" or is_of_ctypes(function)
+    return known or is_extension(module_of(function))
+
+
+def is_of_ctypes(function: Any) -> bool:
+    return any([kind.__name__ == "CFuncPtr" for kind in type(function).__mro__])
 
 
 def module_of(x: Any) -> str:
@@ -383,6 +408,11 @@ def is_plain_python(names: dict[str, Any]) -> bool:
 
 
 # ---- names ----
+
+
+def reason_in(text: str) -> str:
+    """Return what the reason of an unsupported function says to write, or the reason."""
+    return text.partition("write ")[2] or text
 
 
 def public_name(frames: list[Frame]) -> str:
@@ -443,3 +473,19 @@ def twin_name(name: str) -> str:
     ):
         return ""
     return f"scipy.{module}.{parts[0]}"
+
+
+def calls_shuffle(frame: Frame) -> bool:
+    """Tell if `frame` is at a call of a function or method that is named ``shuffle``, or may be."""
+    if not shows_place(frame):
+        return frame is None or "shuffle" in names_of(code_at(frame))
+    try:
+        node = node_at(frame)
+    except Exception:  # where the source is not there
+        return False
+    func = node.func if isinstance(node, ast.Call) else None
+    if isinstance(func, ast.Name):
+        for names in (variables_at(frame), globals_at(frame)):
+            if func.id in names:
+                return getattr(names[func.id], "__name__", "") == "shuffle"
+    return isinstance(func, ast.Attribute) and func.attr == "shuffle"

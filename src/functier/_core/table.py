@@ -138,9 +138,22 @@ def find(func: Function) -> Op | None:
 
 def no_rule(transform: str, op: Op, operand: str) -> NoRuleError:
     """Return the error for an operand that has no derivative rule."""
-    return NoRuleError(
+    ufunc = "functier.protocol.elementwise(f, df), " * isinstance(op.func, np.ufunc)
+    error = NoRuleError(
         f"{transform}: {op.name} has no derivative rule for its argument {operand!r}; "
-        f"write the computation with other NumPy functions, give it a derivative by "
+        f"write the computation with other NumPy functions, give it a derivative by {ufunc}"
         f"functier.custom_vjp or functier.finite_difference, or keep that argument free of the "
         f"variables that are differentiated"
     )
+    error.add_note(OF_A_RULE + OF_A_UFUNC * bool(ufunc))
+    return error
+
+
+OF_A_RULE = """\
+for a function f of one array, with the derivative df:
+    g = functier.custom_vjp(f)
+    g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))
+    g(x)"""
+OF_A_UFUNC = """
+or, for all calls of a ufunc f:
+    functier.protocol.elementwise(f, lambda ans, x: df(x))"""

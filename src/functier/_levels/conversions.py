@@ -25,10 +25,10 @@ import numpy as np
 from .._core.agreement import examples_of, varying_levels
 from .._core.cards import table
 from .._core.errors import ConversionError, DataDependentError, MutationError
-from .._core.hints import Use, calls_shuffle, explain
+from .._core.hints import Use, explain
 from .._core.numpy_facts import Function, Value, dtype_of, is_lazy, shape_of
 from .._core.pytree import SNAPSHOTS, flatten, unflatten
-from .._core.remedies import ADOPTION, BY_EXPRESSION, GENERAL
+from .._core.remedies import ADOPTION, BY_EXPRESSION, GENERAL, calls_shuffle
 from .._core.tensor import Tensor
 from .._cpython.frames import Frame, is_foreign, module_at
 from .._mutation.array import is_array, settle
@@ -132,7 +132,7 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
     if how == "__index__":
         return level.index(x._value)
     asked, remedy, writing = explain(
-        how if isinstance(how, str) else how.__name__, kind=x.dtype.kind
+        how if isinstance(how, str) else how.__name__, kind=x.dtype.kind, lone=is_lone(x)
     )
     error = level.refusal(
         MutationError if writing else ConversionError,
@@ -141,6 +141,13 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
     if how is float or how is complex:
         level.unanswered = error
     raise error
+
+
+def is_lone(x: Any) -> bool:
+    """Tell whether `stop_gradient` gives a plain value: no batch and no program has `x`."""
+    while isinstance(x, Tensor) and not (x.level.kind.batches or x.level.kind.guards):
+        x = x._value
+    return not isinstance(x, Tensor)
 
 
 def has_text(level: Any, x: Tensor) -> bool:

@@ -52,7 +52,7 @@ OF_EQUALITY = (
 
 
 OF_A_BLOCK = (
-    "take out of the level what is to stay inside the `with` block, as B.unwrap(x), or "
+    "inside the `with` block, take out of the level what is needed after it, as B.unwrap(x), or "
     "G.gradient(y, x) of a block of grad"
 )
 

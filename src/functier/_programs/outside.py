@@ -414,8 +414,8 @@ class Outside:
     def box(self, x: Any) -> None:
         """Note all items of a container, or of an object that extends one."""
         kind = type(x)
-        if len(x) > MOST:
-            self.unwatched(f"it reads a {kind.__name__} of {len(x)} items")
+        if (size := base_of(x).__len__(x)) > MOST:  # type: ignore[attr-defined]
+            self.unwatched(f"it reads a {kind.__name__} of {size} items")
         if isinstance(x, dict):
             pairs = tuple(dict.keys(x)), tuple(dict.values(x)), ()
             self.fact("pairs", x, "", pairs, f"the items of a {kind.__name__}")

@@ -8,7 +8,11 @@ from .constructors import unsupported
 
 func: Callable
 for func in (np.save, np.savez, np.savez_compressed, np.savetxt):
-    unsupported(func, "a file holds plain arrays; return the value from the transform and save it")
+    unsupported(
+        func,
+        "a file holds plain arrays; write `return x` in the function and save the result of the "
+        "transform, or, under derivatives alone, save functier.stop_gradient(x)",
+    )
 
 for func in (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string):
     unsupported(func, "dates are neither batched nor differentiated; use them outside")

@@ -46,7 +46,8 @@ def match_directions(
                 )
         primals, tangents = tuple(primals), tuple(tangents)
     if not primals:
-        raise ValueError(f"{label}: no primals were given; call {call}")
+        block = ", or write `with functier.jvp() as J:`" * label.startswith("jvp(")
+        raise ValueError(f"{label}: no primals were given; call {call}{block}")
     leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals", integers=allow_int)
     moving = [x if is_inexact(x) or not allow_int else np.zeros(shape_of(x)) for x in leaves]
