@@ -68,7 +68,7 @@ from .remedies import (
     reason_in,
     twin_name,
     without_private,
-)
+)  # fmt: skip
 from .table import UNSUPPORTED, load
 
 UNKNOWN: Any = object()

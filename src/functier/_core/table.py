@@ -145,7 +145,7 @@ def no_rule(transform: str, op: Op, operand: str) -> NoRuleError:
         f"functier.custom_vjp or functier.finite_difference, or keep that argument free of the "
         f"variables that are differentiated"
     )
-    error.add_note(OF_A_RULE + OF_A_UFUNC * bool(ufunc))
+    error.add_note(OF_A_RULE if ufunc else OF_A_RULE.partition("\nor")[0])
     return error
 
 
@@ -153,7 +153,6 @@ OF_A_RULE = """\
 for a function f of one array, with the derivative df:
     g = functier.custom_vjp(f)
     g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))
-    g(x)"""
-OF_A_UFUNC = """
+    g(x)
 or, for all calls of a ufunc f:
     functier.protocol.elementwise(f, lambda ans, x: df(x))"""

@@ -134,13 +134,10 @@ def explain_compiled(error: BaseException) -> str:
 def explain_json(error: Exception, label: str) -> None:
     """Say in the message of `json` what to write, where it met a tensor in the call of `label`."""
     if re.fullmatch(r"Object of type (float|\w+\(.*\)) is not JSON serializable", str(error)):
-        remedy = BY_EXPRESSION["output of a batch"].format(name="json.dumps")
+        text = BY_EXPRESSION["output of a batch"].format(name="json.dumps")
         if not label.startswith(("vmap(", "compile(", "trace(")):
-            remedy = (
-                f"float(functier.stop_gradient(x)) for a number x in json.dumps(...), "
-                f"functier.stop_gradient(x).tolist() for an array, or {remedy}"
-            )
-        error.args = (f"{error}; write {remedy}",)
+            text = f"float(functier.stop_gradient(x)) for a number x in json.dumps(...), or {text}"
+        error.args = (f"{error}; write {text}",)
 
 
 REFUSALS = ConversionError, NoRuleError, UnsupportedError

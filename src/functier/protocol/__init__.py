@@ -24,24 +24,13 @@ from .._rules.constructors import (
     op,
     primitive,
     unsupported,
-)
+)  # fmt: skip
 from ._kinds import Level, run
 
 __all__ = [
-    "Call",
-    "Level",
-    "Op",
-    "Rule",
-    "Tensor",
-    "composite",
-    "constant",
-    "elementwise",
-    "linear",
-    "op",
-    "primitive",
-    "run",
-    "unsupported",
-]
+    "Call", "Level", "Op", "Rule", "Tensor", "composite", "constant", "elementwise", "linear", "op",
+    "primitive", "run", "unsupported",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -1,56 +1,5 @@
-"""SciPy's types: every name stands here, as jedi would read all of `scipy.signal` for a star."""
+from typing import Any
 
-from typing import Any as _Any
+from scipy.signal import *  # type: ignore[import-untyped]
 
-from scipy.signal import (  # type: ignore[import-untyped]
-    BadCoefficients as BadCoefficients, CZT as CZT, ShortTimeFFT as ShortTimeFFT,
-    StateSpace as StateSpace, TransferFunction as TransferFunction,
-    ZerosPolesGain as ZerosPolesGain, ZoomFFT as ZoomFFT, abcd_normalize as abcd_normalize,
-    argrelextrema as argrelextrema, argrelmax as argrelmax, argrelmin as argrelmin,
-    band_stop_obj as band_stop_obj, bessel as bessel, besselap as besselap, bilinear as bilinear,
-    bilinear_zpk as bilinear_zpk, bode as bode, bsplines as bsplines, buttap as buttap,
-    butter as butter, buttord as buttord, cheb1ap as cheb1ap, cheb1ord as cheb1ord,
-    cheb2ap as cheb2ap, cheb2ord as cheb2ord, cheby1 as cheby1, cheby2 as cheby2,
-    check_COLA as check_COLA, check_NOLA as check_NOLA, chirp as chirp,
-    choose_conv_method as choose_conv_method, closest_STFT_dual_window as closest_STFT_dual_window,
-    coherence as coherence, cont2discrete as cont2discrete, convolve as convolve,
-    convolve2d as convolve2d, correlate as correlate, correlate2d as correlate2d,
-    correlation_lags as correlation_lags, csd as csd, cspline1d as cspline1d,
-    cspline1d_eval as cspline1d_eval, cspline2d as cspline2d, czt as czt, czt_points as czt_points,
-    dbode as dbode, decimate as decimate, deconvolve as deconvolve, detrend as detrend,
-    dfreqresp as dfreqresp, dimpulse as dimpulse, dlsim as dlsim, dlti as dlti, dstep as dstep,
-    ellip as ellip, ellipap as ellipap, ellipord as ellipord, envelope as envelope,
-    fftconvolve as fftconvolve, filter_design as filter_design, filtfilt as filtfilt,
-    find_peaks as find_peaks, find_peaks_cwt as find_peaks_cwt, findfreqs as findfreqs,
-    fir_filter_design as fir_filter_design, firls as firls, firwin as firwin, firwin2 as firwin2,
-    firwin_2d as firwin_2d, freqresp as freqresp, freqs as freqs, freqs_zpk as freqs_zpk,
-    freqz as freqz, freqz_sos as freqz_sos, freqz_zpk as freqz_zpk, gammatone as gammatone,
-    gauss_spline as gauss_spline, gausspulse as gausspulse, get_window as get_window,
-    group_delay as group_delay, hilbert as hilbert, hilbert2 as hilbert2, iircomb as iircomb,
-    iirdesign as iirdesign, iirfilter as iirfilter, iirnotch as iirnotch, iirpeak as iirpeak,
-    impulse as impulse, invres as invres, invresz as invresz, istft as istft,
-    kaiser_atten as kaiser_atten, kaiser_beta as kaiser_beta, kaiserord as kaiserord,
-    lfilter as lfilter, lfilter_zi as lfilter_zi, lfiltic as lfiltic, lombscargle as lombscargle,
-    lp2bp as lp2bp, lp2bp_zpk as lp2bp_zpk, lp2bs as lp2bs, lp2bs_zpk as lp2bs_zpk, lp2hp as lp2hp,
-    lp2hp_zpk as lp2hp_zpk, lp2lp as lp2lp, lp2lp_zpk as lp2lp_zpk, lsim as lsim, lti as lti,
-    lti_conversion as lti_conversion, ltisys as ltisys, max_len_seq as max_len_seq,
-    medfilt as medfilt, medfilt2d as medfilt2d, minimum_phase as minimum_phase,
-    normalize as normalize, oaconvolve as oaconvolve, order_filter as order_filter,
-    peak_prominences as peak_prominences, peak_widths as peak_widths, periodogram as periodogram,
-    place_poles as place_poles, qspline1d as qspline1d, qspline1d_eval as qspline1d_eval,
-    qspline2d as qspline2d, remez as remez, resample as resample, resample_poly as resample_poly,
-    residue as residue, residuez as residuez, savgol_coeffs as savgol_coeffs,
-    savgol_filter as savgol_filter, sawtooth as sawtooth, sepfir2d as sepfir2d,
-    signaltools as signaltools, sos2tf as sos2tf, sos2zpk as sos2zpk, sosfilt as sosfilt,
-    sosfilt_zi as sosfilt_zi, sosfiltfilt as sosfiltfilt, sosfreqz as sosfreqz,
-    spectral as spectral, spectrogram as spectrogram, spline as spline,
-    spline_filter as spline_filter, square as square, ss2tf as ss2tf, ss2zpk as ss2zpk,
-    step as step, stft as stft, sweep_poly as sweep_poly, symiirorder1 as symiirorder1,
-    symiirorder2 as symiirorder2, test as test, tf2sos as tf2sos, tf2ss as tf2ss, tf2zpk as tf2zpk,
-    unique_roots as unique_roots, unit_impulse as unit_impulse, upfirdn as upfirdn,
-    vectorstrength as vectorstrength, waveforms as waveforms, wavelets as wavelets, welch as welch,
-    wiener as wiener, windows as windows, zoom_fft as zoom_fft, zpk2sos as zpk2sos,
-    zpk2ss as zpk2ss, zpk2tf as zpk2tf,
-)  # fmt: skip
-
-def __getattr__(name: str) -> _Any: ...
+def __getattr__(name: str) -> Any: ...
