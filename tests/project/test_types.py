@@ -17,7 +17,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._core import methods
+from functier._core import hidden, methods
 
 pytestmark = pytest.mark.inside("Stubs are compared with the tables of methods.")
 
@@ -37,7 +37,7 @@ def tables():
     """The names of what `Tensor` gets from tables, without what raises."""
     made = {f"__{name}__" for name in (*methods.BINARY, *methods.COMPARISON, *methods.UNARY)}
     made |= {f"__{side}{name}__" for name in methods.BINARY for side in "ri"}
-    made |= {*methods.METHODS, *methods.PROPERTIES, *methods.ORDERING, *methods.FORM}
+    made |= {*methods.METHODS, *methods.PROPERTIES, *methods.ORDERING, *hidden.FORM}
     return made | {*methods.SIZES, "__getitem__", "dtype"}
 
 
