@@ -16,7 +16,7 @@ import pytest
 
 import functier as ft
 from functier._core import errors as _errors
-from functier._core import methods as _methods
+from functier._core import hidden as _hidden
 from functier._core import remedies as _remedies
 from functier.random import _sampling
 from support.mistake_runs import expected, gradient, named, run, slope, total
@@ -215,11 +215,11 @@ def unsaid(texts):
 
 
 TEXTS = {
-    *_methods.MEMORY.values(),
-    *[text for name, text in _methods.LAYOUT.items() if name not in _methods.FORM],
+    *_hidden.MEMORY.values(),
+    *[text for name, text in _hidden.LAYOUT.items() if name not in _hidden.FORM],
     _sampling.DRAW_REMEDIES["vmap"],
     _sampling.FORWARD.format("jacfwd"),
-} - {_methods.MEMORY[name] for name in ("resize", "setfield", "setflags")}  # see tests/mutation
+} - {_hidden.MEMORY[name] for name in ("resize", "setfield", "setflags")}  # see tests/mutation
 
 
 def test_each_text_of_the_other_tables_is_followed():
@@ -230,7 +230,7 @@ def test_each_text_of_the_other_tables_is_followed():
 # ---- what no message may say ----
 
 ALLOWED = {
-    ("methods", "use x.elem()."): "a plain tensor, of no level: its value has all there is",
+    ("hidden", "use x.elem()."): "a plain tensor, of no level: its value has all there is",
     ("points", "pass x.elem(), or a pattern"): "the same: a sparse Jacobian by a plain tensor",
     ("lying", "pass x.elem(), its plain array"): "a user's class, of no level",
     ("level", "x.elem() here"): "the call that is refused, and no proposal",
