@@ -382,6 +382,53 @@ def test_one_element_of_a_large_array_is_looked_at_alone(backend, key):
     assert traces() == 1
 
 
+PARTS = {
+    "element of a view": "A[3][2]",
+    "elements": "sum([A[i, 2] for i in range(3, 40)])",
+    "a list of places": "A[[3, 5], [2, 1]].sum()",
+    "an array of places": "A[3, np.array([2, 0])].sum()",
+    "method": "A[3].sum()",
+    "arithmetic": "np.sum(A[3, :5] + 1.0)",
+    "text": "len(str(A[3, :5].tolist()))",
+    "iterated": "sum([a for a in A[3, :5]])",
+    "column": "A.T[2].sum()",
+    "whole numbers": "(I[3, :5] * 2).sum()",
+    "complex": "abs(C[3, 2])",
+    "order of columns": "F[3, :5].sum()",
+    "base": "V.base[3, 2]",
+    "beside it": "stride(A[0, :2], (2,), (3 * A.strides[0] + 16,))[1]",
+}
+
+
+@pytest.mark.parametrize("transform", ["", "grad"])
+@pytest.mark.parametrize("name", PARTS)
+def test_the_part_that_was_read_is_looked_at_alone(name, transform):
+    f = TRANSFORMS[transform].format(f=f"(lambda w: np.sum(w) * ({PARTS[name]}))")
+    make = "A = new(60, 50); I = rng.integers(1, 9, (60, 50)); C = A * (1 + 1j); V = A[:2]\n"
+    make += "F = np.asfortranarray(A); stride = np.lib.stride_tricks.as_strided; G = (A, I, C, F)\n"
+    user = module(f"{HEAD}{make}f = {f}")
+    compiled = ft.compile(user.f, backend="numpy")
+    for there, traced in (((-1, -1), 1), ((3, 2), 2), ((-1, -1), 2)):
+        alike(compiled(W), user.f(W))
+        for x in user.G:
+            x[there] = 77
+        alike(compiled(W), user.f(W))
+        assert name == "beside it" or compiled._traced == traced, compiled.explain()
+
+
+def test_a_part_that_is_not_compared_is_found(monkeypatch):
+    faulty.part_that_is_not_compared(monkeypatch)
+    for name in ("method", "a list of places", "elements"):
+        raises(AssertionError, lambda: test_the_part_that_was_read_is_looked_at_alone(name, ""))
+
+
+def test_the_elements_of_all_of_a_large_array_are_one_fact():
+    user = module(f"{HEAD}A = new(60, 50)\nf = lambda w: w * sum([A[i].sum() for i in range(60)])")
+    compiled = ft.compile(user.f, backend="numpy")
+    alike(compiled(W), user.f(W))
+    assert compiled.explain().count("contents") == 1
+
+
 def test_many_elements_of_a_large_array_are_looked_at_together():
     user = module("def f(x): return x * sum([big[i] for i in range(100)])")
     user.big = np.arange(5000.0)

@@ -1,14 +1,25 @@
-"""Captured arrays: those from outside of a trace, and how a view of one is made of it again."""
+"""Captured arrays: those from outside of a trace, and how a part of one is found in it again.
 
+NOTE [the part that was read]
+    Where elements of an array decide something, a fact has those alone that were read: what a view
+    shows, or what an index selects. A comparison costs something for each fact and for each byte.
+    All of the array is one fact where that costs no more, and where code is given a view that may
+    look beside it.
+"""
+
+import copy
+from collections import Counter
 from collections.abc import Callable
 from operator import getitem
 from typing import Any
 
 import numpy as np
 
+from .guards import Fact, contents_of_array, form_of_array
 from .looping import index_of
 
 ndarray = np.ndarray
+Way = list[tuple[Callable, Any]]
 
 
 def root_of(x: ndarray) -> ndarray:
@@ -38,7 +49,7 @@ def is_view(x: ndarray, key: Any) -> bool:
         return False
 
 
-def way_to(x: ndarray, base: ndarray) -> list[tuple[Callable, Any]] | None:
+def way_to(x: ndarray, base: ndarray) -> Way | None:
     """Return functions, and what each gets besides an array, that give a view of an array.
 
     None is for a view that it does not know, and for an array that is none.
@@ -57,7 +68,7 @@ def way_to(x: ndarray, base: ndarray) -> list[tuple[Callable, Any]] | None:
     return steps
 
 
-def index_to(x: ndarray, base: ndarray) -> list[tuple[Callable, Any]] | None:
+def index_to(x: ndarray, base: ndarray) -> Way | None:
     """Return the same for arrays whose strides do not increase."""
     if x.dtype != base.dtype:
         return None
@@ -81,16 +92,131 @@ def index_to(x: ndarray, base: ndarray) -> list[tuple[Callable, Any]] | None:
 
 
 LARGE = 16_384
-"""Arrays of more bytes are compared by single elements where the function reads few of them."""
+"""Arrays of more bytes are compared by parts where the function reads little of them."""
+
+FEW = 16
+"""The greatest number of elements of an array that are looked at one by one."""
+
+PART = 3_000
+"""So many bytes are compared in the time that a fact of a part takes."""
 
 
-def element(x: np.ndarray, key: Any) -> Any:
-    """Return the number that whole numbers select of a large array; None for anything else."""
-    single = type(key) is int or (type(key) is tuple and all([type(k) is int for k in key]))
-    if not single or x.nbytes <= LARGE or x.dtype.kind not in "biufc":
+def name_of_key(key: Any) -> Any:
+    """Return a value that tells an index from others; None for one that has tensors."""
+    kind = type(key)
+    if kind is ndarray:
+        return (key.dtype, key.shape, key.tobytes()) if key.dtype.kind in "bi" else None
+    if kind in (tuple, list):
+        parts = tuple(map(name_of_key, key))
+        return None if None in parts else (kind, parts)
+    known = issubclass(kind, (int, slice, np.integer)) or key is None or key is ...
+    return repr(key) if known else None
+
+
+def name_of_view(x: ndarray) -> tuple:
+    """Return a value that tells a view from others."""
+    return x.__array_interface__["data"][0], x.shape, x.strides, x.dtype
+
+
+class Captured:
+    """The arrays from outside that a trace has met, and what it has read of their elements."""
+
+    fact: Callable
+    bring: Callable
+    open_class: Callable
+    outer: dict[int, Any]
+    found: dict[tuple, Fact]
+
+    def __init__(self) -> None:
+        self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
+        self.parts: dict[int, set] = {}  # of an array, by names
+        self.costs: Counter[int] = Counter()  # of their comparisons, as those of so many bytes
+        self.picked: dict[int, tuple[ndarray, list[int]]] = {}  # elements, where these are many
+
+    def form(self, x: ndarray) -> None:
+        """Note an array that was there before."""
+        self.memories.setdefault(id(root_of(x)), []).append(x)
+        self.fact("form", x, "", form_of_array(x), f"the form of an array {x.shape}")
+
+    def array(self, x: ndarray, part: bool = True) -> None:
+        """Note the elements of an array from outside, or those that a view of one shows.
+
+        Without `part` they are all that a view can be made to show.
+        """
+        for each in self.those_of(x):
+            way = way_to(x, each) if part and x is not each else None
+            if not (way and self.part(each, way, name_of_view(x), x)):
+                self.whole(each)
+
+    def selected(self, x: ndarray, key: Any) -> None:
+        """Note the elements that an index selects of an array from outside, or of a view of one."""
+        name = name_of_key(key)
+        try:
+            found = None if name is None else x[key]
+        except IndexError:
+            found = None
+        if type(found) is not ndarray:
+            single = type(found) is x.dtype.type and x.dtype.kind in "biufc"
+            return self.array(x[*(key if type(key) is tuple else (key,)), ...] if single else x)
+        step, name = (getitem, copy.deepcopy(key)), (name_of_view(x), name)
+        for each in self.those_of(x):
+            way = [] if x is each else way_to(x, each)
+            if way is None or not self.part(each, [*way, step], name, found):
+                self.whole(each)
         return None
-    try:
-        value = x[key]
-    except IndexError:
-        return None
-    return None if type(value) is np.ndarray else value
+
+    def part(self, base: ndarray, way: Way, name: Any, x: ndarray) -> bool:
+        """Note a part, to which there is a way; False is for all of the array."""
+        if base.nbytes <= LARGE or base.dtype.hasobject:
+            return False
+        parts = self.parts.setdefault(id(base), set())
+        if name in parts or ("contents", id(base), (str, "")) in self.found:
+            return True
+        parts.add(name)
+        key = way[0][1]
+        single = x.ndim == 0 and len(way) == 1 and base.flags.c_contiguous
+        self.costs[id(base)] += PART // 10 if single else PART + 3 * x.nbytes
+        if self.costs[id(base)] > base.nbytes:
+            return False
+        if not single:
+            words = f"the contents of a part {x.shape} of an array {base.shape}"
+            self.fact("contents", base, tuple(way), contents_of_array(x), words)
+        elif len(parts) <= FEW:
+            self.fact("index", base, key, base[key], f"the item {key} of an array")
+        else:
+            self.picked.setdefault(id(base), (base, []))[1].append(key)
+        return True
+
+    def pick(self) -> None:
+        """Note elements that are too many for a fact each."""
+        for base, keys in self.picked.values():
+            places = np.ravel_multi_index(tuple(zip(*keys)), base.shape)
+            found = contents_of_array(np.take(base, places))
+            words = f"the contents of {len(keys)} elements of an array {base.shape}"
+            self.fact("contents", base, ((np.take, places),), found, words)
+
+    def whole(self, x: ndarray) -> None:
+        """Note all elements of an array from outside, and nothing of its parts."""
+        self.picked.pop(id(x), None)
+        for place in [*self.found] if self.parts.pop(id(x), ()) else ():
+            if place[0] in ("contents", "index") and place[1] == id(x):
+                del self.found[place]
+        words = f"the contents of an array {x.shape}"
+        self.fact("contents", x, "", contents_of_array(x), words)
+        if x.dtype.hasobject:
+            for part in x.flat:
+                self.bring(part)
+                self.open_class(type(part))
+
+    def identity(self, x: ndarray) -> None:
+        """Note which arrays from outside there are, as another one would not do."""
+        for each in self.those_of(x):
+            self.fact("identity", each, "", None, f"which array {each.shape} it is")
+
+    def arrays(self) -> list[ndarray]:
+        """Return the arrays from outside."""
+        return [x for x in self.outer.values() if type(x) is ndarray]
+
+    def those_of(self, x: ndarray) -> list[ndarray]:
+        """Return the arrays from outside that an array is one of, or shares memory with."""
+        return [x] if id(x) in self.outer else self.memories.get(id(root_of(x)), [])

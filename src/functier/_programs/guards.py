@@ -113,7 +113,10 @@ def contents_of_array(x: ndarray) -> Any:
     return x.tobytes() if x.nbytes <= 256 else digest(x)
 
 
-def same_contents(x: ndarray, before: Any) -> bool:
+def same_contents(x: ndarray, way: Any, before: Any) -> bool:
+    """Return whether an array has the contents of before, or a part of it that functions give."""
+    for func, part in way:
+        x = func(x, part)
     now = contents_of_array(x)
     return same_items(now, before) if type(before) is tuple else bool(now == before)
 
@@ -174,7 +177,7 @@ TESTS: dict[str, str] = {
     "function": "_same_function({o}, {v})",
     "partial": "_same_items(({o}.func, {o}.args, {o}.keywords), {v})",
     "form": "({o}.shape, {o}.dtype, {o}.strides, {o}.flags.writeable) == {v}",
-    "contents": "_same_contents({o}, {v})",
+    "contents": "_same_contents({o}, {k}, {v})",
 }
 """Facts that are checked by a call."""
 
@@ -213,8 +216,8 @@ class Writer:
         if kind in TESTS:
             if kind == "class":
                 value = tuple(value), tuple(value.values()), ()
-            self.space[f"_v{i}"] = value
-            line = self.unless(i, TESTS[kind].format(o=o, d=d, v=f"_v{i}"))
+            self.space[f"_v{i}"], self.space[f"_k{i}"] = value, key
+            line = self.unless(i, TESTS[kind].format(o=o, d=d, k=f"_k{i}", v=f"_v{i}"))
             if kind == "form" and o in self.given:
                 self.forms.add(line)
             return
@@ -232,7 +235,8 @@ class Writer:
         if k == f"_k{i}":
             self.space[k] = key
         now = FORMS[kind].format(o=o, d=d, k=k)
-        if type(owner) is ndarray and value == value and value != 0:  # its form tells the type
+        if type(owner) is ndarray and owner.dtype.kind != "c" and value == value != 0:
+            # Its form tells the type, and no zero has a sign.
             self.space[f"_v{i}"] = value
             self.unless(i, f"{now} == _v{i}")
             return

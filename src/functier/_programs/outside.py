@@ -7,7 +7,6 @@ NOTE [what was there before]
 """
 
 import functools
-from collections import Counter
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -22,12 +21,10 @@ from .._cpython.functions import EMPTY, contents, original, read_code
 from .._cpython.homes import HOME, is_followed, is_of_library, is_of_user
 from .._mutation.array import Array
 from .arguments import node_of
-from .captured import root_of
+from .captured import Captured
 from .guards import (
     FORMS,
     Fact,
-    contents_of_array,
-    form_of_array,
     function_facts,
     is_value,
     same,
@@ -52,15 +49,12 @@ ndarray = np.ndarray
 MOST = 10_000
 """The greatest number of items that are looked at in a container."""
 
-FEW = 16
-"""The greatest number of elements of an array that are looked at one by one."""
-
 
 class Unwatched(BaseException):
     """The function reads, or changes, what cannot be watched: it has to run itself."""
 
 
-class Outside:
+class Outside(Captured):
     """The objects from outside that a trace has met, and the facts that it has read.
 
     Parameters
@@ -85,6 +79,7 @@ class Outside:
     """
 
     def __init__(self, prepare: Callable, keep: bool = False):
+        super().__init__()
         self.prepare, self.keep = prepare, keep
         self.outer: dict[int, Any] = {}
         self.found: dict[tuple, Fact] = {}
@@ -99,8 +94,6 @@ class Outside:
         self.fresh: set[int] = set()
         self.draws = False  # whether a call may have drawn from a generator of a module
         self.declared = 0  # calls under way of what the user has declared as an operation
-        self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
-        self.picked: Counter[int] = Counter()  # how many elements of an array are facts
         self.level: Any = None  # that of the trace
         self.roots: set[int] = set()  # functions that get the arguments of the compiled one
         self.generators: Any = None  # of NumPy's, which are looked at in the end
@@ -115,6 +108,7 @@ class Outside:
         self.open.clear()
         self.fresh.clear()
         self.memories.clear()
+        self.picked.clear()
         self.states.clear()
         self.level = None
 
@@ -154,8 +148,7 @@ class Outside:
         self.outer[id(x)] = x
         kind = type(x)
         if kind is ndarray:
-            self.memories.setdefault(id(root_of(x)), []).append(x)
-            self.fact("form", x, "", form_of_array(x), f"the form of an array {x.shape}")
+            self.form(x)
         elif isinstance(x, type):
             for each in x.__mro__:
                 self.outer[id(each)] = each
@@ -196,7 +189,8 @@ class Outside:
             bits.state = state
 
     def settle(self) -> None:
-        """Note a write to a global that has not been put back."""
+        """Note a write to a global that has not been put back, and elements that were read."""
+        self.pick()
         for space, name, before, what in self.written.values():
             if not same(space.get(name, EMPTY), before):
                 self.reason = self.reason or what
@@ -428,29 +422,6 @@ class Outside:
             self.bring(each)
         self.slots(x)  # such as the function of a defaultdict
 
-    def array(self, x: ndarray) -> None:
-        """Note the contents of an array from outside, or of those that a view is of."""
-        for each in self.those_of(x):
-            words = f"the contents of an array {each.shape}"
-            self.fact("contents", each, "", contents_of_array(each), words)
-            if each.dtype.hasobject:
-                for part in each.flat:
-                    self.bring(part)
-                    self.open_class(type(part))
-
-    def identity(self, x: ndarray) -> None:
-        """Note which arrays from outside there are, as another one would not do."""
-        for each in self.those_of(x):
-            self.fact("identity", each, "", None, f"which array {each.shape} it is")
-
-    def arrays(self) -> list[ndarray]:
-        """Return the arrays from outside."""
-        return [x for x in self.outer.values() if type(x) is ndarray]
-
-    def those_of(self, x: ndarray) -> list[ndarray]:
-        """Return the arrays from outside that an array is one of, or shares memory with."""
-        return [x] if id(x) in self.outer else self.memories.get(id(root_of(x)), [])
-
     def partial(self, x: functools.partial) -> None:
         if id(x) not in self.outer:
             return
@@ -482,7 +453,9 @@ class Outside:
             if stands_for is not None and is_of_library(type(x)):
                 waiting.append(getattr(x, stands_for))
                 continue
-            if not (inside and is_of_library(type(x))):
+            if type(x) is ndarray:
+                self.array(x, not inside)
+            elif not (inside and is_of_library(type(x))):
                 self.contents(x)
             elif id(x) in self.outer and isinstance(x, BOXES):
                 self.box(x)

@@ -42,7 +42,7 @@ from .._cpython.events import MISSING
 from .._cpython.functions import EMPTY, TELLING, contents, globals_of_teller, original
 from .._cpython.homes import file_of, home_of, is_followed, is_of_user, namespace_of
 from .._cpython.objects import Slot
-from .captured import element, gives_view, is_view
+from .captured import gives_view, is_view
 from .guards import slot_of
 from .objects import (
     BOXES,
@@ -56,7 +56,7 @@ from .objects import (
     is_transform,
     takes_tensors,
 )
-from .outside import FEW, MOST, Outside
+from .outside import MOST, Outside
 
 ndarray = np.ndarray
 
@@ -83,6 +83,9 @@ ASK_FORM = frozenset(map(id, (
 )))  # fmt: skip
 """Functions that ask for no more of an array."""
 
+SEES = frozenset({np.ufunc, DISPATCHER, BuiltinFunctionType})
+"""Kinds of functions that see of an array what it shows; others may make it show more."""
+
 
 def is_seeded(callee: Any, given: tuple) -> bool:
     """Return whether a call makes a `RandomState` from something."""
@@ -107,8 +110,9 @@ class Reads(Outside):
         if kind is ndarray:
             if name in ("base", "flags"):
                 self.identity(owner)
+                self.bring(owner.base) if name == "base" else None
             elif name not in FORM and not gives_view(owner, name):
-                self.array(owner)
+                self.array(owner, callable(getattr(ndarray, name, None)))
             return
         if id(owner) not in self.outer:
             if id(kind) in self.outer and is_of_user(kind):
@@ -202,12 +206,7 @@ class Reads(Outside):
             if self.level.samples.grows(key):  # the elements of all steps of a loop
                 return self.level.whole_array(owner), key
             if self.those_of(owner) and not is_view(owner, key):
-                value = element(owner, key) if id(owner) in self.outer else None
-                self.picked[id(owner)] += 1
-                if value is None or self.picked[id(owner)] > FEW:
-                    self.array(owner)
-                else:
-                    self.fact("index", owner, key, value, f"the item {key} of an array")
+                self.selected(owner, key)
             return None
         if id(owner) not in self.outer:
             return None
@@ -428,7 +427,7 @@ class Reads(Outside):
         for x in given:
             if type(x) is ndarray:
                 if id(callee) not in ASK_FORM and not (tensors and self.served(given)):
-                    self.array(x)
+                    self.array(x, type(callee) in SEES)
             elif id(x) in self.outer:
                 self.contents(x) if shallow else self.deep(x, type(callee) is FunctionType)
             elif type(x) in (list, tuple, dict) and not shallow:
