@@ -131,6 +131,8 @@ class Captured:
         self.memories: dict[int, list[ndarray]] = {}  # arrays, by what owns their memory
         self.parts: dict[int, set] = {}  # of an array, by names
         self.costs: Counter[int] = Counter()  # of their comparisons, as those of so many bytes
+        self.moving: frozenset = frozenset()  # the ways to arrays whose elements often change
+        self.inputs: set[int] = set()  # these arrays
         self.picked: dict[int, tuple[ndarray, list[int]]] = {}  # elements, where these are many
 
     def form(self, x: ndarray) -> None:
@@ -207,6 +209,12 @@ class Captured:
             for part in x.flat:
                 self.bring(part)
                 self.open_class(type(part))
+
+    def moves(self, x: Any) -> bool:
+        """Tell if an array is an input from its first use on, as its elements often change."""
+        return bool(self.inputs) and type(x) is ndarray and any(
+            [id(each) in self.inputs for each in self.those_of(x)]
+        )  # fmt: skip
 
     def identity(self, x: ndarray) -> None:
         """Note which arrays from outside there are, as another one would not do."""

@@ -27,7 +27,7 @@ from .backends import has_llvm, machine_of
 from .bound import Bound, Objects, calling, has_method, has_state, is_tree
 from .entries import Mismatch, again, entry_of
 from .guards import Guards, is_strict
-from .integers import WholeNumbers, asks_for_type
+from .integers import Changing
 from .misses import LIMIT, Misses
 from .objects import reached_from
 from .outside import Unwatched
@@ -88,7 +88,7 @@ class Compiled(Generic[P, R]):
         self._traced = 0
         self._careful = False  # whether the next trace is
         self._objects = Objects()
-        self._misses, self._numbers = Misses(), WholeNumbers()
+        self._misses, self._changing = Misses(), Changing()
         self._odd = self._state  # or it has a debt; one test then shows that a call is a common one
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -126,7 +126,7 @@ class Compiled(Generic[P, R]):
             return func(*args, **kwargs)
         self._forget()
         # No lock is held here: the function may wait for a thread that calls this one.
-        numbers = self._numbers.inputs(leaves, structure)
+        numbers = self._changing.inputs(leaves, structure)
         begin = time.perf_counter()
         try:
             found = self._record(func, args, kwargs, frame, numbers)
@@ -134,7 +134,7 @@ class Compiled(Generic[P, R]):
             self._rest(str(error))
             return func(*args, **kwargs)
         tell_if_slow(begin, label, "recording", found.program._graph, 4)
-        self._numbers.note(numbers, structure, found.program)
+        self._changing.note(numbers, structure, found.program)
         reads = found.watch.reads
         facts = [*reads.found.values()]
         if reads.reason:  # what the function itself changes is not a reason to trace again
@@ -146,7 +146,7 @@ class Compiled(Generic[P, R]):
             self._careful = True
             return found.finish()
         if (reads.reason and not self._keeps) or not guards.unchanged():
-            self._rest(reads.reason or f"it changes {guards.changed()}")
+            self._rest(reads.reason or f"it changes {guards.changed()[0]}")
             return found.finish()
         self._unwatched = reads.reason or ""
         reads.forget()
@@ -218,20 +218,12 @@ class Compiled(Generic[P, R]):
             return machine_of(program, graph, self.fastmath, self.threads, bounded)
 
     def _record(
-        self, func: Callable, args: tuple, kwargs: dict, frame: Any, numbers: set[int]
+        self, func: Callable, args: tuple, kwargs: dict, frame: Any, numbers: frozenset[int]
     ) -> Any:
-        """Record a call, with these integers as inputs if the function takes them so."""
         given = func, args, kwargs, frame, "compile", self._keeps
-        if numbers:
-            try:
-                found = record(*given, numbers, self._careful, self._machine)
-                if not asks_for_type(found.watch):
-                    return found
-                reads: Any = found.watch.reads
-                reads.take_back()  # the next trace runs the function again
-            except Exception:  # as by a function that takes only Python's own numbers
-                pass
-        return record(*given, (), self._careful, self._machine)
+        return self._changing.traced(
+            numbers, lambda *changing: record(*given, self._careful, self._machine, *changing)
+        )
 
     def _forget(self) -> None:
         """Drop the programs whose dependencies have changed; raise where that is asked for."""
@@ -239,14 +231,16 @@ class Compiled(Generic[P, R]):
         for variant in self._variants:
             if variant.guards.unchanged():
                 kept.append(variant)
-            elif self.on_change == "raise":
+                continue
+            self._changed, ways = variant.guards.changed()
+            if self.on_change == "raise":
                 name = name_of_function(self.__wrapped__)
                 raise RuntimeError(
-                    f"compile({name}): {variant.guards.changed()} has changed since the function "
-                    f"was traced; pass it as an argument, or write on_change='retrace'"
+                    f"compile({name}): {self._changed} has changed since the function was traced; "
+                    f"pass it as an argument, or write on_change='retrace'"
                 )
-            else:
-                self._changed = variant.guards.changed()
+            if self._misses.debt > 0:  # no trace has paid
+                self._changing.add(ways)
         if len(kept) < len(self._variants):
             with LOCK:
                 self._variants = tuple([v for v in self._variants if v.guards.unchanged()])
@@ -433,9 +427,9 @@ def compile(  # torch.compile has this name
     gets a different answer; and if something that the function has read has changed: a global name,
     a closed-over variable, a default, an attribute of an object, a module or a class, an item of a
     list or a dict, or the code of a function. Captured arrays of floats are read in each call, as
-    arguments are, even if the name now refers to another array of the same form. If the contents of
+    arguments are, even if the name now refers to another array of the same form. If elements of
     a captured array have decided something, such as an index, or plain NumPy has computed with
-    captured arrays alone, they are compared.
+    captured arrays alone, they are compared; if they often change, they are read, too.
 
     An integer among the arguments is a constant of the first program, because it may be a size or
     an axis. Once it has had two values it is an input, and Python code that asks for it adds a

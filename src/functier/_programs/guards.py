@@ -57,6 +57,12 @@ class Fact(NamedTuple):
     value: Any
     words: str
 
+    @property
+    def place(self) -> tuple:
+        """What tells it from other facts."""
+        key = self.key
+        return self.kind, id(self.owner), (type(key), key) if is_value(key) else id(key)
+
 
 def is_value(x: Any) -> bool:
     """Return whether an object is compared by its value."""
@@ -366,9 +372,15 @@ class Guards:
         self.writer = Writer(facts, kept, arrays)
         self.unchanged = self.writer.function()
         self.words = [fact.words for fact in facts]
+        ways: dict[int, set[tuple]] = {}
+        for fact in facts:
+            if type(fact.value) is ndarray:
+                ways.setdefault(id(fact.value), set()).add(fact.place)
+        self.ways = [ways.get(id(x.value), ways.get(id(x.owner), set())) for x in facts]
 
-    def changed(self) -> str:
-        """Return which fact no longer holds, in words."""
+    def changed(self) -> tuple[str, set[tuple]]:
+        """Return which fact no longer holds, in words, and the ways to its array if it has one."""
         found = self.writer.function(failing=True)()
-        known = type(found) is int and found >= 0
-        return self.words[found] if known else "something that the function reads"
+        if type(found) is not int or found < 0:
+            return "something that the function reads", set()
+        return self.words[found], self.ways[found]

@@ -1,14 +1,20 @@
-"""Whole numbers of Python's among the arguments: which are inputs of a program.
+"""Whole numbers of Python's among the arguments, and arrays from outside: which are inputs.
 
 NOTE [whole numbers]
     A whole number among the arguments is part of the first program, as it may be a size, an axis or
     a power. Where a later call has another one, it is an input of the programs from then on, until
     a trace has asked for the number itself. As an input it is an operand of operators and ufuncs,
     and weak, as Python's numbers are. All else asks for its value, which is an answer then.
+
+NOTE [arrays that change]
+    The elements of a captured array are part of the first program where plain NumPy has computed
+    with such arrays alone: a dear constant is computed once. If they change before the trace has
+    paid, the array is an input from its first use on, wherever it is found in the same way.
 """
 
 import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,6 +24,7 @@ from .._core.tensor import Tensor
 from .._cpython.code import names_of
 from .dependencies import Watch
 from .graph import Guard, Node
+from .outside import Unwatched
 from .program import Program
 
 MOST = 64
@@ -40,13 +47,34 @@ OURS = {__name__.partition(".")[0], "numpy", "optree", *LOADING}
 """The homes of code that asks for other reasons, as modules do that are loaded."""
 
 
-class WholeNumbers:
-    """The integers among the arguments, as far as known: see NOTE [integers]."""
+class Changing:
+    """What is known of the integers among the arguments, and of arrays from outside."""
 
     def __init__(self) -> None:
         self.known: dict[Any, dict[int, Any]] = {}
+        self.arrays, self.fixed = frozenset[tuple](), frozenset[tuple]()  # by the ways to them
 
-    def inputs(self, leaves: Sequence[Any], structure: Any) -> set[int]:
+    def add(self, ways: set[tuple]) -> None:
+        """Note ways to an array that has changed, unless the function does not take it so."""
+        self.arrays |= ways - self.fixed
+
+    def traced(self, numbers: frozenset[int], record: Callable) -> Any:
+        """Return a record with these inputs, or with fewer if the function does not take them."""
+        none: frozenset = frozenset()
+        for whole, arrays in product((numbers, none), (self.arrays, none)):
+            if not (whole or arrays):
+                break
+            try:
+                found = record(whole, arrays)
+                if not whole or not asks_for_type(found.watch):
+                    return found
+                found.watch.reads.take_back()  # the next trace runs the function again
+            except (Unwatched, Exception):  # as by a function that takes only Python's own numbers
+                self.fixed |= arrays
+                self.arrays -= arrays
+        return record(none, none)
+
+    def inputs(self, leaves: Sequence[Any], structure: Any) -> frozenset[int]:
         """Return the places of those that are inputs of the next program."""
         numbers = [i for i, x in enumerate(leaves) if type(x) is int]
         found: set[int] = set()
@@ -60,9 +88,9 @@ class WholeNumbers:
                     known[i] = Varies
                     if fits(leaves[i]):
                         found.add(i)
-        return found
+        return frozenset(found)
 
-    def note(self, numbers: set[int], structure: Any, program: Program) -> None:
+    def note(self, numbers: frozenset[int], structure: Any, program: Program) -> None:
         """Note which of these inputs are part of the program that was traced for them."""
         if numbers:
             graph: Any = program._graph

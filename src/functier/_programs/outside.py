@@ -121,11 +121,14 @@ class Outside(Captured):
 
     def fact(self, kind: str, owner: Any, key: Any, value: Any, words: str) -> Any:
         """Note a fact unless it is known; its value is an object from outside."""
-        place = kind, id(owner), (type(key), key) if is_value(key) else id(key)
+        fact = Fact(kind, owner, key, value, words)
+        place = fact.place
         if place not in self.found:
-            self.found[place] = Fact(kind, owner, key, value, words)
+            self.found[place] = fact
             if kind in FORMS and kind != "type":
                 self.bring(value, True)
+                if place in self.moving:
+                    self.inputs.add(id(value))
         return value
 
     def bring(self, x: Any, read: bool = False) -> None:

@@ -54,6 +54,7 @@ from .objects import (
     dict_of,
     holds_tensor,
     is_transform,
+    reached_from,
     takes_tensors,
 )
 from .outside import MOST, Outside
@@ -205,6 +206,10 @@ class Reads(Outside):
         if kind is ndarray:
             if self.level.samples.grows(key):  # the elements of all steps of a loop
                 return self.level.whole_array(owner), key
+            if self.moves(owner):
+                owner = self.lifted(owner)
+                if type(owner) is not ndarray:
+                    return owner, key
             if self.those_of(owner) and not is_view(owner, key):
                 self.selected(owner, key)
             return None
@@ -237,7 +242,7 @@ class Reads(Outside):
                 self.identity(x)
 
     def operands(self, *values: Any) -> tuple:
-        if any([isinstance(x, Tensor) for x in values]):
+        if any([isinstance(x, Tensor) or self.moves(x) for x in values]):
             values = tuple(map(self.lifted, values))
         for x in values:
             if type(x) is ndarray or id(x) in self.outer:
@@ -274,7 +279,8 @@ class Reads(Outside):
 
     def called(self, callee: Any, args: Any, kwargs: Any) -> tuple:
         if type(args) is tuple and type(kwargs) is dict and takes_tensors(callee):
-            if holds_tensor([callee, args, *kwargs.values()]):
+            given = [callee, args, *kwargs.values()]
+            if holds_tensor(given) or (self.inputs and any(map(self.moves, reached_from(given)))):
                 read = is_transform(callee)
                 args = tuple([self.lifted(x, read) for x in args])
                 kwargs = {name: self.lifted(x, read) for name, x in kwargs.items()}

@@ -153,14 +153,15 @@ class Record(NamedTuple):
 
 def record(
     func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace",
-    keep: bool | None = None, numbers: Container[int] = (), careful: bool = False,
-    flags: bool = False,
+    keep: bool | None = None, careful: bool = False, flags: bool = False,
+    numbers: Container[int] = (), moving: frozenset = frozenset(),
 ) -> Record:  # fmt: skip
     """Record a call, for the transform that the user has called.
 
     What the function reads is noted if `keep` is no None: see `Watch`. `numbers` has the places of
     the whole numbers among the leaves that are inputs, too. A `careful` one trusts no value to be
-    finite as it is in the trace; `flags` say what is: see `trusted`.
+    finite as it is in the trace; `flags` say what is: see `trusted`. The ways in `moving` lead to
+    arrays that are inputs from their first use on.
     """
     name = name_of_function(func)
     label = f"{transform}({name})"
@@ -194,12 +195,14 @@ def record(
     recording = during(
         f"{label}: recording", lambda: len(getattr(level, "nodes", ())), unit=" calls"
     )
-    watched_call = Watch(func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers))
+    watched_call = Watch(
+        func, *leaves, given=(args, kwargs), keep=keep, tries=bool(numbers or moving)
+    )
     with recording, watched_call as watch:
         level.watch, level.note, level.reads = watch, watch.noting, watch.reads
         level.careful = careful
         if watch.reads is not None:
-            watch.reads.level = level
+            watch.reads.level, watch.reads.moving = level, moving
         writes = transform != "trace"
         static = tuple(kwargs), dynamic, writes, (args, kwargs) if kwargs else args
         recorded = run(level, _record, (func, leaves, structure, *static))
