@@ -1,6 +1,7 @@
 """Calls that no program fits: whole numbers are inputs, and the plain function runs in a storm."""
 
 import math
+import time
 import warnings
 
 import numpy as np
@@ -207,3 +208,11 @@ def test_misses_that_are_not_counted_are_found(monkeypatch):
     storm(fast, 40)
 
     assert fast._traced > 14
+
+
+def test_a_function_that_runs_as_it_is_says_so_once():
+    clocked = ft.compile(lambda x: x * (time.time() > 0))
+    with pytest.warns(RuntimeWarning, match=r"compile\(<lambda>\) runs .* time.time, ") as heard:
+        for _ in range(40):
+            clocked(1.0)
+    assert [warning.filename for warning in heard] == [__file__]

@@ -169,12 +169,8 @@ class Compiled(Generic[P, R]):
             self._traced += 1
             resting, self._odd = self._misses.add(), True
         if resting:
-            warnings.warn(
-                f"{label} was traced in most calls: {self._reason()}; the plain function runs, "
-                f"and programs are tried again from time to time",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+            then = "the plain function runs, and programs are tried again from time to time"
+            self._warn(f"was traced in most calls: {self._reason()}; {then}")
         plain = found.program._run is found.program._replay  # no machine code
         return found.finish() if plain else again(entry, args, kwargs, found)
 
@@ -187,10 +183,18 @@ class Compiled(Generic[P, R]):
         return self.on_unwatched == "keep"
 
     def _rest(self, reason: str) -> None:  # the function itself runs for some calls
-        self._unwatched = reason
+        before, self._unwatched = self._unwatched, reason
         with LOCK:
             self._misses.add(LIMIT)
             self._odd = True
+        if not before:
+            what = "as a later call may have to give something else"
+            how = "pass it in, or write on_unwatched='keep' if that never matters"
+            self._warn(f"runs the function as it is, {what}: {reason}; {how}", 5)
+
+    def _warn(self, text: str, level: int = 4) -> None:
+        label = f"compile({name_of_function(self._func)})"
+        warnings.warn(f"{label} {text}", RuntimeWarning, stacklevel=level)
 
     def _cold(
         self, program: Program, numpys: Callable, guards: Guards, notes: list, label: str
@@ -419,7 +423,8 @@ def compile(  # torch.compile has this name
     Warns
     -----
     RuntimeWarning
-        If most calls would be traced; the plain function runs then.
+        If most calls would be traced, or if the function reads what cannot be watched; the plain
+        function runs then.
 
     Notes
     -----
