@@ -21,7 +21,7 @@ from .parts.answers import chooses, flagged
 from .parts.calling import Caller, laid_out, texts_of
 from .parts.division import Division, Stage, input_form
 from .parts.fusion import Call
-from .parts.lengths import NONE, ROOM, fixed, free_loops
+from .parts.lengths import NONE, ROOM, fixed, free_loops, tells_if_longer
 from .parts.loops import routines_of
 from .text.emitter import ATTRIBUTES
 
@@ -232,6 +232,8 @@ class MachineProgram:
         Whether the program is one builtin.
     chooses : bool
         Whether Python code has chosen in its loops.
+    bounds : set of int
+        The numbers of the guards that tell if a loop has more steps than there is room for.
     reasons : list of str
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback
@@ -247,6 +249,7 @@ class MachineProgram:
             raise TooLong(f"there are {calls:,} calls")
         self.chooses = any(map(chooses, graph.nodes))
         graph, division = divided(graph, contract)
+        self.bounds = {i for i, guard in enumerate(graph.guards) if tells_if_longer(guard.node)}
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             for node in graph.nodes
@@ -318,10 +321,8 @@ def use_machine(
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     if machine.run is not None:
-        room = ROOM if any(free.traced.values()) else 0
-        run, other = machine.run, program._run
-        again = room or machine.chooses
-        program._run = asked_again(run, other, make, room) if again else run
+        again = machine.bounds or machine.chooses
+        program._run = asked_again(machine, program._run, make) if again else machine.run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""
     return [
@@ -331,25 +332,28 @@ def use_machine(
     ]
 
 
-def asked_again(run: Callable, other: Callable, make: Callable, room: int) -> Callable:
+def asked_again(machine: MachineProgram, other: Callable, make: Callable) -> Callable:
     """Return a function that runs `other` where an answer has changed, which tells which one.
 
-    Guards in loops have other numbers in the machine's program. If none has changed, a loop had
-    more steps than there is `room` for, and `make` makes a program with more.
+    Guards in loops have other numbers in the machine's program. If none has changed, and a loop had
+    more steps than there is room for, `make` makes a program with more.
     """
+    run, bounds, room = machine.run, machine.bounds, ROOM
 
     def both(*args: Any) -> Any:
-        nonlocal run, room
+        nonlocal run, bounds, room
         try:
-            return run(*args)
-        except Changed:
-            found = other(*args)
-        if room:
+            return run(*args)  # type: ignore[misc]
+        except Changed as changed:
+            longer = changed.args[0] in bounds
+        found = other(*args)
+        if longer:
             room *= ROOM
             try:
-                run = make(room).run or run
+                more = make(room)
+                run, bounds = more.run or run, more.bounds
             except (TooLong, MemoryError):
-                room = 0
+                bounds = set()
         return found
 
     return both

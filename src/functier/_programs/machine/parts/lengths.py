@@ -122,6 +122,12 @@ def ends_by_flag(node: Node) -> bool:
     return is_bool(form) and not form.shape
 
 
+def tells_if_longer(node: Node) -> bool:
+    """Return whether a node is the flag of a loop that was to end within its bound."""
+    first = node.func is operator.getitem and node.args[1] == 0
+    return first and ends_by_flag(node.args[0])
+
+
 def follow(
     loop: Node, found: Free, users: Mapping[Node, list[Node]], outputs: set[Node], asked: set[Node]
 ) -> None:
