@@ -216,17 +216,6 @@ def test_a_last_axis_that_is_batched_becomes_columns_of_one_product():
     assert "np.copy(" not in ft.trace(f)(np.ones((8, 8, 100))).source
 
 
-def test_a_compiled_finite_difference_makes_about_the_calls_of_an_eager_one():
-    integrate = pytest.importorskip("scipy.integrate")
-
-    def f(x):
-        return integrate.quad(lambda s: np.exp(-(x[0] ** 2) * s) / (x[1] * s**2), 0.3, np.inf)[0]
-
-    g, x = ft.grad(ft.finite_difference(f)), np.array([0.5, 4.0])
-    eager = calls_of(lambda: g(x))
-    assert calls_of(lambda: ft.compile(g, backend="numpy")(x)) < 10 * eager
-
-
 @pytest.mark.long
 @pytest.mark.slow
 def test_a_program_of_many_lines_is_machine_code():

@@ -172,3 +172,14 @@ def test_a_new_object_of_a_class_needs_no_new_trace(call):
         for _ in range(4):
             call(float(next(numbers)), 2.0)
         assert calls_of(lambda: call(float(next(numbers)), 2.0)) < 300
+
+
+def test_a_compiled_finite_difference_makes_about_the_calls_of_an_eager_one():
+    integrate = pytest.importorskip("scipy.integrate")
+
+    def f(x):
+        return integrate.quad(lambda s: np.exp(-(x[0] ** 2) * s) / (x[1] * s**2), 0.3, np.inf)[0]
+
+    g, x = ft.grad(ft.finite_difference(f)), np.array([0.5, 4.0])
+    eager = calls_of(lambda: g(x))
+    assert calls_of(lambda: ft.compile(g, backend="numpy")(x)) < 10 * eager

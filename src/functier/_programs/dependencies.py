@@ -4,7 +4,8 @@ NOTE [what need not be told]
     Loops tell the same again and again. A number tells nothing, nor does a tensor of a trace, in
     any thread. Nor does a function of NumPy with such arguments, once a trace has looked at it.
     What a module has for a name, and what is in a cell, are facts after the first time. If a trace
-    is the only one, such facts are in `Teller.facts`.
+    is the only one, such facts are in `Teller.facts`. Then it knows, too, which cell and which
+    array were read last, and are none from outside: a black box reads them in each of its calls.
 
 NOTE [code that nobody has prepared]
     Python tells a watch of each call of Python code. Code of the user's that does not tell what it
@@ -63,6 +64,8 @@ class Teller(Events):
     known: ClassVar[dict[type, set]] = {np.ufunc: set(), DISPATCHER: set()}
     facts: Any = frozenset()
     """Facts that the only trace knows: pairs of a module and a name, and the numbers of cells."""
+    only: Any = None
+    """What that trace reads."""
 
 
 def listen(reads: Any) -> None:
@@ -83,7 +86,8 @@ def turn_away() -> None:
 
 def note_only() -> None:
     """Note what the only trace knows; nothing is known where there are several."""
-    Teller.facts = next(iter(LIVE.values())).known if len(LIVE) == 1 else frozenset()
+    Teller.only = next(iter(LIVE.values())) if len(LIVE) == 1 else None
+    Teller.facts = Teller.only.known if Teller.only is not None else frozenset()
 
 
 def _forward(name: str) -> Callable:
@@ -106,19 +110,28 @@ def _of_known(name: str) -> Callable:
             reads = LIVE.get(get_ident())
             if reads is not None:
                 reads.key(given[0])
+        elif reads_item and Teller.only is not None and owner is Teller.only.own_array:
+            return None
         if kind in Teller.inert:
             return None
         if reads_name and kind is ModuleType and (owner, *given) in Teller.facts:
             return None
-        if reads_cell and id(owner) in Teller.facts:
-            return None
+        if reads_cell:
+            only = Teller.only
+            if only is not None and (owner is only.own_cell or id(owner) in only.known):
+                return None
         reads = LIVE.get(get_ident())
         if reads is not None:
             outer = reads.outer
             if issubclass(kind, ModuleType):
                 reads.module(owner)
             if id(owner) in outer or id(kind) in outer or kind is super or kind is ndarray:
-                return getattr(reads, name)(owner, *given)
+                found = getattr(reads, name)(owner, *given)
+                if reads_item and kind is ndarray and not reads.those_of(owner):
+                    reads.own_array = owner
+                return found
+            if reads_cell:
+                reads.own_cell = owner
         return None
 
     tell.__name__ = name

@@ -84,6 +84,8 @@ class Outside(Captured):
         self.outer: dict[int, Any] = {}
         self.found: dict[tuple, Fact] = {}
         self.known: set = set()  # what has been noted already: see `rewritten`
+        self.own_cell: Any = None  # what was read last, and is not from outside
+        self.own_array: Any = None
         self.classes: set[type] = set()
         self.open: dict[int, Any] = {}
         self.written: dict[tuple[int, str], tuple[dict, str, Any, str]] = {}
@@ -110,7 +112,7 @@ class Outside(Captured):
         self.memories.clear()
         self.picked.clear()
         self.states.clear()
-        self.level = None
+        self.level = self.own_cell = self.own_array = None
 
     def unwatched(self, reason: str) -> None:
         """End the trace, or note why later calls cannot be sure."""
@@ -149,6 +151,7 @@ class Outside(Captured):
         if isinstance(x, Tensor) and type(x) is not Array:
             return
         self.outer[id(x)] = x
+        self.own_cell = self.own_array = None
         kind = type(x)
         if kind is ndarray:
             self.form(x)
