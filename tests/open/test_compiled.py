@@ -3,7 +3,6 @@
 import random
 import threading
 
-import numpy as np
 import pytest
 
 import functier as ft
@@ -31,11 +30,3 @@ def test_a_draw_of_another_thread_is_not_a_draw_of_the_function():
     finally:
         asked.set(), drawn.set()
         thread.join()
-
-
-@pytest.mark.xfail(raises=ft.ConversionError)
-def test_an_argument_without_derivative_may_become_an_array():
-    def f(p, start):
-        return np.sum((np.array(start) * p) ** 2)
-
-    assert ft.compile(ft.grad(f))(2.0, np.ones(3)) == 12.0

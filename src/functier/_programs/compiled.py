@@ -16,6 +16,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.blocks import EVENTS
+from .._core.errors import ConversionError
 from .._core.numpy_private import SETTINGS
 from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
@@ -54,6 +55,7 @@ if hasattr(os, "register_at_fork"):  # else a process that is forked while it is
 BACKENDS = "auto", "numpy", "llvm"
 CHANGES = "retrace", "raise"
 UNWATCHED = "run", "keep"
+HOW = "; a later call may differ, so pass it in, or write on_unwatched='keep' if it never matters"
 
 
 class Variant(NamedTuple):
@@ -130,6 +132,9 @@ class Compiled(Generic[P, R]):
         begin = time.perf_counter()
         try:
             found = self._record(func, args, kwargs, frame, numbers)
+        except ConversionError as error:
+            self._rest(str(error).partition(": ")[2], "")
+            return func(*args, **kwargs)
         except Unwatched as error:
             self._rest(str(error))
             return func(*args, **kwargs)
@@ -182,15 +187,13 @@ class Compiled(Generic[P, R]):
     def _keeps(self) -> bool:
         return self.on_unwatched == "keep"
 
-    def _rest(self, reason: str) -> None:  # the function itself runs for some calls
+    def _rest(self, reason: str, how: str = HOW) -> None:  # the function itself runs for some calls
         before, self._unwatched = self._unwatched, reason
         with LOCK:
             self._misses.add(LIMIT)
             self._odd = True
         if not before:
-            what = "as a later call may have to give something else"
-            how = "pass it in, or write on_unwatched='keep' if that never matters"
-            self._warn(f"runs the function as it is, {what}: {reason}; {how}", 5)
+            self._warn(f"runs the function as it is: {reason}{how}", 5)
 
     def _warn(self, text: str, level: int = 4) -> None:
         label = f"compile({name_of_function(self._func)})"
@@ -414,8 +417,6 @@ def compile(  # torch.compile has this name
     TypeError
         In a call, if an argument is an object that may change, such as a set or an instance of a
         plain class. The message says what to write.
-    ConversionError
-        In a call, if the function turns a value into a plain number, as ``float(x)`` does.
     RandomnessError
         If it draws from a generator of NumPy or Python. Draws from `functier.random` are made anew
         in each call.
@@ -423,8 +424,8 @@ def compile(  # torch.compile has this name
     Warns
     -----
     RuntimeWarning
-        If most calls would be traced, or if the function reads what cannot be watched; the plain
-        function runs then.
+        If most calls would be traced, if the function reads what cannot be watched, or if it turns
+        a value into a plain number, as ``float(x)`` does; the plain function runs then.
 
     Notes
     -----

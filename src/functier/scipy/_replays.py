@@ -244,7 +244,7 @@ class Program(Compiled):
             raise Unwatched("it writes to an array, or asks for an answer")
         return found
 
-    def _rest(self, reason: str) -> None:
+    def _rest(self, reason: str, how: str = "") -> None:
         raise Unwatched(reason)
 
 
