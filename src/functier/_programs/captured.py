@@ -146,6 +146,8 @@ class Captured:
         Without `part` they are all that a view can be made to show.
         """
         for each in self.those_of(x):
+            if self.is_whole(each):
+                continue
             way = way_to(x, each) if part and x is not each else None
             if not (way and self.part(each, way, name_of_view(x), x)):
                 self.whole(each)
@@ -172,7 +174,7 @@ class Captured:
         if base.nbytes <= LARGE or base.dtype.hasobject:
             return False
         parts = self.parts.setdefault(id(base), set())
-        if name in parts or ("contents", id(base), (str, "")) in self.found:
+        if name in parts or self.is_whole(base):
             return True
         parts.add(name)
         key = way[0][1]
@@ -197,8 +199,14 @@ class Captured:
             words = f"the contents of {len(keys)} elements of an array {base.shape}"
             self.fact("contents", base, ((np.take, places),), found, words)
 
+    def is_whole(self, x: ndarray) -> bool:
+        """Return whether all elements of an array are a fact."""
+        return ("contents", id(x), (str, "")) in self.found
+
     def whole(self, x: ndarray) -> None:
         """Note all elements of an array from outside, and nothing of its parts."""
+        if self.is_whole(x):
+            return
         self.picked.pop(id(x), None)
         for place in [*self.found] if self.parts.pop(id(x), ()) else ():
             if place[0] in ("contents", "index") and place[1] == id(x):

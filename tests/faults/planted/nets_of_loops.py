@@ -206,7 +206,7 @@ PLANTED = {
         replaced(integers, "asked", lambda level, x: x), "axis by a whole number", "argument",
     ),
     "types of whole numbers": (
-        both(NO_TYPES, replaced(compiled, "asks_for_type", lambda watch: False)), "type is int",
+        both(NO_TYPES, replaced(integers, "asks_for_type", lambda watch: False)), "type is int",
         "argument",
     ),
     "types of values": (NO_TYPES, "type is float", "argument"),
