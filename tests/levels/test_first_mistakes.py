@@ -61,7 +61,6 @@ ROWS = [
     ("ft.grad(lambda x: float(x) ** 2)(2.0)", "float(x)", "(x * 1.0)"),
     ("ft.vmap(ft.grad(lambda x: float(x) ** 2))(X)", "float(x)", "(x * 1.0)"),
     ("ft.hessian(lambda x: float(x) ** 2)(2.0)", "float(x)", "(x * 1.0)"),
-    ("ft.compile(lambda x: float(x) ** 2)(2.0)", "float(x)", "(x * 1.0)"),
     ("ft.compile(ft.vmap(lambda x: float(x) ** 2))(X)", "float(x)", "(x * 1.0)"),
     ("ft.vmap(lambda w, x: x @ w)(X, np.ones((10, 3)))", "x @ w)", "x @ w, in_dims=(None, 0))"),
     ("ft.vmap(total, in_axes=1)(M)", "in_axes=", "in_dims="),
