@@ -70,9 +70,8 @@ LOGS = frozenset("debug info warning warn error exception critical log".split())
 PLAIN = frozenset({int, str, float, bool, type(None), bytes})
 """Types of keys that nobody changes."""
 
-WARNINGS = frozenset(
-    map(id, (warnings.simplefilter, warnings.filterwarnings, warnings.catch_warnings))
-)
+_WAYS = warnings.simplefilter, warnings.filterwarnings, warnings.catch_warnings
+WARNINGS = frozenset(map(id, _WAYS))
 """Functions that make warnings errors, or entries of a list. A program drops warnings."""
 
 FORM = frozenset("shape dtype ndim size itemsize nbytes strides T mT".split())
@@ -336,13 +335,16 @@ class Reads(Outside):
             self.call_later(callee)
             self.native(callee, given)
         elif id(callee) in self.outer or id(kind) in self.outer:
-            if isinstance(callee, weakref.ref):
-                self.fact("referent", callee, "", callee(), "what a weak reference refers to")
-            elif is_of_user(kind):
-                self.operator(callee)
-            else:
-                self.state(callee)
-                self.opaque(callee, given, shallow=False)
+            self.instance(callee, given)
+
+    def instance(self, callee: Any, given: tuple) -> None:
+        """Look at the call of an object from outside."""
+        if isinstance(callee, weakref.ref):
+            return self.fact("referent", callee, "", callee(), "what a weak reference refers to")
+        if is_of_user(type(callee)):
+            return self.operator(callee)
+        self.state(callee)
+        self.opaque(callee, given, shallow=False)
 
     def takes_seed(self) -> bool:
         """Return whether a request to the system is the one of a generator that has a seed."""
