@@ -121,4 +121,4 @@ def test_a_number_of_a_batch_is_not_offered_to_be_stored():
     assert said in text(lambda: ft.grad(f)(1.0))
     assert said in text(lambda: ft.grad(ft.grad(f))(1.0))
     assert said not in text(lambda: ft.vmap(ft.grad(f))(np.ones(2)))
-    assert said not in text(lambda: ft.compile(ft.grad(f))(1.0))
+    assert said not in text(lambda: ft.trace(ft.grad(f))(1.0))

@@ -46,7 +46,7 @@ from .._cpython.frames import (
     namespaces_at,
     runs,
 )
-from .._cpython.functions import source_of
+from .._cpython.functions import SOURCES
 from .._cpython.sources import has_source, node_at, nodes_at, root_of
 from .._levels.lineage import levels_of
 from .._levels.runs import run
@@ -87,7 +87,7 @@ def text_of(x: Any, form: Any, frame: Any, spec: str = "") -> str | None:
     array, x = issubclass(kind, np.ndarray), settle(x)
     if not in_level(x):
         return form(x.view(kind)) if type(x) is np.ndarray and not spec else None
-    level, own = x.level, source_of(code_at(frame))
+    level, own = x.level, SOURCES.get(code_at(frame), code_at(frame))
     # adoption has changed names in the code
     known = has_source(frame, RECORDS[id(globals_at(frame))].codes.get(id(own), (None, own))[1])
     shown = known and _is_shown(frame)

@@ -20,7 +20,7 @@ from .._cpython.frames import (
     is_users,
     outward,
 )
-from .._cpython.functions import read_code, source_of
+from .._cpython.functions import SOURCES, read_code
 
 _DISPATCH = functools.singledispatch(repr), functools.singledispatchmethod(repr).__get__(0)
 ASKING = {id(read_code(f)) for f in (ABCMeta.__instancecheck__, np.isscalar, *_DISPATCH)}
@@ -50,7 +50,7 @@ class Adopted(set[int]):
         or an array to code in C, so they get the class of the level.
         """
         for_caller = False
-        while id(source_of(code_at(frame))) in ASKING:
+        while id(SOURCES.get(code := code_at(frame), code)) in ASKING:  # also in a trace
             frame, for_caller = caller_of(frame), True
         file = file_of(code_at(frame))
         if is_users(file):

@@ -169,11 +169,6 @@ def tells(code: CodeType) -> bool:
     return SEEN.get(id(code)) is code
 
 
-def source_of(code: CodeType) -> CodeType:
-    """Return the code that this one stands for while a trace lasts, or the code itself."""
-    return SOURCES.get(code, code) if SEEN.get(id(code)) is code else code
-
-
 def original(func: FunctionType) -> CodeType:
     """Return the code that a function has outside of traces."""
     row = SWAPPED.get(id(func))

@@ -275,10 +275,8 @@ class Level:
         try:
             if written or op is None:
                 return write_out(func, args, kwargs)
-            if op.foreign:
-                check_static(op, op.bind(args, kwargs))
-            if kwargs and op.body is None and isinstance(kwargs.get("initial"), Tensor):
-                float(kwargs["initial"])  # NumPy needs a number; a tensor raises
+            if op.foreign or kwargs:
+                check_given(op, args, kwargs)
             if op.single and args and type(args[0]) is self.cls:
                 given = op.static(args, kwargs)
                 if given is not None:
@@ -291,7 +289,10 @@ class Level:
                         args, kwargs = stack_lists(func, op, args, kwargs)
                     break
             if op.body is not None:
-                return self.composite(op, func, args, kwargs)
+                if (found := operands.meaning(self, func, args, kwargs)) is not None:
+                    return found
+                args, kwargs = drop_labels(self, func, args, kwargs)
+                return views.note_made(op, args, kwargs, op.body(*args, **kwargs))
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
                 return args[0]
             call = op.bind(args, kwargs)
@@ -309,13 +310,6 @@ class Level:
             return views.note_result(op, args, result, kwargs)
         except LevelError as error:
             raise self.name_error(error) from None
-
-    def composite(self, op: Op, func: Function, args: tuple, kwargs: dict) -> Any:
-        """Compute an operation that is made of others."""
-        if (found := operands.meaning(self, func, args, kwargs)) is not None:
-            return found
-        args, kwargs = drop_labels(self, func, args, kwargs)
-        return views.note_made(op, args, kwargs, op.body(*args, **kwargs))  # type: ignore[misc]
 
     def refusal(self, kind: type[LevelError], text: str) -> LevelError:
         """Return an error of `kind` that names this level, with a note on where it was made."""
@@ -455,3 +449,11 @@ class _Bare(Level):
 def call_settled(op: Op, func: Function, args: tuple, kwargs: dict) -> Any:
     """Call `func`, which may not dispatch, with snapshots of what has been written to."""
     return dispatch_lists(func, args, kwargs) if op.foreign else func(*args, **kwargs)
+
+
+def check_given(op: Op, args: tuple, kwargs: dict) -> None:
+    """Raise where a tensor is given for what has to be a plain value."""
+    if op.foreign:
+        check_static(op, op.bind(args, kwargs))
+    if op.body is None and isinstance(kwargs.get("initial"), Tensor):
+        float(kwargs["initial"])  # NumPy needs a number; a tensor raises
