@@ -75,7 +75,6 @@ def modes_of(row, *more):
 
 OTHER = {
     "contraction": "einsumi,ij,j",
-    "fft": "fftn ifftn fftnofanumber",
     "join": "pad_with",
     "neural": "pick window_argmax",
     "quantile": "quantile",
