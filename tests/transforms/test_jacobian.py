@@ -293,7 +293,7 @@ def test_randomness():
             np.diag(call("same", chunk_size=2)) / factor,
             np.diag(call("same", chunk_size=1)) / factor,
         )
-        raises(random.RandomnessError, lambda: call("error"))
+        raises(ft.RandomnessError, lambda: call("error"))
         equal(call("error", chunk_size=1), call("same"))  # there is no batch
         raises(ValueError, lambda transform=transform: transform(named, randomness="x"), f"{name}(")
 
@@ -313,7 +313,7 @@ def test_aux_that_was_drawn_for_each_column():
 def test_a_level_with_randomness_is_not_used_again_without():
     rng = random.default_rng(0)
     ft.jacfwd(lambda x: x * rng.normal(), randomness="same")(X)
-    raises(random.RandomnessError, lambda: ft.jacfwd(lambda x: x * rng.normal())(X))
+    raises(ft.RandomnessError, lambda: ft.jacfwd(lambda x: x * rng.normal())(X))
 
 
 # ---- drawn trees ----
