@@ -4,6 +4,8 @@ import ctypes
 import ctypes.util
 import decimal
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -93,13 +95,19 @@ def test_a_message_says_nothing_that_does_not_work(call, says):
     assert says not in text(call)
 
 
-def test_the_lines_of_a_rule_work():
-    f, df = np.frompyfunc(lambda x: x**3, 1, 1), lambda x: 3 * x**2
-    g = ft.custom_vjp(f)
-    g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))
-    ft.protocol.elementwise(f, lambda ans, x: df(x))
+LINES = """
+import numpy as np, functier as ft
+f, df = np.frompyfunc(lambda x: x**3, 1, 1), lambda x: 3 * x**2
+g = ft.custom_vjp(f)
+g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))
+ft.protocol.elementwise(f, lambda ans, x: df(x))
+assert ft.grad(g)(2.0) == ft.grad(f)(2.0) == 12.0
+"""
 
-    assert ft.grad(g)(2.0) == ft.grad(f)(2.0) == 12.0
+
+def test_the_lines_of_a_rule_work():
+    """In another process, as a rule stays in the table."""
+    subprocess.run([sys.executable, "-c", LINES], check=True)
 
 
 def test_a_function_of_ctypes_has_finite_differences():
