@@ -1,4 +1,4 @@
-"""What arrays show of their memory, and tensors hide."""
+"""Attributes and methods of arrays about their memory, which tensors hide."""
 
 from collections.abc import Callable
 from typing import Any

@@ -21,7 +21,7 @@ IN_FLOATS: dict[Function, Function] = {
 }
 """The functions whose results may exceed their operands, and the same of floats."""
 SIZE = 2.0**63 * (1 - 2.0**-48)
-"""What an int64 holds, but for what the floats are rounded by."""
+"""The range of an int64, less the error that the floats may have."""
 
 
 class Whole(Level):

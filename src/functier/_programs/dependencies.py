@@ -65,7 +65,7 @@ class Teller(Events):
     facts: Any = frozenset()
     """Facts that the only trace knows: pairs of a module and a name, and the numbers of cells."""
     only: Any = None
-    """What that trace reads."""
+    """The reads of that trace."""
 
 
 def listen(reads: Any) -> None:
@@ -105,20 +105,19 @@ def _of_known(name: str) -> Callable:
     reads_item = name == "item"
 
     def tell(self: Teller, owner: Any, *given: Any) -> Any:
-        kind = type(owner)
+        kind, only = type(owner), Teller.only  # once, as another thread may begin a trace
         if reads_item and type(given[0]) not in PLAIN:
             reads = LIVE.get(get_ident())
             if reads is not None:
                 reads.key(given[0])
-        elif reads_item and Teller.only is not None and owner is Teller.only.own_array:
+        elif reads_item and only is not None and owner is only.own_array:
             return None
         if kind in Teller.inert:
             return None
         if reads_name and kind is ModuleType and (owner, *given) in Teller.facts:
             return None
-        if reads_cell:
-            only = Teller.only
-            if only is not None and (owner is only.own_cell or id(owner) in only.known):
+        if reads_cell and only is not None:
+            if owner is only.own_cell or id(owner) in only.known:
                 return None
         reads = LIVE.get(get_ident())
         if reads is not None:

@@ -59,7 +59,7 @@ class Fact(NamedTuple):
 
     @property
     def place(self) -> tuple:
-        """What tells it from other facts."""
+        """The kind, the object and the key, which tell it from other facts."""
         key = self.key
         return self.kind, id(self.owner), (type(key), key) if is_value(key) else id(key)
 

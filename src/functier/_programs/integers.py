@@ -48,7 +48,7 @@ OURS = {__name__.partition(".")[0], "numpy", "optree", *LOADING}
 
 
 class Changing:
-    """What is known of the integers among the arguments, and of arrays from outside."""
+    """The integers among the arguments and the arrays from outside that are known to change."""
 
     def __init__(self) -> None:
         self.known: dict[Any, dict[int, Any]] = {}

@@ -7,8 +7,10 @@ import numpy as np
 
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import Axis, Function, Value
+from .._core.table import OPS
 from .axes import as_array, as_strong, normalize
 from .constructors import composite
+from .own_code import by_own_code
 
 
 @lambda body: composite(np.apply_along_axis, body)
@@ -27,20 +29,18 @@ def _apply_along_axis(
     return np.moveaxis(rows, tuple(ends), tuple(range(axis, axis + len(result))))
 
 
+by_own_code(np.apply_over_axes)
+_by_numpy: Any = OPS[np.apply_over_axes].body
+
+
 @lambda body: composite(np.apply_over_axes, body)
 def _apply_over_axes(func: Function, a: Value, axes: Axis) -> Value:
-    dims = np.ndim(a)
-    if not dims:  # an array or a number is what `func` makes of it
+    if not np.ndim(a):  # an array or a number is what `func` makes of it
         raise UnsupportedError(
             "numpy.apply_over_axes(func, x, axes): expected an array with axes, got one without; "
             "write func(x, axis)"
         )
-    for axis in normalize(axes, dims):
-        made = func(a, axis)
-        a = made if np.ndim(made) == dims else np.expand_dims(made, axis)
-        if np.ndim(a) != dims:
-            raise ValueError("function is not returning an array of the correct shape")
-    return a
+    return _by_numpy(func, a, axes)
 
 
 @lambda body: composite(np.piecewise, body)
