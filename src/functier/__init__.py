@@ -7,6 +7,7 @@ use are imported on first access.
 import typing as _typing
 from importlib import import_module as _import_module
 
+from . import _rooms as _rooms
 from ._core.errors import ConversionError as ConversionError
 from ._core.errors import DataDependentError as DataDependentError
 from ._core.errors import EscapedTensorError as EscapedTensorError

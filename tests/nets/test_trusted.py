@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from support.basics import calls_of
 
 import functier as ft
 from functier._programs import trusted
 from functier._programs.backends import has_llvm
+from support.basics import calls_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),

@@ -59,7 +59,7 @@ def test_an_import_loads_the_files_of_the_core_and_nothing_else():
     loaded = run("print(*loaded())")
 
     assert {m.split(".")[1] for m in loaded if "." in m} == {
-        "_cpython", "_core", "_mutation", "_levels", "_transforms"
+        "_cpython", "_core", "_mutation", "_levels", "_rooms", "_transforms"
     }  # fmt: skip
     of_cpython = {m for m in loaded if m.split(".")[1:2] == ["_cpython"]}
     assert len(loaded - of_cpython) < 100

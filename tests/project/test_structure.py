@@ -6,12 +6,14 @@ import graphlib
 import importlib
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import functier as ft
-from functier import protocol
+from functier import _rooms, protocol
+from functier._core import hooks
 from functier._core.root import RootLevel
 from functier._core.sharing import MEMORY
 from functier._levels.level import Level
@@ -41,7 +43,7 @@ ORDER = [
     "_programs.machine.loops", "_programs.machine.linalg", "_programs.machine.lowering",
     "_programs.machine.parts", "_programs.machine.calls", "_programs.machine", "_export",
     "debug", "_control", "modes", "overrides", "_custom", "random", "ops", "numpy",
-    "_adopt", "scipy", "optim", "nn", "testing", "__init__", "__main__",
+    "_adopt", "scipy", "optim", "nn", "testing", "_rooms", "__init__", "__main__",
 ]  # fmt: skip
 """The rooms of the package, those inside others too: each imports from those before it."""
 
@@ -114,13 +116,13 @@ def test_files_of_a_room_import_each_other_one_way(folder):
 def test_few_private_modules_are_loose():
     loose = [p.stem for p in FILES if p.parent == PACKAGE and p.stem[0] == "_"]
 
-    assert sorted(loose) == ["__init__", "__main__"]
+    assert sorted(loose) == ["__init__", "__main__", "_rooms"]
 
 
 def test_rules_import_numpy_the_record_and_other_rules_only():
     def check(path):
         names = "errors", "foreign", "numpy_facts", "op", "rule", "sharing", "table"
-        names += "numpy_private", "own_code", "unsettled"
+        names += "hooks", "numpy_private", "own_code", "unsettled"
         allowed = {f"functier._core.{name}" for name in names}
         allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
 
@@ -186,7 +188,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
 
     assert found == {
         ("_core.table", "load"),
-        ("_core.table", "later"),
+        ("_core.hooks", "answer"),
         ("_core.peers", "_elsewhere"),
         ("__init__", "__getattr__"),
         ("_programs.backends", "machine_of"),
@@ -599,3 +601,32 @@ def test_type_checkers_see_what_is_imported_on_demand():
     assert all(alias.name == alias.asname for node in block.body for alias in node.names)
     with pytest.raises(AttributeError, match="module 'functier' has no attribute 'nothing'"):
         ft.nothing  # noqa: B018
+
+
+# ---- hooks, by which earlier rooms ask later ones ----
+
+HOOKS = {name: hook for name, hook in vars(hooks).items() if isinstance(hook, hooks.Hook)}
+
+
+def test_each_hook_is_a_question_that_a_later_room_answers():
+    assert {name for names in _rooms.ANSWERS.values() for name in names} == HOOKS.keys()
+    for hook in HOOKS.values():
+        if not hook.place.startswith("_dask") or find_spec("dask"):
+            assert callable(hook.answer)
+            assert hook.question.endswith("?")
+
+
+def test_each_hook_is_called():
+    words = "|".join(HOOKS)
+    texts = [path.read_text() for path in FILES]
+    called = {n for text in texts if "hooks import" in text for n in re.findall(words, text)}
+
+    assert called == HOOKS.keys()
+
+
+def test_a_hook_without_its_room_says_what_is_missing():
+    absent = hooks.Hook("Who is there?")
+    absent.place = "_nowhere.answer"
+
+    with pytest.raises(ModuleNotFoundError, match=r"functier\._nowhere"):
+        absent()

@@ -38,7 +38,7 @@ COMMAND = ".venv/bin/python -m pytest -q -n auto"
 
 ROOMS = {
     "kernel": Room(
-        "_core _rules _levels _mutation _transforms errors protocol ops __init__ __main__",
+        "_core _rules _levels _mutation _transforms errors protocol ops _rooms __init__ __main__",
         "tests/core tests/rules tests/levels tests/mutation tests/transforms",
     ),
     "the interpreter": Room("_cpython", "tests/cpython"),

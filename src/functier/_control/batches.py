@@ -11,7 +11,9 @@ from .given import LEAST, moved, recorder
 from .scan import run_scan
 
 
-def in_loop(call: Any, dims: list[int | None], size: int, chunk_size: int) -> tuple[Function, int]:
+def loop_over_chunks(
+    call: Any, dims: list[int | None], size: int, chunk_size: int
+) -> tuple[Function, int]:
     """Return a function of a chunk and its arguments, and the size of the chunks that it takes.
 
     Where steps are recorded, the first one has all the chunks of `chunk_size`, and is a loop over

@@ -12,12 +12,11 @@ import numpy as np
 
 from .._cpython.frames import current_frame, function_at, module_at, outward
 from .errors import UnsupportedError
+from .hooks import operate_sparse
 from .numpy_facts import Function
-from .table import later
 
-LIBRARIES = {"scipy.sparse._": "scipy._sparse_tensor"}
-"""The modules whose function `operate` computes such operators, by the beginnings of the names of
-those that have the classes of the matrices."""
+BEGINNING = "scipy.sparse._"
+"""The names of modules with classes of such matrices begin so."""
 
 NAMES = {f"__{r}{name}__" for r in ("", "r") for name in ("matmul", "mul", "truediv")}
 """The operators that ask for an array."""
@@ -34,7 +33,7 @@ def array_for_operator() -> np.ndarray | None:
     """
     asked = ""
     for frame in outward(current_frame(2)):
-        if module_at(frame)[:14] not in LIBRARIES:
+        if not module_at(frame).startswith(BEGINNING):
             break
         if function_at(frame) in NAMES:
             return np.empty((), object)
@@ -53,7 +52,6 @@ def operate(func: Function, a: Any, b: Any) -> Any:
     """Compute an operator of a tensor and an object that opts out of NumPy's protocols."""
     for value in (a, b):
         for cls in type(value).__mro__:
-            beginning = cls.__module__[:14]
-            if beginning in LIBRARIES:
-                return later(LIBRARIES[beginning]).operate(func, a, b)
+            if cls.__module__.startswith(BEGINNING):
+                return operate_sparse(func, a, b)
     return NotImplemented

@@ -9,29 +9,24 @@ NOTE [its submodules]
 
 import sys
 from collections.abc import Callable
-from functools import cached_property
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from .table import later
+from .hooks import scipy_twin
 
 
 class Mirror:
-    """A package of functier (`here`) and the one that it mirrors (`there`)."""
+    """A package of functier (`here`) and the one that it mirrors (`there`).
 
-    def __init__(self, here: str):
-        self.here, self.there = here, here.partition(".")[2]
+    `twin_of` is the function of an object and its name in this package that returns its twin;
+    without it, that is the hook for twins of SciPy.
+    """
 
-    @cached_property
-    def twin_of(self) -> Callable[[Any, str], Any]:
-        """The function ``twin_of(value, path)``, which returns the twin of an object.
-
-        `path` is its name in this package, whose file `_namespaces` has the function.
-        """
-        return later(f"{self.there}._namespaces").twin_of
+    def __init__(self, here: str, twin_of: Callable[[Any, str], Any] = scipy_twin):
+        self.here, self.there, self.twin_of = here, here.partition(".")[2], twin_of
 
     def owns(self, name: str) -> bool:
         """Return whether a module of this name is in the package that is mirrored, or is that."""
@@ -111,7 +106,6 @@ class Finder(MetaPathFinder, Loader):
         return ModuleSpec(name, self, is_package=hasattr(module, "__path__"))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        self.mirror.twin_of  # noqa: B018  # the twins are imported with the first module
         return Namespace(spec.name, self.mirror, self.mirror.original(spec.name).__doc__)
 
     def exec_module(self, module: ModuleType) -> None:

@@ -39,7 +39,8 @@ from .._cpython.sources import (
     shows_place,
     tree_of,
 )  # fmt: skip
-from .table import OPS, PACKAGE, later, load
+from .hooks import PACKAGE, is_copied, scipy_twin
+from .table import OPS, load
 
 WRITING = "tensors can be written to such an array"
 """The end of the remedy for a write to a plain array."""
@@ -460,16 +461,16 @@ def twin_name(name: str) -> str:
     if found is None:
         return "scipy.stats" if module == "stats" and owner and parts[0][0] != "_" else ""
     if any([base.__name__ == "rv_generic" for base in type(found).__mro__]):
-        has_twin = getattr(later(f"scipy.{module}"), parts[0]) is not found
+        has_twin = scipy_twin(found, f"{module}.{parts[0]}") is not found
         return name if parts[1:] and has_twin else ""
     if isinstance(found, ModuleType) or found in OPS:
         return name if found in OPS and not parts[1:] else ""
     here = f"{PACKAGE}.scipy"
-    twin = getattr(later(f"scipy.{module}"), parts[0])
+    twin = scipy_twin(found, f"{module}.{parts[0]}")
     if twin is found or (
         getattr(twin, "__module__", here) == here  # it may have SciPy's code alone
         and not isinstance(found, type)
-        and not later("scipy._copies").is_copied(found)
+        and not is_copied(found)
     ):
         return ""
     return f"scipy.{module}.{parts[0]}"

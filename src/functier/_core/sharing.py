@@ -4,7 +4,7 @@ It says what NumPy does for one example. A function that is not in it may share 
 its operands, unless it is a ufunc.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -66,9 +66,6 @@ declare_memory("fresh", (
     np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.linalg.solve, np.linalg.inv,
     np.linalg.det, np.linalg.cholesky,
 ))  # fmt: skip
-
-LAID: list[Callable] = []
-"""The function that notes which order NumPy's result has; `_levels.lying` has it."""
 
 ORDERS: dict[Function, tuple[str, int]] = {
     **dict.fromkeys((

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import NoRuleError, UnsupportedError
+from .hooks import PACKAGE
 from .numpy_facts import HOMES, Function, Value, name_of
 from .op import Op
 
@@ -27,18 +28,6 @@ PIECES: dict[Function, Callable[..., Value]] = {}
 """For a rule ``rule(g, shape, index)``, whose result is zeros but for `g` at an index, the function
 that adds many of them: ``add(shape, places, *pieces)`` adds each to zeros, in their order."""
 
-IN_MEMORY: list[Callable[..., Value]] = []
-"""Such a function by writes to a memory; `_mutation.stores` has it."""
-
-AT_BODIES: list[Callable[[np.ufunc], Callable[..., None]]] = []
-"""The function that makes the body of ``ufunc.at``; `_mutation` has it."""
-
-COMPLEX_OF: list[Callable[[Value, Value], Value]] = []
-"""The function of a real and an imaginary part; `_rules.complex_parts` has it."""
-
-SLOPE: list[Callable[[Value, Value], Value]] = []
-"""The function of a chosen zero; `_rules.elementwise` has it."""
-
 MAKERS: dict[type, Callable[[Function, np.ufunc], Op]] = {}
 """Functions that make the record of a ufunc (or of its method) that nobody declared."""
 
@@ -48,16 +37,9 @@ UNSUPPORTED: dict[Function, str] = {}
 NAMESPACES: dict[str, dict[str, Any]] = {}
 """The custom operations, by their namespaces and names; `functier.ops` looks here."""
 
-PACKAGE = __name__.partition(".")[0]
-PENDING: dict[str | None, str] = {
-    None: f"{PACKAGE}._rules",
-    **{f"scipy.{name}": f"{PACKAGE}.scipy._rules.{name}" for name in (
-        "special", "linalg", "fft", "fftpack", "stats", "signal", "ndimage", "spatial",
-        "optimize",
-    )},
-}  # fmt: skip
-"""Declarations that are not imported yet: their package, and the files of those for SciPy's modules
-and for modules that NumPy imports on demand, by the names of these modules."""
+PENDING: dict[str | None, tuple[str, ...]] = {}
+"""The modules with declarations that are not imported yet: those for a package, by its name, and of
+the ufuncs and functions of NumPy by None. `functier._rooms` has them."""
 
 
 def load(module: str | None = None) -> None:
@@ -73,12 +55,9 @@ def load(module: str | None = None) -> None:
         keys.append(module)
         module = module.rpartition(".")[0]
     for key in keys:
-        name = PENDING.get(key)
-        if name is not None:
+        for name in PENDING.get(key, ()):
             import_module(name)
-            if key is None:
-                import_module(f"{PACKAGE}._mutation.functions")
-            PENDING.pop(key, None)
+        PENDING.pop(key, None)
 
 
 @cache
@@ -92,22 +71,9 @@ def packages() -> list[str]:
     from importlib.metadata import entry_points
 
     entries = entry_points(group=f"{PACKAGE}.rules")
-    PENDING.update({entry.name: entry.value for entry in entries})
+    PENDING.update({entry.name: (entry.value,) for entry in entries})
     HOMES.extend([entry.name for entry in entries])
     return [entry.name for entry in entries]
-
-
-def later(name: str) -> Any:
-    """Return a module of a later room, by its name in the package."""
-    return import_module(f"{PACKAGE}.{name}")
-
-
-def array_namespace() -> Any:
-    """Return the namespace of tensors for code of the array API standard.
-
-    It is in a later room, as the declarations are.
-    """
-    return later("numpy._array_api").namespace_of()
 
 
 def find(func: Function) -> Op | None:

@@ -18,10 +18,11 @@ from .blocks import OPERATIONS
 from .errors import EscapedTensorError, hide_own
 from .flat import Flat
 from .foreign_operators import array_for_operator
+from .hooks import array_namespace
 from .numpy_facts import Function, Index, Value
 from .peers import ATTRIBUTES
 from .subclasses import KEPT, OVER_TENSORS, answer, inside, inside_index, view_as
-from .table import array_namespace, find
+from .table import find
 
 if TYPE_CHECKING:
     from .declared import Operators

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core.border import check_leaf, check_objects, name_of_kind
 from .._core.errors import ConversionError
+from .._core.hooks import take_in
 from .._core.numpy_facts import FLOAT, PyTree, Value, dtype_of, is_lazy, shape_of
 from .._core.peers import PRIMALS
 from .._core.pytree import (
@@ -21,7 +22,6 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.subclasses import OVER_TENSORS, inside
-from .._core.table import later
 from .._core.tensor import Tensor
 from .._mutation.array import settle
 from .cotangents import cast, is_inexact
@@ -180,7 +180,7 @@ def match(
         if type(tangent) is float:  # Python's own division by zero raises
             tangent = np.float64(tangent)
         elif is_lazy(tangent):
-            tangent = later("_dask").taken_in(level, tangent)
+            tangent = take_in(level, tangent)
         matched.append(tangent if own is dtype else cast(tangent, dtype))
     return matched
 

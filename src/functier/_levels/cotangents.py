@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._core.border import check_leaf, without_derivative
+from .._core.hooks import chunked_as, lazy_one
 from .._core.numpy_facts import (
     FLOAT,
     SCALARS,
@@ -31,7 +32,7 @@ from .._core.numpy_facts import (
     shape_of,
     sum_to,
 )
-from .._core.table import PIECES, later
+from .._core.table import PIECES
 from .._core.tensor import Tensor
 from .tape import Continued
 
@@ -60,7 +61,7 @@ def is_inexact(value: Value) -> bool:
 def one(value: Value) -> Scalar:
     """Return the cotangent 1 of a scalar output."""
     if is_lazy(value):
-        return later("_dask").one(value)
+        return lazy_one(value)
     return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)
 
 
@@ -104,7 +105,7 @@ def fill_zeros(grads: list, values: Sequence) -> list:
         elif type(values[i]) in SCALARS:
             grads[i] = g[()] if type(g) is ndarray and not g.ndim else g
         elif not isinstance(values[i], (Tensor, ndarray)) and is_lazy(values[i]):
-            grads[i] = later("_dask").chunked_as(g, values[i])
+            grads[i] = chunked_as(g, values[i])
     return grads
 
 

@@ -19,7 +19,7 @@ from .._core.errors import MutationError
 from .._core.numpy_facts import Function, Shape, is_lazy, order_of
 from .._core.op import Op
 from .._core.root import tree_map
-from .._core.sharing import ASKED, LAID
+from .._core.sharing import ASKED
 from .._core.tensor import Tensor
 from .._mutation.array import innermost, view_of, was_written
 from .._mutation.memory import notes_of
@@ -133,9 +133,6 @@ def note_laid(y: Any, arrays: Sequence, labels: Sequence, rows: bool, *find: Any
         else:
             forms.append((v.shape[-len(own) :], tuple(steps[-len(own) :]), len(own)))
     notes_of(level).laid[id(owner)] = ref(owner), None, forms, *find
-
-
-LAID.append(note_laid)
 
 
 def _noted_steps(level: Any, value: ndarray) -> list[int] | None:

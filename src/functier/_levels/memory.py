@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.hooks import lazy_argument
 from .._core.numpy_facts import PLAIN, SCALARS, Value, copy_in_rows, is_lazy, known_array
 from .._core.pytree import flatten, unflatten
-from .._core.table import later
 from .._core.tensor import Tensor
 from .._cpython.collector import COUNTS, count_references
 from .._mutation.array import innermost, was_written
@@ -130,7 +130,7 @@ def fix_shared(x: Any, leaves: Sequence[Value]) -> Any:
         return x
     arrays, structure = flatten(x)
     if len(arrays) == 1 and arrays[0] is x:
-        return later("_dask").as_argument(x) if is_lazy(x) else x
+        return lazy_argument(x) if is_lazy(x) else x
     fixed = [fix_shared(y, leaves) for y in arrays]
     return unflatten(structure, fixed) if any([y is not z for y, z in zip(arrays, fixed)]) else x
 

@@ -20,10 +20,11 @@ import numpy as np
 from .._core.border import converted, has_tensors, is_labelled, operand, without_labels
 from .._core.errors import ConversionError, LevelError
 from .._core.foreign_operators import operate
+from .._core.hooks import lazy_attribute, take_in
 from .._core.numpy_facts import PLAIN, UFUNC_OF, Function, Value, dtype_of, is_lazy, shape_of
 from .._core.op import Call, Op
 from .._core.root import classes_in, opts_out, tree_map
-from .._core.table import OPS, later
+from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._mutation.array import innermost, is_array, settle
 from .._mutation.items import stacked
@@ -35,7 +36,7 @@ def attribute_inside(level: Any, x: Tensor, name: str) -> Any:
     while isinstance(value, Tensor) and value.level.depth:
         value = value._value
     if is_lazy(value):
-        return later("_dask").attribute(x, name)
+        return lazy_attribute(x, name)
     if isinstance(value, Tensor):
         for cls in type(value).__mro__:
             member = vars(cls).get(name)
@@ -68,7 +69,7 @@ def foreign(level: Any, x: Value) -> Value:
     """Return an operand of another library, checked; a Dask array as it is inside a level."""
     level.forward_attributes(x)
     x = operand(level, x)
-    return later("_dask").taken_in(level, x) if is_lazy(x) else x
+    return take_in(level, x) if is_lazy(x) else x
 
 
 def forward_attributes(level: Any, x: Any = None) -> None:

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.hooks import lazy_positions, slope
 from .._core.numpy_facts import Function, Value, dtype_of, is_lazy, shape_of
 from .._core.rule import kind_of, zeros_of
-from .._core.table import SLOPE
-from .._core.table import later as later_module
 from .._core.tensor import Tensor
 from .._core.unsettled import are_settled
 from .cotangents import add, fit, pull
@@ -94,7 +93,7 @@ def probe(g: Value, moves: Moves) -> Value:
     Those of a complex `g` have an imaginary part, too, as a factor may exchange the parts.
     """
     if is_lazy(g):
-        numbers = 1.0 + (GOLDEN * later_module("_dask").positions(shape_of(g))) % 1.0
+        numbers = 1.0 + (GOLDEN * lazy_positions(shape_of(g))) % 1.0
         return numbers if moves is None else np.where(moves, numbers, 0)
     shape = shape_of(g)
     numbers = GOLDEN * np.arange(1, 1 + int(np.prod(shape)))
@@ -419,7 +418,7 @@ def chosen_zero(x: Value) -> Value | None:
     while isinstance(inner, Tensor):
         if type(inner).level.differentiates:
             zeros = np.where(np.equal(x, 0), x, 0)
-            return np.real(np.sum(SLOPE[0](zeros, 0.0)))
+            return np.real(np.sum(slope(zeros, 0.0)))
         inner = inner._value
     return None
 

@@ -36,10 +36,10 @@ import numpy as np
 
 from .._core.blocks import LEVELS, User, block
 from .._core.errors import EscapedTensorError
+from .._core.hooks import place_of
 from .._core.numpy_facts import UFUNC_OF, Function, Index, Shape, Value, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.root import DISABLED, convert_to, tree_map
-from .._core.table import later
 from .._core.tensor import Tensor
 from .level import ENDED, Level
 from .lineage import AMBIENT
@@ -89,7 +89,7 @@ class EndedLevel(Level):
         """Raise the error for a use after the end, of which `cause` says more, or the place where
         a module keeps tensors of the level.
         """
-        place = "" if cause else later("debug._leaks").place_of(self.cls)
+        place = "" if cause else place_of(self.cls)
         if place:
             cause = (
                 f"{place} has kept one: empty that before the call, or keep no tensors in it; else "

@@ -28,7 +28,7 @@ from .._core.tensor import Tensor
 from .._cpython.collector import instances_of
 from .._mutation.array import innermost, is_scalar, view_of, was_written
 from .._mutation.array import is_array as is_array
-from .._mutation.copies import LOST, taking, tie
+from .._mutation.copies import taking, tie
 from .._mutation.memory import notes_of
 from .._mutation.shifts import BOXES, numbers_in
 from .._mutation.shifts import note_box as note_whole
@@ -357,9 +357,6 @@ def note_lost(level: Any, x: Any, y: Any, way: Callable, steps: tuple[int, ...])
         return False
     _note_row(x, way, y, owner, (value.shape, value.strides)).steps = steps
     return True
-
-
-LOST.append(note_lost)
 
 
 def _note_row(x: Any, way: Any, y: Any, owner: Any, layout: Any) -> Row:

@@ -18,13 +18,13 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError, NumberError
 from .._core.hidden import HIDDEN, LAYOUT, message_on_hidden
+from .._core.hooks import set_lazy_item
 from .._core.methods import METHODS as MEANINGS_OF
 from .._core.methods import PROPERTIES, call_function
 from .._core.numpy_facts import Index, Value, dtype_of, is_lazy
 from .._core.pytree import flatten
 from .._core.sharing import is_fresh, may_be_view
 from .._core.subclasses import OVER_TENSORS, inside_index
-from .._core.table import later
 from .._core.tensor import CANONICAL, Tensor
 from .._cpython.collector import holders_of, instances_of
 from .._mutation.array import Array, innermost, view_of, was_written
@@ -287,7 +287,7 @@ EXTRA: Callable[[Any], Any] = vars(Tensor)["_extra"].__get__
 def write(level: Any, x: Any, index: Index, value: Value, add: bool = False) -> None:
     """Write `value` at an index of `x`, a tensor of `level`, or add it to what stands there."""
     if is_lazy(x):
-        later("_dask").set_item(x, index, x[index] + value if add else value)
+        set_lazy_item(x, index, x[index] + value if add else value)
         return
     write_item(x, memory_view(level, x), index, value, add)
 

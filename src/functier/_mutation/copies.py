@@ -16,6 +16,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
+from .._core.hooks import note_copy
 from .._core.numpy_facts import Function, Value, name_of
 from .._core.root import convert_to, tree_map
 from .._core.sharing import may_be_view
@@ -27,8 +28,6 @@ from .stores import laid_as
 
 ndarray = np.ndarray
 OPERAND = object()
-LOST: list[Callable] = []
-"""The function that notes a copy which becomes a view at a write; `_levels.views` has it."""
 Partners = list[tuple[Any, str, str]]
 """Each a weak reference, the name of the function, and the file and line of its call."""
 
@@ -129,7 +128,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
             if hasattr(y.level, "place") and np.may_share_memory(shown, window):
                 if x.level.place(x) is y.level.place(y):
                     allow_writes(y, shown)
-                elif LOST[0](
+                elif note_copy(
                     y.level, x, y, taking(call, models, kwargs, window, at), shown.strides
                 ):
                     break

@@ -14,7 +14,7 @@ from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
 from .._core.numpy_facts import Function, Index, Value, dtype_of, name_of
 from .._core.sharing import MEMORY, sharing_of
-from .._core.table import AT_BODIES, OPS
+from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._cpython.frames import is_called_by_user
 from .._rules.axes import as_array, shift
@@ -120,7 +120,7 @@ for _func, _body in (
     declare(_func, _body)
 
 
-def _at_body(ufunc: np.ufunc) -> Callable[..., None]:
+def at_body(ufunc: np.ufunc) -> Callable[..., None]:
     """Return the assignment that ``ufunc.at`` means."""
 
     def body(a: Any, indices: Index, b: Value = None) -> None:
@@ -147,9 +147,6 @@ def _at_body(ufunc: np.ufunc) -> Callable[..., None]:
             a[index] = ufunc(old) if values is None else ufunc(old, values[i])
 
     return declare(ufunc.at, body)
-
-
-AT_BODIES.append(_at_body)
 
 
 def _replace_nan(body: Callable[..., Value]) -> Callable[..., Value]:

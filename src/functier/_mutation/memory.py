@@ -11,8 +11,8 @@ import numpy as np
 
 from .._core.agreement import examples_of, settle_masks
 from .._core.errors import MutationError
+from .._core.hooks import complex_of
 from .._core.numpy_facts import FLOAT, Index, Value, dtype_of, shape_of
-from .._core.table import COMPLEX_OF
 from .._core.tensor import Tensor
 from .selection import Choice, Selection, check_written, choice_of, spread
 from .stores import (
@@ -345,7 +345,7 @@ class Half:
             whole = read()
             other = np.real(whole) if self.imaginary else np.imag(whole)
         parts = (other, value) if self.imaginary else (value, other)
-        return COMPLEX_OF[0](*parts)
+        return complex_of(*parts)
 
 
 class PartView(Half, View):

@@ -22,7 +22,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._core.numpy_facts import BASIC_PARTS, Index, Shape, Value, dtype_of, shape_of
-from .._core.table import IN_MEMORY
 from .._core.tensor import Tensor
 
 ndarray = np.ndarray
@@ -246,7 +245,7 @@ def store_of(value: Value) -> Any:
     return store
 
 
-def _add_in_memory(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
+def add_in_memory(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
     """Add each piece at its index to zeros, by one write each."""
     layout = contiguous(shape)
     flat = np.zeros(math.prod(shape), np.result_type(*{dtype_of(piece) for piece in pieces}))
@@ -259,6 +258,3 @@ def _add_in_memory(shape: Shape, places: Sequence[Index], *pieces: Value) -> Val
         else:
             store.add(layout, parts, piece)
     return store.get(layout, None)
-
-
-IN_MEMORY.append(_add_in_memory)

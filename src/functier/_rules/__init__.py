@@ -63,8 +63,8 @@ __all__ = [
     "windows",
 ]
 
-PENDING["numpy.char"] = f"{__name__}.unsupported_text"
-PENDING["numpy.lib.recfunctions"] = f"{__name__}.unsupported_records"
-PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomial_multivariate"
-PENDING["numpy.strings"] = f"{__name__}.unsupported_text"
-PENDING["numpy.fft"] = f"{__name__}.fft"
+PENDING["numpy.char"] = (f"{__name__}.unsupported_text",)
+PENDING["numpy.lib.recfunctions"] = (f"{__name__}.unsupported_records",)
+PENDING["numpy.polynomial.polynomial"] = (f"{__name__}.polynomial_multivariate",)
+PENDING["numpy.strings"] = (f"{__name__}.unsupported_text",)
+PENDING["numpy.fft"] = (f"{__name__}.fft",)

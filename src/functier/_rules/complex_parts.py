@@ -3,7 +3,6 @@
 import numpy as np
 
 from .._core.numpy_facts import Value
-from .._core.table import COMPLEX_OF
 from .constructors import elementwise, primitive
 
 
@@ -19,7 +18,6 @@ def _complex_of(real: Value, imaginary: Value) -> Value:
 
 
 complex_of = primitive(_complex_of)
-COMPLEX_OF.append(complex_of)
 
 elementwise(
     complex_of,

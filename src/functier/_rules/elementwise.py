@@ -15,7 +15,6 @@ from .._core.numpy_facts import BIG, Function, Value, align, dtype_of, has_form_
 from .._core.numpy_private import CLIP
 from .._core.numpy_private import NO_VALUE as _NoValue
 from .._core.rule import SQUARED, declare_zeros, negated, times, times_ans, unchanged
-from .._core.table import SLOPE
 from .axes import as_array, as_strong, is_known_false, replace_zeros
 from .constructors import (
     composite,
@@ -161,7 +160,6 @@ def _slope(x: Value, size: Value) -> Value:
 
 
 slope = primitive(_slope, plain=True)
-SLOPE.append(slope)
 
 
 def _over(g: Value, y: Value) -> Value:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._core.hooks import add_in_memory
 from .._core.numpy_facts import Index, Shape, Value
 from .._core.sharing import declare_memory
-from .._core.table import IN_MEMORY, PIECES
+from .._core.table import PIECES
 from .axes import batch_shape
 from .constructors import linear, primitive
 from .indexing import FULL, advanced_axes, move_axes, split_index, transpose_read
@@ -50,7 +51,7 @@ def _add_recorded(shape: Shape, places: Sequence[Index], *pieces: Value) -> Valu
     size = math.prod(shape)
     elements = sum([math.prod(np.shape(value)) for value in values])
     if len(values) * size > 4 * (size + elements) or any(map(arrays_in, indices)):
-        return IN_MEMORY[0](shape, indices, *values)
+        return add_in_memory(shape, indices, *values)
     total: Value = 0.0  # not -0.0, as in `scatter_all`
     for index, value in zip(indices, values):
         total = total + (value if index is ... else transpose_read(value, shape, index))

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .._core.hooks import at_body
 from .._core.numpy_facts import Axis, Function, Shape, Value, dtype_of, home_of, name_of
 from .._core.numpy_private import NO_VALUE as _NoValue
 from .._core.op import Op
 from .._core.rule import Rule
-from .._core.table import AT_BODIES, MAKERS, OPS, load
+from .._core.table import MAKERS, OPS, load
 from .accumulation import accumulate_rules, is_differentiable, reduce_rules, reduceat_rules
 from .axes import as_array, as_strong, batch_shape, shift
 from .constructors import allow_missing_out, composite, elementwise_vmap, op, reduction_vmap
@@ -143,7 +144,7 @@ def _method_record(func: Function, owner: np.ufunc) -> Op:
     if func.__name__ == "outer":
         return Op(func, "", "", family="composite", body=functools.partial(_outer, owner))
     if func.__name__ == "at":
-        return Op(func, "", "", family="writing", body=AT_BODIES[0](owner))
+        return Op(func, "", "", family="writing", body=at_body(owner))
     record = OPS.get(owner)
     constant = record is not None and record.constant
     known = not constant and is_differentiable(owner)

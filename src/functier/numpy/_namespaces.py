@@ -84,5 +84,5 @@ def _copy_of(func: Any) -> Any:
     return None
 
 
-MIRROR = Mirror("functier.numpy")
+MIRROR = Mirror("functier.numpy", twin_of)
 MIRROR.install()

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -144,3 +145,17 @@ def load() -> Any:
     except ImportError:
         return None
     return tqdm
+
+
+def bar_of_chunks(label: str, count: int) -> Any:
+    """Make a progress bar over `count` chunks of a batch."""
+    if is_off():
+        return nullcontext()
+    tqdm = load()
+    if tqdm is None:
+        raise ImportError(
+            f"{label}: progress=True needs tqdm, which is not installed; write "
+            f"pip install 'functier[progress]', in a checkout pip install '.[progress]', or leave "
+            f"progress out"
+        )
+    return tqdm(total=count, desc=label, unit="chunk")

@@ -18,7 +18,14 @@ import scipy.special  # type: ignore[import-untyped]
 from .._cpython.functions import hook, set_hook
 from ..numpy import _namespaces as _numpy
 from ..numpy._functions import make_twin
-from ._copies import copy_class, copy_of, holds_copies, is_copied_class, plain_only, takes_copies
+from ._copies import (
+    copy_class,
+    copy_of,
+    holds_copies,
+    is_copied_class,
+    plain_only,
+    takes_copies,
+)
 from ._dispatching import dispatching
 from ._mirror import MIRROR
 

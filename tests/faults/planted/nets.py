@@ -206,7 +206,7 @@ PLANTED = {
         "a.copy('F')", "made", "jvp(inside)",
     ),
     "a lost view of a level around is forgotten": (
-        lambda patch: patch.setattr(copies, "LOST", [lambda *given: True]),
+        lambda patch: patch.setattr(copies, "note_copy", lambda *given: True),
         "np.lib.stride_tricks.sliding_window_view(a, 2, 1)", "C", "jvp(inside)",
     ),
     "a program calls a function that writes": (

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.hooks import note_layout
 from ..._core.numpy_facts import Value
-from ..._core.sharing import LAID
 from .contract import Labels, Shape, contract, ensure_array
 
 Path = tuple[tuple[int, ...], ...]
@@ -115,7 +115,7 @@ def einsum(
     else:
         made = contract_path(arrays, labels, result, path)
     if len(result) > 1 and hasattr(made, "level"):
-        LAID[0](made, arrays, labels, rows, _order, given)
+        note_layout(made, arrays, labels, rows, _order, given)
     return made
 
 

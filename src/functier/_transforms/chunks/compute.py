@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..._core.errors import LevelError
+from ..._core.hooks import bar_of_chunks, loop_over_chunks
 from ..._core.numpy_facts import Function, PyTree, Value
-from ..._core.table import later
 from ..._core.tensor import Tensor
 from ..._cpython.frames import current_frame
 from ..._levels.lineage import AMBIENT, innermost_class, levels_of
@@ -107,7 +107,7 @@ def in_chunks(
             reports.setdefault(merge, set()).update(items)
 
     try:
-        with _bar(join.label, count) if progress else nullcontext() as bar:
+        with bar_of_chunks(join.label, count) if progress else nullcontext() as bar:
 
             def take(chunk: Chunk, result: Any, own: dict) -> None:
                 note(own)
@@ -223,21 +223,6 @@ def _sending_error(error: BaseException, task: Task, label: str) -> TypeError:
     )
 
 
-def _bar(label: str, count: int) -> Any:
-    """Make a progress bar over `count` chunks."""
-    progress: Any = later("progress._bars")  # few programs load it
-    if progress.is_off():
-        return nullcontext()
-    tqdm = progress.load()
-    if tqdm is None:
-        raise ImportError(
-            f"{label}: progress=True needs tqdm, which is not installed; write "
-            f"pip install 'functier[progress]', in a checkout pip install '.[progress]', or leave "
-            f"progress out"
-        )
-    return tqdm(total=count, desc=label, unit="chunk")
-
-
 # ---- options and arguments ----
 
 
@@ -249,7 +234,7 @@ def in_loop(
     `apart`: whether an executor or a bar wants each of them.
     """
     if not apart and any(level.guards for level in levels_of(AMBIENT.get())):
-        return later("_control.batches").in_loop(call, dims, size, chunk_size)
+        return loop_over_chunks(call, dims, size, chunk_size)
     return call, chunk_size
 
 

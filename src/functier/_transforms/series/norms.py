@@ -8,15 +8,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..._core.hooks import slope
 from ..._core.rule import POWERS, by_square, is_bent, smooth_exponent
-from ..._core.table import SLOPE
 from ...protocol import Call, Op
 from .recurrences import KINKED, RECURRENCES, divide
 
 
 def recurrence_of(func: Callable) -> Callable | None:
     """Return the recurrence of a function that has one; a slope has one as the quotient has."""
-    return partial(divide, quotient=func) if func in SLOPE else RECURRENCES.get(func)
+    return partial(divide, quotient=func) if func is slope.answer else RECURRENCES.get(func)
 
 
 def smooth_power(op: Op, call: Call, half: Any) -> Any:
