@@ -93,8 +93,6 @@ a table of one that calls :: return {'f': lambda v, w=1.0: float(v) * w}['f'](x[
 dot of a plain array :: return np.eye(3).dot(x) * M.dot(x).dot(x) + M.T.dot(b=x)
 copies of a plain array :: a, b, c = M.copy(), M.astype(float), (M if len(x) else x).flatten() //
     a[0], b[:, 1], c[2:5] = x, x * 2, x[0] // return a.sum(axis=0) * b[1] + c[:3]
-a plain masked array on the left :: a = np.ma.masked_array([2.0, 3.0, 1.0]) //
-    return (a[::-1] - x * 2) / (a ** x) + (a * 2 > x) * (a @ x) + np.ma.filled(a)
 copies that are asked for :: return M.copy().tolist()[0][1] * x + M.astype(int).dtype.itemsize +
     len(M.flatten(order='F'))
 """)

@@ -82,7 +82,7 @@ class Bindings:
                 self.where = func.__qualname__
                 self._bind_defaults(func)
                 self.contents.bind_cells(func)
-            OVER_TENSORS.kept |= {np.matrix, np.ma.MaskedArray}
+            OVER_TENSORS.kept.add(np.matrix)
             for cls in classes:
                 self._bind_attributes(cls)
                 if issubclass(cls, np.ndarray):

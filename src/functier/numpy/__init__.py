@@ -54,8 +54,5 @@ def __getattr__(name: str) -> _Any:
     return value
 
 
-from . import _masked  # noqa: E402, F401  # which notes its twins, by names of this module
-
-
 def __dir__() -> list[str]:
     return dir(_numpy)

@@ -35,9 +35,6 @@ LIBRARIES = "numpy", "functier"
 MADE: dict[type, type] = {}
 """The classes over tensors, by the subclasses."""
 
-GUARDS: dict[type, Callable[[Any], None]] = {}
-"""Functions that raise where a plain instance of one of these would lose something."""
-
 
 # ---- what a call gives ----
 
@@ -85,8 +82,6 @@ def tensor_of(x: Any) -> Any:
     kind = type(x)
     if kind in OVER_TENSORS:
         return x.functier_tensor
-    if kind in GUARDS:
-        GUARDS[kind](x)
     return np.asarray(x) if kind in MADE or kind in OVER_TENSORS.kept else x
 
 
@@ -116,9 +111,7 @@ def instance_of(x: Any, kind: type, source: Any) -> Any:
 def view_over(x: Any, kind: type, source: Any = None) -> Any:
     """Return ``x.view(kind)`` for a tensor; None where `kind` is a class that stays NumPy's."""
     kind = getattr(kind, "functier_kind", kind)
-    if kind in GUARDS and source is not None:
-        GUARDS[kind](source)
-    elif kind.__module__.partition(".")[0] in LIBRARIES and kind not in KINDS:
+    if kind.__module__.partition(".")[0] in LIBRARIES and kind not in KINDS:
         return None
     return instance_of(x[...], kind, x if source is None else source)
 
