@@ -19,17 +19,6 @@ def lines(f, *args):
         return len(ft.trace(ft.grad(f))(*args).source.splitlines())
 
 
-def test_jvp_of_a_python_float_makes_the_calls_of_one_of_numpys():
-    def f(x):
-        y = x
-        for _ in range(50):
-            y = y * x
-        return y
-
-    python = calls_of(lambda: ft.jvp(f, (1.001,), (1.0,)))
-    assert python < 1.5 * calls_of(lambda: ft.jvp(f, (np.float64(1.001),), (np.float64(1.0),)))
-
-
 @pytest.mark.slow
 def test_a_slot_of_checkpoint_keeps_one_array():
     x = np.linspace(-1, 1, 10_000)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support.basics import close, equal, raises
+from support.basics import calls_of, close, equal, raises
 
 X = np.array([0.5, -1.0, 2.0])
 T = np.array([1.0, 0.5, -2.0])
@@ -172,3 +172,18 @@ def test_errors_of_python_s_division_stay():
     ):  # fmt: skip
         for g in f, ft.grad(f), ft.jacfwd(f), ft.compile(f), ft.compile(ft.grad(f)):
             raises(error, lambda: g(x))
+
+
+@pytest.mark.parametrize("number", [1.001, 1.001 + 0.1j])
+@pytest.mark.parametrize("step", [lambda y, x: y * x, lambda y, x: 0.5 + y / 3, lambda y, x: x - y])
+def test_jvp_of_a_number_of_python_makes_the_calls_of_one_of_numpys(step, number):
+    def f(x):
+        y = x
+        for _ in range(50):
+            y = step(y, x)
+        return y
+
+    python, numpy = (
+        calls_of(lambda: ft.jvp(f, (x,), (x,))) for x in (number, np.float64(number.real))
+    )
+    assert python < 1.2 * numpy

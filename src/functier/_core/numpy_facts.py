@@ -73,7 +73,8 @@ a tenth of the ufunc, and on a tensor of an outer level it avoids NumPy's dispat
 UFUNC_OF = {spelling: ufunc for ufunc, spelling in SPELLED.items()}
 
 FLOAT = np.dtype(float)
-
+DTYPES = {float: FLOAT, complex: np.dtype(complex), bool: np.dtype(bool)}
+"""The dtypes of Python's numbers; that of an integer depends on its size."""
 
 BIG = 1 << 14
 """The size from which on a new array costs so much for page faults that reuse of memory pays."""
@@ -119,7 +120,7 @@ def shape_of(value: Value) -> Shape:
     try:
         return value.shape
     except AttributeError:
-        return np.shape(value)
+        return () if type(value) in SCALARS else np.shape(value)
 
 
 def dtype_of(value: Value) -> np.dtype:
@@ -127,7 +128,7 @@ def dtype_of(value: Value) -> np.dtype:
     try:
         return value.dtype
     except AttributeError:
-        return FLOAT if type(value) is float else np.asarray(value).dtype
+        return DTYPES[type(value)] if type(value) in DTYPES else np.asarray(value).dtype
 
 
 def align(k: int, values: Sequence[Value]) -> list[Value]:

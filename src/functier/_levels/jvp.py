@@ -386,6 +386,7 @@ BINARY = {
         kind = type(ans)
         if kind is not type(value) or (
             kind is not float64
+            and kind not in NUMBERS
             and not (
                 kind is ndarray and ans.dtype is FLOAT is value.dtype and ans.shape == value.shape
             )
