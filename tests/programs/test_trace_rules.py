@@ -243,3 +243,11 @@ def test_an_operation_that_changes_its_argument_is_refused():
     x = np.ones(3)
     with pytest.raises(ft.MutationError, match="has changed an argument in place"):
         ft.trace(lambda x: spoiling(x * 1.0))(x)
+
+
+@pytest.mark.parametrize("size", [3, (2, 2)])
+def test_a_gradient_of_windows_adds_slices(size):
+    windows = np.lib.stride_tricks.sliding_window_view
+    x = np.ones((8,) * np.size(size))
+    program = ft.trace(ft.grad(lambda x: np.sum(windows(x, size) ** 2)))
+    assert "add.at" not in program(x).source

@@ -302,3 +302,4 @@ def test_a_last_axis_is_in_one_product_and_is_not_copied(func, axis):
     np.testing.assert_array_equal(z, np.full(z.shape, 8.0))
     assert z.flags.c_contiguous  # as a product of x with the rest of y in rows
     assert held(lambda: f(y))[2] < 1.5 * z.nbytes
+    assert "np.copy(" not in ft.trace(f)(y).source

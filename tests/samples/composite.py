@@ -108,6 +108,10 @@ ROWS = [
     row(windows, normal(4), 2),
     row(windows, normal(3, 4), (2, 3)),
     row(windows, normal(3, 4), 2, axis=0),
+    row(windows, normal(4, 3), (2, 2), axis=(0, 0)),
+    row(windows, normal(4), 3),
+    row(windows, normal(8, 7), (6, 6)),
+    row(windows, normal(2), 0),
     # bits
     row(np.packbits, integers(0, 2, 2, 9), axis=1),
     row(np.packbits, integers(0, 2, 2, 3)),

@@ -1,10 +1,73 @@
-"""Views by strides and windows, which are computed as copies."""
+"""Windows, and views by strides, which are computed as copies."""
+
+import math
 
 import numpy as np
 
 from .._core.numpy_facts import Axis, Shape, Value
+from .._core.sharing import declare_memory
 from .axes import normalize
-from .constructors import composite
+from .constructors import composite, linear, primitive
+from .indexing import transpose_read
+from .pieces import add_pieces
+
+MANY = 32
+"""So many slices are added one by one, also in a program."""
+
+
+@primitive
+def windows(x: Value, sizes: Shape, axes: Shape) -> Value:
+    """Return a copy of the windows along axes that are not negative; the last axes are theirs."""
+    return np.lib.stride_tricks.sliding_window_view(x, sizes, axes).copy()
+
+
+def _windows_recorded(x: Value, sizes: Shape, axes: Shape) -> Value:
+    """Take the elements of windows, which machine code does in its loops."""
+    for size, axis in zip(sizes, axes):
+        places = _places(np.shape(x)[axis] - size + 1, size)
+        x = np.moveaxis(np.take(x, places, axis=axis), axis + 1, -1)
+    return x
+
+
+def _places(n: int, size: int) -> np.ndarray:
+    return np.arange(n)[:, None] + np.arange(size)
+
+
+def _windows_vjp(g: Value, x_shape: Shape, sizes: Shape, axes: Shape) -> Value:
+    """Add slices: one for each place in a window, or for each window if these are fewer."""
+    shape, count = np.shape(g), math.prod(sizes)
+    if len(axes) > 1 and not 0 < count <= MANY:
+        *before, size = sizes
+        middle = list(shape[:-1])
+        middle[axes[-1]] += size - 1
+        g = _windows_vjp(g, tuple(middle), (size,), axes[-1:])
+        return _windows_vjp(g, x_shape, tuple(before), axes[:-1])
+    axis = axes[0]
+    n, at = shape[axis], (slice(None),) * axis
+    if len(axes) == 1 and min(n, count) > MANY and type(g) is not np.ndarray:
+        # In a program one call with an index, as machine code would be a line for each slice.
+        return transpose_read(np.moveaxis(g, -1, axis + 1), x_shape, (*at, _places(n, count)))
+    if len(axes) == 1 and not 0 < count <= n:
+        pieces = [np.moveaxis(g[(*at, i)], -1, axis) for i in range(n)]
+        places = [(*at, slice(i, i + count)) for i in range(n)]
+        return add_pieces(x_shape, tuple(places), *pieces)
+    pieces, places = [], []
+    for place in np.ndindex(*sizes):
+        starts = [
+            sum([i for i, axis in zip(place, axes) if axis == j]) for j in range(len(x_shape))
+        ]
+        places.append(tuple([slice(i, i + m) for i, m in zip(starts, shape)]))
+        pieces.append(g[(..., *place)])
+    return add_pieces(x_shape, tuple(places), *pieces)
+
+
+linear(
+    windows, "x sizes axes",
+    vmap=lambda k, x, sizes, axes: windows(x, sizes, tuple([axis + k for axis in axes])),
+    vjp={"x": _windows_vjp},
+)  # fmt: skip
+windows.body = _windows_recorded  # type: ignore[attr-defined]
+declare_memory("fresh", [windows])
 
 
 @lambda body: composite(np.lib.stride_tricks.sliding_window_view, body)
@@ -20,11 +83,12 @@ def _sliding_window_view(
     axes = normalize(axis, np.ndim(x))
     if len(window_shape) != len(axes):
         raise ValueError("window_shape and axis must have the same number of elements")
+    shape = [*np.shape(x)]
     for size, i in zip(window_shape, axes):
-        n = np.shape(x)[i] - size + 1
-        if size < 0 or n < 1:
+        shape[i] -= size - 1
+        if size < 0 or shape[i] < 1:
             raise ValueError("window shape cannot be larger than input array shape")
-        x = np.moveaxis(np.take(x, np.arange(n)[:, None] + np.arange(size), axis=i), i + 1, -1)
+    x = windows(x, window_shape, axes)
     if not writeable and not np.size(x):  # no element ties it to its source
         return np.broadcast_to(x, np.shape(x))
     return x
