@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from support.basics import calls_of, held, silent
+from support.basics import calls_of, silent
 
 RNG = np.random.default_rng(0)
 
@@ -17,24 +17,6 @@ def lines(f, *args):
     """Return how many lines the program of a gradient has."""
     with silent():
         return len(ft.trace(ft.grad(f))(*args).source.splitlines())
-
-
-@pytest.mark.slow
-def test_a_slot_of_checkpoint_keeps_one_array():
-    x = np.linspace(-1, 1, 10_000)
-
-    def loop(x):
-        def step(c, _):
-            return np.tanh(np.sin(c * 1.01 + 0.1)), None
-
-        return ft.scan(step, x, None, length=50)[0].sum()
-
-    def arrays(slots):
-        gradient = partial(ft.grad(ft.checkpoint(loop, slots=slots)), x)
-        gradient()
-        return held(gradient)[2] / x.nbytes
-
-    assert (arrays(30) - arrays(10)) / 20 < 1.2
 
 
 def test_a_gradient_of_two_layers_is_a_loop():

@@ -1,13 +1,12 @@
 """Loops whose backward pass keeps a given number of states: binomial schedules.
 
 NOTE [slots]
-    A loop is cut in chunks, and the states between them can be kept in slots. The forward pass
-    cuts the loop where the schedule keeps a state. What is between two of them is a *segment*,
-    a region of the tape, whose node keeps the first state. The last chunk is recorded as any
-    code. So the backward pass meets the last chunk first, then the last segment, which it takes
-    back with the slots that are left for it: it runs forward from the latest state that is
-    kept, keeps more where the schedule says, records one chunk, and takes that back.
-    (Griewank and Walther, Algorithm 799: Revolve, 2000.)
+    A loop is cut in chunks, and the states between them can be kept in slots. The last chunk is
+    recorded as any code. The steps before are a *segment*, a region of the tape, whose node keeps
+    the first state; others are kept beside it where the schedule says. So the backward pass meets
+    the last chunk first, then the segment: it runs forward from the latest state that is kept,
+    keeps more in the slots that are free, records one chunk, takes that back, and gives up the
+    state. (Griewank and Walther, Algorithm 799: Revolve, 2000.)
 
 NOTE [a tape is cut]
     After each chunk the tensors of the state, and of the results, are replaced by others. In the
@@ -18,6 +17,7 @@ NOTE [a tape is cut]
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from itertools import pairwise
 from math import comb
 from typing import Any
 
@@ -32,8 +32,17 @@ from .._levels.cotangents import add
 from .._levels.states import resume
 from .._levels.tape import Node, node_numbers, node_of
 from .._mutation.array import was_written
-from .._transforms.chunks.streams import replay_draws
-from .regions import Place, Rerun, Sample, different_forms, different_numbers, region, walk
+from .._transforms.chunks.streams import record_draws, replay_draws
+from .regions import (
+    Place,
+    Rerun,
+    Sample,
+    different_forms,
+    different_numbers,
+    find_ends,
+    region,
+    walk,
+)
 
 # ---- which loop is run by a schedule ----
 
@@ -127,14 +136,16 @@ class Loop:
     def run(self, n: int, carry: PyTree, xs: Sequence, *more: PyTree) -> tuple:
         """Return the last carry and all results: see NOTE [slots]."""
         chunks, slots, a, parts = -(-n // self.chunk), self.slots, 0, []
+        points = [a]
         while chunks > 1:
             size = split(chunks, slots)
-            b = a + size * self.chunk
-            segment = Segment(self, a, b, slots)
-            given = carry, self.part(xs, n, a, b), *more
-            carry, groups = region(self.label, segment.run, *given, pull=segment.pull)
-            parts += groups
-            chunks, slots, a = chunks - size, max(slots - 1, 1), b
+            a += size * self.chunk
+            points.append(a)
+            chunks, slots = chunks - size, max(slots - 1, 1)
+        if a:
+            segment = Segment(self, points)
+            given = carry, self.part(xs, n, 0, a), *more
+            carry, parts = region(self.label, segment.run, *given, pull=segment.pull)
         carry, ys = self.call(a, n, carry, self.part(xs, n, a, n), *more)
         return carry, self.joined([*parts, ys])
 
@@ -161,10 +172,16 @@ class Loop:
 
 
 class Segment:
-    """The steps from `a` to `b`, whole chunks, with `slots` for the backward pass."""
+    """The steps up to the last chunk, which begin with the first state; `points` are after how many
+    the forward pass keeps a state.
 
-    def __init__(self, loop: Loop, a: int, b: int, slots: int):
-        self.loop, self.a, self.b, self.slots = loop, a, b, slots
+    These are for the first backward pass that comes, which gives each of them up when it has used
+    it. Another one runs all steps again from the first state.
+    """
+
+    def __init__(self, loop: Loop, points: list[int]):
+        self.loop, self.points, self.b = loop, points, points[-1]
+        self.kept: list[tuple] = []
         self.samples: list = []  # of the results of each chunk
         self.last: list = []  # of the last carry
         self.groups: list = []  # of chunks whose results have one form: the first step, the leaves
@@ -178,28 +195,51 @@ class Segment:
         loop, stretch = self.loop, Stretch()
         groups: list[list] = []
         label, before = loop.label, None
+        self.start = stretch.start
 
         def short(node: Node) -> Node:
             parents = stretch.reached(node).values()
             rule = _outside(label)
             return node_of([(parent, rule, (), None) for parent in parents])
 
-        for k in range(self.a, self.b, loop.chunk):
-            inside = k - self.a
-            part = loop.part(xs, self.b - self.a, inside, inside + loop.chunk)
-            out = loop.call(k, k + loop.chunk, carry, part, *more)
-            carry, ys = cut(out, Tensor, stretch.start, short)
-            leaves = flatten(ys)[0]
-            if leaves:
-                self.samples.append(_samples(leaves))
-                levels = _levels_of(leaves)
-                if levels != before:
-                    groups.append([])
-                    self.groups.append((k, [len(shape_of(y)) for y in leaves]))
-                groups[-1].append(ys)
-                before = levels
+        for a, b in pairwise(self.points):
+            with record_draws() as drawn:
+                if a:
+                    self.keep(a, carry, drawn)
+                for k in range(a, b, loop.chunk):
+                    part = loop.part(xs, self.b, k, k + loop.chunk)
+                    out = loop.call(k, k + loop.chunk, carry, part, *more)
+                    carry, ys = cut(out, Tensor, stretch.start, short)
+                    leaves = flatten(ys)[0]
+                    if leaves:
+                        self.samples.append(_samples(leaves))
+                        levels = _levels_of(leaves)
+                        if levels != before:
+                            groups.append([])
+                            self.groups.append((k, [len(shape_of(y)) for y in leaves]))
+                        groups[-1].append(ys)
+                        before = levels
         self.last = _samples(flatten(carry)[0])
         return carry, [loop.joined(parts) for parts in groups]
+
+    def keep(self, k: int, state: PyTree, drawn: record_draws) -> None:
+        """Keep the state after `k` steps, if it is on the tape of one level alone.
+
+        That of another one would lead to its nodes, which are gone.
+        """
+        levels = [*find_ends(self.loop.label, state, self.start)]
+        if len(levels) == 1:
+            self.kept.append((levels[0], k, state, drawn))
+
+    def take(self, cls: type[Tensor], ambient: type[Tensor]) -> list[tuple]:
+        """Return the states that are kept, which are the caller's alone from now on."""
+        found, self.kept = self.kept, []
+        with resume(ambient):
+            return [
+                (k, cut(state, cls, self.start, _leaf), replay_draws(drawn))
+                for own, k, state, drawn in found
+                if own is cls
+            ]
 
     def pull(self, rerun: Rerun, cotangents: tuple, given: tuple, sums: Sequence) -> list:
         """Return the cotangents of what the segment depends on, added to `sums`."""
@@ -208,8 +248,9 @@ class Segment:
         for place, shape, g in zip(rerun.places, rerun.forms, cotangents):
             if g is not None:
                 back.take(place, shape, g)
-        kept, free, end = [(self.a, carry, replay_draws(rerun.drawn))], self.slots - 1, self.b
-        while end > self.a:
+        kept = [(0, carry, replay_draws(rerun.drawn)), *self.take(rerun.cls, rerun.ambient)]
+        free, end = self.loop.slots - len(kept), self.b
+        while end > 0:
             k, state, draws = kept[-1]
             while (chunks := (end - k) // self.loop.chunk) > 1:
                 to = k + split(chunks, free + 1) * self.loop.chunk
@@ -273,9 +314,8 @@ class Backward:
         """Return the part of the arrays for the steps from `k` to `end`."""
         if not self.xs:
             return []
-        a, b = self.segment.a, self.segment.b
         with resume(self.rerun.ambient):
-            return self.segment.loop.part(self.xs, b - a, k - a, end - a)
+            return self.segment.loop.part(self.xs, self.segment.b, k, end)
 
     def advance(self, k: int, to: int, state: PyTree, draws: replay_draws) -> tuple:
         """Return the state after the steps from `k` to `to`, and where its draws stand."""
@@ -302,7 +342,7 @@ class Backward:
         cotangents = {**self.carry, **self.rows(k, end)}
         expected = self.expected
         if samples:
-            expected = expected + samples[(k - segment.a) // loop.chunk]
+            expected = expected + samples[k // loop.chunk]
         leaves = flatten(state)[0]
         fresh = _places(leaves, cls, start)
         slices: list[tuple] = []
