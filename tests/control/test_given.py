@@ -12,6 +12,7 @@ from strategies.given_loops import EFFECTS
 from strategies.nestings import Level, Nesting
 from strategies.programs import Program, Statement
 from support.compiling import called, leaves
+from support.unrolled import lines_of
 
 X = np.array([0.1, 0.4, 0.7])
 
@@ -435,6 +436,34 @@ def test_an_index_of_a_loop_inside_that_grows_with_the_counter():
         return ft.fori_loop(1, 12, body, x)
 
     check(f, [X, np.arange(123.0).reshape(41, 3)])
+
+
+# ---- what a first call costs ----
+
+
+def doubled(x, steps=60.0, doublings=4):
+    def body(c):
+        z = c[1]
+        for _ in range(doublings):
+            z = z + z
+        return c[0] + 1.0, c[1] + np.sin(1e-3 * z)
+
+    return ft.while_loop(lambda c: c[0] < steps, body, (0.0 * x, x))[1]
+
+
+def lines_of_first_call(**options):
+    compiled = ft.compile(ft.grad(partial(doubled, **options)), backend="numpy")
+    return lines_of(lambda: compiled(0.5))
+
+
+def test_a_gradient_records_few_steps_of_a_loop_forward_and_backward():
+    few = lines_of_first_call(steps=60.0)
+    assert lines_of_first_call(steps=120.0) < 1.1 * few
+
+
+def test_a_value_that_a_step_uses_many_times_is_looked_at_once():
+    few = lines_of_first_call(doublings=7)
+    assert lines_of_first_call(doublings=14) < 1.5 * few
 
 
 # ---- what few drawn programs show ----

@@ -180,8 +180,13 @@ def asked(level: Any, x: Any, counts: bool = False, carried: bool = True) -> Any
     return x
 
 
-def grows(node: Any, counters: Collection) -> tuple[int, int] | None:
-    """Return factor and summand of an integer that grows with a counter of loops."""
+def grows(
+    node: Any, counters: Collection, known: dict[Node, tuple[int, int] | None] | None = None
+) -> tuple[int, int] | None:
+    """Return factor and summand of an integer that grows with a counter of loops.
+
+    `known` has what was found for other nodes: a value may be used many times.
+    """
     if type(node) is int:
         return 0, node
     if type(node) is not Node:
@@ -190,8 +195,11 @@ def grows(node: Any, counters: Collection) -> tuple[int, int] | None:
         return 1, 0
     if node.func not in AFFINE:
         return None
-    parts = [grows(x, counters) for x in node.args]
-    return None if None in parts else AFFINE[node.func](*parts)
+    known = {} if known is None else known
+    if node not in known:
+        parts = [grows(x, counters, known) for x in node.args]
+        known[node] = None if None in parts else AFFINE[node.func](*parts)
+    return known[node]
 
 
 AFFINE: dict[Any, Any] = {

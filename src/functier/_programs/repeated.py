@@ -169,9 +169,10 @@ class Body:
         """Return the nodes and the guards of a sample, in the order of asking."""
         if sample.index is not None:
             self.new[sample.index] = Count(start, way)
-        nodes = []
+        nodes: list[Node] = []
+        known: dict = {}
         for node in sample.nodes:
-            found = grows(node, (sample.index,))
+            found = grows(node, (sample.index,), known)
             if found is not None and found[0]:
                 factor, summand = found
                 self.new[node] = Count(factor * start + summand, factor * way)
