@@ -1,6 +1,8 @@
 """The work and the memory of a trace: so much for each node, however many there are."""
 
 import operator
+import subprocess
+import sys
 import threading
 import types
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +36,19 @@ def test_values_that_nobody_needs_are_dropped():
 
     assert traced <= 1.2 * eager
     assert forward < 20 * args[0].nbytes  # of 600 values
+
+
+def test_the_first_trace_of_a_reduction_is_that_of_later_ones():
+    text = """
+import numpy as np, functier as ft
+def f(x):
+    for _ in range(20):
+        x = np.sin(x) * np.sum(x)
+    return np.sum(x)
+sources = [ft.trace(ft.grad(f))(np.ones(3)).source for _ in range(2)]
+assert sources[0] == sources[1], sources[0]
+"""
+    subprocess.run([sys.executable, "-c", text], check=True)
 
 
 # ---- what need not be told again is told to each trace ----

@@ -72,7 +72,11 @@ def reduce_kernel(func: Callable, ufunc: np.ufunc) -> Callable:
     def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
         if type(a) is np.ndarray and not params:
             return ufunc.reduce(a, axis, None, None, keepdims)  # type: ignore[call-arg]
-        return func(a, axis=axis, keepdims=keepdims, **params)
+        if axis is not None:  # as given: the first call of an op comes here, and later ones do not
+            params["axis"] = axis
+        if keepdims:
+            params["keepdims"] = keepdims
+        return func(a, **params)
 
     kernel.passes_on = func  # type: ignore[attr-defined]  # what a tensor gets
     return kernel
