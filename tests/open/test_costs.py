@@ -19,28 +19,6 @@ def lines(f, *args):
         return len(ft.trace(ft.grad(f))(*args).source.splitlines())
 
 
-def test_a_gradient_of_two_layers_is_a_loop():
-    xs, p = RNG.random((40, 4)), RNG.normal(size=(4, 12))
-
-    def cell(w, b, x, h, c):
-        i = 1 / (1 + np.exp(-(x * w[:4] + b[:4])))
-        o = 1 / (1 + np.exp(-(x * w[4:8] + b[4:8])))
-        c = c * i + (1 - i) * np.tanh(h * w[8:] + b[8:])
-        return o * np.tanh(c), c
-
-    def net(p, steps):
-        h, c, total = [np.zeros(4)] * 2, [np.zeros(4)] * 2, 0.0
-        for t in range(steps - 1):
-            x = xs[t]
-            for k in range(2):
-                h[k], c[k] = cell(p[2 * k], p[2 * k + 1], x, h[k], c[k])
-                x = h[k]
-            total = total + np.sum(xs[t + 1] * (x - np.log(np.sum(np.exp(x)) + 2)))
-        return total
-
-    assert lines(partial(net, steps=40), p) == lines(partial(net, steps=20), p)
-
-
 def test_a_gradient_that_is_infinite_times_zero_is_a_loop():
     x, eye = RNG.normal(size=(5, 3)), np.eye(5)
 

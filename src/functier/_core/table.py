@@ -28,6 +28,12 @@ PIECES: dict[Function, Callable[..., Value]] = {}
 """For a rule ``rule(g, shape, index)``, whose result is zeros but for `g` at an index, the function
 that adds many of them: ``add(shape, places, *pieces)`` adds each to zeros, in their order."""
 
+FEW_PIECES = 16
+"""Up to so many pieces, as those of a stencil, are added as arrays in a program."""
+
+SO_FAR = (...,)
+"""The index of a sum of pieces that a program goes on with: all of the array, as `...` is."""
+
 MAKERS: dict[type, Callable[[Function, np.ufunc], Op]] = {}
 """Functions that make the record of a ufunc (or of its method) that nobody declared."""
 

@@ -32,8 +32,9 @@ from .._core.numpy_facts import (
     shape_of,
     sum_to,
 )
-from .._core.table import PIECES
+from .._core.table import FEW_PIECES, PIECES, SO_FAR
 from .._core.tensor import Tensor
+from .lineage import levels_of
 from .tape import Continued
 
 float64 = np.float64
@@ -220,10 +221,27 @@ class Pieces:
         if len(self.values) > 1:
             return PIECES[self.rule](self.shape, tuple(self.places), *self.values)
         (index,), (g,) = self.places, self.values
-        return g if index is ... else self.rule(g, self.shape, index)
+        return g if index is ... or index is SO_FAR else self.rule(g, self.shape, index)
 
     def __add__(self, other: Value) -> Value:
         return add(self.sum(), other)
+
+
+def is_of_loop(pieces: Pieces, last: Value) -> bool:
+    """Return whether pieces are those of a loop of a program: many, or of one place again."""
+    if not (isinstance(last, Tensor) and any([x.guards for x in levels_of(type(last))])):
+        return False
+    *others, place = pieces.places
+    return len(others) >= FEW_PIECES or any([is_same(x, place) for x in others])
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Return whether two indices are the same, without arrays and values of a level."""
+    if type(a) is not type(b):
+        return False
+    if type(a) is tuple:
+        return len(a) == len(b) and all(map(is_same, a, b))
+    return type(a) in (int, slice) and a == b
 
 
 def take_piece(
@@ -241,7 +259,9 @@ def take_piece(
         found.values.append(g)
         found.room -= 1 if type(g) in SCALARS else prod(shape_of(g))
         if found.room < 0:
-            found.places, found.values, found.room = [...], [found.sum()], prod(shape) + WAITING
+            start: Index = SO_FAR if is_of_loop(found, g) else ...
+            found.places, found.values = [start], [found.sum()]
+            found.room = prod(shape) + WAITING
         return None
     size = prod(shape)
     if size <= SMALL:

@@ -24,6 +24,7 @@ from .looping import is_whole
 from .loops import is_loop, memories_of
 from .statements import ITEMS
 from .stores import READS, Sharing, get, get_at, memory_of, put
+from .sums import sum_early
 
 ndarray = np.ndarray
 
@@ -258,9 +259,10 @@ def everywhere(run: Callable[[Graph], Graph]) -> Callable[[Graph], Graph]:
 
 
 PASSES: dict[str, Callable[[Graph], Graph]] = {
-    "share": share_in_loops, "roll": rolled, "settle": everywhere(settle), "drop_dead": drop_dead,
-    "spread_once": everywhere(spread_once), "simplify": everywhere(simplify),
-    "share again": everywhere(share), "drop_dead again": drop_dead,
+    "share": share_in_loops, "sum_early": sum_early, "roll": rolled,
+    "settle": everywhere(settle), "drop_dead": drop_dead, "spread_once": everywhere(spread_once),
+    "simplify": everywhere(simplify), "share again": everywhere(share),
+    "drop_dead again": drop_dead,
 }  # fmt: skip
 """The passes in their order.
 

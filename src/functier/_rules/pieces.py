@@ -9,7 +9,7 @@ import numpy as np
 from .._core.hooks import add_in_memory
 from .._core.numpy_facts import Index, Shape, Value
 from .._core.sharing import declare_memory
-from .._core.table import PIECES
+from .._core.table import FEW_PIECES, PIECES
 from .axes import batch_shape
 from .constructors import linear, primitive
 from .indexing import FULL, advanced_axes, move_axes, split_index, transpose_read
@@ -22,10 +22,19 @@ def add_pieces(shape: Shape, places: Sequence[Index], *pieces: Value) -> Value:
     return scatter_all(shape, places, *pieces)
 
 
+def is_all(index: Index) -> bool:
+    """Return whether an index is `...`, or that alone in a tuple, as a program has it."""
+    return index is ... or (type(index) is tuple and len(index) == 1 and index[0] is ...)
+
+
 def _vmap(k: int, shape: Shape, places: Sequence[Index], pieces: Sequence[Value]) -> Value:
     batch, found, moved = batch_shape(k, *pieces), [], []
     for index, piece in zip(places, pieces):
         parts = index if type(index) is tuple else (index,)
+        if is_all(index):
+            found.append(index)
+            moved.append(np.broadcast_to(piece, batch + shape))
+            continue
         if arrays_in(index):
             piece = np.broadcast_to(piece, batch + np.shape(piece)[k:])
             skeleton, indices = split_index(index)
@@ -50,7 +59,9 @@ def _add_recorded(shape: Shape, places: Sequence[Index], *pieces: Value) -> Valu
             values[i] = transpose_read(np.reshape(values[i], -1), indices[i][0].shape, there)
     size = math.prod(shape)
     elements = sum([math.prod(np.shape(value)) for value in values])
-    if len(values) * size > 4 * (size + elements) or any(map(arrays_in, indices)):
+    many = len(values) > FEW_PIECES or len(values) * size > 4 * (size + elements)
+    goes_on = type(indices[0]) is tuple and is_all(indices[0])
+    if many or goes_on or any(map(arrays_in, indices)):
         return add_in_memory(shape, indices, *values)
     total: Value = 0.0  # not -0.0, as in `scatter_all`
     for index, value in zip(indices, values):
