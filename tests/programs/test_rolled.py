@@ -83,6 +83,28 @@ def tabled(x):
     return x
 
 
+TABLES = np.random.default_rng(0).normal(size=(6, 5, 4))
+
+
+def epochs(w, xs):
+    """Steps over the same numbers in each epoch, over others, and over both in three loops."""
+    for e in range(6):
+        for i in range(5):
+            w = w - 0.1 * xs[i] * (np.tanh(w * xs[i]) - float(TABLES[0, i, 0]))
+        for i in range(5):
+            w = np.cos(w) * xs[i] + float(TABLES[e, i, 1])
+    return w
+
+
+def epochs_of_groups(w, xs):
+    for e in range(6):
+        for i in range(5):
+            for j in range(4):
+                w = np.sin(w) * xs[j] + float(TABLES[e, i, j])
+            w = w * xs[i] + float(TABLES[0, i, 0])
+    return np.sum(w)
+
+
 LOOPS = {
     "pendulum": (pendulum, (X,), 1), "its gradient": (ft.grad(pendulum), (X,), 2),
     "its batch": (ft.vmap(ft.grad(pendulum)), (np.stack([X, X + 1]),), 2),
@@ -92,6 +114,9 @@ LOOPS = {
     "nested": (nested, (X,), 2), "gradient of nested": (ft.grad(nested), (X,), 5),
     "delayed": (ft.grad(delayed), (X,), 2), "chosen": (chosen, (0.3,), 2),
     "list": (ft.grad(gathered), (X,), 3), "table": (tabled, (X,), 1),
+    "tables in loops": (epochs, (X, np.cos(X)), 3),
+    "tables in three loops": (epochs_of_groups, (X, np.cos(X)), 3),
+    "gradient of tables in loops": (ft.grad(epochs_of_groups), (X, np.cos(X)), 10),
 }  # fmt: skip
 """Functions, arguments, and how many loops their programs have."""
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .graph import Graph, Guard, Node, exact, form_of, replace
-from .loops import Count, Loop, Series, Table
+from .loops import Count, Loop, Series, Table, parts_of_count
 from .rolling import Finder
-from .steps import Always, Carried, Grows, Inside, Listed, Made, Run, filled, grown
+from .steps import Always, Carried, Grows, Inside, Joined, Listed, Made, Run, filled, grown
 
 
 class Rolled:
@@ -81,7 +81,7 @@ class Making:
 
             new.args, new.kwargs = filled(old.args, leaf), filled(old.kwargs, leaf)
             if type(old.func) is Loop:
-                inner = Inner(self, old.func, following, 1, self.element)
+                inner = Inner(self, old, new, following, 1, self.element)
                 new.func, new.args = inner.loop, (*new.args, *inner.extra)
         copies = dict(zip([old for old, _, _ in waiting], self.body))
         self.guards = [
@@ -103,6 +103,8 @@ class Making:
             return grown(x, how.by, depth)
         if kind is Listed:
             return listed(id(how), Table(how.values), Count(0, 1))
+        if kind is Joined:
+            return how.table
         assert kind is Made
         made = self.whole.making[id(how.run)]
         which = how.place
@@ -199,9 +201,15 @@ class Making:
 
 
 class Inner:
-    """A loop in the body of a loop that is made: `extra` are its new arguments."""
+    """A loop in the body of a loop that is made: `extra` are its new arguments.
 
-    def __init__(self, making: Making, loop: Loop, hows: Iterator, depth: int, outer: Callable):
+    `old` is its node in one step, and `new_one` that in the body, which has other arguments so far.
+    """
+
+    def __init__(
+        self, making: Making, old: Node, new_one: Node, hows: Iterator, depth: int, outer: Callable
+    ):
+        loop: Any = old.func
         self.loop: Loop
         self.extra: list[Node] = []
         self.inputs: list[Node] = []
@@ -221,7 +229,18 @@ class Inner:
                 return new[x]
             return making.leaf(x, next(hows), depth, listed)
 
-        reads = tuple([making.leaf(read, next(hows), depth, listed) for read in loop.reads])
+        def reading(read: Count, how: Any, before: Any, after: Any) -> Count:
+            """Return the index of an element, also of a table that has been joined with others."""
+            if type(before) is not Table or len(after.values) == len(before.values):
+                return making.leaf(read, how, depth, listed)
+            by = how.by if type(how) is Grows else Count(parts_of_count(read)[0], 0)
+            return grown(read, Count(by.start, by.step + len(before.values)), depth)
+
+        first = loop.carried
+        reads = tuple([
+            reading(read, next(hows), before, after)
+            for read, before, after in zip(loop.reads, old.args[first:], new_one.args[first:])
+        ])  # fmt: skip
         new: dict[Node, Node] = {}
         nodes = []
         for node in loop.body.nodes:
@@ -230,7 +249,7 @@ class Inner:
                 continue
             made.args, made.kwargs = filled(node.args, leaf), filled(node.kwargs, leaf)
             if type(node.func) is Loop:
-                inner = Inner(making, node.func, hows, depth + 1, listed)
+                inner = Inner(making, node, made, hows, depth + 1, listed)
                 made.func, made.args = inner.loop, (*made.args, *inner.extra)
             nodes.append(made)
         body = loop.body

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._cpython.code import beginning_of
-from .graph import Node, exact_answer, form_of, mapped, same_bits
+from .graph import Node, exact, exact_answer, form_of, mapped, same_bits
 from .literals import is_weak
-from .loops import Count, Loop, is_loop, parts_of_count
+from .loops import Count, Loop, Table, is_loop, parts_of_count
 from .stores import memory_of
 
 ndarray = np.ndarray
 
 FLAT = object()
-LEAVES = frozenset({Node, int, float, ndarray, Count})
+LEAVES = frozenset({Node, int, float, ndarray, Count, Table})
 
 
 def flatten(value: Any, leaves: list, inner: bool = False) -> Any:
@@ -136,6 +136,12 @@ class Listed(NamedTuple):
     values: list
 
 
+class Joined(NamedTuple):
+    """A table for each step, of a loop in it: they become one, of whose parts each step has one."""
+
+    table: Table
+
+
 class Run:
     """Nodes one behind the other that are steps of a loop.
 
@@ -221,6 +227,8 @@ def relation(column: tuple, place: Place) -> tuple[Any, int]:
         if not WHOLE.issuperset(map(type, column)):
             length = [type(x) in WHOLE for x in column].index(False)
         return progression(column[:length]) if length > 1 else ("an argument is of another type", 1)
+    if type(second) is Table:
+        return relation_of_tables(column)
     alike = 1
     while alike < count and same_bits(column[alike], column[0]):
         alike += 1
@@ -232,6 +240,18 @@ def relation(column: tuple, place: Place) -> tuple[Any, int]:
     while length < count and type(column[length]) is kind and form_of(column[length]) == form:
         length += 1
     return Listed(list(column[:length])), length
+
+
+def relation_of_tables(column: tuple) -> tuple[Any, int]:
+    """Return how the constants of the steps of an inner loop differ from step to step."""
+    first = [exact(x) for x in column[0].values]
+    if all([x is column[0] or [*map(exact, x.values)] == first for x in column]):
+        return Always(column[0]), len(column)
+    forms = [form_of(x) for x in column[0].values]
+    length = 0
+    while length < len(column) and [*map(form_of, column[length].values)] == forms:
+        length += 1
+    return Joined(Table([x for each in column[:length] for x in each.values])), length
 
 
 def is_memory(x: Any) -> bool:

@@ -193,14 +193,15 @@ def arrays_in(value: Any) -> bool:
         return any(map(arrays_in, value))
     if kind is dict:
         return any(map(arrays_in, value.values()))
+    if kind is Table:
+        return any(map(arrays_in, value.values))
     return isinstance(value, ndarray)
 
 
 def arrays_in_loop(node: Node) -> bool:
     """Return whether the results of a loop may share memory with a constant."""
-    tables = [x.values for x in node.args if type(x) is Table]
     loop: Any = node.func
-    return arrays_in(tables) or any([
+    return arrays_in([x for x in node.args if type(x) is Table]) or any([
         arrays_in((x.args, x.kwargs)) for x in every_node(loop.body) if not is_fresh(x)
     ])  # fmt: skip
 
