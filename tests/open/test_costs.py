@@ -1,7 +1,6 @@
 """Costs of calls, as counts of calls, lines and arrays."""
 
 import linecache
-import sys
 from functools import partial
 
 import numpy as np
@@ -83,35 +82,6 @@ def test_a_solver_costs_as_many_calls_as_differences_do():
     p = np.array([1.2, 0.4])
     plain = calls_of(lambda: loss(p, integrate.odeint))
     assert calls_of(lambda: ft.grad(loss)(p, odeint)) < 15 * plain
-
-
-@pytest.mark.slow
-def test_a_text_of_a_program_takes_steps_by_its_lines():
-    def text(n):
-        numbers = "".join(f" a = np.sin(a) * {1 + i / n:.4f} + x\n" for i in range(n))
-        source, name = f"def f(x):\n a = x\n{numbers} return np.sum(a)\n", f"<{n} lines>"
-        linecache.cache[name] = len(source), None, source.splitlines(True), name
-        space = {"np": np}
-        exec(compile(source, name, "exec"), space)
-        program = ft.trace(ft.grad(space["f"]))(np.ones(3))
-        seen = 0
-
-        def count(frame, event, argument):
-            nonlocal seen
-            seen += event == "line"
-            frame.f_trace = count
-            return count
-
-        sys.settrace(count)
-        try:
-            program.source  # noqa: B018
-        finally:
-            sys.settrace(None)
-        return seen
-
-    a, b = text(80), text(20)
-    print(a, b)
-    assert a < 6 * b
 
 
 def test_a_loop_of_banded_systems_is_machine_code():

@@ -3,7 +3,9 @@
 Here it is run as text alone. `test_trace_ways` has the program that replays.
 """
 
+import linecache
 import runpy
+import sys
 
 import numpy as np
 import pytest
@@ -315,3 +317,31 @@ def test_notebooks_show_what_a_program_depends_on_and_its_source():
     assert "depends on: numpy.sin" in shown and "&lt;functier.compile(" in shown
     assert "np.sin(x)" in program._repr_html_() and program._repr_html_() in shown
     assert "< 1" not in shown and "&lt; 1" in shown
+
+
+@pytest.mark.slow
+def test_a_text_of_a_program_takes_steps_by_its_lines():
+    def text(n):
+        numbers = "".join(f" a = np.sin(a) * {1 + i / n:.4f} + x\n" for i in range(n))
+        source, name = f"def f(x):\n a = x\n{numbers} return np.sum(a)\n", f"<{n} lines>"
+        linecache.cache[name] = len(source), None, source.splitlines(True), name
+        space = {"np": np}
+        exec(compile(source, name, "exec"), space)
+        program = ft.trace(ft.grad(space["f"]))(np.ones(3))
+        seen = 0
+
+        def count(frame, event, argument):
+            nonlocal seen
+            seen += event == "line"
+            frame.f_trace = count
+            return count
+
+        sys.settrace(count)
+        try:
+            program.source  # noqa: B018
+        finally:
+            sys.settrace(None)
+        return seen
+
+    a, b = text(80), text(20)
+    assert a < 6 * b

@@ -112,11 +112,36 @@ def has_handlers(code: Code) -> bool:
 # ---- places ----
 
 
+def kept_by_identity(make: Callable[[Code], Any]) -> Callable[[Code], Any]:
+    """Keep what a function says of the latest code: a hash would take all the constants in it."""
+    kept: dict[int, tuple[Code, Any]] = {}
+
+    def ask(key: Code) -> Any:
+        found = kept.get(id(key))
+        if found is None or found[0] is not key:
+            if len(kept) >= 64:
+                kept.clear()
+            found = kept[id(key)] = key, make(key)
+        return found[1]
+
+    return ask
+
+
+@kept_by_identity
+def _lines(code: Code) -> dict[int, int]:
+    """Return the lines of the instructions of code, by their first bytes."""
+    return {i: line for a, b, line in code.co_lines() if line for i in range(a, b, 2)}
+
+
 def line_of(code: Code, instruction: int, unknown: int | None = None) -> int:
     """Return the line of an instruction, else that of its function, or `unknown`."""
-    found = code.co_lines() if facts.lines.holds else ()
-    lines = [line for a, b, line in found if a <= instruction < b and line]
-    return (lines or [code.co_firstlineno if unknown is None else unknown])[0]
+    line = _lines(code).get(instruction) if facts.lines.holds else None
+    return line or (code.co_firstlineno if unknown is None else unknown)
+
+
+def key_of(place: tuple | None) -> tuple:
+    """Return a key of a place, with code by its identity: its hash takes all its constants."""
+    return tuple([x if type(x) is int else id(x) for x in place or ()])
 
 
 def beginning_of(place: tuple | None) -> tuple | None:

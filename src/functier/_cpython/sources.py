@@ -13,14 +13,13 @@ import functools
 import linecache
 import sys
 from collections.abc import Callable
-from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import islice
 from types import CodeType
 from typing import Any, NamedTuple
 
 from . import facts
-from .code import loads_in
+from .code import kept_by_identity, loads_in
 from .frames import Frame, file_at, instruction_at
 
 
@@ -33,16 +32,18 @@ class Position(NamedTuple):
     end: int
 
 
-@lru_cache(4096)
+@kept_by_identity
+def _positions(code: CodeType) -> dict[int, tuple]:
+    return dict(enumerate(code.co_positions()))
+
+
 def position_at(code: CodeType, instruction: int) -> Position | None:
     """Return the part of the file that an instruction is made of."""
-    for i, found in enumerate(code.co_positions() if facts.positions.holds else ()):
-        if i == instruction // 2:
-            line, last, column, end = found
-            if line is None or last is None or column is None or end is None:
-                return None
-            return Position(line, column, last, end)
-    return None
+    found = _positions(code).get(instruction // 2) if facts.positions.holds else None
+    if found is None or None in found:
+        return None
+    line, last, column, end = found
+    return Position(line, column, last, end)
 
 
 def finder_of_places(is_internal: Callable[[str], bool], ours: str, stop: str) -> Callable:

@@ -19,7 +19,7 @@ from collections import Counter
 from operator import itemgetter
 from typing import Any
 
-from .._cpython.code import line_of, name_of_code
+from .._cpython.code import key_of, line_of, name_of_code
 from .costs import bytes_of
 from .dead import live_in
 from .graph import Graph, Guard, Node, nodes_in, replace, same_bits
@@ -401,9 +401,11 @@ def written_out(graph: Graph) -> list[tuple[int, str]]:
     """
     found: dict[tuple[str, int], tuple[int, str]] = {}
     for each in every_graph(graph):
-        counts = Counter([(node.place, node.func) for node in each.nodes if node.place])
-        for (place, _), count in counts.items():
+        keys = {node: (node.func, key_of(node.place)) for node in each.nodes if node.place}
+        places = {key: node.place for node, key in keys.items()}
+        for key, count in Counter(keys.values()).items():
             if count > FEWEST:
+                place = places[key]
                 code, instruction = place[:2]
                 line = name_of_code(code), line_of(code, instruction, 0)
                 reason = graph.reasons.get(place, "")

@@ -22,7 +22,13 @@ from .literals import (
 from .loops import Loop, Table, is_loop
 from .signature import Slot, arguments_of, parameters_of, short_names, slots, write_tree
 from .source import Source
-from .statements import name_of_target, names_of_nodes, statement_of_loop, user_statements
+from .statements import (
+    name_of_target,
+    names_of_nodes,
+    statement_of_loop,
+    text_of,
+    user_statements,
+)
 from .stores import Sharing
 
 ndarray = np.ndarray
@@ -115,7 +121,7 @@ class Shown(Source):
         if statement == self.last or not (statement or lines) or is_loop(node):
             return []
         self.last = statement
-        return [f"# {statement.text if statement else EPILOGUE}"]
+        return [f"# {text_of(statement) if statement else EPILOGUE}"]
 
     def checks(self, node: Node) -> list[str]:
         lines = []

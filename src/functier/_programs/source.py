@@ -55,6 +55,7 @@ class Source:
         self.imports: dict[str, None] = {"import numpy as np": None}
         self.helpers: dict[str, str] = {}
         self.taken = {*keyword.kwlist, "np", "scipy", name}
+        self.numbers: dict[str, int] = {}
         self.names: dict[Node, str] = {}
         self.known: dict[Any, str] = {}
         for node, own in zip(graph.inputs, inputs):
@@ -289,10 +290,12 @@ class Source:
 
     def fresh(self, wanted: str) -> str:
         """Return a name that nothing has yet."""
-        name, number = wanted, 2
+        name, number = wanted, self.numbers.get(wanted, 1)
         while name in self.taken:
-            name, number = f"{wanted}_{number}", number + 1
+            number += 1
+            name = f"{wanted}_{number}"
         self.taken.add(name)
+        self.numbers[wanted] = number
         return name
 
     def with_errors(self, errors: tuple, lines: list[str], before: tuple) -> list[str]:

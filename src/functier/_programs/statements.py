@@ -10,7 +10,6 @@ import ast
 import linecache
 import operator
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +26,18 @@ LONGEST = 90
 
 
 class Statement(NamedTuple):
-    """A statement of the user's code: its text, and its tree or None."""
+    """A statement of the user's code: its tree, or None and its line."""
 
-    text: str
     tree: Any
+    line: str = ""
+
+
+def text_of(statement: Statement) -> str:
+    """Return the text of a statement, cut where it is long."""
+    if statement.tree is None:
+        return statement.line
+    text = ast.unparse(statement.tree).partition("\n")[0]
+    return text if len(text) < LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def user_statements(graph: Graph) -> dict[Node, Statement]:
@@ -44,18 +51,13 @@ def user_statements(graph: Graph) -> dict[Node, Statement]:
     return result
 
 
-@lru_cache(4096)
 def statement_of(code: Code, instruction: int) -> Statement | None:
     """Return the statement of an instruction; in a lambda the expression that it returns."""
     file, line = file_of_code(code), line_of(code, instruction, 0)
-    best: Any = None
-    for node in _statements("".join(linecache.getlines(file))):
-        if node.lineno <= line <= (node.end_lineno or 0):
-            if best is None or node.lineno >= best.lineno:
-                best = node
+    best = _statements(file)[0].get(line)
     if best is None:
         text = linecache.getline(file, line).strip()
-        return Statement(text, None) if text else None
+        return Statement(None, text) if text else None
     if name_of_code(code) == "<lambda>":
         position = position_at(code, instruction)
         inside = [
@@ -63,16 +65,34 @@ def statement_of(code: Code, instruction: int) -> Statement | None:
             if isinstance(x, ast.Lambda) and position and contains(x.body, position)
         ]  # fmt: skip
         best = inside[-1].body if inside else best
-    text = ast.unparse(best).partition("\n")[0]
-    return Statement(text if len(text) < LONGEST else f"{text[: LONGEST - 3]}...", best)
+    return Statement(best)
 
 
-@lru_cache(64)
-def _statements(text: str) -> list[ast.stmt]:
+FILES: dict[str, tuple[list[str], Any]] = {}
+"""What is known of the latest files, with their lines."""
+
+
+def _statements(file: str) -> tuple[dict[int, ast.stmt], list[ast.For]]:
+    """Return the innermost statement of each line of a file, the last one there, and all loops."""
+    lines, found = linecache.getlines(file), FILES.get(file)
+    if found is None or not (found[0] is lines or found[0] == lines):
+        if len(FILES) >= 64:
+            FILES.clear()
+        found = FILES[file] = lines, _parsed(lines)
+    return found[1]
+
+
+def _parsed(lines: list[str]) -> tuple[dict[int, ast.stmt], list[ast.For]]:
     try:
-        return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
+        nodes = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.stmt)]
     except (SyntaxError, ValueError):
-        return []
+        return {}, []
+    found: dict[int, ast.stmt] = {}
+    for node in nodes:
+        for line in range(node.lineno, (node.end_lineno or 0) + 1):
+            if line not in found or node.lineno >= found[line].lineno:
+                found[line] = node
+    return found, [node for node in nodes if isinstance(node, ast.For)]
 
 
 def statement_of_loop(loop: Loop) -> ast.For | None:
@@ -85,8 +105,8 @@ def statement_of_loop(loop: Loop) -> ast.For | None:
     lines = [line_of(code, instruction, 0) for _, instruction in places]
     inner = [statement_of_loop(node.func) for node in loop.body.nodes if is_loop(node)]  # type: ignore[arg-type]
     best: Any = None
-    for tree in _statements("".join(linecache.getlines(file_of_code(code)))):
-        if isinstance(tree, ast.For) and tree not in inner:
+    for tree in _statements(file_of_code(code))[1]:
+        if tree not in inner:
             first, last = tree.body[0].lineno, tree.end_lineno or 0
             if all([first <= line <= last for line in lines]):
                 best = tree if best is None or tree.lineno > best.lineno else best

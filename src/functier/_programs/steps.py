@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._cpython.code import beginning_of
+from .._cpython.code import beginning_of, key_of
 from .graph import Node, exact, exact_answer, form_of, mapped, same_bits
 from .literals import is_weak
 from .loops import Count, Loop, Table, is_loop, parts_of_count
@@ -52,7 +52,7 @@ def facts_of_node(node: Node) -> tuple:
     window: Any = ()
     if node.memory and len(node.args) > 1 and type(node.args[1]) is tuple:
         window = node.args[1][1:]  # only the place of an effect may move
-    place = beginning_of(node.place)
+    place = key_of(beginning_of(node.place))
     return node.form, place, node.errors, node.memory, node.kept, window
 
 
