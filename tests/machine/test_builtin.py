@@ -56,9 +56,13 @@ def copies(signature, sources):
     """Return the text of a part whose outputs are copies of inputs."""
     forms = signature.inputs
     lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
-    names = [f"ptr %i{i}" for i in range(len(forms))]
-    names += [f"ptr %o{j}" for j in range(len(sources))]
-    lines.append(f"define i32 @part({', '.join([*names, 'ptr %arena'])}) nounwind {{")
+    names = [f"%i{i}" for i in range(len(forms))]
+    names += [f"%o{j}" for j in range(len(signature.outputs))]
+    given = ", ".join([f"ptr {name}" for name in (["%row"] if signature.many else names)])
+    lines.append(f"define i32 @part({given}, ptr %arena) nounwind {{")
+    for k, name in enumerate(names if signature.many else ()):
+        lines.append(f"%at{k} = getelementptr ptr, ptr %row, i64 {k}")
+        lines.append(f"{name} = load ptr, ptr %at{k}")
     for j, i in enumerate(sources):
         size = 1 if forms[i].kind is bool else 8
         if forms[i].dtype is not None:
@@ -139,12 +143,24 @@ def wrong_calls(count, seed=0):
     return wrong
 
 
-def test_random_forms():
+@pytest.mark.parametrize("many", [0, builtin.MANY])
+def test_random_forms(monkeypatch, many):
+    monkeypatch.setattr(builtin, "MANY", many)
     assert wrong_calls(12) == []
 
 
+def test_many_values_take_no_more_text_than_some():
+    def lines(n):
+        signature = Signature((form_of(ONE),) * n, (form_of(ONE),) * n)
+        return len(builtin.Wrapper(signature).module.splitlines())
+
+    assert lines(100) == lines(1000)
+
+
 @pytest.mark.slow
-def test_random_forms_many():
+@pytest.mark.parametrize("many", [0, builtin.MANY])
+def test_random_forms_many(monkeypatch, many):
+    monkeypatch.setattr(builtin, "MANY", many)
     assert wrong_calls(400, 1) == []
 
 
@@ -155,12 +171,12 @@ def test_planted_faults_are_found(monkeypatch, fault):
         monkeypatch.setattr(builtin, "strides_of", lambda f: builtin.packed(f.shape, 8))
     else:
         line, answer = {"size": ("xor i64", "0"), "dtype": ("icmp ne i8", "true")}[fault]
-        value = builtin.Wrapper.value
+        value = builtin.Function.value
 
         def blind(self, text):
             return answer if text.startswith(line) else value(self, text)
 
-        monkeypatch.setattr(builtin.Wrapper, "value", blind)
+        monkeypatch.setattr(builtin.Function, "value", blind)
     with pytest.raises((AssertionError, Mismatch, ValueError)):
         assert wrong_calls(30) == []
 
@@ -222,17 +238,18 @@ def test_forms_that_are_not_plain_memory_are_refused():
     raises(ValueError, lambda: make("", [ONE, ONE], [ONE, ONE], single=True), "one output")
 
 
-def test_results_that_cannot_be_made_are_errors():
+@pytest.mark.parametrize("many", [0, builtin.MANY])
+def test_results_that_cannot_be_made_are_errors(monkeypatch, many):
+    monkeypatch.setattr(builtin, "MANY", many)
     huge = form_of(ONE)._replace(shape=(2**59,))
     before = references()
     for outputs in ((huge,), (form_of(ONE), huge), (form_of(NUMBER), form_of(ONE), huge)):
-        names = ", ".join(["ptr %a", "ptr %b", *[f"ptr %o{i}" for i in range(len(outputs))]])
-        text = f"define i32 @part({names}, ptr %arena) nounwind {{\n ret i32 0 }}"
-        call = make_builtin(text, Signature((form_of(ONE),) * 2, outputs), refuse, opt=0)
+        signature = Signature((form_of(ONE),) * 2, outputs)
+        call = make_builtin(copies(signature, []), signature, refuse, opt=0)
         for _ in range(20):
             with pytest.raises((MemoryError, ValueError)):
                 call(ONE, ONE)
-    del call, outputs
+    del call, outputs, signature
     gc.collect()
     assert references() == before
     call = adder(arena=2**60)

@@ -9,6 +9,7 @@ import functier as ft
 import functier.numpy as fnp
 from functier._programs import stores
 from functier._programs.machine.backend import Fallback, MachineProgram
+from functier._programs.machine.calls import builtin
 from functier._programs.machine.parts import division
 from functier._programs.machine.parts.division import Division
 from functier._programs.trace import trace
@@ -149,3 +150,14 @@ def test_all_pairs_of_elements(name):
 
     assert machine.direct
     np.testing.assert_array_equal(machine.run(-X)[0], OUTERS[name](-X))
+
+
+def test_no_function_of_a_gradient_of_many_arrays_takes_all_of_them(monkeypatch):
+    texts, make = [], builtin.make_builtin
+    monkeypatch.setattr(builtin, "make_builtin", lambda *args: texts.append(args[0]) or make(*args))
+    x = [np.full(2, float(i)) for i in range(300)]
+    gradient = ft.compile(ft.grad(lambda x: sum([np.sum(v * v) for v in x])), warm=True)
+    for v, expected in zip(gradient(x), x):
+        assert np.array_equal(v, 2 * expected)
+    heads = [line for line in texts[0].splitlines() if line.startswith("define")]
+    assert max([head.count("ptr") for head in heads]) < 512

@@ -58,7 +58,7 @@ class Numpys(BaseException):
 
 
 class Text:
-    """The text of a part.
+    """The text of a part. If there are `many` values, it gets their pointers in a row in memory.
 
     Attributes
     ----------
@@ -69,8 +69,10 @@ class Text:
         The addresses of the constants.
     """
 
-    def __init__(self, part: Stage, inputs: list, contract: bool, threads: int = 1):
-        self.part = part
+    def __init__(
+        self, part: Stage, inputs: list, contract: bool, threads: int = 1, many: bool = False
+    ):
+        self.part, self.many = part, many
         options = engine.vector_bytes(), contract, threads
         self.calls = routines_of(part, part.writers, options)
         self.arena = laid_out(self.calls)
@@ -97,15 +99,17 @@ class Text:
 
     def main(self, count: int) -> str:
         """Return the functions that call the routines."""
-        given = [f"ptr %in{i}" for i in range(count)]
-        given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
-        parameters = ", ".join(given)
+        names = [f"%in{i}" for i in range(count)]
+        names += [f"%out{i}" for i in range(len(self.part.outputs))]
+        given = ["%row"] if self.many else names
+        row = {name: i for i, name in enumerate(names if self.many else ())}
+        parameters = ", ".join([f"ptr {name}" for name in [*given, "%arena"]])
         if len(self.calls) <= MANY:
-            return f"define i32 @part({parameters}) {self.body(self.calls)}"
+            return f"define i32 @part({parameters}) {self.body(self.calls, row)}"
         # The time for one function of many calls grows faster than their number.
         pieces, lines = [], []
         for n, start in enumerate(range(0, len(self.calls), MANY)):
-            body = self.body(self.calls[start : start + MANY])
+            body = self.body(self.calls[start : start + MANY], row)
             pieces.append(f"define internal i32 @piece{n}({parameters}) noinline {body}")
             lines.append(f"  %s{n} = call i32 @piece{n}({parameters})")
             lines.append(f"  %bad{n} = icmp ne i32 %s{n}, 0")
@@ -115,10 +119,18 @@ class Text:
         main = "\n".join([f"define i32 @part({parameters}) {ATTRIBUTES} {{", *lines, "}"])
         return "\n".join([*pieces, main])
 
-    def body(self, calls: list[Call]) -> str:
-        """Return the body of a function that makes some calls."""
+    def body(self, calls: list[Call], row: dict[str, int]) -> str:
+        """Return the body of a function that makes some calls.
+
+        Pointers that are in a row are read for each call: so many do not fit into registers.
+        """
         caller = Caller(self.base)
-        caller.call(calls)
+        if row:
+            caller.base = lambda buffer: caller.read(self.base(buffer), row)
+        for call in calls:
+            caller.call([call])
+            if row:
+                caller.known.clear()
         return "\n".join([f"{ATTRIBUTES} {{", *caller.lines, *caller.ends(), "}"])
 
     def is_long(self) -> bool:
@@ -152,12 +164,13 @@ def function_of(
     part: Stage, inputs: list, direct: bool, contract: bool, threads: int, bounded: bool
 ) -> tuple[Any, Fallback]:
     """Return the builtin of a part, and what runs instead; a `bounded` part is not long."""
-    text = Text(part, inputs, contract, threads)
-    if bounded and len(text.text) > LENGTH:
-        raise TooLong(f"few of its {len(part.inside):,} calls are alike")
     forms = [form_in(part, node) for node in inputs]
     results = [output.form for output in part.outputs]
-    signature = builtin.Signature(tuple(forms), tuple(results), text.arena, text.is_long())
+    signature = builtin.Signature(tuple(forms), tuple(results))
+    text = Text(part, inputs, contract, threads, signature.many)
+    if bounded and len(text.text) > LENGTH:
+        raise TooLong(f"few of its {len(part.inside):,} calls are alike")
+    signature = signature._replace(arena_bytes=text.arena, long=text.is_long())
     fallback = Fallback(part)
     symbols = {**blas.addresses(), **inner.addresses(), **text.symbols}
     found = builtin.make_builtin(text.text, signature, fallback, symbols)

@@ -11,16 +11,17 @@ NOTE [what a builtin keeps]
     description that Python reads. All of it ends with the builtin, and none earlier.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...._cpython.objects import builtin_at
 from ...entries import Mismatch
-from ...graph import Form
+from ...graph import Form, exact
 from ..compiler import engine
 from . import abi, pool, threads
+from .lines import DECLARATIONS, EVERY, Function
 from .threads import PAUSE, PAUSE_LOCK, PAUSE_TEXT
 
 ndarray = np.ndarray
@@ -29,7 +30,13 @@ ENTRY = "functier.call"
 ON_STACK = 2048
 """The greatest number of bytes that are taken from the stack."""
 
-LLVM_TYPES = {float: "double", int: "i64", bool: "i8"}
+MANY = 64
+"""More values than these are passed in memory."""
+
+TYPES: dict[type, str] = {
+    ndarray: "@PyArray_Type", float: "@PyFloat_Type", int: "@PyLong_Type",
+}  # fmt: skip
+LLVM_TYPES: dict[type, str] = {float: "double", int: "i64", bool: "i8"}
 MAKERS = {float: "PyFloat_FromDouble", int: "PyLong_FromLongLong", bool: "PyBool_FromLong"}
 
 
@@ -54,67 +61,41 @@ class Signature(NamedTuple):
     long: bool = False
     single: bool = False
 
+    @property
+    def many(self) -> bool:
+        """Whether a part gets the pointers in a row in memory, and not one by one."""
+        return len(self.inputs) + len(self.outputs) > MANY
 
-class Wrapper:
-    """The text of the function that Python calls.
+
+class Wrapper(Function):
+    """The function that Python calls.
+
+    What it does with a value is a function for each form. Those are written in line where there
+    are few values, and called in a loop where there are many: the time that LLVM takes for one
+    long function grows faster than its length.
 
     Attributes
     ----------
-    text : str
+    module : str
         The text.
     objects : dict of str to object
         Objects of Python that it refers to.
     """
 
     def __init__(self, signature: Signature):
+        super().__init__()
         self.signature = signature
         self.objects: dict[str, Any] = {}
         self.heads: list[str] = []  # module level
-        self.first: list[str] = []  # memory on the stack
-        self.lines: list[str] = []
-        self.undo: list[str] = []  # what a failure takes back, the latest first
-        self.count = 0
-        self.odd: list[str] = []  # conditions without which the fallback runs
+        self.functions: dict[Any, str] = {}
         self.full = signature.arena_bytes > ON_STACK
         self.write()
         objects = [f"@functier.{key} = external global i8" for key in self.objects]
         # A part that needs much memory takes longer than code that is made in a hurry loses.
         hurry = " noinline optnone" if self.full else ""
-        head = f"define ptr @{ENTRY}(ptr %self, ptr %args, i64 %n) nounwind{hurry} {{"
-        parts = [DECLARATIONS, pool.TEXT if self.full else "", *objects, *self.heads, head]
-        self.text = "\n".join([*parts, "entry:", *self.first, *self.lines, "}", ""])
-
-    # ---- lines ----
-
-    def add(self, *lines: str) -> None:
-        self.lines += lines
-
-    def value(self, line: str) -> str:
-        """Add an instruction, and return the name of its value."""
-        self.count += 1
-        self.lines.append(f"%v{self.count} = {line}")
-        return f"%v{self.count}"
-
-    def label(self) -> str:
-        self.count += 1
-        return f"l{self.count}"
-
-    def check(self, condition: str, other: str) -> None:
-        """Go on where a condition holds, and to the other label where it does not."""
-        label = self.label()
-        self.add(f"br i1 {condition}, label %{label}, label %{other}", f"{label}:")
-
-    def field(self, pointer: str, offset: int, kind: str) -> str:
-        """Return a part of a structure."""
-        place = self.value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
-        return self.value(f"load {kind}, ptr {place}")
-
-    def room(self, size: int, align: int = 16) -> str:
-        """Return memory on the stack."""
-        self.count += 1
-        name = f"%v{self.count}"
-        self.first.append(f"{name} = alloca [{size} x i8], align {align}")
-        return name
+        head = f"define ptr @{ENTRY}(ptr %self, ptr %args, i64 %n) nounwind{hurry}"
+        more = [text for text, on in ((pool.TEXT, self.full), (EVERY, signature.many)) if on]
+        self.module = "\n".join([DECLARATIONS, *more, *objects, *self.heads, self.text(head), ""])
 
     def reference(self, value: Any, prefix: str) -> str:
         """Return the name of an object of Python."""
@@ -125,145 +106,200 @@ class Wrapper:
         self.objects[key] = value
         return f"@functier.{key}"
 
-    def numbers(self, values: tuple[int, ...]) -> str:
-        """Return the name of integers in memory."""
+    def constant(self, kind: str, values: Sequence) -> str:
+        """Return the name of a row of values in memory."""
         if not values:
             return "null"
-        name = f"@functier.numbers{len(self.heads)}"
-        parts = ", ".join([f"i64 {value}" for value in values])
-        line = f"private constant [{len(values)} x i64] [{parts}]"
+        parts = ", ".join([f"{kind} {value}" for value in values])
+        line = f"private constant [{len(values)} x {kind}] [{parts}]"
         for head in self.heads:
             if head.endswith(f"= {line}"):
                 return head.split(" ", 1)[0]
-        self.heads.append(f"{name} = {line}")
-        return name
+        self.heads.append(f"@functier.row{len(self.heads)} = {line}")
+        return f"@functier.row{len(self.heads) - 1}"
 
-    # ---- the function ----
+    # ---- what is done with each value ----
 
-    def write(self) -> None:
-        signature = self.signature
-        if signature.single and len(signature.outputs) != 1:
-            raise ValueError("a single result is one output")
-        self.check(self.value(f"icmp eq i64 %n, {len(signature.inputs)}"), "mismatch")
-        pointers = [self.input(i, form) for i, form in enumerate(signature.inputs)]
-        if self.odd:
-            fit = self.odd[0]
-            for other in self.odd[1:]:
-                fit = self.value(f"and i1 {fit}, {other}")
-            self.check(fit, "again")
-        arrays: dict[int, str] = {}
-        for i, form in enumerate(signature.outputs):
-            if form.kind is ndarray:
-                arrays[i], data = self.new_array(form)
-            else:
-                data = self.room(size_of(form))
-            pointers.append(data)
-        self.run(pointers)
-        results = []
-        for i, form in enumerate(signature.outputs):
-            results.append(arrays[i] if i in arrays else self.new_number(pointers, i, form))
-        if signature.single:
-            self.add(f"ret ptr {results[0]}")
-        else:
-            made = self.made(f"call ptr @PyTuple_New(i64 {len(results)})")
-            for i, result in enumerate(results):
-                self.add(f"call i32 @PyTuple_SetItem(ptr {made}, i64 {i}, ptr {result})")
-            self.add(f"ret ptr {made}")
-        self.ends(arrays)
+    def every(
+        self, write: Callable, forms: Sequence[Form], objects: str, first: int, other: str
+    ) -> str:
+        """Do something with values, whose objects are somewhere, and return the status.
 
-    def input(self, number: int, form: Form) -> str:
-        """Check an argument, and return the pointer to its value."""
-        place = self.value(f"getelementptr ptr, ptr %args, i64 {number}")
-        x = self.value(f"load ptr, ptr {place}")
-        kind = form.kind
+        A function for each form does it. It gets where the object of Python is, where the pointer
+        to the value, and room for that. Its status is 0, or 2 where the fallback has to run, or 1
+        where nothing follows but the `other` label. The number of the `first` pointer is given.
+        """
+        names = [self.function(write, form) for form in forms]
+        if names and self.signature.many:
+            given = [self.constant("ptr", names), objects, self.place(self.pointers, 8 * first)]
+            given.append(self.place(self.rooms, self.size * first))
+            pointers = ", ".join([f"ptr {own}" for own in given])
+            call = f"call i32 @functier.every(i64 {len(names)}, i64 {self.size}, {pointers})"
+            status = self.value(call)
+            self.check(self.value(f"icmp ne i32 {status}, 1"), other)
+            return status
+        found = "0"
+        for i, (name, form) in enumerate(zip(names, forms), first):
+            given = [self.place(objects, 8 * (i - first)), self.place(self.pointers, 8 * i)]
+            given.append("null" if form.kind is ndarray else self.place(self.rooms, self.size * i))
+            status = self.value(f"call i32 {name}({', '.join([f'ptr {own}' for own in given])})")
+            self.check(self.value(f"icmp ne i32 {status}, 1"), other)
+            found = self.value(f"or i32 {found}, {status}")
+        return found
+
+    def function(self, write: Callable, form: Form) -> str:
+        """Return the name of the function that does something with a value of a form."""
+        key = write.__name__, exact(tuple(form))
+        if key not in self.functions:
+            name = self.functions[key] = f"@functier.{write.__name__}{len(self.functions)}"
+            own = Function()
+            write(own, form)
+            how = "" if self.signature.many else " alwaysinline"
+            parameters = "ptr %object, ptr %pointer, ptr %room"
+            self.heads.append(own.text(f"define internal i32 {name}({parameters}) nounwind{how}"))
+        return self.functions[key]
+
+    def takes(self, own: Function, form: Form) -> None:
+        """Check an argument, and note the pointer to its value."""
+        x, kind, fits = own.value("load ptr, ptr %object"), form.kind, "true"
         if kind is bool:
-            true = self.value(f"icmp eq ptr {x}, @Py_True")
-            false = self.value(f"icmp eq ptr {x}, @Py_False")
-            self.check(self.value(f"or i1 {true}, {false}"), "mismatch")
-            room = self.room(1)
-            self.add(f"store i8 {self.value(f'zext i1 {true} to i8')}, ptr {room}")
-            return room
-        own = self.field(x, abi.TYPE, "ptr")
-        if kind is ndarray:
-            self.check(self.value(f"icmp eq ptr {own}, @PyArray_Type"), "mismatch")
-            return self.array(x, form)
-        if kind is float or kind is int:
-            name = "@PyFloat_Type" if kind is float else "@PyLong_Type"
-        elif issubclass(kind, np.generic):
-            size_of(form)
-            name = self.reference(kind, "type")
+            true = own.value(f"icmp eq ptr {x}, @Py_True")
+            false = own.value(f"icmp eq ptr {x}, @Py_False")
+            own.check(own.value(f"or i1 {true}, {false}"), "mismatch")
+            own.add(f"store i8 {own.value(f'zext i1 {true} to i8')}, ptr %room")
+            data = "%room"
         else:
-            raise ValueError(f"a part takes no values of {kind.__name__}")
-        self.check(self.value(f"icmp eq ptr {own}, {name}"), "mismatch")
-        if kind is not int:
-            return self.value(f"getelementptr i8, ptr {x}, i64 {abi.VALUE}")
-        room, over = self.room(8), self.room(4)
-        found = self.value(f"call i64 @PyLong_AsLongLongAndOverflow(ptr {x}, ptr {over})")
-        self.add(f"store i64 {found}, ptr {room}")
-        flag = self.value(f"load i32, ptr {over}")
-        self.odd.append(self.value(f"icmp eq i32 {flag}, 0"))
-        return room
+            size_of(form)
+            name = TYPES[kind] if kind in TYPES else self.reference(kind, "type")
+            same = own.value(f"icmp eq ptr {own.field(x, abi.TYPE, 'ptr')}, {name}")
+            own.check(same, "mismatch")
+            if kind is ndarray:
+                data, fits = self.array(own, x, form)
+            elif kind is int:
+                over = own.room(4)
+                convert = "call i64 @PyLong_AsLongLongAndOverflow"
+                own.add(f"store i64 {own.value(f'{convert}(ptr {x}, ptr {over})')}, ptr %room")
+                fits = own.value(f"icmp eq i32 {own.value(f'load i32, ptr {over}')}, 0")
+                data = "%room"
+            else:
+                data = own.place(x, abi.VALUE)
+        own.add(f"store ptr {data}, ptr %pointer")
+        own.add(f"ret i32 {own.value(f'select i1 {fits}, i32 0, i32 2')}")
+        own.add("mismatch:", "ret i32 1")
 
-    def array(self, x: str, form: Form) -> str:
-        """Check the form of an array, and return the pointer to its data."""
-        size_of(form)
-        wrong = [self.value(f"xor i32 {self.field(x, abi.NDIM, 'i32')}, {len(form.shape)}")]
+    def array(self, own: Function, x: str, form: Form) -> tuple[str, str]:
+        """Check the form of an array; return the pointer to its data, and if it is aligned."""
         # The number of dimensions is looked at before these are read.
-        self.check(self.value(f"icmp eq i32 {wrong.pop()}, 0"), "mismatch")
+        ndim = own.field(x, abi.NDIM, "i32")
+        own.check(own.value(f"icmp eq i32 {ndim}, {len(form.shape)}"), "mismatch")
         expected = self.reference(form.dtype, "dtype")
-        dtype = self.field(x, abi.DTYPE, "ptr")
-        slow, on = self.label(), self.label()
-        same = self.value(f"icmp eq ptr {dtype}, {expected}")
-        self.add(f"br i1 {same}, label %{on}, label %{slow}", f"{slow}:")
-        alike = self.value(f"call i8 @PyArray_EquivTypes(ptr {dtype}, ptr {expected})")
-        alike = self.value(f"icmp ne i8 {alike}, 0")
-        self.add(f"br i1 {alike}, label %{on}, label %mismatch", f"{on}:")
+        dtype = own.field(x, abi.DTYPE, "ptr")
+        same = own.value(f"icmp eq ptr {dtype}, {expected}")
+        own.add(f"br i1 {same}, label %on, label %slow", "slow:")
+        alike = own.value(f"call i8 @PyArray_EquivTypes(ptr {dtype}, ptr {expected})")
+        alike = own.value(f"icmp ne i8 {alike}, 0")
+        own.add(f"br i1 {alike}, label %on, label %mismatch", "on:")
+        wrong = []
         if form.shape:
-            dims = self.field(x, abi.DIMS, "ptr")
+            dims = own.field(x, abi.DIMS, "ptr")
             for i, size in enumerate(form.shape):
-                wrong.append(self.value(f"xor i64 {self.field(dims, 8 * i, 'i64')}, {size}"))
+                wrong.append(own.value(f"xor i64 {own.field(dims, 8 * i, 'i64')}, {size}"))
         moving = [i for i, size in enumerate(form.shape) if size > 1 and 0 not in form.shape]
         if moving:
-            strides = self.field(x, abi.STRIDES, "ptr")
+            strides = own.field(x, abi.STRIDES, "ptr")
             given = strides_of(form)
             for i in moving:
-                found = self.field(strides, 8 * i, "i64")
-                wrong.append(self.value(f"xor i64 {found}, {given[i]}"))
+                found = own.field(strides, 8 * i, "i64")
+                wrong.append(own.value(f"xor i64 {found}, {given[i]}"))
         if wrong:
             whole = wrong[0]
             for other in wrong[1:]:
-                whole = self.value(f"or i64 {whole}, {other}")
-            self.check(self.value(f"icmp eq i64 {whole}, 0"), "mismatch")
-        flags = self.value(f"and i32 {self.field(x, abi.FLAGS, 'i32')}, {abi.ALIGNED}")
-        self.odd.append(self.value(f"icmp ne i32 {flags}, 0"))
-        return self.field(x, abi.DATA, "ptr")
+                whole = own.value(f"or i64 {whole}, {other}")
+            own.check(own.value(f"icmp eq i64 {whole}, 0"), "mismatch")
+        flags = own.value(f"and i32 {own.field(x, abi.FLAGS, 'i32')}, {abi.ALIGNED}")
+        return own.field(x, abi.DATA, "ptr"), own.value(f"icmp ne i32 {flags}, 0")
 
-    def made(self, call: str) -> str:
-        """Add a call that returns an object, or fails; the object is dropped at later failures."""
-        found = self.value(call)
-        self.check(self.value(f"icmp ne ptr {found}, null"), f"undo{len(self.undo)}")
-        self.undo.append(found)
-        return found
-
-    def new_array(self, form: Form) -> tuple[str, str]:
-        """Make the array of an output; return it, and the pointer to its data."""
+    def makes(self, own: Function, form: Form) -> None:
+        """Make the array of an output, and note the pointer to its data; a number has its room."""
         itemsize = size_of(form)
-        order = strides_of(form)
-        plain = packed(form.shape, itemsize)
+        if form.kind is not ndarray:
+            own.add("store ptr %room, ptr %pointer", "ret i32 0")
+            return
+        order, plain = strides_of(form), packed(form.shape, itemsize)
         moving = [i for i, size in enumerate(form.shape) if size > 1]
         strides = "null"
         if 0 not in form.shape and any([order[i] != plain[i] for i in moving]):
             if not is_dense(form.shape, order, itemsize):
                 raise ValueError(f"strides {order} leave gaps in an output of {form.shape}")
-            strides = self.numbers(order)
-        made = self.made(
+            strides = self.constant("i64", order)
+        made = own.value(
             f"call ptr @PyArray_New(ptr @PyArray_Type, i32 {len(form.shape)}, "
-            f"ptr {self.numbers(form.shape)}, i32 {form.dtype.num}, ptr {strides}, ptr null, "
-            f"i32 0, i32 0, ptr null)"
+            f"ptr {self.constant('i64', form.shape)}, i32 {form.dtype.num}, ptr {strides}, "
+            f"ptr null, i32 0, i32 0, ptr null)"
         )
-        return made, self.field(made, abi.DATA, "ptr")
+        own.add(f"store ptr {made}, ptr %object")
+        own.check(own.value(f"icmp ne ptr {made}, null"), "failed")
+        own.add(f"store ptr {own.field(made, abi.DATA, 'ptr')}, ptr %pointer")
+        own.add("ret i32 0", "failed:", "ret i32 1")
 
-    def run(self, pointers: list[str]) -> None:
+    def gives(self, own: Function, form: Form) -> None:
+        """Make the number of an output."""
+        if form.kind is ndarray:
+            own.add("ret i32 0")
+            return
+        if form.kind not in MAKERS:
+            call = (
+                f"@PyArray_Scalar(ptr %room, ptr {self.reference(form.dtype, 'dtype')}, ptr null)"
+            )
+        else:
+            kind = LLVM_TYPES[form.kind]
+            value = own.value(f"load {kind}, ptr %room")
+            if form.kind is bool:
+                kind, value = "i64", own.value(f"zext i8 {value} to i64")
+            call = f"@{MAKERS[form.kind]}({kind} {value})"
+        made = own.value(f"call ptr {call}")
+        own.add(f"store ptr {made}, ptr %object")
+        failed = own.value(f"icmp eq ptr {made}, null")
+        own.add(f"ret i32 {own.value(f'zext i1 {failed} to i32')}")
+
+    def drops(self, own: Function, form: Form) -> None:
+        """Let the object of an output go, if it is there."""
+        own.add(f"call void @Py_DecRef(ptr {own.value('load ptr, ptr %object')})", "ret i32 0")
+
+    # ---- the function ----
+
+    def write(self) -> None:
+        inputs, outputs = self.signature.inputs, self.signature.outputs
+        if self.signature.single and len(outputs) != 1:
+            raise ValueError("a single result is one output")
+        forms = [*inputs, *outputs]
+        numbers = [size_of(form) for form in forms if form.kind is not ndarray]
+        self.size = max(numbers, default=0)
+        self.size += -self.size % 16  # of the room of a number
+        self.pointers = self.room(8 * len(forms) or 1)
+        self.rooms = self.room(self.size * len(forms)) if numbers else "null"
+        made = self.room(8 * len(outputs) or 1)
+        self.check(self.value(f"icmp eq i64 %n, {len(inputs)}"), "mismatch")
+        status = self.every(self.takes, inputs, "%args", 0, "mismatch")
+        self.check(self.value(f"icmp eq i32 {status}, 0"), "again")
+        self.add(f"call void @llvm.memset.p0.i64(ptr {made}, i8 0, i64 {8 * len(outputs)}, i1 0)")
+        self.every(self.makes, outputs, made, len(inputs), "undo")
+        self.run()
+        self.every(self.gives, outputs, made, len(inputs), "undo")
+        if self.signature.single:
+            self.add(f"ret ptr {self.field(made, 0, 'ptr')}")
+        else:
+            found = self.value(f"call ptr @PyTuple_New(i64 {len(outputs)})")
+            self.check(self.value(f"icmp ne ptr {found}, null"), "undo")
+            if self.signature.many:
+                self.add(f"call void @functier.fill(ptr {found}, ptr {made}, i64 {len(outputs)})")
+            for i in range(0 if self.signature.many else len(outputs)):
+                given = f"ptr {found}, i64 {i}, ptr {self.field(made, 8 * i, 'ptr')}"
+                self.add(f"call i32 @PyTuple_SetItem({given})")
+            self.add(f"ret ptr {found}")
+        self.ends(made)
+
+    def run(self) -> None:
         """Call the part."""
         size, long = self.signature.arena_bytes, self.signature.long
         arena = "null"
@@ -271,45 +307,36 @@ class Wrapper:
             arena = self.room(size, 64)
         elif size:
             arena = self.value(f"call ptr @functier.take(i64 {size})")
-            label = self.label()
-            good = self.value(f"icmp ne ptr {arena}, null")
-            self.add(f"br i1 {good}, label %{label}, label %full", f"{label}:")
+            self.check(self.value(f"icmp ne ptr {arena}, null"), "full")
+        given = [self.pointers]
+        if not self.signature.many:
+            count = len(self.signature.inputs) + len(self.signature.outputs)
+            given = [self.field(self.pointers, 8 * i, "ptr") for i in range(count)]
         state = self.value("call ptr @PyEval_SaveThread()") if long else ""
-        given = ", ".join([f"ptr {pointer}" for pointer in [*pointers, arena]])
-        status = self.value(f"call i32 @part({given})")
+        pointers = ", ".join([f"ptr {pointer}" for pointer in [*given, arena]])
+        status = self.value(f"call i32 @part({pointers})")
         if long:
             self.add(f"call void @PyEval_RestoreThread(ptr {state})")
         if self.full:
             self.add(f"call void @functier.give(ptr {arena})")
         self.check(self.value(f"icmp eq i32 {status}, 0"), "refused")
 
-    def new_number(self, pointers: list[str], i: int, form: Form) -> str:
-        """Make the number of an output."""
-        place = pointers[len(self.signature.inputs) + i]
-        if form.kind not in MAKERS:
-            dtype = self.reference(form.dtype, "dtype")
-            return self.made(f"call ptr @PyArray_Scalar(ptr {place}, ptr {dtype}, ptr null)")
-        kind = LLVM_TYPES[form.kind]
-        value = self.value(f"load {kind}, ptr {place}")
-        if form.kind is bool:
-            kind, value = "i64", self.value(f"zext i8 {value} to i64")
-        return self.made(f"call ptr @{MAKERS[form.kind]}({kind} {value})")
-
-    def ends(self, arrays: dict[int, str]) -> None:
+    def ends(self, made: str) -> None:
         """Add all that ends without a result of the part."""
+        outputs, first = self.signature.outputs, len(self.signature.inputs)
         self.add("mismatch:", "call void @PyErr_SetNone(ptr @functier.mismatch)", "ret ptr null")
-        self.add("refused:", *[f"call void @Py_DecRef(ptr {own})" for own in arrays.values()])
+        self.add("refused:")
+        self.every(self.drops, outputs, made, first, "failed")
         error = self.value("call ptr @PyErr_Occurred()")
-        none = self.value(f"icmp eq ptr {error}, null")
-        self.add(f"br i1 {none}, label %again, label %undo0", "again:")
+        self.check(self.value(f"icmp eq ptr {error}, null"), "failed")
+        self.add("br label %again", "again:")
         vectorcall = "call ptr @PyObject_Vectorcall(ptr @functier.fallback, ptr %args, i64 %n, "
         self.add(f"ret ptr {self.value(f'{vectorcall}ptr null)')}")
         if self.full:
-            self.add("full:", "call ptr @PyErr_NoMemory()", f"br label %undo{len(arrays)}")
-        for i in range(len(self.undo), 0, -1):
-            self.add(f"undo{i}:", f"call void @Py_DecRef(ptr {self.undo[i - 1]})")
-            self.add(f"br label %undo{i - 1}")
-        self.add("undo0:", "ret ptr null")
+            self.add("full:", "call ptr @PyErr_NoMemory()", "br label %undo")
+        self.add("undo:")
+        self.every(self.drops, outputs, made, first, "failed")
+        self.add("br label %failed", "failed:", "ret ptr null")
 
 
 def size_of(form: Form) -> int:
@@ -317,8 +344,8 @@ def size_of(form: Form) -> int:
     if form.kind in LLVM_TYPES:
         return 8
     dtype = form.dtype
-    if dtype.kind not in abi.KINDS or not dtype.isnative:
-        raise ValueError(f"a part has no values of {dtype}")
+    if dtype is None or dtype.kind not in abi.KINDS or not dtype.isnative:
+        raise ValueError(f"a part has no values of {dtype or form.kind.__name__}")
     return dtype.itemsize
 
 
@@ -347,32 +374,6 @@ def is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) ->
     return True
 
 
-DECLARATIONS = """\
-@PyArray_Type = external global i8
-@PyFloat_Type = external global i8
-@PyLong_Type = external global i8
-@Py_True = external global i8
-@Py_False = external global i8
-@functier.fallback = external global i8
-@functier.mismatch = external global i8
-declare ptr @PyErr_NoMemory()
-declare ptr @PyErr_Occurred()
-declare void @PyErr_SetNone(ptr)
-declare void @PyEval_RestoreThread(ptr)
-declare ptr @PyEval_SaveThread()
-declare ptr @PyFloat_FromDouble(double)
-declare ptr @PyBool_FromLong(i64)
-declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
-declare ptr @PyLong_FromLongLong(i64)
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyTuple_New(i64)
-declare i32 @PyTuple_SetItem(ptr, i64, ptr)
-declare void @Py_DecRef(ptr)
-declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
-declare ptr @PyArray_Scalar(ptr, ptr, ptr)
-declare i8 @PyArray_EquivTypes(ptr, ptr)"""
-
-
 def supported() -> str:
     """Return why there can be no builtins in this process; else nothing."""
     return abi.reason()
@@ -389,7 +390,8 @@ def make_builtin(
     ----------
     text : str
         A module of LLVM with ``define i32 @part``, of pointers to the values of inputs, to those
-        of outputs, and to memory. It returns 0 where the outputs are right.
+        of outputs, and to memory. It returns 0 where the outputs are right. Where there are `many`
+        values, it gets one pointer to the pointers of inputs and outputs.
     signature : Signature
         The forms.
     fallback : callable
@@ -431,6 +433,6 @@ def make_builtin(
     objects: dict[str, Any] = {"fallback": fallback, "mismatch": mismatch, **wrapper.objects}
     own = {f"functier.{key}": id(value) for key, value in objects.items()}
     known = {**(symbols or {}), **abi.addresses(), **pool.addresses(), **own}
-    library = engine.load(f"{text}\n{wrapper.text}", [ENTRY], known, opt, stored)
+    library = engine.load(f"{text}\n{wrapper.module}", [ENTRY], known, opt, stored)
     owners = library, pool.SLOTS, threads.TABLE, threads.ASK, *objects.values()
     return builtin_at(library[ENTRY], name, owners)

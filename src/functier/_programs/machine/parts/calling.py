@@ -122,6 +122,13 @@ class Caller:
         self.count += 1
         return f"{name}{self.count}"
 
+    def read(self, name: str, row: dict[str, int]) -> str:
+        """Return a pointer that may be in a row in memory."""
+        if name not in row:
+            return name
+        place = self.let(f"getelementptr ptr, ptr %row, i64 {row[name]}")
+        return self.let(f"load ptr, ptr {place}")
+
     def grown(self, start: int, by: Sequence[int]) -> str:
         """Return a number that grows with the counters."""
         found = str(start)

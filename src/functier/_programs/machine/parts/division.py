@@ -72,26 +72,26 @@ class Stage(Lowering):
             form = form._replace(strides=strides)
         self.outputs.append(Output(node, form))
 
-    def closure(self, results: list[Node]) -> tuple[set[Node], list[Node]]:
-        """Return the nodes of the part that results need, and what these take from outside."""
-        own = set(self.nodes)
-        inside: set[Node] = set()
+    def closure(self, results: list[Node], inside: set[Node]) -> list[Node]:
+        """Add the nodes of the part that results need, and return what these take from outside."""
+        known = self.division.known
         outside: dict[Node, None] = {}
         waiting = list(results)
         while waiting:
             node = waiting.pop()
-            if node not in own:
+            if known.get(node) != self.number:
                 outside[node] = None
             elif node not in inside:
                 inside.add(node)
                 waiting += node.parents()
                 waiting += self.division.effects_before(node)
-        return inside, sorted(outside, key=lambda node: node.number)
+        return sorted(outside, key=lambda node: node.number)
 
     def finish(self) -> None:
         """Note the inputs: the nodes from outside, of which the steps may take fewer."""
         results = [output.node for output in self.outputs]
-        self.inside, self.taken = self.closure(results)
+        self.inside: set[Node] = set()
+        self.taken = self.closure(results, self.inside)
 
     def program(self) -> Graph:
         """Return the part as a graph that NumPy can run."""
@@ -304,6 +304,7 @@ class Division:
         # What a loop in a part does to memories is seen by those who read them.
         waiting = [x for x in graph.roots() if not (is_loop(x) and self.is_inside(x))]
         seen: set[Node] = set()
+        needed: set[Node] = set()  # in parts
         while waiting:
             node = waiting.pop()
             if node in seen:
@@ -316,7 +317,7 @@ class Division:
                 waiting += self.effects_before(node)
                 continue
             results[node] = None
-            waiting += self.needed_by(node)
+            waiting += self.stages[self.known[node]].closure([node], needed)
         self.outside = outside
         places = {id(y): i for i, y in reversed([*enumerate(graph.outputs)])}
         end = len(places)
@@ -324,10 +325,6 @@ class Division:
             self.stages[self.known[node]].output(node)
         for part in self.stages.values():
             part.finish()
-
-    def needed_by(self, result: Node) -> list[Node]:
-        """Return the nodes from outside of its part that a result needs."""
-        return self.stages[self.known[result]].closure([result])[1]
 
     def direct(self) -> Stage | None:
         """Return the part that is the whole program, if one is."""

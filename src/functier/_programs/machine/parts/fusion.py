@@ -33,6 +33,9 @@ from ..text.routines import Kernel
 MOST = 2500
 """The greatest number of steps in one loop."""
 
+WIDE = 128
+"""A loop takes no more steps if it has so many arrays."""
+
 
 class Call(NamedTuple):
     """A routine, and the places that it gets.
@@ -63,21 +66,28 @@ class Call(NamedTuple):
 class Group:
     """Steps of one space: the body of a loop. `axis` is the one that has to be the last, if any."""
 
-    __slots__ = ("axis", "space", "steps")
+    __slots__ = ("arrays", "axis", "space", "steps")
 
     def __init__(self, space: tuple[int, ...]):
         self.space = space
         self.axis: int | None = None
         self.steps: list[Step] = []
+        self.arrays: set[int] = set()
 
     def takes(self, step: Step) -> bool:
         """Return whether a step may join."""
-        if len(self.steps) >= MOST:
+        if len(self.steps) >= MOST or len(self.arrays) >= WIDE:
             return False
         return step.kind != "extremum" or self.axis in (None, last_axis(step))
 
     def add(self, step: Step) -> None:
         self.steps.append(step)
+        self.arrays |= {
+            id(x.place.buffer) for i, x in enumerate(step.args)
+            if type(x) is Ref and not (in_register(step, i, x) and x.steps[0].group == step.group)
+        }  # fmt: skip
+        if step.kind == "reduce":
+            self.arrays.add(id(step.place.buffer))
         if step.kind == "extremum":
             self.axis = last_axis(step)
 
