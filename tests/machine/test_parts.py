@@ -1,5 +1,7 @@
 """The division of a program: what the machine computes, and what is NumPy's."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ pytest.importorskip("llvmlite")
 import functier as ft
 import functier.numpy as fnp
 from functier._programs import stores
+from functier._programs.invariant import summed
+from functier._programs.loops import count_calls, is_loop
 from functier._programs.machine.backend import Fallback, MachineProgram
 from functier._programs.machine.calls import builtin
 from functier._programs.machine.parts import division
@@ -161,3 +165,58 @@ def test_no_function_of_a_gradient_of_many_arrays_takes_all_of_them(monkeypatch)
         assert np.array_equal(v, 2 * expected)
     heads = [line for line in texts[0].splitlines() if line.startswith("define")]
     assert max([head.count("ptr") for head in heads]) < 512
+
+
+def decayed(w, eps, steps=20):
+    u = eps * 0.0 + 1.0
+    for _ in range(steps):
+        u = u * 0.9 + w(eps)
+    return np.sum(u * u)
+
+
+def ratio(eps):
+    return np.exp(-eps) / (1.0 + eps)
+
+
+def inside(graph):
+    """How many calls the steps of loops make."""
+    return sum([count_calls(node.func.body) for node in graph.nodes if is_loop(node)])
+
+
+def test_the_factors_of_sums_leave_a_loop():
+    def before(eps):
+        w = ratio(eps)
+        return decayed(lambda _: w, eps)
+
+    ours, by_hand = [
+        summed(trace(ft.grad(f))(np.ones(3))._graph) for f in (partial(decayed, ratio), before)
+    ]
+    assert inside(ours) == inside(by_hand)
+
+
+SUMS = {
+    "two products": lambda x, w: decayed(lambda y: y * w[0] - y / w[1], x),
+    "a product of both": lambda x, w: decayed(lambda y: w[0] * y * w[1], x),
+    "a power": lambda x, w: decayed(lambda y: (y * w[0]) ** 2 / w[1], x),
+    "what is taken in each step": lambda x, w: decayed(lambda y: y * w[0], x) * decayed(np.sin, x),
+    "numbers": lambda x, w: decayed(lambda y: y * w[0], x[0]) + x[1],
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_that_leave_a_loop_are_right(name):
+    x, w = X[:3] + 3.0, np.abs(X[3:5]) + 1.0
+    gradient = ft.grad(SUMS[name], (0, 1))
+    compiled = ft.compile(gradient, warm=True)
+    for scale in (1.0, 1.5):
+        for a, b in zip(compiled(scale * x, w), gradient(scale * x, w)):
+            np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-14 * np.max(np.abs(b)))
+
+
+def test_sums_stay_in_a_loop_where_python_code_has_chosen_by_them():
+    def f(eps):
+        slope = ft.grad(partial(decayed, ratio))(eps)
+        return slope if slope[0] > 0 else -slope
+
+    graph = trace(f)(np.ones(3))._graph
+    assert summed(graph) is graph

@@ -101,27 +101,6 @@ def test_a_loop_of_banded_systems_is_machine_code():
     assert "NumPy's: loop" not in c.explain()
 
 
-def test_a_gradient_computes_what_is_the_same_in_each_step_once():
-    def decayed(w, eps):
-        u = eps * 0.0 + 1.0
-        for _ in range(20):
-            u = u * 0.9 + w(eps)
-        return np.sum(u * u)
-
-    def in_loops(f):
-        source = ft.trace(ft.grad(f))(np.ones(3)).source
-        return sum(line.startswith("        ") for line in source.splitlines())
-
-    def forced(eps):
-        return np.exp(-eps) / (1.0 + eps)
-
-    def before(eps):
-        w = forced(eps)
-        return decayed(lambda _: w, eps)
-
-    assert in_loops(partial(decayed, forced)) == in_loops(before)
-
-
 @pytest.mark.long
 @pytest.mark.slow
 def test_a_program_of_many_lines_is_machine_code():

@@ -229,6 +229,48 @@ OTHER = {
 }
 
 
+def forced(step):
+    """A loop that is given, whose steps have a part that is the same in all."""
+
+    def f(x, n=6):
+        def whole(c, _):
+            return step(c, np.exp(-x) / (1.0 + x)), None
+
+        return np.sum(ft.scan(whole, 0.0 * x, None, length=n)[0])
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda c, w: 0.9 * c + w,
+        lambda c, w: ft.scan(lambda d, _: (0.5 * d + np.sin(w), None), c, None, length=4)[0],
+        lambda c, w: 2.0 * w,
+        lambda c, w: w[::-1],
+    ],
+    ids=["a sum", "a loop in it", "a value that is carried", "a view that is carried"],
+)
+def test_what_is_the_same_in_each_step_is_computed_before_a_loop(step):
+    f, x = forced(step), np.linspace(0.5, 1.0, 3)
+    for g in (f, ft.grad(f)):
+        compiled = ft.compile(g, backend="numpy")
+        assert np.array_equal(compiled(x), g(x)) and np.array_equal(compiled(2 * x), g(2 * x))
+        (program,) = compiled.programs
+        inside = [line for line in program.source.splitlines() if line.startswith("        ")]
+        assert not [line for line in inside if "np.exp" in line or "np.sin" in line]
+
+
+def test_a_loop_without_steps_computes_nothing_before_it():
+    def f(x, n):
+        return ft.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] + 1 / x), (0, x))[1]
+
+    compiled = ft.compile(f, backend="numpy")
+    assert [compiled(2.0, n) for n in (2, 2, 0)] == [3.0, 3.0, 2.0]
+    with np.errstate(divide="raise"):
+        assert compiled(0.0, 0) == 0.0
+
+
 def test_identities(only):
     only("simplify", "drop_dead")
 

@@ -20,6 +20,7 @@ from .._cpython.collector import resting
 from .bodies import rolled
 from .dead import drop_dead
 from .graph import CONTAINERS, Form, Graph, Guard, Node, exact, nodes_in, replace
+from .invariant import hoisted
 from .looping import is_whole
 from .loops import is_loop, memories_of
 from .statements import ITEMS
@@ -261,7 +262,7 @@ def everywhere(run: Callable[[Graph], Graph]) -> Callable[[Graph], Graph]:
 PASSES: dict[str, Callable[[Graph], Graph]] = {
     "share": share_in_loops, "sum_early": sum_early, "roll": rolled,
     "settle": everywhere(settle), "drop_dead": drop_dead, "spread_once": everywhere(spread_once),
-    "simplify": everywhere(simplify), "share again": everywhere(share),
+    "simplify": everywhere(simplify), "hoist": hoisted, "share again": everywhere(share),
     "drop_dead again": drop_dead,
 }  # fmt: skip
 """The passes in their order.

@@ -9,6 +9,7 @@ import numpy as np
 from ..dead import goes_on
 from ..entries import Mismatch
 from ..graph import Form, Graph
+from ..invariant import summed
 from ..loops import every_graph, every_guard, every_node, is_arm, is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
@@ -317,6 +318,7 @@ def use_machine(
     missing = unsuitable()
     if missing:
         return [f"no machine code: {missing}"]
+    graph = summed(graph)
     free = free_loops(graph)
 
     def make(room: int) -> MachineProgram:
