@@ -9,24 +9,6 @@ from support.basics import close
 REFUSED = ft.LevelError, ft.ConversionError, ft.NoRuleError, TypeError, AttributeError
 
 
-MEMO = """
-import numpy as np
-last = {}
-def slow(x):
-    if last and abs(x - last["x"]) < 1e-6:
-        return last["y"]
-    last["y"] = np.sin(x)
-    last["x"] = x
-    return last["y"]
-"""
-
-
-def test_a_result_kept_for_near_arguments_has_a_derivative_or_is_refused(adopted):
-    module = adopted(MEMO)
-    module.slow(0.7)
-    close(ft.grad(module.slow)(0.7), np.cos(0.7))
-
-
 SPARSE = """
 import numpy as np
 from scipy.sparse import csr_matrix

@@ -18,12 +18,14 @@ from .caches import original_of_cached
 from .calls import Owner
 from .compiled import LEFT, names_left
 from .contents import Contents, Others, for_numpy, forwarding
+from .memories import keepers, keeps
 from .search import RECORDS, is_of_python
 from .twins import (
     ALIASES,
     CALLEE,
     MADE,
     OWNER,
+    RETURNED,
     alias_of_call,
     alias_of_module,
     alias_of_number_call,
@@ -139,6 +141,9 @@ class Bindings:
         for func in fresh:
             names.stored |= stored_globals(read_code(func))
         few.stored = names.stored
+        codes = [read_code(func) for func in fresh]
+        names.keepers |= keepers(codes, self.namespace)
+        few.keepers = names.keepers
         for func in fresh:
             code = read_code(func)
             if id(code) not in self.made:
@@ -261,7 +266,10 @@ def _rewritten(code: Code, names: Names, few: Names) -> Code:
         new = rewrite(code, names)
     except NotImplementedError:
         new = rewrite(code, few)
-    new = with_converted(new, CALLEE, OWNER, MADE, Owner.methods)
+    new = with_converted(
+        new, CALLEE, OWNER, MADE, Owner.methods,
+        RETURNED, lambda made: keeps(made, names.namespace, names.keepers),
+    )  # fmt: skip
     _REWRITTEN.put(code, (facts, None if new is code else new))
     return new
 

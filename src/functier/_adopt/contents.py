@@ -17,7 +17,7 @@ NOTE [containers of others]
 
 import functools
 import sys
-from collections import OrderedDict, defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -26,6 +26,7 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .calls import BUILTINS
+from .memories import DICTS
 from .search import import_name, is_of_python
 from .twins import dispatches, twin_of, twin_of_object
 
@@ -107,7 +108,6 @@ def forwarding(value: Any, module: ModuleType) -> Forwarding | None:
     return Forwarding(value) if forwards else None
 
 
-DICTS = dict, OrderedDict, defaultdict
 LISTS = list, deque
 LONGEST = 1000
 """The most items of a container that is looked into: longer ones are tables of numbers."""

@@ -22,6 +22,7 @@ from .calls import BUILTINS, CALLERS, KINDS, callee, made_writable, owner
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .mathematics import MATH
+from .memories import returned, take_back
 from .operators import SLOTS, UFUNC_CALLERS, UFUNCS
 from .texts import text_of
 
@@ -66,7 +67,7 @@ def load_module(name: str) -> ModuleType:
 
 def load_twins() -> None:
     """Fill the table; later calls add the modules that have been imported since."""
-    ADOPTED.methods.update(ELEMENTS, __repr__=text_of)
+    ADOPTED.methods.update(ELEMENTS, __repr__=text_of, take_back=take_back)
     for decorator, twin in DECORATORS.items():
         _note(decorator, twin)
     for source, module in NUMBERS.items():
@@ -195,15 +196,16 @@ DECORATORS_OF_PYTHON = variant(
     "The namespace `functools` where an attribute is called.",
 )  # fmt: skip
 
-CALLEE, OWNER, MADE = f"{PREFIX}callee", f"{PREFIX}owner", f"{PREFIX}made"
-"""The aliases of the functions that what is called, what has a method, and what arithmetic has
-made go through.
+CALLEE, OWNER, MADE, RETURNED = [f"{PREFIX}{x}" for x in ("callee", "owner", "made", "returned")]
+"""The aliases of the functions that what is called, what has a method, what arithmetic has made,
+and what a function that keeps something returns go through.
 """
 
 ALIASES: dict[str, Any] = {
     CALLEE: callee,
     OWNER: owner,
     MADE: made_writable,
+    RETURNED: returned,
     f"{PREFIX}numpy": CALLEES,
     f"{PREFIX}numpy as classes": CLASSES_OF_NUMPY,
     f"{PREFIX}functools": DECORATORS_OF_PYTHON,

@@ -19,7 +19,7 @@ caller names. In the same way ``a.dot(x)`` becomes ``convert(a).dot(x)``.
 import dis
 import sys
 from bisect import bisect
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from itertools import accumulate, repeat
 from operator import sub
@@ -344,10 +344,12 @@ if facts.bytecode.holds:  # so that the entries that follow these are known
 
 
 def with_converted(
-    code: CodeType, callee: str, owner: str, made: str, methods: Collection[str] = ()
-) -> CodeType:
+    code: CodeType, callee: str, owner: str, made: str, methods: Collection[str] = (),
+    returned: str = "", keeps: Callable[[CodeType], bool] = lambda code: False,
+) -> CodeType:  # fmt: skip
     """Return code that calls the global `callee` with what it calls, `owner` with what has a
-    method of these names that it calls, and `made` with results of arithmetic that it names.
+    method of these names that it calls, and `made` with results of arithmetic that it names;
+    and `returned` with what it returns, where `keeps` holds.
 
     What is called is that of a local variable or of an item. Results are converted in code that
     writes to items, or in place. The code of an interpreter that is not known stays as it is.
@@ -355,14 +357,15 @@ def with_converted(
     if not facts.bytecode.holds:
         return code
     consts = tuple([
-        with_converted(x, callee, owner, made, methods) if isinstance(x, CodeType) else x
+        with_converted(x, callee, owner, made, methods, returned, keeps)
+        if isinstance(x, CodeType) else x
         for x in code.co_consts
     ])  # fmt: skip
     if any([a is not b for a, b in zip(consts, code.co_consts)]):
         code = code.replace(co_consts=consts)
     uses = list(dis.get_instructions(code))
     longer = [i for i, use in enumerate(uses) if use.opcode == EXTENDED_ARG]
-    before, after, results = [
+    before, after, results, ends = [
         {i - sum([at < i for at in longer]) for i in found}
         for found in (
             [i for i, u in enumerate(uses) if u.argval in methods and is_method_looked_up(u)],
@@ -372,19 +375,22 @@ def with_converted(
                 if (u.opname in CALLEES or reads_item(u)) and is_called(uses, i)
             ],
             named_results(code, uses),
+            [i for i, u in enumerate(uses) if u.opname == "RETURN_VALUE"] if keeps(code) else (),
         )
     ]  # fmt: skip
-    if not before and not after and not results:
+    if not before and not after and not results and not ends:
         return code
     listing = take_apart(code)
-    names = (*code.co_names, callee, owner, made)
+    names = (*code.co_names, callee, owner, made, *([returned] if ends else ()))
+    first = len(code.co_names)
     instructions: list[Instruction] = []
     places, starts = [], []
     for number, instruction in enumerate(listing.instructions):
         starts.append(len(instructions))
-        several = _conversion(len(names) - 2) if number in before else []
-        several = [*several, instruction, *(_conversion(len(names) - 3) if number in after else ())]
-        several += _conversion(len(names) - 1) if number in results else []
+        several = _conversion(first + 1) if number in before else []
+        several += _conversion(first + 3) if number in ends else []
+        several = [*several, instruction, *(_conversion(first) if number in after else ())]
+        several += _conversion(first + 2) if number in results else []
         instructions += several
         places += [listing.places[number]] * len(several)
     starts.append(len(instructions))

@@ -147,6 +147,7 @@ class Names:
     def __init__(self, namespace: dict, call: Callable, owner: Callable, module: Callable):
         self.namespace, self.call, self.owner, self.module = namespace, call, owner, module
         self.stored: set[str] = set()
+        self.keepers: set[str] = set()  # functions that keep something for a later call
 
     def may_change(self, name: str) -> bool:
         """Tell whether an instruction with this name may need another: others are not looked at."""
@@ -162,7 +163,8 @@ class Names:
             for name in inner.co_names:
                 value = self.value(name)
                 owner = id(value) if issubclass(type(value), ModuleType) else None
-                found.append((None if value is None else self.call(value), owner))
+                alias = None if value is None else self.call(value)
+                found.append((alias, owner, name in self.keepers))
         return tuple(found)
 
     def value(self, name: str) -> Any:

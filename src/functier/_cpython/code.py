@@ -7,10 +7,11 @@ import dis
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from functools import lru_cache
 from operator import attrgetter
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import facts
 
@@ -44,6 +45,9 @@ file_of_code: Callable[[Code], str] = attrgetter("co_filename")
 
 title_of_code: Callable[[Code], str] = attrgetter("co_qualname")
 """The name of code, with those of the functions and classes around it."""
+
+free_names_of: Callable[[Code], tuple[str, ...]] = attrgetter("co_freevars")
+"""The names of the variables of functions around code that it uses."""
 
 name_of_code: Callable[[Code], str] = attrgetter("co_name")
 """The name of code."""
@@ -192,3 +196,72 @@ def start_of(function: Any) -> tuple[str, int]:
 def code_in(file: str, line: int) -> Code:
     """Return a code object that stands in a line of a file."""
     return code_in.__code__.replace(co_filename=file, co_firstlineno=line)
+
+
+# ---- what code keeps ----
+
+MUTATORS = {*"append appendleft insert extend update setdefault add".split()}
+"""The methods by which a container is given something to keep."""
+MAKERS = "__init__", "__new__", "__post_init__", "__setstate__"
+"""The methods that make an object, in which they keep what was never there."""
+
+
+class Kept(NamedTuple):
+    """The names of variables, and ".names" of attributes, by which code may keep something."""
+
+    stored: frozenset[str] = frozenset()
+    loaded: frozenset[str] = frozenset()
+    items: bool = False  # it gives something to a container
+
+    def join(self, other: "Kept") -> "Kept":
+        """Return what this code and another keep."""
+        stored, loaded = self.stored | other.stored, self.loaded | other.loaded
+        return Kept(stored, loaded, self.items or other.items)
+
+    def both(self) -> frozenset[str]:
+        """Return the names that are written to and read."""
+        return self.loaded if self.items else self.stored & self.loaded
+
+
+STORES = {dis.opmap[f"STORE_{x}"] for x in ("ATTR", "GLOBAL")}
+ITEMS = {dis.opmap.get(f"STORE_{x}") for x in ("SUBSCR", "SLICE")}
+
+
+def may_keep(code: Code, holds: Callable[[str], bool], others: Set[str] = frozenset()) -> bool:
+    """Return whether a function may keep something, `holds` telling of which names, or has one of
+    the names `others`.
+    """
+    if not others.isdisjoint(code.co_names):
+        return True
+    if not code.co_flags & inspect.CO_OPTIMIZED or code.co_name in MAKERS:
+        return False
+    units = {*code.co_code[::2]}
+    if not units.isdisjoint(STORES):
+        return True
+    gives = not units.isdisjoint(ITEMS) or not MUTATORS.isdisjoint(code.co_names)
+    if code.co_freevars and (gives or dis.opmap["STORE_DEREF"] in units):
+        return True
+    return gives and any(map(holds, code.co_names))
+
+
+@lru_cache(4096)
+def kept_by(code: Code) -> Kept:
+    """Return what a function may keep outside of its own variables."""
+    if not code.co_flags & inspect.CO_OPTIMIZED or code.co_name in MAKERS:
+        return Kept()
+    own, items = {*code.co_varnames, *code.co_cellvars}, False
+    stored: set[str] = set()
+    loaded: set[str] = set()
+    for use in dis.get_instructions(code):
+        way, name = use.opname, use.argval
+        if way in ("STORE_SUBSCR", "STORE_SLICE") or (
+            name in MUTATORS and way in ("LOAD_ATTR", "LOAD_METHOD")
+        ):
+            items = True
+        elif way in ("STORE_ATTR", "LOAD_ATTR"):
+            (stored if way == "STORE_ATTR" else loaded).add(f".{name}")
+        elif way == "STORE_GLOBAL" or (way == "STORE_DEREF" and name not in own):
+            stored.add(name)
+        elif way == "LOAD_GLOBAL" or (way == "LOAD_DEREF" and name not in own):
+            loaded.add(name)
+    return Kept(frozenset(stored), frozenset(loaded), items)

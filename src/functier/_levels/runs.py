@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._core.adopted import ADOPTED
 from .._core.blocks import Entry, Exit, claim
 from .._core.errors import REPLACING, reveal
 from .._core.numpy_facts import PLAIN
@@ -30,7 +31,7 @@ from .grad import GradLevel
 from .jvp import JvpLevel
 from .level import ENDED, Escape, Level
 from .lineage import AMBIENT
-from .spares import give_back
+from .spares import give_back, is_held
 
 T = TypeVar("T")
 
@@ -42,6 +43,7 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
     0.1 us.
     """
     cls, outer = level.cls, level.outer
+    raised: BaseException | None = None
     try:
         AMBIENT.set(cls)
         result = body(level, given)
@@ -49,8 +51,10 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
             check_lent(level)
         if level.unanswered is not None:
             level.check_answered()
-    except REPLACING as error:
-        reveal(error, level.unanswered)
+    except BaseException as error:
+        raised = error
+        if isinstance(error, REPLACING):
+            reveal(error, level.unanswered)
         raise
     finally:
         # Not `level.end()`: a signal can interrupt a call before its first line.
@@ -62,6 +66,9 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
             level.notes.rows = {}
         level.arguments = None
         del cls, inner  # they refer to the class
+        if ADOPTED and level.escape == "dead" and not level.kind.guards and is_held(level):
+            ADOPTED.methods["take_back"](level, is_held, raised)
+        del raised  # it refers to this frame
     if level.serves:
         give_back(level)
     return result

@@ -105,6 +105,15 @@ def give_back(level: Any) -> None:
         level.home[level.key] = level
 
 
+def is_held(level: Any) -> bool:
+    """Return whether somebody holds the class of `level`, which has ended, or may hold it."""
+    if not level.serves:
+        return True
+    if level.spare or level.nested:
+        _count_nested(level)
+    return count_references(level.cls) != level.expected[0]
+
+
 def _count_nested(level: Any) -> None:
     """Add the references of the spare classes nested in that of `level`, and of their levels.
 
