@@ -338,9 +338,8 @@ INFINITE = Layer("Infinite", -1, _mixin)
 
 def fit_tangent(tangent: Value, ans: Value) -> Value:
     """Give a tangent the shape and dtype of its primal."""
-    if not fix_for(ans, tangent, False):
-        return tangent
-    return fit(tangent, shape_of(ans), dtype_of(ans))
+    fits = not fix_for(ans, tangent, False)
+    return tangent if fits else fit(tangent, shape_of(ans), dtype_of(ans))
 
 
 def zero_tangent(value: Value) -> Value:
