@@ -64,7 +64,7 @@ def statement_of(code: Code, instruction: int) -> Statement | None:
             x for x in ast.walk(best)
             if isinstance(x, ast.Lambda) and position and contains(x.body, position)
         ]  # fmt: skip
-        best = inside[-1].body if inside else best
+        return Statement(inside[-1].body if inside else best)
     return Statement(best)
 
 
