@@ -79,7 +79,7 @@ def is_exported(judge, drawn, folder):
     whole = "the whole program" in compiled.explain()
     try:
         made = ft.export(folder / "f", f, *[x.copy() for x in program.args], shared=False)
-    except ft.UnsupportedError as error:
+    except (ft.UnsupportedError, ft.ConversionError) as error:
         if whole or not judge.counts.foreseen(error):
             return judge.refuse(error)
         return judge.unclear("a part of it is NumPy's")

@@ -21,6 +21,7 @@ from .._core.pytree import flatten, name_of_function, paths
 from .._cpython.code import line_of, name_of_code
 from .._programs.bound import calling, has_state
 from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of
+from .._programs.invariant import summed
 from .._programs.machine.backend import Numpys, Text, divided
 from .._programs.machine.compiler.targets import TARGET, Target
 from .._programs.machine.lowering.nodes import DTYPES, KINDS
@@ -166,7 +167,7 @@ def lowered(
     fixed_ones = [f"{path} = {x!r}"[:70] for path, form, x in rest if form is None]
     size, structure = program._size, program._out
     names = names_of(structure, size, [own_paths[i] for i in program.writes])
-    graph = with_truths(graph, size, program.doubts)
+    graph = with_truths(summed(graph), size, program.doubts)
     free = free_loops(graph)
     token = TARGET.set(goal)
     try:
