@@ -329,10 +329,101 @@ def test_a_start_and_a_closure_have_derivatives():
     assert is_loop(compiled)
 
 
+SPELLINGS = {
+    "list of times": {"t_eval": [1.0, 2.0, 4.0]}, "range": {"t_eval": range(5)},
+    "whole numbers": {"y0": [1, 0], "t_eval": [0, 1, 2]}, "span": {"t_span": np.array([0, 4])},
+    "vectorized": {"vectorized": True}, "class": {"method": si.RK45},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_call_is_a_loop_in_the_ways_that_people_write_it(name):
+    """One program serves other numbers of steps, and no step is recorded twice."""
+    given = {"t_span": (0, 4), "y0": [1.0, 0.5], "t_eval": TIMES, "rtol": 1e-8} | SPELLINGS[name]
+
+    def f(p):
+        slope = lambda t, y, a, b: [-a * y[0], y[0] - b * y[1]]  # noqa: E731
+        return np.sum(si.solve_ivp(slope, args=tuple(p), **given).y ** 2)
+
+    compiled = ft.compile(ft.grad(f))
+    assert largest_error(ft.grad(f), compiled, [*parameters(2), np.array([9.0, 4.0])]) < 1e-9
+    assert is_loop(compiled) and "written to" not in compiled.explain()
+
+
+STEADY = {
+    "a factor of time": lambda t, y, p: -p * y * np.where(t < 1.0, 1.0, 3.0),
+    "a table of times": lambda t, y, p: -p * y * np.interp(t, [0.0, 1.0, 2.0], [1.0, 3.0, 1.0]),
+    "a power": lambda t, y, p: -p * y**p,
+    "a size": lambda t, y, p: -p * np.abs(y - 0.5) * y / p**0.5,
+    "no less than": lambda t, y, p: -p * np.maximum(y, 0.5) / 2.0,
+}
+SIGNS = {
+    "a sign": lambda t, y, p: -p - 0.5 * np.abs(y - 0.5) / (y - 0.5),
+    "a sign by a power": lambda t, y, p: -p - 0.5 * np.abs(y - 0.5) * (y - 0.5) ** -1,
+    "a step": lambda t, y, p: -p - np.maximum(y - 0.5, 0.0) / (y - 0.5),
+    "a factor of a parameter": lambda t, y, p: -y * np.where(t < p, 1.0, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", [*STEADY, *SIGNS])
+def test_what_jumps_by_time_alone_or_has_kinks_is_a_loop(name):
+    """A kink that is divided by something may be a sign."""
+    slope, end = {**STEADY, **SIGNS}[name], 2.0 if name in STEADY else 0.2
+
+    def f(p):
+        times = [end / 2, end]
+        found = si.solve_ivp(slope, (0, end), [1.0], "RK45", times, args=(p,), rtol=1e-8, atol=1e-8)
+        return np.sum(found.y)
+
+    compiled = ft.compile(ft.grad(f))
+    for p in (0.9, 0.91):
+        assert compiled(p) == pytest.approx(ft.grad(f)(p), rel=1e-6)
+    assert is_loop(compiled) == (name in STEADY)
+
+
+def test_a_kink_is_scipys_to_solve_for_second_derivatives():
+    def f(p):
+        slope = STEADY["a size"]
+        return np.sum(si.solve_ivp(slope, (0, 2), [1.0], t_eval=[2.0], args=(p,)).y)
+
+    assert not is_loop(ft.compile(ft.grad(ft.grad(f))))
+
+
+def integrated(module, fun, p, **options):
+    slope = lambda y, t, p: fun(t, y, p)  # noqa: E731
+    return module.odeint(slope, EQUATIONS[fun], TIMES, args=(p,), **options)
+
+
+@pytest.mark.parametrize("transform", [ft.grad, pytest.param(ft.hessian, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("fun", EQUATIONS, ids=lambda fun: fun.__name__)
+def test_derivatives_of_odeint_are_a_loop(fun, transform):
+    """The values are SciPy's, whose function is called once for a gradient."""
+
+    def f(p):
+        found = integrated(si, fun, p)
+        return np.sum(found**2), found
+
+    compiled = ft.compile(transform(f, has_aux=True))
+    for p in parameters(3):
+        found, values = compiled(p)
+        assert np.array_equal(values, integrated(plain, fun, p))
+        np.testing.assert_allclose(found, transform(f, has_aux=True)(p)[0], 2e-6, 1e-6)
+    assert len(compiled.programs) == 1 and compiled.explain().count("odeint: ") == 1
+
+
+def test_derivatives_of_a_stiff_equation_by_odeint_are_scipys():
+    def f(p):
+        slope = lambda y, t: [-1e6 * p * (y[0] - np.cos(t))]  # noqa: E731
+        return np.sum(si.odeint(slope, [0.0], TIMES))
+
+    compiled = ft.compile(ft.grad(f))
+    assert compiled(1.0) == ft.grad(f)(1.0)
+
+
 CALLS = {
     "events": {"events": lambda t, y, p: y[0] - 0.5}, "dense output": {"dense_output": True},
     "all times": {"t_eval": None}, "an implicit method": {"method": "BDF"},
-    "vectorized": {"vectorized": True}, "only a start": {"t_eval": TIMES[:1]},
+    "only a start": {"t_eval": TIMES[:1]},
 }  # fmt: skip
 
 

@@ -33,16 +33,22 @@ from .._control.masks import bare
 from .._core.ambient import AMBIENT
 from .._core.numpy_facts import UFUNC_OF, dtype_of, shape_of
 from .._core.root import classes_in
+from .._core.tensor import Tensor
 from .._custom.steps import Step
 from .._levels.lineage import levels_of
 from .._transforms.stop_gradient import stop_gradient
 from ._equations import MANY
 from ._integrands import SMOOTH
+from ._ode import TOLERANCE
 from ._systems import System, as_state
 
 METHODS = {"RK45": sci.RK45, "RK23": sci.RK23, "DOP853": sci.DOP853}
+METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = frozenset({"rtol", "atol", "max_step", "first_step"})
 WAYS = None, "forward", "steps"
+MOST_CALLS = 20_000
+"""The slopes that the derivatives of `odeint` may take."""
+
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """The factors of a step: for safety, and the smallest and the largest one."""
 
@@ -55,76 +61,154 @@ EMPTY: Any = sci.solve_ivp(lambda t, y: -y, (0, 1), [1.0])
 def solve_ivp(
     fun: Callable, t_span: Any, y0: Any, method: Any = "RK45", t_eval: Any = None,
     dense_output: bool = False, events: Any = None, vectorized: bool = False, args: Any = None,
-    *, derivative: str | None = None, moves: bool, **options: Any,
+    *, derivative: str | None = None, moves: bool, checked: bool, _most: float = np.inf,
+    **options: Any,
 ) -> Any:  # fmt: skip
     """Solve an equation as SciPy's function does.
 
-    Where it `moves`, its derivatives are asked for. `NotImplementedError` is for a call that a loop
-    cannot make.
+    Where it `moves`, its derivatives are asked for. Where it is `checked`, the slope may not jump.
+    `NotImplementedError` is for a call that a loop cannot make.
     """
-    times = [*t_span, *options.values()]
+    times = [t_eval, *t_span]
     fits = (
         derivative in WAYS and method in METHODS and t_eval is not None
-        and not (dense_output or events or vectorized)
-        and options.keys() <= OPTIONS and not classes_in(*times)
-        and all([level.guards for cls in classes_in(t_eval) for level in levels_of(cls)])
+        and not (dense_output or events)
+        and options.keys() <= OPTIONS and not classes_in(*options.values())
+        and all([level.guards for cls in classes_in(times) for level in levels_of(cls)])
     )  # fmt: skip
     y0 = as_state(y0)
     if not fits or len(shape_of(y0)) != 1 or dtype_of(y0).kind not in "iuf" or not shape_of(y0)[0]:
         raise NotImplementedError
-    t_eval = fnp.asarray(t_eval, dtype=float)
-    t0, tf = map(float, t_span)
+    t_eval = as_floats(t_eval)
+    t0, tf = [x if classes_in(x) else float(x) for x in t_span]
     way = np.sign(tf - t0)
     low, high = sorted([t0, tf])
     if t_eval.ndim != 1 or not t_eval.size or np.any((t_eval < low) | (t_eval > high)):
         raise NotImplementedError
     if not way or np.any((t_eval[1:] - t_eval[:-1]) * way <= 0):
         raise NotImplementedError
-    system = System(fun, () if args is None else tuple(args))
-    y0 = y0 if dtype_of(y0) == np.float64 else fnp.asarray(y0, dtype=float)
-    parts = None
+    system = System(fun, () if args is None else tuple(args), vectorized)
+    y0 = y0 if dtype_of(y0) == np.float64 else as_floats(y0)
     if moves and derivative != "steps":
         most = np.inf if derivative else MANY[False]
-        parts = Step.errors(relative, shape_of(y0)[0], most)
+        options["parts"] = Step.errors(relative, shape_of(y0)[0], most)
         tf = t_eval[-1]  # later errors of the derivatives do not count
         if tf == t0:
             raise NotImplementedError
-    steps = Steps(METHODS[method], Slope(system, moves), way, tf, t_eval, parts=parts, **options)
-    y, calls, failed = steps.solve(t0, y0)
-    if np.any(bare(failed, asks=False)[0]):
-        raise NotImplementedError
+    slope = Slope(system, moves, checked)
+    y, calls = Steps(METHODS[method], slope, way, tf, t_eval, _most, **options).solve(t0, y0)
     return type(EMPTY)(
         t=t_eval, y=y.T, sol=None, t_events=None, y_events=None, nfev=calls, njev=0, nlu=0,
         status=0, message=EMPTY.message, success=True,
     )  # fmt: skip
 
 
+def odeint(
+    values: Callable, func: Callable, y0: Any, t: Any, args: tuple = (), *more: Any,
+    tfirst: bool = False, rtol: Any = TOLERANCE, atol: Any = TOLERANCE, derivative: Any = None,
+    moves: bool, checked: bool, **options: Any,
+) -> Any:  # fmt: skip
+    """Solve an equation as SciPy's function does, whose `values` are its own.
+
+    The derivatives are those of DOP853. Where that takes many steps, the equation may be stiff.
+    """
+    if more or options.keys() - {"Dfun", "mxstep"} or derivative not in WAYS[:2]:
+        raise NotImplementedError
+    fun = func if tfirst else lambda t, y, *args: func(y, t, *args)
+    if not moves:
+        if checked:
+            level = levels_of(AMBIENT.get())[-1]
+            start = as_floats(t)[0], np.reshape(as_state(y0), -1) + 0.0
+            given = [x if classes_in(x) else level.record(np.positive, (x,), {}) for x in start]
+            Slope(System(fun, tuple(args)), False, True)(*given)
+        return values(func, y0, t, args, tfirst=tfirst, rtol=rtol, atol=atol, **options)
+    t = as_floats(t)
+    found = solve_ivp(
+        fun, (t[0], t[-1]), np.reshape(as_state(y0), -1), "DOP853", t, args=args, moves=True,
+        checked=False, _most=MOST_CALLS, rtol=rtol, atol=atol, derivative=derivative,
+    )  # fmt: skip
+    return found.y.T
+
+
+def as_floats(x: Any) -> Any:
+    """Return an array of floats; one of plain numbers is plain, so that no step may write to it."""
+    return (fnp if classes_in(x) else np).asarray(x, dtype=float)
+
+
 class Slope:
     """A system whose calls a program has: see NOTE [jumps] in `_integrands`.
 
-    What may jump where it `moves` is SciPy's to solve, where jumps are looked for. So is what
-    writes to arrays, as such steps would not be a loop.
+    What may jump where it is `checked` is SciPy's to solve, where jumps are looked for. So is what
+    writes to arrays, as such steps would not be a loop. At times that nothing decides about, it may
+    jump. A kink is a jump of second derivatives alone.
     """
 
-    def __init__(self, system: System, moves: bool):
-        self.system, self.moves = system, moves
+    def __init__(self, system: System, moves: bool, checked: bool):
+        self.system, self.moves, self.checked = system, moves, checked
 
     def __call__(self, t: Any, y: Any) -> Any:
-        level = levels_of(AMBIENT.get())[-1]  # no step of the loop may seem to change it
+        levels = levels_of(AMBIENT.get())
+        level = levels[-1]  # no step of the loop may seem to change it
         before, answers = len(level.nodes), len(level.answers)
         found = self.system(t, y)
         nodes = level.nodes[before:]
-        if any([node.memory for node in nodes]):
+        asked = len(level.answers) > answers and (self.moves or self.checked)
+        if asked or any([node.memory for node in nodes]):
             raise NotImplementedError
-        if self.moves and (len(level.answers) > answers or not all(map(is_smooth, nodes))):
-            raise NotImplementedError
+        if self.checked:
+            order = len([one for one in levels if one.differentiates])
+            free, moving = [
+                {level.symbol(recorded(x, level.cls))} if classes_in(x) else set() for x in (t, y)
+            ]
+            check_smooth(nodes, free, moving, order == 1)
         return found
 
 
-def is_smooth(node: Any) -> bool:
-    """Return whether the function of a node makes no jump."""
-    rounds = node.func is np.astype and node.form.dtype.kind not in "fc"
-    return UFUNC_OF.get(node.func, node.func) in SMOOTH and not rounds
+KINKS = {np.maximum, np.minimum, np.clip, np.abs, abs}
+CASTS = {np.astype, np.array}
+
+
+def recorded(x: Any, cls: type) -> Any:
+    """Return the value of a tensor at the level of a class."""
+    while isinstance(x, Tensor) and type(x) is not cls:
+        x = x.elem()
+    return x
+
+
+def check_smooth(nodes: list, free: set, moving: set, kinks: bool) -> None:
+    """Refuse nodes that may jump, but for what depends on a `free` time alone.
+
+    A kink that is divided by what depends on the `moving` state may be a sign, which jumps.
+    """
+    divides = kinked = False
+    for node in nodes:
+        parents, func = {*node.parents()}, UFUNC_OF.get(node.func, node.func)
+        if parents <= free:
+            free.add(node)
+            continue
+        if parents & moving:
+            moving.add(node)
+            divides |= is_inverse(func, node.args[-1], moving)
+        if func in CASTS and node.form.dtype.kind in "fc":
+            continue
+        if func in CASTS or func not in SMOOTH:
+            kinked = True
+            if func not in KINKS or not kinks:
+                raise NotImplementedError
+    if kinked and divides:
+        raise NotImplementedError
+
+
+INVERSE = {np.reciprocal, np.linalg.inv, np.linalg.solve, np.tan}
+
+
+def is_inverse(func: Any, last: Any, moving: set) -> bool:
+    """Return whether a function with a last argument has poles where the state moves."""
+    if func is np.divide:
+        return any([last is x for x in moving])
+    if func in (np.power, np.float_power):
+        return not (isinstance(last, (int, float)) and last > 0)
+    return func in INVERSE
 
 
 def scale(atol: Any, rtol: Any, states: Sequence) -> Any:
@@ -165,14 +249,14 @@ class Steps:
 
     def __init__(
         self, method: Any, system: Callable, way: float, tf: float, t_eval: np.ndarray,
-        rtol: Any = 1e-3, atol: Any = 1e-6, max_step: float = np.inf, first_step: Any = None,
-        parts: Any = None,
+        most: float, rtol: Any = 1e-3, atol: Any = 1e-6, max_step: float = np.inf,
+        first_step: Any = None, parts: Any = None,
     ):  # fmt: skip
         self.method, self.system, self.way, self.tf, self.t_eval = method, system, way, tf, t_eval
         self.rtol, self.atol = np.maximum(rtol, 100 * EPSILON), np.asarray(atol)
         self.max_step, self.first_step = max_step, first_step
         self.order = method.error_estimator_order
-        self.parts = parts
+        self.parts, self.most = parts, most
         self.batched = Step.has_examples()
 
     def size(self, x: Any, *states: Any) -> Any:
@@ -199,8 +283,8 @@ class Steps:
         h1 = chosen(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / rate) ** (1 / (self.order + 1)))
         return np.minimum(np.minimum(100 * h0, h1), np.minimum(whole, self.max_step))
 
-    def solve(self, t0: float, y0: Any) -> tuple[Any, Any, Any]:
-        """Return the states at the times, the calls of the system, and if a step was too small."""
+    def solve(self, t0: float, y0: Any) -> tuple[Any, Any]:
+        """Return the states at the times, and the calls of the system."""
         y0, self.t0 = y0 + 0.0, t0
         f = self.system(t0, y0)
         size = self.first(t0, y0, f)
@@ -208,7 +292,9 @@ class Steps:
         states = np.zeros((len(self.t_eval), 1)) + y0
         start = t0 + zero, y0, f, size, zero > 1.0, zero > 1.0, 1.0 + zero, states
         end = while_loop(self.goes_on, self.trial, start)
-        return end[-1], end[-2] + (self.first_step is None), end[-3]
+        if np.any(bare(end[-3], asks=False)[0]):
+            raise NotImplementedError
+        return end[-1], end[-2] + (self.first_step is None)
 
     def goes_on(self, carry: tuple) -> Any:
         t, *_, failed, _, _ = carry
@@ -218,7 +304,7 @@ class Steps:
         """Try a step, and take it if its error is small enough."""
         t, y, f, size, rejected, failed, calls, states = carry
         least = 10 * EPSILON * np.abs(t)
-        failed = rejected & (size < least)
+        failed = (rejected & (size < least)) | (calls > self.most)
         size = chosen(rejected, size, np.minimum(np.maximum(size, least), self.max_step))
         ahead = t + size * self.way
         ahead = chosen(self.way * (ahead - self.tf) > 0, self.tf, ahead)

@@ -22,8 +22,7 @@ from .._core.tensor import Tensor
 from .._cpython.functions import copy_of_function
 from .._transforms.stop_gradient import stop_gradient
 from ..progress import during
-from . import _boundary, _ode
-from ._explicit import solve_ivp as solve_in_loop
+from . import _boundary, _explicit, _ode
 from ._integrands import (
     Integrand,
     Range,
@@ -303,7 +302,14 @@ FOLLOWED: list[tuple[Any, Any]] = [
 ]
 TWINS = [
     *[(original, as_step(twin)) for original, twin in FOLLOWED],
-    (sci.solve_ivp, as_step(_ode.solve_ivp, solve_in_loop, _ode.takes_adjoint)),
-    (sci.odeint, as_step(_ode.odeint, None, _ode.takes_adjoint_of_odeint)),
+    (sci.solve_ivp, as_step(_ode.solve_ivp, _explicit.solve_ivp, _ode.takes_adjoint)),
+    (
+        sci.odeint,
+        as_step(
+            _ode.odeint,
+            functools.partial(_explicit.odeint, as_step(_ode.odeint)),
+            _ode.takes_adjoint_of_odeint,
+        ),
+    ),
 ]
 """Pairs of an object of SciPy and its twin."""

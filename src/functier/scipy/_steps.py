@@ -244,9 +244,9 @@ class Loop(Solver):
         fixed = [stop_gradient(x) for x in leaves]
         moves = not all(map(operator.is_, fixed, leaves))
         if not (moves and self.own_steps):
-            return super().__call__(*leaves, moves=moves)
-        values = super().__call__(*fixed, moves=False)
-        found = super().__call__(*leaves, moves=True)
+            return super().__call__(*leaves, moves=moves, checked=moves)
+        values = super().__call__(*fixed, moves=False, checked=True)
+        found = super().__call__(*leaves, moves=True, checked=False)
         return [x + (y - stop_gradient(y)) if has_change(y) else x for x, y in zip(values, found)]
 
 

@@ -15,7 +15,8 @@ def as_state(x: Any) -> Any:
     if isinstance(x, (list, tuple)):
         if not classes_in(*x):
             return np.asarray(x)
-        return fnp.asarray(x) if any(map(shape_of, x)) else np.stack(x)  # known to machine code
+        alike = len({*map(shape_of, x)}) == 1 and not isinstance(x[0], (list, tuple))
+        return np.stack(x) if alike else fnp.asarray(x)  # the former is known to machine code
     return x
 
 
