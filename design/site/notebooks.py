@@ -3,7 +3,8 @@
     .venv/bin/python design/site/notebooks.py
 
 Each has the text and the code of its page, as cells, and the results of running them. The tests
-compare both with the page. It needs the extra ``docs``.
+compare both with the page. A page that makes a ``picture`` shows that, from the folder ``design``.
+It needs the extra ``docs``.
 """
 
 import doctest
@@ -106,6 +107,12 @@ def write(name: str) -> None:
     made = run(notebook(name))
     text = json.dumps(made, indent=1, ensure_ascii=False, sort_keys=True)
     path_of(name).write_text(text + "\n", encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for kind, source, _ in cells_of(name):
+        if kind == "code":
+            exec(source, names)
+    if picture := names.get("picture"):
+        (build.DESIGN / f"{name}.png").write_bytes(picture.getvalue())
 
 
 if __name__ == "__main__":
