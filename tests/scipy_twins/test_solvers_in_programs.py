@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.integrate
 from programs_of_equations import EQUATIONS, last_step
 from programs_of_functions import INTEGRALS, NESTINGS, ROOTS
 
@@ -13,6 +14,7 @@ import functier.scipy
 import functier.scipy.integrate as si
 import functier.scipy.optimize as so
 from faults.planted import scipy as faulty
+from support.basics import calls_of
 
 PROGRAMS = [*INTEGRALS, *ROOTS, *EQUATIONS]
 POINTS = 0.7, 0.8, 0.7
@@ -187,6 +189,15 @@ def stale(f, transform):
 @pytest.mark.parametrize("f", CHANGES)
 def test_what_a_solver_reads_is_seen(f, put_back):
     assert stale(f, ft.grad) is None
+
+
+def test_what_a_solver_calls_tells_no_trace_after_it():
+    def f(p, module):
+        return np.sum(module.odeint(lambda y, t: -p * y, [1.0], TIMES))
+
+    compiled = ft.compile(lambda p: f(p, si))
+    compiled(0.5), compiled(0.6)
+    assert calls_of(lambda: compiled(0.7)) < calls_of(lambda: f(0.7, scipy.integrate)) + 100
 
 
 def counted(p):

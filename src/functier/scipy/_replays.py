@@ -25,7 +25,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.tensor import Tensor
-from .._cpython.functions import LIVE, function_of, read_code
+from .._cpython.functions import LIVE, SOURCES, function_of, read_code
 from .._mutation.array import was_written
 from .._programs.compiled import LEVELS, LOCK, Compiled
 from .._programs.entries import Mismatch
@@ -163,17 +163,21 @@ def is_global(x: Any) -> bool:
     return type(x) is FunctionType and x.__globals__.get(x.__name__) is x
 
 
-def build(form: Any, tensors: Sequence, others: Sequence, held: Held) -> Any:
-    """Return a copy of what was taken apart, over other values; note in `held` what may change."""
+def build(form: Any, tensors: Sequence, others: Sequence, held: Held, tells: bool = True) -> Any:
+    """Return a copy of what was taken apart, over other values; note in `held` what may change.
+
+    A function that was made in a trace `tells` that what it reads, or has the code as written.
+    """
     kind, *rest = form
     if kind is Tensor or kind is None:
         return (others if kind is None else tensors)[rest[0]]
     key, parts = rest
-    found: Any = [build(part, tensors, others, held) for part in parts]
+    found: Any = [build(part, tensors, others, held, tells) for part in parts]
     if kind is tuple:
         return tuple(found)
     if kind is FunctionType:
         code, names, title = key
+        code = code if tells else SOURCES.get(code, code)
         defaults, named, more, *cells = found
         made = function_of(code, names.__self__, title, defaults, named, tuple(cells))
         vars(made).update(more or ())

@@ -131,7 +131,7 @@ class Solver:
 
     def __call__(self, *leaves: Any, **more: Any) -> list:
         held, found = Held(), list[Any]()
-        args, kwargs = build(self.form, leaves, self.others, held)
+        args, kwargs = build(self.form, leaves, self.others, held, self.reads is not None)
         if self.reads is not None:
             for x in (*args, *kwargs.values()):
                 if callable(x):
