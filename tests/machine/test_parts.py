@@ -158,7 +158,12 @@ def test_all_pairs_of_elements(name):
 
 def test_no_function_of_a_gradient_of_many_arrays_takes_all_of_them(monkeypatch):
     texts, make = [], builtin.make_builtin
-    monkeypatch.setattr(builtin, "make_builtin", lambda *args: texts.append(args[0]) or make(*args))
+
+    def noted(text, *args, **options):
+        texts.append(text)
+        return make(text, *args, **options)
+
+    monkeypatch.setattr(builtin, "make_builtin", noted)
     x = [np.full(2, float(i)) for i in range(300)]
     gradient = ft.compile(ft.grad(lambda x: sum([np.sum(v * v) for v in x])), warm=True)
     for v, expected in zip(gradient(x), x):

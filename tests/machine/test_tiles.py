@@ -13,7 +13,7 @@ from functier._programs.loops import unrolled
 from functier._programs.machine import backend
 from functier._programs.machine.loops import nests
 from functier._programs.machine.loops.kernels import kernel_of
-from functier._programs.machine.parts import fusion, loops
+from functier._programs.machine.parts import fusion, loops, modules
 from functier._programs.machine.parts.division import Division
 from functier._programs.trace import trace
 from support.loop_programs import PROGRAMS, WRITES, check, counted, misses, nested, singles, swapped
@@ -36,7 +36,7 @@ def small_tiles(monkeypatch):
 
     right = loops.tiled
     monkeypatch.setattr(loops, "TILE", 8)
-    monkeypatch.setattr(loops, "tiled", noted)
+    monkeypatch.setattr(modules, "tiled", noted)
     return found
 
 

@@ -1,6 +1,7 @@
 """Machine code is made at the second call that a program is for, or at once with ``warm=True``."""
 
 import gc
+import linecache
 import pickle
 
 import numpy as np
@@ -10,7 +11,9 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 from functier._programs import compiled
-from support.basics import in_threads, raises
+from functier._programs.machine import backend
+from functier._programs.machine.parts import division
+from support.basics import in_threads, raises, silent
 
 pytestmark = pytest.mark.inside("What is compiled when is counted.")
 
@@ -132,15 +135,96 @@ def test_machine_code_that_is_made_for_each_trace_is_found(made, monkeypatch):
     raises(AssertionError, lambda: test_calls_with_other_answers_do_not_make_it(made))
 
 
-@pytest.mark.parametrize("bound", ["CALLS", "LENGTH"])
-def test_what_takes_long_has_to_be_asked_for(monkeypatch, bound):
-    from functier._programs.machine import backend
-
-    monkeypatch.setattr(backend, bound, 1)
+def test_what_takes_long_has_to_be_asked_for(monkeypatch):
+    monkeypatch.setattr(backend, "LENGTH", 1)
+    monkeypatch.setattr(backend, "A_CALL", 0)
     numpys, fast = ft.compile(wave), ft.compile(wave, backend="llvm")
     for _ in range(3):
         np.testing.assert_array_equal(numpys(X), wave(X))
         np.testing.assert_allclose(fast(X), wave(X), rtol=1e-14)
 
-    assert "takes long to make; backend='llvm' makes it" in numpys.explain()
+    assert "machine code takes long to make; backend='llvm' makes it" in numpys.explain()
+    assert "compiled parts: 0" in numpys.explain()
     assert "the whole program" in fast.explain()
+
+
+def chain(x):
+    a = x
+    for i in range(40):
+        n = (i * 2654435761 >> 7) % 5
+        a = np.tanh(np.sin(x[: 7 - n]) * np.sum(a)) + x[n:]
+    return np.sum(a)
+
+
+def chains(x):
+    v = 0.0 * x
+    for i in range(20):
+        v = v + np.sin(x) * i
+    w = x
+    for _ in range(20):
+        w = np.cos(w + v)
+    return np.sum(w), np.sum(v)
+
+
+def written(x):
+    y = np.zeros_like(x)
+    for k in range(1, 7):
+        y[:k] = np.sin(x[:k]) + np.sum(y[: k + 1])
+        y[k] = np.tanh(y[k - 1])
+    z = np.copy(x)
+    for k in range(1, 7):
+        z[k:] *= y[k]
+    return np.sum(z * y)
+
+
+@pytest.mark.parametrize("f", [chain, written, lambda x: sum(chains(x))])
+@pytest.mark.parametrize("length", [2_000, 8_000, 40_000])
+def test_a_program_that_is_too_long_is_machine_code_as_far_as_that_goes(monkeypatch, f, length):
+    monkeypatch.setattr(backend, "LENGTH", length)
+    monkeypatch.setattr(backend, "A_CALL", 0)
+    x = np.linspace(0.1, 0.9, 7)
+    fast = ft.compile(ft.grad(f), warm=True)
+    fast(x)
+
+    np.testing.assert_allclose(fast(1.1 * x), ft.grad(f)(1.1 * x), rtol=1e-12)
+    assert length > 8_000 or "machine code takes long to make" in fast.explain()
+    assert length < 40_000 or "compiled parts: 0" not in fast.explain()
+
+
+def test_what_many_writes_to_one_memory_follow_is_numpys(monkeypatch):
+    monkeypatch.setattr(division, "EFFECTS", 12)
+    x = np.linspace(0.1, 0.9, 7)
+    fast = ft.compile(ft.grad(written), warm=True)
+    fast(x)
+
+    np.testing.assert_array_equal(fast(1.1 * x), ft.grad(written)(1.1 * x))
+    assert "machine code takes long to make" in fast.explain()
+
+
+@pytest.mark.parametrize("f", [chain, written, lambda x: sum(chains(x))])
+def test_a_long_part_is_in_several_modules(monkeypatch, f):
+    monkeypatch.setattr(backend, "PIECE", 5_000)
+    x = np.linspace(0.1, 0.9, 7)
+    fast = ft.compile(ft.grad(f), warm=True)
+    fast(x)
+
+    np.testing.assert_allclose(fast(1.1 * x), ft.grad(f)(1.1 * x), rtol=1e-12)
+    modules = int(fast.explain().split("in modules: ")[1].split("\n")[0])
+    assert modules > 2 and "the whole program" in fast.explain()
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_a_program_of_many_lines_is_machine_code():
+    lines = "".join(f" a = np.tanh(np.sin(a) * {0.5 + i / 8000:.5f} + x)\n" for i in range(1600))
+    source, name = f"def f(x):\n a = x\n{lines} return np.sum(a)\n", "<many lines>"
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    space = {"np": np}
+    exec(compile(source, name, "exec"), space)
+    c, x = ft.compile(ft.grad(space["f"])), np.linspace(0, 1, 8)
+    with silent():
+        for _ in range(3):
+            c(x)
+
+    assert "compiled parts: 1, the whole program" in c.explain()
+    assert "in modules: 1\n" not in c.explain()

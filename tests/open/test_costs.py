@@ -1,6 +1,5 @@
 """Costs of calls, as counts of calls, lines and arrays."""
 
-import linecache
 from functools import partial
 
 import numpy as np
@@ -101,16 +100,3 @@ def test_a_loop_of_banded_systems_is_machine_code():
     assert "NumPy's: loop" not in c.explain()
 
 
-@pytest.mark.long
-@pytest.mark.slow
-def test_a_program_of_many_lines_is_machine_code():
-    pytest.importorskip("llvmlite")
-    lines = "".join(f" a = np.tanh(np.sin(a) * {1 + i / 1600:.5f} + x)\n" for i in range(1600))
-    source, name = f"def f(x):\n a = x\n{lines} return np.sum(a)\n", "<many lines>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    space = {"np": np}
-    exec(compile(source, name, "exec"), space)
-    c, x = ft.compile(ft.grad(space["f"])), np.linspace(0, 1, 8)
-    for _ in range(3):
-        c(x)
-    assert "no machine code" not in c.explain()

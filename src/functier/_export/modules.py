@@ -38,7 +38,7 @@ def module_of(functions: Sequence[Lowered]) -> str:
                     raise ValueError(f"there are two bodies for {name}")
             own += [constant_of(f"{each.name}.constant{i}", x)
                     for i, x in enumerate(part.part.constants)]  # fmt: skip
-            main = part.main(len(each.held) + len(each.inputs) + len(each.captured)).replace(
+            main = "\n".join(part.functions).replace(
                 "define i32 @part", "define internal i32 @part"
             )
             own.append(OWN.sub(rf"@{each.name}.\1", main))

@@ -1,6 +1,8 @@
 """The backend of machine code: a program whose known parts are builtins of compiled code."""
 
+import math
 import operator
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,22 +19,16 @@ from .calls import builtin
 from .compiler import engine
 from .linalg import blas, inner
 from .lowering import effects, loops, places, products, reductions
-from .lowering.steps import Buffer, strides_out
+from .lowering.steps import strides_out
 from .parts.answers import chooses, flagged
-from .parts.calling import Caller, laid_out, texts_of
-from .parts.division import Division, Stage, input_form
-from .parts.fusion import Call
+from .parts.division import Division, Stage, after, input_form, with_many_effects
 from .parts.lengths import NONE, ROOM, fixed, free_loops, tells_if_longer
-from .parts.loops import routines_of
-from .text.emitter import ATTRIBUTES
+from .parts.modules import PIECE, Text, TooLong
 
 __all__ = ["MachineProgram", "use_machine"]
 
 REGISTERED = effects, loops, places, products, reductions
 """The modules whose import fills the table of rules."""
-
-MANY = 128
-"""A part of more calls than these is several functions."""
 
 FEW = 1000
 """A loop of so many nodes is written out where answers depend on values that are rounded."""
@@ -40,103 +36,14 @@ FEW = 1000
 SHORT = 8
 """Also a loop of so many steps where the machine does not know a function."""
 
-CALLS = 10_000
-"""With so many calls, those of a loop counted once, LLVM would take long."""
+LENGTH, A_CALL = 3_000_000, 128
+"""Nobody waits for more bytes of text than these, and so many for each call of a program."""
 
-LENGTH = 3_000_000
-"""So would it with the text of a part that is as long."""
-
-LONG = 1 << 15
-"""From so many elements on other threads of Python run meanwhile."""
-
-
-class TooLong(BaseException):
-    """Machine code would take long to make, and nobody has asked for it by name."""
+LONG_TEXT = "machine code takes long to make; backend='llvm' makes it"
 
 
 class Numpys(BaseException):
     """A loop of any length is NumPy's."""
-
-
-class Text:
-    """The text of a part. If there are `many` values, it gets their pointers in a row in memory.
-
-    Attributes
-    ----------
-    text : str
-    arena : int
-        The bytes of memory that it needs.
-    symbols : dict of str to int
-        The addresses of the constants.
-    """
-
-    def __init__(
-        self, part: Stage, inputs: list, contract: bool, threads: int = 1, many: bool = False
-    ):
-        self.part, self.many = part, many
-        options = engine.vector_bytes(), contract, threads
-        self.calls = routines_of(part, part.writers, options)
-        self.arena = laid_out(self.calls)
-        numbers = {node: i for i, node in enumerate(inputs)}
-        self.inputs = {i: numbers.get(node) for i, node in enumerate(part.inputs)}
-        self.symbols = {
-            f"constant{i}": array.__array_interface__["data"][0]
-            for i, array in enumerate(part.constants)
-        }
-        self.text = self.written(len(inputs))
-
-    def base(self, buffer: Buffer) -> str:
-        """Return the name of the pointer to a buffer."""
-        if buffer.kind == "constant":
-            return f"@constant{buffer.index}"
-        if buffer.kind == "input":
-            return f"%in{self.inputs[buffer.index]}"
-        return f"%out{buffer.index}"
-
-    def written(self, count: int) -> str:
-        """Return the module: the routines, and the functions that call them in order."""
-        head = [f"@{name} = external global i8" for name in self.symbols]
-        return "\n".join([*head, *texts_of(self.calls).values(), self.main(count)])
-
-    def main(self, count: int) -> str:
-        """Return the functions that call the routines."""
-        names = [f"%in{i}" for i in range(count)]
-        names += [f"%out{i}" for i in range(len(self.part.outputs))]
-        given = ["%row"] if self.many else names
-        row = {name: i for i, name in enumerate(names if self.many else ())}
-        parameters = ", ".join([f"ptr {name}" for name in [*given, "%arena"]])
-        if len(self.calls) <= MANY:
-            return f"define i32 @part({parameters}) {self.body(self.calls, row)}"
-        # The time for one function of many calls grows faster than their number.
-        pieces, lines = [], []
-        for n, start in enumerate(range(0, len(self.calls), MANY)):
-            body = self.body(self.calls[start : start + MANY], row)
-            pieces.append(f"define internal i32 @piece{n}({parameters}) noinline {body}")
-            lines.append(f"  %s{n} = call i32 @piece{n}({parameters})")
-            lines.append(f"  %bad{n} = icmp ne i32 %s{n}, 0")
-            lines.append(f"  br i1 %bad{n}, label %refused, label %next{n}")
-            lines.append(f"next{n}:")
-        lines += ["  ret i32 0", "refused:", "  ret i32 1"]
-        main = "\n".join([f"define i32 @part({parameters}) {ATTRIBUTES} {{", *lines, "}"])
-        return "\n".join([*pieces, main])
-
-    def body(self, calls: list[Call], row: dict[str, int]) -> str:
-        """Return the body of a function that makes some calls.
-
-        Pointers that are in a row are read for each call: so many do not fit into registers.
-        """
-        caller = Caller(self.base)
-        if row:
-            caller.base = lambda buffer: caller.read(self.base(buffer), row)
-        for call in calls:
-            caller.call([call])
-            if row:
-                caller.known.clear()
-        return "\n".join([f"{ATTRIBUTES} {{", *caller.lines, *caller.ends(), "}"])
-
-    def is_long(self) -> bool:
-        sizes = [place.buffer.size for call in self.calls for place in call.places]
-        return max(sizes, default=0) >= 8 * LONG
 
 
 class Fallback:
@@ -161,31 +68,79 @@ class Fallback:
         return f"a part has run as NumPy calls in {self.calls} calls" if self.calls else ""
 
 
-def function_of(
-    part: Stage, inputs: list, direct: bool, contract: bool, threads: int, bounded: bool
-) -> tuple[Any, Fallback]:
-    """Return the builtin of a part, and what runs instead; a `bounded` part is not long."""
-    forms = [form_in(part, node) for node in inputs]
-    results = [output.form for output in part.outputs]
-    signature = builtin.Signature(tuple(forms), tuple(results))
-    text = Text(part, inputs, contract, threads, signature.many)
-    if bounded and len(text.text) > LENGTH:
-        raise TooLong(f"few of its {len(part.inside):,} calls are alike")
-    signature = signature._replace(arena_bytes=text.arena, long=text.is_long())
-    fallback = Fallback(part)
-    symbols = {**blas.addresses(), **inner.addresses(), **text.symbols}
-    found = builtin.make_builtin(text.text, signature, fallback, symbols)
-    if direct:
-        return found, fallback
+class Maker:
+    """What makes parts; as a text it says what that took."""
 
-    def guarded(*args: Any) -> Any:
-        try:
-            return found(*args)
-        except Mismatch:  # NumPy has given another layout
-            return fallback(*args)
+    def __init__(self, contract: bool, threads: int):
+        self.contract, self.threads = contract, threads
+        self.length = self.modules = 0
+        self.seconds = 0.0
+        self.fallbacks: list[Fallback] = []
 
-    guarded.makes_new_arrays = True  # type: ignore[attr-defined]  # so that operands are let go
-    return guarded, fallback
+    def texts_of(self, division: Division, most: float) -> tuple[Division, dict[Stage, Text]]:
+        """Return the texts of parts that have at most so many bytes, and a division with these."""
+        while True:
+            texts: dict[Stage, Text] = {}
+            left = most
+            direct = division.direct()
+            if direct is not None:
+                direct.taken = list(division.graph.inputs)
+            parts = [part for part in division.stages.values() if part.outputs]
+            try:
+                for part in parts:
+                    text = self.text_of(part, left)
+                    texts[part] = text
+                    left -= text.length
+                return division, texts
+            except TooLong as long:  # the first calls, as later ones take their results
+                lost, *more = parts[len(texts) :]
+                first = int(0.9 * long.args[0] * len(lost.nodes))
+                late = [*lost.nodes[first:], *[x for part in more for x in part.nodes]]
+                late = [x for x in late if x.func is not operator.getitem] or lost.nodes
+                beyond = division.beyond | after(division.graph, late)
+                loops: list[Any] = [x.func for x in beyond if is_loop(x)]
+                if any(map(goes_on, loops)):
+                    raise Numpys from None
+                division = Division(division.graph, self.contract, beyond)
+
+    def text_of(self, part: Stage, most: float) -> Text:
+        """Return the text of a part, of at most so many bytes."""
+        many = signature_of(part).many
+        return Text(part, part.taken, self.contract, self.threads, many, most, PIECE)
+
+    def builtin_of(self, text: Text, direct: bool) -> Any:
+        """Return the builtin of a part."""
+        part = text.part
+        signature = signature_of(part)._replace(arena_bytes=text.arena, long=text.is_long())
+        fallback = Fallback(part)
+        symbols = {**blas.addresses(), **inner.addresses(), **text.symbols}
+        begin = time.thread_time()
+        found = builtin.make_builtin(text.text, signature, fallback, symbols, modules=text.modules)
+        self.seconds += time.thread_time() - begin
+        self.length += text.length
+        self.modules += 1 + len(text.modules)
+        self.fallbacks.append(fallback)
+        if direct:
+            return found
+
+        def guarded(*args: Any) -> Any:
+            try:
+                return found(*args)
+            except Mismatch:  # NumPy has given another layout
+                return fallback(*args)
+
+        guarded.makes_new_arrays = True  # type: ignore[attr-defined]  # so that operands are let go
+        return guarded
+
+    def __str__(self) -> str:
+        size = f"{self.length / 1e6:.1f} MB of text in modules: {self.modules:,}"
+        return f"LLVM: {self.seconds:.2f} s for {size}" if self.modules else ""
+
+
+def signature_of(part: Stage) -> builtin.Signature:
+    """Return the forms of a part."""
+    forms = [form_in(part, node) for node in part.taken]
+    return builtin.Signature(tuple(forms), tuple([output.form for output in part.outputs]))
 
 
 def copy_of_view(x: Any) -> Any:
@@ -201,7 +156,7 @@ def form_in(part: Stage, node: Any) -> Form:
     return form
 
 
-def divided(graph: Graph, contract: bool) -> tuple[Graph, Division]:
+def divided(graph: Graph, contract: bool, bounded: bool = False) -> tuple[Graph, Division]:
     """Return a program, and what of it the machine computes.
 
     A loop that the machine does not know is written out if it is small, else it is NumPy's, as one
@@ -210,13 +165,14 @@ def divided(graph: Graph, contract: bool) -> tuple[Graph, Division]:
     numpys: set[Any] = set()
     while True:
         flags = flagged(graph, numpys)
-        division = Division(flags, contract)
+        division = Division(flags, contract, with_many_effects(flags) if bounded else set())
         pairs = zip(filter(is_loop, graph.nodes), filter(is_loop, flags.nodes))
-        lost: set[Any] = {own.func for own, new in pairs if new not in division.known} - numpys
+        left: list[Any] = [(own.func, new) for own, new in pairs if new not in division.known]
+        if any([goes_on(loop) for loop, _ in left]):
+            raise Numpys
+        lost: set[Any] = {loop for loop, new in left if new not in division.beyond} - numpys
         if not lost:
             return flags, division
-        if any(map(goes_on, lost)):
-            raise Numpys
         answers = {loop for loop in lost if every_guard(loop.body)}
         answers |= {node.func for node in filter(is_loop, division.rounded)}
         few = {x for x in lost if length_of(x) <= FEW and (x in answers or x.count <= SHORT)}
@@ -252,6 +208,8 @@ class MachineProgram:
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback
         For each part.
+    cost : str
+        What LLVM took.
     """
 
     def __init__(
@@ -259,10 +217,11 @@ class MachineProgram:
         bounded: bool = False,
     ):  # fmt: skip
         calls = sum([node.func is not None for each in every_graph(graph) for node in each.nodes])
-        if bounded and calls > CALLS:
-            raise TooLong(f"there are {calls:,} calls")
+        most = LENGTH + A_CALL * calls if bounded else math.inf
         self.chooses = any(map(chooses, graph.nodes))
-        graph, division = divided(graph, contract)
+        graph, division = divided(graph, contract, bounded)
+        maker = Maker(contract, threads)
+        division, texts = maker.texts_of(division, most)
         self.bounds = {i for i, guard in enumerate(graph.guards) if tells_if_longer(guard.node)}
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
@@ -271,24 +230,17 @@ class MachineProgram:
             and node in division.reasons
             and node.func is not operator.getitem
         ]
-        parts = [part for part in division.stages.values() if part.outputs]
-        self.parts = len(parts)
-        self.loops = sum([is_loop(node) for part in parts for node in part.inside])
+        if left := len(division.outside.intersection(division.beyond)):
+            self.reasons.append(f"{left:,} calls: {LONG_TEXT}")
+        self.parts = len(texts)
+        self.loops = sum([is_loop(node) for part in texts for node in part.inside])
         self.run: Callable | None = None
-        self.fallbacks: list[Fallback] = []
-        direct = division.direct()
-        self.direct = direct is not None
-        if direct is not None:
-            direct.taken = list(graph.inputs)
-            self.run, fallback = function_of(direct, graph.inputs, True, contract, threads, bounded)
-            self.fallbacks = [fallback]
-        elif parts:
-            made = {}
-            for part in parts:
-                made[part], fallback = function_of(
-                    part, part.taken, False, contract, threads, bounded
-                )
-                self.fallbacks.append(fallback)
+        self.direct = division.direct() is not None
+        made = {part: maker.builtin_of(text, self.direct) for part, text in texts.items()}
+        self.fallbacks, self.cost = maker.fallbacks, str(maker)
+        if self.direct:
+            (self.run,) = made.values()
+        elif made:
             rest = division.rest()
             for node in rest.nodes:
                 if type(node.func) is Stage:
@@ -331,8 +283,6 @@ def use_machine(
         except Numpys:
             free = NONE
             machine = make(0)
-    except TooLong as error:
-        return [f"no machine code: {error}, which takes long to make; backend='llvm' makes it"]
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     if machine.run is not None:
@@ -342,6 +292,7 @@ def use_machine(
     whole = ", the whole program" if machine.direct else ""
     return [
         f"compiled parts: {machine.parts}{whole}",
+        machine.cost,
         *[f"NumPy's: {text}" for text in machine.reasons],
         *machine.fallbacks,
     ]
@@ -367,7 +318,7 @@ def asked_again(machine: MachineProgram, other: Callable, make: Callable) -> Cal
             try:
                 more = make(room)
                 run, bounds = more.run or run, more.bounds
-            except (TooLong, MemoryError):
+            except (Numpys, MemoryError):
                 bounds = set()
         return found
 

@@ -383,6 +383,7 @@ def make_builtin(
     text: str, signature: Signature, fallback: Callable,
     symbols: Mapping[str, int] | None = None, mismatch: type[BaseException] = Mismatch,
     opt: int = 1, name: str = "part", stored: bool = True,
+    modules: Sequence[tuple[list[str], str]] = (),
 ) -> Any:  # fmt: skip
     """Make a builtin that runs a part.
 
@@ -406,6 +407,8 @@ def make_builtin(
         The name of the builtin.
     stored : bool
         Whether its code is stored on the disk.
+    modules : sequence of tuple
+        Names of functions that the text calls, and the text of the module that they are in.
 
     Returns
     -------
@@ -420,19 +423,25 @@ def make_builtin(
     missing = supported()
     if missing:
         raise RuntimeError(missing)
-    parallel, pauses = threads.PARALLEL in text, PAUSE in text
-    if parallel or pauses:
-        text = f"{text}\n{PAUSE_LOCK}"
+    texts = [text, *[each for _, each in modules]]
+    if any([threads.PARALLEL in each or PAUSE in each for each in texts]):
         signature = signature._replace(long=True)  # they take the lock meanwhile
-    if pauses:
-        text = f"{text}\n{PAUSE_TEXT}"
-    if parallel:
-        text = f"{text}\n{threads.TEXT}"
-        symbols = {**(symbols or {}), **threads.addresses()}
     wrapper = Wrapper(signature)
     objects: dict[str, Any] = {"fallback": fallback, "mismatch": mismatch, **wrapper.objects}
     own = {f"functier.{key}": id(value) for key, value in objects.items()}
     known = {**(symbols or {}), **abi.addresses(), **pool.addresses(), **own}
-    library = engine.load(f"{text}\n{wrapper.module}", [ENTRY], known, opt, stored)
-    owners = library, pool.SLOTS, threads.TABLE, threads.ASK, *objects.values()
-    return builtin_at(library[ENTRY], name, owners)
+    if any([threads.PARALLEL in each for each in texts]):
+        known = {**threads.addresses(), **known}
+    libraries = []
+    for names, each in [*modules, ([ENTRY], f"{text}\n{wrapper.module}")]:
+        libraries.append(engine.load(completed(each), names, known, opt, stored))
+        known.update({name: libraries[-1][name] for name in names})
+    owners = *libraries, pool.SLOTS, threads.TABLE, threads.ASK, *objects.values()
+    return builtin_at(known[ENTRY], name, owners)
+
+
+def completed(text: str) -> str:
+    """Return a module with the functions of pauses and threads that it calls."""
+    parallel, pauses = threads.PARALLEL in text, PAUSE in text
+    parts = [text, PAUSE_LOCK * (parallel or pauses), PAUSE_TEXT * pauses, threads.TEXT * parallel]
+    return "\n".join([part for part in parts if part])

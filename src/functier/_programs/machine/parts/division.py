@@ -11,7 +11,8 @@ NOTE [what has no steps]
 """
 
 import operator
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Set
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -150,6 +151,28 @@ def staying(graph: Graph) -> set[Node]:
     return found
 
 
+EFFECTS = 2_000
+"""With more effects on one memory, to order them would take long: the time is their square."""
+
+
+def after(graph: Graph, nodes: Collection[Node]) -> set[Node]:
+    """Return nodes with all that depends on them, by values or by memories."""
+    found, count = set(nodes), -1
+    while len(found) > count:
+        count = len(found)
+        memories = {memory for node in found for memory in affected(node)}
+        for node in graph.nodes if found else ():
+            if not (found.isdisjoint(node.parents()) and memories.isdisjoint(affected(node))):
+                found.add(node)
+    return found
+
+
+def with_many_effects(graph: Graph) -> set[Node]:
+    """Return the nodes that depend on memories with many effects."""
+    counts = Counter([memory for node in graph.nodes for memory in affected(node)])
+    return after(graph, [memory for memory, n in counts.items() if n > EFFECTS])
+
+
 class Division:
     """The parts of a graph.
 
@@ -162,8 +185,9 @@ class Division:
         Why NumPy computes the others.
     """
 
-    def __init__(self, graph: Graph, contract: bool = False):
+    def __init__(self, graph: Graph, contract: bool = False, beyond: Set[Node] = frozenset()):
         self.graph = graph
+        self.beyond = beyond  # what is left to NumPy, as it would take long to compile
         self.before: dict[Node, list[Node]] = {}
         latest: dict[Node, Node] = {}
         for node in graph.nodes:
@@ -178,7 +202,8 @@ class Division:
         # The memories that are NumPy's.
         self.numpys: set[Node] = set()
         while True:
-            self.numpys |= {memory for node in self.rounded for memory in affected(node)}
+            numpys = self.rounded.union(beyond)
+            self.numpys |= {memory for node in numpys for memory in affected(node)}
             try:
                 self.divide()
             except Spread as spread:
@@ -246,6 +271,8 @@ class Division:
             self.reasons[node] = (
                 "Python code has made a choice with it, and it is rounded differently"
             )
+            return False
+        if node in self.beyond:
             return False
         if node.func is memory_of and node not in self.numpys:
             self.homes[node] = BEFORE

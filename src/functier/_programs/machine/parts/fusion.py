@@ -354,26 +354,25 @@ class Nesting:
         self.finish(step, self.line(Pad(stream, bounds, wraps)))
 
 
-def calls_of(
-    part: Part, outputs: list[Step], native: int, contract: bool, threads: int = 1
-) -> list[Call]:
-    """Return the routines that compute the outputs, in order, with their places."""
+def items_of(part: Part, outputs: list[Step]) -> list[Any]:
+    """Return groups and single calls that compute the outputs, in the order in which they run."""
     steps = needed(part.steps, outputs)
     reorder(part.steps, steps)
     order = grouped(steps)
     sink(steps, order, set(outputs))
-    calls = []
-    for item in order:
-        if type(item) is Step:
-            places = [x.place for x in item.refs()] + item.info
-            work = max([x.size for x in item.refs()], default=1) ** 1.5  # of square matrices
-            calls.append(called(item.func, places, work))
-        elif item.steps:
-            nesting = Nesting(item)
-            nest = nesting.nest()
-            kernel = routine_of(nest, native, contract, threads)
-            calls.append(called(kernel, nesting.places, work_of(nest), nest))
-    return calls
+    return [item for item in order if type(item) is Step or item.steps]
+
+
+def call_of(item: Any, native: int, contract: bool, threads: int = 1) -> Call:
+    """Return the call of the routine of a group, or of a single call, with its places."""
+    if type(item) is Step:
+        places = [x.place for x in item.refs()] + item.info
+        work = max([x.size for x in item.refs()], default=1) ** 1.5  # of square matrices
+        return called(item.func, places, work)
+    nesting = Nesting(item)
+    nest = nesting.nest()
+    kernel = routine_of(nest, native, contract, threads)
+    return called(kernel, nesting.places, work_of(nest), nest)
 
 
 def called(kernel: Any, places: list[Place], work: float, nest: Nest | None = None) -> Call:

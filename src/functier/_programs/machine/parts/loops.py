@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from ..loops.kernels import LARGE, Cut, block_of, kernel_of
 from ..loops.nests import Apply, Load, Nest, Store, merged, ordered
 from ..lowering.loops import SMALL, Body, Carried, Made
-from ..lowering.steps import Buffer, Moving, Part, Place, Step, moving
+from ..lowering.steps import Buffer, Moving, Place, moving
 from ..text.emitter import ATTRIBUTES
 from ..text.routines import Kernel, numbers
 from .calling import Caller, laid_out, texts_of
-from .fusion import Call, called, calls_of
+from .fusion import Call, called
 
 TILE = 512
 """The elements of a tile."""
@@ -259,19 +259,6 @@ FEW = 256
 
 Options = tuple[int, bool, int]
 """The bytes of a vector, whether products and sums contract, and the threads."""
-
-
-def routines_of(part: Part, outputs: list[Step], options: Options) -> list[Call]:
-    """Return the routines that compute the outputs, in order; loops are routines, too."""
-    calls = []
-    for call in calls_of(part, outputs, *options):
-        body = call.kernel
-        if type(body) is Body:
-            call = Routine(body, routines_of(body, body.writers, options)).called(call.places)
-            if type(part) is not Body:
-                call = tiled(call, *options)
-        calls.append(call)
-    return calls
 
 
 def is_short(call: Call) -> bool:
