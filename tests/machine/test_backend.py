@@ -376,3 +376,39 @@ def test_a_loop_over_what_it_writes_computes_no_element_twice(n):
     u, r = np.cos(np.arange(n) ** 2.0), np.array(0.2)
     check(heat, u, r)
     check(ft.grad(lambda u, r: heat(u, r)[0], (0, 1)), u, r)
+
+
+def sorted_steps(x):
+    for i in range(20):
+        y = np.tanh(x * 1.01 + 0.1 * np.cos(x)) * np.exp(-x) + 0.3
+        x = np.sort(y * (1.0 + np.sin(y))) + 0.01 * i * x
+    return np.sum(x * x)
+
+
+def sorted_history(x):
+    found = []
+    for _ in range(20):
+        y = np.tanh(x[::-1] * 1.01 + 0.1 * np.cos(x)) * np.exp(-x)
+        x = np.sort(y * (1.0 + np.sin(y)))[::-1] + 0.5
+        found.append(x[1:] * y[1:])
+    return np.stack(found).T
+
+
+def sorted_loops(x):
+    for _ in range(12):
+        for _ in range(9):
+            x = np.sin(x) * 0.9 + np.cos(x)
+        x = np.sort(np.tanh(x) * x + np.exp(-x) * 0.1 + np.sin(x))
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("f", [sorted_steps, sorted_history, sorted_loops])
+def test_a_loop_of_numpys_has_parts_in_its_steps(f):
+    x = np.linspace(0.1, 1.0, 7)
+    rows = np.stack([x, 2.0 * x])
+    for g, given in ((f, x), (ft.grad(lambda x: np.sum(f(x) ** 2)), x), (ft.vmap(f), rows)):
+        fast = ft.compile(g, warm=True)
+        fast(given)
+
+        np.testing.assert_allclose(fast(given * 1.1), g(given * 1.1), rtol=1e-12, atol=1e-12)
+        assert "but for parts of a step" in fast.explain()

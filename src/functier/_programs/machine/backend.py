@@ -10,9 +10,9 @@ import numpy as np
 
 from ..dead import goes_on
 from ..entries import Mismatch
-from ..graph import Form, Graph
+from ..graph import Form, Graph, instances_in
 from ..invariant import summed
-from ..loops import every_graph, every_guard, every_node, is_arm, is_loop, unrolled
+from ..loops import Count, Loop, every_graph, every_guard, every_node, is_arm, is_loop, unrolled
 from ..program import Program
 from ..replays import Changed, Replay
 from .calls import builtin
@@ -132,6 +132,35 @@ class Maker:
         guarded.makes_new_arrays = True  # type: ignore[attr-defined]  # so that operands are let go
         return guarded
 
+    def loop_of(self, loop: Any) -> Loop | None:
+        """Return a loop of NumPy's with parts in its steps; None if there are none that pay.
+
+        A call of a part costs as much as one of NumPy, and each of its results is an array.
+        """
+        body = loop.body
+        # A part does not know the number of the step.
+        poor = {x for x in body.nodes if is_loop(x) or instances_in((x.args, x.kwargs), Count)}
+        if loop.ends or every_guard(body) or any([x.memory for x in every_node(body)]):
+            return None
+        while True:
+            division = Division(body, self.contract, poor)
+            parts = [part for part in division.stages.values() if part.outputs]
+            more = {
+                x for part in parts if len(part.inside) < 3 + len(part.outputs) for x in part.nodes
+            }
+            if not more:
+                break
+            poor = poor | more
+        made = {}
+        for part in parts:
+            made[part] = self.builtin_of(self.text_of(part, math.inf), False)
+        if not made:
+            return None
+        steps = with_functions(division.rest(), made)
+        found = Loop(steps, loop.count, loop.carried, loop.reads, loop.lasts)
+        found.places = loop.places
+        return found
+
     def __str__(self) -> str:
         size = f"{self.length / 1e6:.1f} MB of text in modules: {self.modules:,}"
         return f"LLVM: {self.seconds:.2f} s for {size}" if self.modules else ""
@@ -141,6 +170,14 @@ def signature_of(part: Stage) -> builtin.Signature:
     """Return the forms of a part."""
     forms = [form_in(part, node) for node in part.taken]
     return builtin.Signature(tuple(forms), tuple([output.form for output in part.outputs]))
+
+
+def with_functions(graph: Graph, made: dict) -> Graph:
+    """Return a program with functions for its parts and loops."""
+    for node in graph.nodes:
+        if type(node.func) in (Stage, Loop):
+            node.func = made.get(node.func, node.func)
+    return graph
 
 
 def copy_of_view(x: Any) -> Any:
@@ -223,8 +260,12 @@ class MachineProgram:
         maker = Maker(contract, threads)
         division, texts = maker.texts_of(division, most)
         self.bounds = {i for i, guard in enumerate(graph.guards) if tells_if_longer(guard.node)}
+        numpys: set[Any] = division.outside - division.beyond - division.rounded
+        own_loops = [node for node in graph.nodes if is_loop(node) and node in numpys]
+        inner = {node: maker.loop_of(node.func) for node in own_loops}
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
+            f"{', but for parts of a step' if inner.get(node) else ''}"
             for node in graph.nodes
             if node in division.outside
             and node in division.reasons
@@ -240,13 +281,11 @@ class MachineProgram:
         self.fallbacks, self.cost = maker.fallbacks, str(maker)
         if self.direct:
             (self.run,) = made.values()
-        elif made:
-            rest = division.rest()
-            for node in rest.nodes:
-                if type(node.func) is Stage:
-                    node.func = made[node.func]
-            own = [f"x{i}" for i in range(len(rest.inputs))]
-            self.run = Replay(rest, "program", own).function
+        elif made or any(inner.values()):
+            found = {node.func: loop for node, loop in inner.items() if loop is not None}
+            rest = with_functions(division.rest(), made | found)
+            names = [f"x{i}" for i in range(len(rest.inputs))]
+            self.run = Replay(rest, "program", names).function
 
 
 def unsuitable() -> str:
