@@ -39,7 +39,6 @@ from .._cpython.collector import holders_of, instances_of
 from .._cpython.frames import Frame, code_at, current_frame, frames_of, globals_at, variables_at
 from .._cpython.functions import read_code
 from .._mutation.array import Array
-from .._mutation.memory import Memory, View
 from .values import plain_values, settle
 
 ambient = AMBIENT.get
@@ -52,6 +51,8 @@ OF_OTHERS = {*dir(np.ndarray), *dir(np), *dir(builtins), *MUTATORS}
 """Names by which code reaches no object of its package."""
 NEAR = {"rtol": 1e-3, "atol": 1e-6}
 """How near two inputs may be that a package takes for the same one."""
+WRITTEN = f"{__name__.partition('.')[0]}._mutation"
+"""The room of the classes between an array that was written to and its tensors."""
 STEPS = 6
 """The most holders between a tensor and the name or the object of adopted code that keeps it."""
 
@@ -355,7 +356,7 @@ def _replaced(left: list[tuple[Any, Any]], classes: list[Any]) -> list[tuple[Any
             more.append((holder, tuple([new.get(id(x), x) for x in holder])))
         elif kind is Array:
             more.append((holder, _plain(settle(holder), classes)))
-        elif kind in (Memory, View):
+        elif kind.__module__.startswith(WRITTEN):
             more.append((holder, None))
         elif _leads_to_adopted(holder):
             _replace_in(holder, new)
