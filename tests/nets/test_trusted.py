@@ -149,3 +149,19 @@ def test_other_data_are_not_traced_again_and_cost_little(backend):
 
     assert calls_of(lambda: f(x, spoilt[0])) < 4 * calls_of(lambda: f(x, clean))
     assert len(f.programs) == 2
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_program_that_does_not_serve_leaves_no_draw_behind(backend):
+    def drawing(rng):
+        def f(x, y):
+            x = x + 0.1 * rng.normal(size=3)
+            return x - 0.1 * ft.grad(lambda x: np.sum(np.sin(x) * y))(x)
+
+        return f
+
+    rngs = [ft.random.default_rng(3) for _ in range(2)]
+    compiled, eager = ft.compile(drawing(rngs[0]), backend=backend), drawing(rngs[1])
+    for y in DATA:
+        np.testing.assert_allclose(compiled(X, np.array(y)), eager(X, np.array(y)), rtol=1e-13)
+        assert repr(rngs[0].bit_generator.state) == repr(rngs[1].bit_generator.state)

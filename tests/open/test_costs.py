@@ -98,5 +98,3 @@ def test_a_loop_of_banded_systems_is_machine_code():
     for _ in range(3):
         c(x)
     assert "NumPy's: loop" not in c.explain()
-
-

@@ -93,14 +93,14 @@ def sources_of(graph: Graph) -> list[Any]:
 def restoring(run: Callable, sources: Sequence[Any]) -> Callable:
     """Return `run`; where it raises, the generators go back to where they were."""
 
-    def restored(*inputs: Any) -> Any:
+    def restored(*inputs: Any, **named: Any) -> Any:
         with ExitStack() as stack:
             for source in sources:
                 stack.enter_context(source._lock)
             streams = [stream_here(source) for source in sources]
             before = [stream.bit_generator.state for stream in streams]
             try:
-                return run(*inputs)
+                return run(*inputs, **named)
             except BaseException:
                 for stream, state in zip(streams, before):
                     stream.bit_generator.state = state

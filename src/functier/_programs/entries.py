@@ -19,6 +19,7 @@ from .._cpython.objects import slots_of, space_of
 from .._levels.memory import meet
 from .arguments import Node as Part
 from .arguments import facts_of, is_same, node_of, opened
+from .draws import restoring
 from .guards import Guards
 from .program import Program
 from .replays import Changed, Replay
@@ -82,7 +83,9 @@ def entry_of(
         names.append("**kwargs")
         body = f"    if [*kwargs] != keywords: raise Mismatch\n{body}"
     exec(f"def entry({', '.join(names)}):\n{body}\n", space)
-    return space["entry"]
+    # Another program draws anew where the arguments, an answer or a doubt end this one.
+    sources = program._replay.sources
+    return restoring(space["entry"], sources) if sources else space["entry"]
 
 
 class Entry:
