@@ -385,8 +385,8 @@ def test_a_portable_library_runs_here(tmp_path):
 
 
 OUTSIDE = {
-    "gaussian_process_grad": "large systems", "solve_ivp_grad": "SciPy's solver",
-    "sort_rows_grad": "an argsort", "median_vmap": "a sort", "masks_escape": "complex numbers",
+    "gaussian_process_grad": "large systems", "sort_rows_grad": "an argsort",
+    "median_vmap": "a sort", "masks_escape": "complex numbers",
 }  # fmt: skip
 """The workloads of the benchmark that are refused, and what they have."""
 

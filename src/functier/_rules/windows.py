@@ -16,7 +16,7 @@ MANY = 32
 
 
 @primitive
-def windows(x: Value, sizes: Shape, axes: Shape) -> Value:
+def sliding_windows(x: Value, sizes: Shape, axes: Shape) -> Value:
     """Return a copy of the windows along axes that are not negative; the last axes are theirs."""
     return np.lib.stride_tricks.sliding_window_view(x, sizes, axes).copy()
 
@@ -62,12 +62,12 @@ def _windows_vjp(g: Value, x_shape: Shape, sizes: Shape, axes: Shape) -> Value:
 
 
 linear(
-    windows, "x sizes axes",
-    vmap=lambda k, x, sizes, axes: windows(x, sizes, tuple([axis + k for axis in axes])),
+    sliding_windows, "x sizes axes",
+    vmap=lambda k, x, sizes, axes: sliding_windows(x, sizes, tuple([axis + k for axis in axes])),
     vjp={"x": _windows_vjp},
 )  # fmt: skip
-windows.body = _windows_recorded  # type: ignore[attr-defined]
-declare_memory("fresh", [windows])
+sliding_windows.body = _windows_recorded  # type: ignore[attr-defined]
+declare_memory("fresh", [sliding_windows])
 
 
 @lambda body: composite(np.lib.stride_tricks.sliding_window_view, body)
@@ -88,7 +88,7 @@ def _sliding_window_view(
         shape[i] -= size - 1
         if size < 0 or shape[i] < 1:
             raise ValueError("window shape cannot be larger than input array shape")
-    x = windows(x, window_shape, axes)
+    x = sliding_windows(x, window_shape, axes)
     if not writeable and not np.size(x):  # no element ties it to its source
         return np.broadcast_to(x, np.shape(x))
     return x
