@@ -50,6 +50,7 @@ PLACES = {
     "scipy.ndimage.sampling._result": "an array that would be written to is refused",
     "scatter.arrays_in": "it asks for the class of an index, which is plain",
     "shape._reshape": "the same function as a method",
+    "windows._windows_vjp": "the same sums of pieces, by slices or by one index",
 }
 """The rules that ask if a value is a plain array, and why a program has the same bits."""
 

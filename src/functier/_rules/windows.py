@@ -17,8 +17,13 @@ MANY = 32
 
 @primitive
 def sliding_windows(x: Value, sizes: Shape, axes: Shape) -> Value:
-    """Return a copy of the windows along axes that are not negative; the last axes are theirs."""
-    return np.lib.stride_tricks.sliding_window_view(x, sizes, axes).copy()
+    """Return a copy of the windows along axes that are not negative; the last axes are theirs.
+
+    It lies in memory as the elements that a program takes.
+    """
+    view = np.lib.stride_tricks.sliding_window_view(x, sizes, axes)
+    last = axes[-1] + 1 if axes else -1
+    return np.moveaxis(np.moveaxis(view, -1, last).copy(), last, -1)
 
 
 def _windows_recorded(x: Value, sizes: Shape, axes: Shape) -> Value:

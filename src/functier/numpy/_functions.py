@@ -290,7 +290,21 @@ def _write(func: Callable, a: Any, *args: Any, **options: Any) -> Any:
     return (isinstance(a, Tensor) and ADOPTED.text_for(a, form)) or form(a)
 
 
+def _unmasked(answer: Callable) -> Callable:
+    """Return a function of `numpy.ma` that asks for a mask, which a tensor does not have."""
+
+    def call(func: Callable, a: Any, *args: Any, **options: Any) -> Any:
+        return answer(a) if isinstance(a, Tensor) else func(a, *args, **options)
+
+    return call
+
+
 INSIDE: dict[Callable, Callable] = {
+    np.ma.filled: _unmasked(lambda a: a),
+    np.ma.getdata: _unmasked(lambda a: a),
+    np.ma.getmask: _unmasked(lambda a: np.ma.nomask),
+    np.ma.getmaskarray: _unmasked(lambda a: np.zeros(np.shape(a), bool)),
+    np.ma.is_masked: _unmasked(lambda a: False),
     **{func: _write for func in (np.array2string, np.array_repr, np.array_str)},
     **{func: _fill for func in ON_LIKE},
     **{

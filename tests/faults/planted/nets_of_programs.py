@@ -16,10 +16,9 @@ from functier._levels.batch import BatchLevel
 from functier._levels.grad import GradLevel
 from functier._levels.jvp import JvpLevel
 from functier._programs import passes, recorder, stores
-from functier._programs.machine import backend
 from functier._programs.machine.loops import bodies, kernels, nests
 from functier._programs.machine.lowering import effects, products, reductions
-from functier._programs.machine.parts import calling
+from functier._programs.machine.parts import calling, modules
 from functier._rules import accumulation, elementwise, polynomial, quantile
 from functier._rules.linalg import contract
 from functier._rules.linalg import contract as _contract
@@ -207,7 +206,7 @@ FAULTS_OF_MACHINE_FAULTS = {
         nests.Sum, "across", lambda self, values: [nests.half_of(self.w, values[0], 2, 0)]
         if self.w.width == 2 else ACROSS(self, values),
     ),
-    "buffers that overlap": (backend, "laid_out", lambda calls: overlapping(calls)),
+    "buffers that overlap": (modules, "laid_out", lambda calls: overlapping(calls)),
     "writes that run early": (effects.Memory, "order", lambda self, *given: None),
     "a read that sees nothing": (effects.Memory, "sources", lambda self, bits: ()),
     "a beginning that counts": (

@@ -55,7 +55,7 @@ np.ravel(a); np.ravel(a, 'F'); np.ravel(a.T, 'F'); np.reshape(a, -1); np.reshape
 np.ascontiguousarray(a); np.ascontiguousarray(a[:, 0]); np.asfortranarray(a);
 np.asarray(a, order='C'); np.asarray(a, order='F'); np.array(a, copy=None, order='F');
 np.require(a, requirements=['F']); np.require(a, None, ['C', 'W']); np.require(a, float, 'W');
-np.fft.fftn(a).real; np.ma.asarray(a).data
+np.fft.fftn(a).real
 """
 COPY = """
 a * 1; a + 0; a / 1; a ** 1; -(-a); +a; abs(a); a % 2.0; divmod(a, 1.0)[1]; a @ np.eye(a.shape[-1]);
