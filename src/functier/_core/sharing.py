@@ -73,7 +73,7 @@ ORDERS: dict[Function, tuple[str, int]] = {
         np.tile, np.dot, np.inner, np.outer,
     ), ("C", 0)),
     **dict.fromkeys((
-        np.matmul, np.vecdot, np.linalg.matrix_power, np.roll, np.kron, np.concatenate, np.stack,
+        np.matmul, np.vecdot, np.linalg.matrix_power, np.roll, np.kron,
         *(getattr(np, name) for name in ("matvec", "vecmat") if hasattr(np, name)),
     ), ("R", 0)),
     **dict.fromkeys((np.nanquantile, np.nanpercentile), ("M", 0)),
