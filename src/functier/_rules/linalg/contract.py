@@ -289,7 +289,7 @@ def _multiply_vectors(x: Value, y: Value) -> Value:
 
 def _multiply_copies(x: Value, y: Value) -> Value:
     """Multiply stacks of matrices that lie among each other."""
-    return np.matmul(x.copy(), y.copy())
+    return np.matmul(np.ascontiguousarray(x), np.ascontiguousarray(y))
 
 
 def _merged_axes(labels: list, free: list, summed: list) -> list:
