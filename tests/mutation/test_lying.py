@@ -75,7 +75,7 @@ def test_writes_to_reshaped_contractions():
     assert count["right"] > 400 and not count["refused"] + count["wrong"], count
 
 
-@pytest.mark.parametrize("part", ["_pairs", "steps_apart"])
+@pytest.mark.parametrize("part", ["_pairs", "_steps_apart"])
 def test_a_forgotten_order_is_found(monkeypatch, part):
     faulty.forgotten_order(monkeypatch, part)
     assert outcomes(("vmap", "vmap of the last", "jvp"))["wrong"]

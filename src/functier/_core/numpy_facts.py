@@ -5,7 +5,6 @@ import sys
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -90,33 +89,13 @@ def lies_in_row(value: Any, ndim: int) -> bool:
         value = value._value
     if is_lazy(value):
         return True
-    step, axes = getattr(value, "itemsize", 0), value.ndim - ndim
-    steps = steps_apart(value.shape, value.strides, axes) or value.strides[axes:]
-    for n, stride in zip(value.shape[::-1][:ndim], steps[::-1]):
+    step = getattr(value, "itemsize", 0)
+    for n, stride in zip(value.shape[::-1][:ndim], value.strides[::-1]):
         if n != 1:
             if stride != step:
                 return False
             step *= n
     return True
-
-
-def steps_apart(shape: Shape, strides: Shape, axes: int) -> list[int] | None:
-    """Return the strides of an example without the others; None where these lie apart.
-
-    The first `axes` axes are those of the batch.
-    """
-    among = {abs(s) for s, n in zip(strides[:axes], shape) if n > 1 and s}
-    steps = [s * (n > 1) for s, n in zip(strides[axes:], shape[axes:])]
-    if not among or 0 in shape or max(map(abs, steps), default=0) < min(among):
-        return None
-    scale, scales = 1, {0: 1}
-    for s, longer in pairwise(sorted({0, *among, *map(abs, steps)})):
-        if s in among:
-            if longer % s:  # views of overlapping memory, which are views here as in NumPy
-                return None
-            scale *= longer // s
-        scales[longer] = scale
-    return [s // scales[abs(s)] for s in steps]
 
 
 def is_lazy(x: Any) -> bool:

@@ -58,7 +58,7 @@ from .._mutation.copies import lend
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level
-from .lying import product_in_order
+from .lying import copy_apart, product_in_order
 from .operands import has_methods, taken_out
 from .raised import raise_of_examples
 from .stores import EVERYTHING, BatchStore
@@ -275,14 +275,16 @@ class BatchLevel(Level):
                 if kind is ndarray:
                     if leaf.ndim and leaf.dtype.kind not in "OV":
                         size = leaf.shape[0]
-                        value = leaf if not k else leaf.reshape((1,) * k + leaf.shape)
+                        value = leaf if leaf.flags.c_contiguous else copy_apart(leaf)
+                        value = value if not k else value.reshape((1,) * k + value.shape)
                 elif kind is outer and leaf._value.ndim > k:
-                    value = leaf._value
-                    size = value.shape[k]
+                    if type(leaf._value) is not ndarray or leaf._value.flags.c_contiguous:
+                        value = leaf._value
+                        size = value.shape[k]
             if value is None:
                 leaf = settle(leaf)
                 check_mapped(self, leaf, dim, args, dims)
-                moved = np.moveaxis(leaf, dim, 0) if dim else leaf
+                moved = copy_apart(np.moveaxis(leaf, dim, 0) if dim else leaf)
                 size = moved.shape[0]
                 value = self._lower_physical(moved)
             if size != self.size:

@@ -9,13 +9,14 @@ NOTE [another order than NumPy's]
 """
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.numpy_facts import Function, Shape, is_lazy, order_of, steps_apart
+from .._core.numpy_facts import Function, Shape, is_lazy, order_of
 from .._core.op import Op
 from .._core.root import tree_map
 from .._core.sharing import ASKED
@@ -84,8 +85,17 @@ def steps_in_numpy(x: Any) -> list[int] | None:
     level, (value, axes) = type(x).level, values_of(x)
     steps = _noted_steps(level, value) if level.notes is not None else None
     if steps is None:
-        return None if value.flags.c_contiguous else steps_apart(value.shape, value.strides, axes)
+        return None if value.flags.c_contiguous else _steps_apart(value.shape, value.strides, axes)
     return [s if n > 1 else 0 for s, n in zip(steps[axes:], value.shape[axes:])]
+
+
+def _steps_apart(shape: Shape, strides: Shape, axes: int) -> list[int] | None:
+    """Return the strides of an example without the others; None where these lie apart."""
+    among = [(abs(s), n) for s, n in zip(strides[:axes], shape) if n > 1 and s]
+    steps = [s * (n > 1) for s, n in zip(strides[axes:], shape[axes:])]
+    if not among or 0 in shape or max(map(abs, steps), default=0) < max(among)[0]:
+        return None
+    return [s // prod([n for step, n in among if step < abs(s)]) for s in steps]
 
 
 def moved(step: int, pairs: list[tuple[int, int]]) -> int:
@@ -149,7 +159,7 @@ def _pairs(forms: list, find: Callable, given: tuple) -> list[tuple[int, int]]:
     found = []
     for shape, strides, rank in forms:
         axes = len(shape) - rank
-        steps = steps_apart(shape, strides, axes)
+        steps = _steps_apart(shape, strides, axes)
         found.append((shape[axes:], strides[axes:] if steps is None else tuple(steps)))
     (shape, own), *rest = found
     there, step = [0] * len(shape), min([s for s, n in zip(own, shape) if n > 1], default=1)
@@ -292,6 +302,23 @@ def _lies_by(x: Any, axes: Axes) -> bool:
             return not form.size
         step *= form.shape[axis]
     return True
+
+
+def copy_apart(x: Any) -> Any:
+    """Return a batch along axis 0 whose examples lie one after the other in memory.
+
+    The order of one example's elements tells which of its results are views.
+    """
+    window = x
+    if isinstance(x, Tensor):
+        plain = type(innermost(x)) is ndarray and not is_hidden(x)  # Dask computes nothing
+        window = x.level.window(x) if plain else None
+    if type(window) is not ndarray or window.flags.c_contiguous:
+        return x
+    steps = [abs(s) if n > 1 else 0 for s, n in zip(window.strides, window.shape)]
+    if not steps[0] or max(steps[1:], default=0) <= steps[0]:
+        return x
+    return _copy_by(x, (0, *sorted(range(1, x.ndim), key=lambda axis: -abs(window.strides[axis]))))
 
 
 def _copy_by(x: Any, axes: Axes) -> Any:

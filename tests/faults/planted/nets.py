@@ -13,9 +13,9 @@ from functier._core import root as _root
 from functier._core.sharing import MEMORY
 from functier._custom import function_rules as _function_rules
 from functier._custom import pytree_rules as _pytree_rules
+from functier._levels import batch, fast_calls, lying, norms, views, writes
 from functier._levels import checks as _checks
 from functier._levels import cotangents as _cotangents
-from functier._levels import fast_calls, lying, norms, views, writes
 from functier._levels import level as _level
 from functier._levels import runs as _life
 from functier._levels import spares as _spares
@@ -181,8 +181,8 @@ PLANTED = {
         lambda patch: patch.setattr(VMAP, "take", np.take),
         "np.asfortranarray(a)", "F", "split",
     ),
-    "examples among each other are taken for NumPy's": (
-        lambda patch: patch.setattr(lying, "steps_apart", lambda *form: None),
+    "examples of a tensor lie among each other": (
+        lambda patch: patch.setattr(batch, "copy_apart", lambda x: x),
         "a.ravel()", "C", "vmap(vmap 1)",
     ),
     "a number is a view of its array": (

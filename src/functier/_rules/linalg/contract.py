@@ -52,10 +52,6 @@ BATCH, ALONE = -1000, 1000
 GAP: Any = None
 """The mark, in a list of labels, between two axes that merge by a copy only."""
 
-COPIES = np.lib.NumpyVersion(np.__version__) < "2.3.0"
-"""Whether BLAS takes matrices that lie among each other only as copies, which NumPy 2.3 makes (a
-stack of 200 matrices of 64 by 64: 20 times faster, of 8 by 8: half as fast)."""
-
 ndarray = np.ndarray
 
 
@@ -273,9 +269,6 @@ def _plan_product(
     else:
         raw += [size[n] for n in ("rows", "cols") if {"rows": rows, "cols": cols}[n]]
     product: Function = np.dot if not stack else _multiply_vectors if vectors else np.matmul
-    if COPIES and product is np.matmul and size["summed"] > 16:
-        if kept[0][-1] in stack or kept[1][-1] in stack:
-            product = _multiply_copies
     return Plan(swap, steps[0], steps[1], product, None if shape == raw else tuple(shape), final)
 
 
@@ -285,11 +278,6 @@ def _multiply_vectors(x: Value, y: Value) -> Value:
         return np.vecdot(x, y)
     z = np.matmul(x.reshape((*x.shape[:-1], 1, x.shape[-1])), y.reshape((*y.shape, 1)))
     return z.reshape(z.shape[:-2])
-
-
-def _multiply_copies(x: Value, y: Value) -> Value:
-    """Multiply stacks of matrices that lie among each other."""
-    return np.matmul(np.ascontiguousarray(x), np.ascontiguousarray(y))
 
 
 def _merged_axes(labels: list, free: list, summed: list) -> list:
