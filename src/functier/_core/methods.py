@@ -69,7 +69,9 @@ OPERATORS: dict[Function, list] = {}
 
 def _conjugate(x: Tensor) -> tuple[Function, tuple, dict]:
     """Return the call of the method, which gives a real array itself."""
-    return (np.conjugate if x.dtype.kind == "c" else np.asarray), (x,), {}
+    if x.dtype.kind == "c":
+        return np.conjugate, (x,), {}
+    return (np.asarray, (x,), {}) if x.ndim else (np.astype, (x, x.dtype), {"copy": False})
 
 
 def _astype(
@@ -79,6 +81,8 @@ def _astype(
     """Translate a call of the method, which has more parameters than the function."""
     if casting != "unsafe" and not np.can_cast(x.dtype, dtype, casting):
         raise TypeError(f"cannot cast from {x.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
+    if not np.ndim(x) and isinstance(x, Tensor):  # a number stays one, and has no order
+        return np.astype, (x, np.dtype(dtype)), {"copy": copy}
     same = x.dtype == dtype
     if not copy and same and (order == "K" or _lies_in(x, order)):
         return np.asarray, (x,), {}
