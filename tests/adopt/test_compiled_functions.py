@@ -640,18 +640,63 @@ def test_numba_compiles_in_a_first_call_that_is_compiled(text, f, wanted, tmp_pa
     close(np.array(ast.literal_eval(done.stdout)), np.array(wanted), 1e-9)
 
 
-def test_a_range_of_floats_is_refused_with_what_to_write(tmp_path):
-    module = support.module_of(tmp_path, """
+RANGES = """
 import numba
 import numpy as np
 
 @numba.njit
 def total(x, k):
     s = 0.0
-    for i in range(np.floor(k)):
+    for i in range(k - 1.7, np.floor(k) + 1, True):
         s += x[i]
     return s
-""")  # fmt: skip
+
+def by_factory(x, k):
+    @numba.njit
+    def made(x, k):
+        return x[:1].sum() * len([i for i in range(k)])
+    return made(x, k)
+
+def plain(x, k):
+    return x[range(k)]
+
+@numba.njit
+def parallel(x, k):
+    s = 0.0
+    for i in numba.prange(k):
+        s += x[i]
+    return s
+"""
+
+
+@pytest.mark.parametrize("name", ["total", "by_factory"])
+@pytest.mark.parametrize("kind", [float, np.float32])
+def test_a_range_cuts_off_the_digits_of_floats_as_in_compiled_code(name, kind, tmp_path):
+    module, x = support.module_of(tmp_path, RANGES), np.arange(1.0, 6.0)
+    f = getattr(module, name)
+    wanted = [f(x, kind(k)) for k in (2.3, 3.6)]
+    names = dict(vars(module)), code_of(f)
+    with ft.adopt(module):
+        assert f(x, kind(2.3)) == wanted[0]
+        value, slope = ft.value_and_grad(lambda x: f(x, kind(2.3)))(x)
+        assert value == wanted[0] and slope @ x == value
+        assert ft.value_and_grad(lambda k: f(x, k))(kind(2.3)) == (wanted[0], 0.0)
+        got = ft.vmap(f, in_dims=(None, 0), branches="split")(x, np.array([2.3, 3.6], kind))
+        assert got.tolist() == wanted
+        assert ft.compile(ft.grad(f))(x, kind(2.3)).tolist() == slope.tolist()
+    assert (dict(vars(module)), code_of(f)) == names
+
+
+def code_of(f):
+    return getattr(f, "py_func", f).__code__
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [("plain", ["interpreted as an integer"]), ("parallel", ["by Numba", "prange(int(n))"])],
+)
+def test_other_ranges_take_no_floats(name, words, tmp_path):
+    module = support.module_of(tmp_path, RANGES)
     with ft.adopt(module), pytest.raises(TypeError) as raised:
-        ft.grad(lambda x: module.total(x, 2.3))(np.arange(3.0))
-    has_all("".join(raised.value.__notes__), "compiled by Numba", "range(int(n))")
+        ft.grad(lambda x: getattr(module, name)(x, 2.3))(np.arange(3.0))
+    has_all("".join([str(raised.value), *getattr(raised.value, "__notes__", [])]), *words)

@@ -1,5 +1,6 @@
 """The names of one adopted module: what they were, what they are bound to, and the way back."""
 
+import contextlib
 import warnings
 import weakref
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import give_code, read_code
 from .caches import original_of_cached
 from .calls import Owner
-from .compiled import LEFT, names_left
+from .compiled import LEFT, compiled_in, names_left
 from .contents import Contents, Others, for_numpy, forwarding
 from .memories import keepers, keeps
 from .search import RECORDS, is_of_python
@@ -25,6 +26,7 @@ from .twins import (
     CALLEE,
     MADE,
     OWNER,
+    RANGE,
     RETURNED,
     alias_of_call,
     alias_of_module,
@@ -79,6 +81,8 @@ class Bindings:
             ADOPTED.add(id(self.namespace))
             RECORDS[id(self.namespace)] = self
             self._rewrite(functions)
+            for func in compiled_in(self.namespace):
+                self.take_floats(func)
             self._bind_names()
             for func in functions:
                 self.where = func.__qualname__
@@ -160,6 +164,21 @@ class Bindings:
                     self._note_code(code, new)
             new = self.made[id(code)][1]
             if new is not code:
+                give_code(func, new)
+                self.functions[id(func)] = weakref.ref(func)
+
+    def take_floats(self, func: FunctionType) -> None:
+        """Have a function that Numba compiles call a `range` that takes floats."""
+        code = read_code(func)
+        names = Names(
+            self.namespace, lambda value: RANGE if value is range else None,
+            lambda *_: None, lambda _: None,
+        )  # fmt: skip
+        names.stored |= stored_globals(code)
+        with contextlib.suppress(NotImplementedError):  # more names than there is room for
+            new = rewrite(code, names)
+            if new is not code:
+                self._note_code(self.codes.get(id(code), (code, code))[1], new)
                 give_code(func, new)
                 self.functions[id(func)] = weakref.ref(func)
 

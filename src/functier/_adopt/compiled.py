@@ -104,7 +104,7 @@ def _install(parts: dict[str, Any]) -> None:
         dispatcher, ufunc, gufunc = (parts[name] for name in COMPILED)
         _CLASSES[dispatcher] = _class_over(dispatcher, run_function, py_func=_PY_FUNC)
         _CLASSES[ufunc] = _class_over(ufunc, run_elements)
-        _CLASSES[gufunc] = _class_over(gufunc, run_loops)
+        _CLASSES[gufunc] = _class_over(gufunc, run_loops, _reduce_states=_states)
     if not _PATCHED:
         identity = parts["FunctionIdentity"]
         _patch(identity, "from_function", classmethod(_taken(vars(identity)["from_function"])))
@@ -174,12 +174,20 @@ def _cache_of(x: Any) -> Any:
     return cache if hasattr(cache, "_py_func") else None
 
 
+def compiled_in(namespace: dict) -> list[FunctionType]:
+    """Return the Python functions with these globals of adopted compiled functions."""
+    return [f for f in map(python_function, list(_ADOPTED)) if f.__globals__ is namespace]
+
+
 def _adopt(x: Any) -> None:
     cache = _cache_of(x)
     if cache is not None:
         cache._py_func = clone_of(python_function(x))
     x.__class__ = _CLASSES[type(x)]
     _ADOPTED.add(x)
+    record = RECORDS.get(id(python_function(x).__globals__))
+    if record is not None:  # else it is told when it binds the module
+        record.take_floats(python_function(x))
 
 
 def _release(x: Any) -> None:
@@ -198,6 +206,12 @@ def _py_func(self: Any) -> Any:
 
 
 _PY_FUNC = property(_py_func)
+
+
+def _states(self: Any) -> dict[str, Any]:
+    """Return what a pickle has of a function of `guvectorize`."""
+    states = super(type(self), self)._reduce_states()
+    return states | {"py_func": as_before(states["py_func"])}
 
 
 # ---- functions as they were ----

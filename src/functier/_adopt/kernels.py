@@ -3,7 +3,8 @@
 NOTE [what the Python function means]
     With tensors a compiled function gives what it gives without Numba, as with
     ``NUMBA_DISABLE_JIT=1``. Compiled code differs from that in details: it does not check
-    indices, and its integers wrap.
+    indices, and its integers wrap. Numba's ``range`` cuts off the digits of floats, and so does
+    `range_`, which is called in its place.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from .._core.numpy_facts import PLAIN, shape_of
 from .._core.tensor import Tensor
 from .._mutation.array import is_array, lend
 from ..numpy._loops import element_of, stack_elements
+from .calls import int_
 
 ndarray = np.ndarray
 ambient = AMBIENT.get
@@ -61,7 +63,7 @@ def _run(self: Any, args: tuple, kwargs: dict, compiled: Callable, run: Callable
             f"arguments, so its Python function runs"
         )
         if isinstance(error, TypeError) and "interpreted as an integer" in str(error):
-            note += "; Python's range takes integers, and Numba's floats, too: write range(int(n))"
+            note += "; Python takes integers there, and Numba floats, too: write prange(int(n))"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
         raise
@@ -87,6 +89,15 @@ def run_function(self: Any, args: tuple, kwargs: dict, compiled: Callable) -> An
         )
     given = [_cast(x, kind) for x, kind in zip(bound.args, declared.args)]
     return _cast(func(*given), declared.return_type)
+
+
+def range_(*args: Any) -> range:
+    """Return ``range(*args)`` as in compiled code, which takes floats."""
+    return range(*[int_(x) if _is_float(x) else x for x in args])
+
+
+def _is_float(x: Any) -> bool:
+    return type(x) is float or (hasattr(x, "dtype") and x.dtype.kind == "f" and not shape_of(x))
 
 
 def _has_integer(x: Any) -> bool:

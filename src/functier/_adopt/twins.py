@@ -21,6 +21,7 @@ from .caches import CACHED, DECORATORS, cache, lru_cache, twin_of_cached
 from .calls import BUILTINS, CALLERS, KINDS, callee, made_writable, owner
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
+from .kernels import range_
 from .mathematics import MATH
 from .memories import returned, take_back
 from .operators import SLOTS, UFUNC_CALLERS, UFUNCS
@@ -197,6 +198,7 @@ DECORATORS_OF_PYTHON = variant(
 )  # fmt: skip
 
 CALLEE, OWNER, MADE, RETURNED = [f"{PREFIX}{x}" for x in ("callee", "owner", "made", "returned")]
+RANGE = f"{PREFIX}range"
 """The aliases of the functions that what is called, what has a method, what arithmetic has made,
 and what a function that keeps something returns go through.
 """
@@ -206,6 +208,7 @@ ALIASES: dict[str, Any] = {
     OWNER: owner,
     MADE: made_writable,
     RETURNED: returned,
+    RANGE: range_,
     f"{PREFIX}numpy": CALLEES,
     f"{PREFIX}numpy as classes": CLASSES_OF_NUMPY,
     f"{PREFIX}functools": DECORATORS_OF_PYTHON,
