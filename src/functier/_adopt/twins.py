@@ -132,8 +132,12 @@ def twin_of_object(value: Any) -> Any:
 
 
 def takes_instances(kind: type, twin: Any) -> bool:
-    """Return whether an instance of a class is one of its twin, too: that has the same parts."""
-    return isinstance(twin, type) and issubclass(twin, kind) and not hasattr(twin, "keeps_more")
+    """Return whether an instance of a class is one of its twin, too: that has the same parts.
+
+    Abstract classes are not asked: they would take a twin for the original, to which it is equal.
+    """
+    inherits = isinstance(twin, type) and any([c is kind for c in twin.__mro__])
+    return inherits and not hasattr(twin, "keeps_more")
 
 
 def _is_public(name: str) -> bool:
