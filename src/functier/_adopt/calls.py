@@ -264,7 +264,7 @@ class Owner:
     NumPy's method takes no tensor, and what it makes could not be written to.
     """
 
-    methods = "dot", "copy", "astype", "flatten"
+    methods = "dot", "copy", "astype", "flatten", "tolil", "todok"
 
     def __init__(self, x: np.ndarray):
         self.x = x
@@ -278,9 +278,14 @@ class Owner:
         return lambda *args, **kwargs: make_new_writable(method(*args, **kwargs), self.x)
 
 
+OWNERS: dict[type, Callable] = {ndarray: Owner}
+"""What stands for plain arrays, and for sparse matrices where these have twins."""
+
+
 def owner(x: Any) -> Any:
     """Return a plain array as an `Owner` inside a level, and anything else as it is."""
-    return Owner(x) if type(x) is ndarray and ambient() is not Tensor else x
+    found = OWNERS.get(type(x))
+    return x if found is None or ambient() is Tensor else found(x)
 
 
 def made_writable(x: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from .. import numpy as fnp
 from .._core.adopted import ADOPTED
 from .caches import CACHED, DECORATORS, cache, lru_cache, twin_of_cached
-from .calls import BUILTINS, CALLERS, KINDS, callee, made_writable, owner
+from .calls import BUILTINS, CALLERS, KINDS, OWNERS, callee, made_writable, owner
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
 from .kernels import range_
@@ -87,7 +87,10 @@ def load_twins() -> None:
         namespace = load_module(other)
         for attribute, value in list(vars(module).items()):
             if attribute[0] != "_" and not isinstance(value, ModuleType):
-                _note(value, getattr(namespace, attribute, value))
+                twin = getattr(namespace, attribute, value)
+                _note(value, twin)
+                if hasattr(type(twin), "owner_of"):
+                    OWNERS[value] = twin.owner_of
         _note(module, namespace)
 
 

@@ -161,6 +161,22 @@ def _plain_indices(part: Any) -> Any:
     return np.asarray(part)
 
 
+class Owner:
+    """A plain matrix inside a level, of which a copy takes tensors, as in `make`."""
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.x, name)
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            made = method(*args, **kwargs)
+            return made if name == "dot" or made is self.x else inside(made)
+
+        return called
+
+
 class SparseMeta(type):
     """The class of the twins of SciPy's classes: `isinstance` holds for matrices over tensors.
 
@@ -193,6 +209,10 @@ class SparseMeta(type):
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(cls.original, name)
+
+    def owner_of(cls, x: Any) -> "Owner":
+        """Return what stands for a plain matrix where adopted code calls a method of it."""
+        return Owner(x)
 
     def __eq__(cls, other: object) -> bool:
         return other is cls or other is cls.original

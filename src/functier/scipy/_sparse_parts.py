@@ -458,7 +458,11 @@ class Parts:
         """Sort the values of each row, which a matrix over tensors may have in any order."""
 
     def eliminate_zeros(self) -> None:
-        """Keep all values, because the places do not say which of them are zero."""
+        """Leave zeros out; of tensors keep all values, as their places cannot differ."""
+        plain = self.plain
+        if plain is not None and self._source is None and not self.is_lent():
+            plain.eliminate_zeros()
+            self._values, self._pattern = pattern_of(plain)
 
     prune = sort_indices
 
