@@ -97,6 +97,22 @@ MEMORIES = {
             last["k"], last["y"] = 2 * x, np.sin(x)
             return last["y"]
     """,
+    "two lists that every call adds to": """
+        xs, ys = [], []
+        def f(x):
+            found = [y for k, y in zip(xs, ys) if np.isclose(k, x)]
+            y = found[0] if found else np.sin(x)
+            xs.append(x)
+            ys.append(y)
+            return y
+    """,
+    "a list that every call adds to": """
+        log = []
+        def f(x):
+            found = [y for k, y in log if np.isclose(k, x)]
+            log.append((x, found[0] if found else np.sin(x)))
+            return log[-1][1]
+    """,
     "function": """
         def f(x):
             if hasattr(f, "x") and f.x == x:
@@ -182,6 +198,51 @@ def test_what_depends_on_the_size_alone_is_used_again(made):
     module.f(x)
     for _ in range(2):
         close(ft.grad(module.f)(x), np.linspace(1.0, 2.0, 3))
+
+
+RECORDS = {
+    "pairs": ("(x, x * x)", lambda x: (x, x * x)),
+    "dicts": (
+        '{"x": x, "value": x * x, "of": None}',
+        lambda x: {"x": x, "value": x * x, "of": None},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize("run", ["grad", "jvp"])
+def test_a_record_of_all_calls_is_no_memory(run, name, made):
+    row, plain = RECORDS[name]
+    module = made(f"""
+        class Model:
+            def __init__(self): self.history = []
+            def f(self, x):
+                self.history.append({row})
+                return x * x
+        f = Model().f
+    """)
+    call, _ = RUNS[run]
+    module.f(X)
+    for _ in range(2):
+        close(call(module.f), 2 * X)
+    assert module.f.__self__.history == [plain(X)] * 3
+
+
+def test_a_record_with_a_name_for_each_row_is_a_memory(made):
+    """The row of another name does not tell that this one was computed."""
+    module = made("""
+        rows = []
+        def named(n, x):
+            for m, k, y in rows:
+                if m == n and k == x:
+                    return y
+            rows.append((n, x, n * np.sin(x)))
+            return rows[-1][2]
+        def f(x): return named(4, x) + named(3, x)
+    """)
+    module.named(3, X)
+    with pytest.raises(ft.ConversionError, match="rows"):
+        ft.grad(module.f)(X)
 
 
 def test_what_a_call_has_kept_before_it_raised_is_plain(made):

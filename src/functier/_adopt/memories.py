@@ -103,12 +103,16 @@ def _check(frame: Frame, value: Any) -> None:
         found for where, space in (spaces if given else ()) for name, kept in space.items()
         for found in _numbers(where + name, kept, [*space.values()], DEEP)
     )  # fmt: skip
-    for place, number, beside in numbers:
+    for place, number, beside, around in numbers:
         x = next((x for x in given if _is_near(x, number)), None)
         if x is None and type(value) in NUMBERS and np.array_equal(value, number):
             others = [v for v in beside if v is not number and type(v) in NUMBERS]  # of x, perhaps
             x = next((x for x in given for v in others if np.shape(v) == np.shape(x)), None)
+            keys = [v for b in around or () for v in _parts(b) if type(v) in NUMBERS]
+            x = next((x for x in given for v in keys if _is_near(x, v)), x)
         if x is None or any([isinstance(v, Tensor) for b in beside for v in _parts(b)]):
+            continue
+        if type(around) in LISTS and any([_is_kept_anew(row, beside, x) for row in around]):
             continue
         name = name_of_code(code_at(frame))
         level = _level_of(x)
@@ -143,6 +147,20 @@ def _is_near(x: Any, number: Any) -> bool:
     values = np.asarray(plain_values(x))
     near = np.isclose(values, number, **NEAR, equal_nan=True)
     return bool(near.all(tuple(range(near.ndim - x.ndim, near.ndim))).any())
+
+
+def _is_kept_anew(row: Any, before: Any, x: Any) -> bool:
+    """Tell if a row of a record is one for `x` that a call in the level has made, as `before`.
+
+    So a call writes what it has computed, and does not look for it: all numbers are tensors.
+    """
+    pairs = list(zip(_parts(row), _parts(before)))
+    if not len(pairs) == len(_parts(row)) == len(_parts(before)):
+        return False
+    if not all([isinstance(a, Tensor) if type(b) in NUMBERS else a is b for a, b in pairs]):
+        return False
+    new, value = [a for a, b in pairs if type(b) in NUMBERS], plain_values(x)
+    return any([np.array_equal(plain_values(a), value) for a in new])
 
 
 class Plan(NamedTuple):
@@ -247,22 +265,27 @@ def _note(holder: Any, names: set[str]) -> None:
         KEEPING[id(holder)] = made, names | (row[1] if row else set())
 
 
-def _numbers(place: str, value: Any, beside: Any, deep: int) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the numbers in a value that is kept, also in containers, with their places."""
+def _numbers(
+    place: str, value: Any, beside: Any, deep: int, around: Any = None
+) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Yield the numbers in a value that is kept, also in containers, with their places.
+
+    With each are the values beside it, and the container that these are in, if there is one.
+    """
     kind = type(value)
     if kind in NUMBERS:
         if np.asarray(value).dtype.kind in "fc":
-            yield place, value, beside
+            yield place, value, beside, around
     elif deep and kind in DICTS:
         for key, item in list(value.items())[-LONGEST:]:
             yield from _numbers(f"{place}[{key!r:.40}]", key, [item], deep - 1)
-            yield from _numbers(f"{place}[{key!r:.40}]", item, [*value.values()], deep - 1)
+            yield from _numbers(f"{place}[{key!r:.40}]", item, [*value.values()], deep - 1, beside)
     elif deep and kind in LISTS:
         if value and {*map(type, value)} <= NUMBERS and len(value) <= LONGEST:
             if len({np.shape(x) for x in value}) == 1:
-                yield place, np.array(value), beside
+                yield place, np.array(value), beside, around
         for i, item in enumerate(list(value)[-LONGEST:]):
-            yield from _numbers(f"{place}[{i}]", item, value, deep - 1)
+            yield from _numbers(f"{place}[{i}]", item, value, deep - 1, beside)
 
 
 def _is_adopted(x: Any) -> bool:
