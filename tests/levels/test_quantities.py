@@ -5,6 +5,7 @@ code that asks for the module of a class; comparisons with objects that are not 
 import dataclasses
 import importlib
 import inspect
+import operator
 import pickle
 import sys
 from decimal import Decimal
@@ -307,3 +308,29 @@ def test_an_object_that_compares_itself_with_numbers_is_asked():
 def test_the_ufunc_refuses_a_text_as_numpys_does():
     with pytest.raises(TypeError, match="did not contain a loop"):
         ft.grad(lambda x: x * np.equal(x, "a"))(1.0)
+
+
+ORDERINGS = operator.lt, operator.le, operator.gt, operator.ge
+
+
+@pytest.mark.parametrize("of_sympy", [False, True])
+@pytest.mark.parametrize("compare", ORDERINGS)
+def test_a_tensor_is_ordered_by_a_number_that_is_a_float(compare, of_sympy):
+    make = pytest.importorskip("sympy").Rational if of_sympy else Fraction
+    for x in (0.25, 0.5, np.float32(0.75)):
+        plain = bool(compare(x, Fraction(1, 2)))
+
+        def f(x):
+            return x * 2.0 if compare(x, make(1, 2)) else x
+
+        assert ft.grad(f)(x) == ft.jvp(f, (x,), (type(x)(1.0),))[1] == (2.0 if plain else 1.0)
+        assert ft.vmap(lambda x: compare(x, make(1, 2)))(np.array([x, x])).tolist() == [plain] * 2
+        got = ft.vmap(lambda x: compare(x, make(1, 2)))(np.full((2, 1), x))
+        assert got.tolist() == [[plain]] * 2
+
+
+@pytest.mark.parametrize("number", [Fraction(1, 3), Fraction(10**400), Decimal(1)])
+@pytest.mark.parametrize("compare", ORDERINGS)
+def test_an_ordering_by_a_number_between_two_floats_is_refused(compare, number):
+    with pytest.raises(TypeError, match="not supported between"):
+        ft.grad(lambda x: x if compare(x, number) else 2.0 * x)(float(Fraction(1, 3)))

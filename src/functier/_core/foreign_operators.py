@@ -6,6 +6,8 @@ NOTE [an operator that asks for an array]
     such an array where one of these operators asks, and only there.
 """
 
+from numbers import Real
+from operator import ge, gt, le, lt
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ BEGINNING = "scipy.sparse._"
 NAMES = {f"__{r}{name}__" for r in ("", "r") for name in ("matmul", "mul", "truediv")}
 """The operators that ask for an array."""
 
+ORDERINGS = {lt, le, gt, ge}
 
 METHODS = {"multiply", "maximum", "minimum", "setdiag"}
 """Methods of these matrices that ask for an array, and take no tensor."""
@@ -50,8 +53,24 @@ def array_for_operator() -> np.ndarray | None:
 
 def operate(func: Function, a: Any, b: Any) -> Any:
     """Compute an operator of a tensor and an object that opts out of NumPy's protocols."""
+    if func in ORDERINGS:
+        return _order(func, a, b)
     for value in (a, b):
         for cls in type(value).__mro__:
             if cls.__module__.startswith(BEGINNING):
                 return operate_sparse(func, a, b)
     return NotImplemented
+
+
+def _order(func: Any, x: Any, other: Any) -> Any:
+    """Answer an ordering by a number of another library, such as a fraction, that is a float.
+
+    Others lie between two floats, and an ordering by one of these is not that by the number.
+    """
+    if not isinstance(other, Real) or x.dtype.kind != "f":
+        return NotImplemented
+    try:
+        nearest: Any = np.float64(float(other))
+    except OverflowError:
+        return NotImplemented
+    return func(x, nearest) if nearest <= other and nearest >= other else NotImplemented
