@@ -293,3 +293,24 @@ def test_of_batches_inside_one_another_the_last_example_is_kept(made):
     assert module.last == {"x": 10.0}
     ft.vmap(ft.vmap(ft.grad(module.f)))(x + 1.0)
     assert module.last == {"x": 12.0}
+
+
+def test_keys_of_a_cache_are_plain_when_the_level_has_ended(made):
+    module = made("""
+        cache = {}
+        def part(n, x):
+            if (n, x) not in cache:
+                cache[n, x] = n * np.sin(x)
+            return cache[n, x]
+        def f(x):
+            if x not in cache:
+                cache[x] = part(2, x) + part(3, x)
+            return cache[x]
+    """)
+    x = np.array([X, 0.8, X])
+    module.f(X)
+    for _ in range(2):
+        close(ft.vmap(module.f, branches="split")(x), 5 * np.sin(x))
+    keys = [(2, X), (3, X), X, (2, 0.8), (3, 0.8), 0.8]
+    assert list(module.cache) == keys
+    assert module.f(0.8) == module.cache[0.8] == 5 * np.sin(0.8)

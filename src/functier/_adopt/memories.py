@@ -349,6 +349,11 @@ def _made_plain(x: Any, classes: list[Any], deep: int) -> Any:
     news = [(key, v, _made_plain(v, classes, deep - 1)) for key, v in items]
     if kind is tuple:
         return tuple([new for _, _, new in news]) if any([v is not w for _, v, w in news]) else x
+    keys = [_made_plain(key, classes, deep - 1) for key, _, _ in news] if kind in DICTS else []
+    if any([key is not before for key, (before, _, _) in zip(keys, news)]):
+        x.clear()
+        x.update(zip(keys, [new for _, _, new in news]))
+        return x
     for key, v, new in news:
         if new is not v:
             x[key] = new
