@@ -118,7 +118,7 @@ def _prune(node: Node, used: set[int], read: set[Node], further: bool) -> None:
             break
         wanted |= more
     inner: dict[Node, set[int]] = {}
-    _live(part, {*part.roots()}, {*inside}, inner, further)
+    live = _live(part, {*part.roots()}, {*inside}, inner, further) | ending(loop, wanted)
     renumber(body.nodes)
     carried = [j for j in range(first) if body.inputs[j] in live]
     lasts = [j for j in sorted(used) if j < loop.lasts and j not in carried]
