@@ -76,8 +76,6 @@ def key_of(x: Node, same: dict[Node, Any], moved: Any = None) -> Any:
 
 def along(index: Any) -> tuple[int, Any]:
     """Return the axis that an index is for, and its part there; -1 if it is for several."""
-    if index == ():
-        return -1, None
     *before, last = index if type(index) is tuple else (index,)
     whole = all([type(x) is slice and x == slice(None) for x in before])
     return (len(before) if whole else -1), last
