@@ -5,7 +5,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from functier._programs import dead, keeping, passes, source, stores
+from functier._programs import dead, passes, source, stores
 from functier._programs.graph import Form, Graph, Node, form_of
 from strategies.outcomes import difference
 from support.basics import held, raises
@@ -241,56 +241,6 @@ def forced(step):
     return f
 
 
-def dear(c, x):
-    return np.tanh(c * x + 0.1), np.sum(c)
-
-
-def loss(step, **options):
-    return lambda c, xs: np.sum(ft.scan(step, c, xs, **options)[1] ** 2)
-
-
-def inner(c, x):
-    return ft.scan(lambda c, _: (dear(c, x)[0], None), c, None, length=9)[0], np.sum(c)
-
-
-XS = np.random.default_rng(0).normal(size=(12, 3))
-
-
-def check_given(f, calls, c=X, xs=XS):
-    """Check a compiled function, and that its loops have so many calls of the dear function."""
-    compiled = ft.compile(f, backend="numpy")
-    for points in ((c, xs), (c + 0.1, xs[::-1].copy())):
-        assert difference(compiled(*points), f(*points)) is None
-    (program,) = compiled.programs
-    lines = [line for line in program.source.splitlines() if line.startswith("        ")]
-    assert sum([" = np.tanh(" in line for line in lines]) == calls
-
-
-@pytest.mark.parametrize(
-    "f, calls, c",
-    [
-        (ft.grad(loss(dear), argnums=(0, 1)), 1, X),
-        (ft.grad(loss(dear, reverse=True), argnums=(0, 1)), 1, X),
-        (ft.vmap(ft.grad(loss(dear)), in_dims=(0, None)), 1, np.stack([X, 2 * X])),
-        (ft.hessian(loss(dear)), 1, X),
-        (ft.grad(loss(ft.checkpoint(dear))), 2, X),
-    ],
-    ids=["grad", "reverse", "vmap of grad", "hessian", "checkpoint"],
-)
-def test_what_is_dear_is_not_computed_again_backward(f, calls, c):
-    check_given(f, calls, c)
-
-
-def test_what_is_dear_in_an_inner_loop_is_not_computed_again_backward():
-    check_given(ft.grad(loss(inner)), 2)  # in the step, and where it is run again for its carry
-
-
-def test_values_that_are_large_are_computed_again_backward():
-    check_given(
-        ft.grad(loss(dear)), 2, np.ones(200_000), np.random.default_rng(0).normal(size=(12, 1))
-    )
-
-
 @pytest.mark.parametrize(
     "step",
     [
@@ -490,10 +440,6 @@ def plant_settled(patch):
     patch.setattr(passes, "is_whole", lambda node: True)
 
 
-def plant_kept(patch):
-    patch.setattr(keeping, "exact", type)
-
-
 def plant_places(patch):
     patch.setattr(np, "flatnonzero", lambda mask: np.arange(np.count_nonzero(mask)))
 
@@ -529,7 +475,6 @@ PLANTED = {
     "dead": (plant_dead, check_writes),
     "fresh": (plant_fresh, check_flip),
     "settled": (plant_settled, lambda: steps(in_parts, X, X + 1)),
-    "kept": (plant_kept, lambda: check_given(ft.grad(loss(dear), argnums=(0, 1)), 1)),
     "places": (plant_places, test_masks_that_are_checked_are_places),
     "output": (plant_output, check_constant),
 }

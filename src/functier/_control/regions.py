@@ -28,7 +28,7 @@ from .._core.pytree import flatten, unflatten
 from .._core.tensor import Tensor
 from .._levels.backward import Stretch, backward
 from .._levels.kept import join_edges
-from .._levels.lineage import AMBIENT, inward, levels_of
+from .._levels.lineage import AMBIENT, inward
 from .._levels.states import resume
 from .._levels.tape import Continued, Given, Node, node_numbers
 from .._mutation.array import was_written
@@ -51,9 +51,6 @@ def region(
     """
     writers = CHOSEN.get()
     ambient, mask, stretch = AMBIENT.get(), AMONG.get(), Stretch()
-    for level in levels_of(ambient):
-        if level.guards:
-            level.samples.sparing = True
     leaves, structure = flatten(given)
     leaves = [x.level.snapshot(x) if was_written(x) else x for x in leaves]
     given = unflatten(structure, leaves)

@@ -46,8 +46,7 @@ def taken_out(node: Node) -> list[Node]:
     found: dict[Node, Node] = {}
     for x in body.nodes:
         parents = x.parents()
-        fixed = parents and outer.keys() >= {*parents} and not instances_in(x.args, Count)
-        if fixed and is_pure(x) and not returned(x):
+        if parents and outer.keys() >= {*parents} and is_pure(x) and not returned(x):
             outer[x] = found[x] = x.like(*replace((x.args, x.kwargs), outer.__getitem__))
     if found:
         inside = {x: Node(None, (), {}, x.form) for x in found}
@@ -70,7 +69,7 @@ def invariants(node: Node) -> dict[Node, Any]:
 def is_pure(node: Node) -> bool:
     """Return whether a call gives one value whenever it is made, and does nothing else."""
     effect = node.memory or node.kept or node.may_raise or is_loop(node) or may_raise(node)
-    return not effect and type(node.form) is Form
+    return not effect and type(node.form) is Form and not instances_in(node.args, Count)
 
 
 # ---- sums ----

@@ -21,7 +21,6 @@ from .bodies import rolled
 from .dead import drop_dead
 from .graph import CONTAINERS, Form, Graph, Guard, Node, exact, nodes_in, replace
 from .invariant import hoisted
-from .keeping import kept
 from .looping import is_whole
 from .loops import is_loop, memories_of
 from .statements import ITEMS
@@ -264,7 +263,7 @@ PASSES: dict[str, Callable[[Graph], Graph]] = {
     "share": share_in_loops, "sum_early": sum_early, "roll": rolled,
     "settle": everywhere(settle), "drop_dead": drop_dead, "spread_once": everywhere(spread_once),
     "simplify": everywhere(simplify), "hoist": hoisted, "share again": everywhere(share),
-    "keep": everywhere(kept), "drop_dead again": drop_dead,
+    "drop_dead again": drop_dead,
 }  # fmt: skip
 """The passes in their order.
 
@@ -272,14 +271,12 @@ Loops are found before the identities are used, which drop nodes of single steps
 """
 
 
-def optimized(graph: Graph, sparing: bool = False) -> Graph:
-    """Return a graph after all passes; a `sparing` one keeps nothing more for its derivatives."""
+def optimized(graph: Graph) -> Graph:
+    """Return a graph after all passes."""
     reasons: dict[Any, str] = {}
     given = graph.reasons
     with resting():
-        for name, run in PASSES.items():
-            if sparing and name == "keep":
-                continue
+        for run in PASSES.values():
             graph = run(graph)
             reasons |= graph.reasons
     graph.reasons = reasons | given

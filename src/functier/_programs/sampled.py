@@ -103,11 +103,7 @@ class Samples:
         The nodes that stand for the numbers of steps.
     operands : dict of Node to weak reference
         A tensor of each node that was an operand, as far as a sample may ask for it.
-    sparing : bool
-        Whether the function has asked to keep less than its derivative needs, by `checkpoint`.
     """
-
-    sparing = False
 
     def __init__(self, level: Any):
         self.level = level

@@ -219,7 +219,7 @@ def record(
         level.reads.identity(x)  # now that it is known which memory the writes do not touch
     doubts = settle_trust(graph, trusted, values, flags) if writes else ""
     with during(f"{label}: simplifying {len(graph.nodes):,} calls"):
-        graph = optimized(graph, level.samples.sparing)
+        graph = optimized(graph)
     program = Program(
         title_of(func), graph, structure, leaves, dynamic, out, names,
         roots, tuple(kwargs), facts_of(structure), captured,
