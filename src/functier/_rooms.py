@@ -1,4 +1,4 @@
-"""Which later rooms answer the hooks of earlier ones, and declare the operations of other packages.
+"""The one table of rooms: those that answer hooks, and those that declare operations.
 
 It is imported with the package. The rooms are imported when they are needed.
 """

@@ -279,7 +279,7 @@ class Owner:
 
 
 OWNERS: dict[type, Callable] = {ndarray: Owner}
-"""What stands for plain arrays, and for sparse matrices where these have twins."""
+"""Classes of stand-ins: for plain arrays, and for sparse matrices where these have twins."""
 
 
 def owner(x: Any) -> Any:

@@ -26,7 +26,7 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .calls import BUILTINS
-from .memories import DICTS
+from .memories import DICTS, LONGEST
 from .search import import_name, is_of_python
 from .twins import dispatches, twin_of, twin_of_object
 
@@ -109,8 +109,6 @@ def forwarding(value: Any, module: ModuleType) -> Forwarding | None:
 
 
 LISTS = list, deque
-LONGEST = 1000
-"""The most items of a container that is looked into: longer ones are tables of numbers."""
 
 MOST = 20_000
 """The most objects that are looked at for one module."""

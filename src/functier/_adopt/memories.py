@@ -1,4 +1,4 @@
-"""What adopted code keeps from one call to the next, as its last input and its last result.
+"""Values that adopted code keeps from one call to the next: its last input, its last result.
 
 NOTE [a kept result has no derivative]
     A function may compare its input with that of an earlier call, and return the result of that
@@ -46,11 +46,12 @@ NUMBERS = frozenset({float, complex, np.ndarray, *np.sctypeDict.values()})
 DICTS = dict, OrderedDict, defaultdict
 LISTS = list, tuple, deque
 DEEP, LONGEST = 3, 1000
-"""How many containers inside one another are looked into, and how many of their last items."""
+"""The most containers inside one another, and the most of their last items, that are looked into:
+longer ones are tables of numbers."""
 OF_OTHERS = {*dir(np.ndarray), *dir(np), *dir(builtins), *MUTATORS}
 """Names by which code reaches no object of its package."""
 NEAR = {"rtol": 1e-3, "atol": 1e-6}
-"""How near two inputs may be that a package takes for the same one."""
+"""The distance of two inputs that a package may take for the same one."""
 WRITTEN = f"{__name__.partition('.')[0]}._mutation"
 """The room of the classes between an array that was written to and its tensors."""
 STEPS = 6
@@ -164,7 +165,7 @@ def _is_kept_anew(row: Any, before: Any, x: Any) -> bool:
 
 
 class Plan(NamedTuple):
-    """What a function may keep, by its code and the classes of the objects that it has."""
+    """The places that a function may keep values in, by its code and the classes of its objects."""
 
     code: Code
     kinds: tuple[type, ...]

@@ -1,4 +1,4 @@
-"""What earlier rooms ask of later ones: each question is a hook, which a function answers.
+"""Hooks: questions of earlier rooms, which functions of later rooms answer.
 
 NOTE [who answers]
     An earlier room does not know the later ones. `functier._rooms`, which knows all, says where the

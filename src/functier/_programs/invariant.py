@@ -1,4 +1,4 @@
-"""What is the same in each step of a loop, which leaves the loop.
+"""Calls that give the same in each step of a loop, and leave the loop.
 
 NOTE [sums that leave a loop]
     The derivative of what is invariant adds up terms that are linear, with invariant factors, in a

@@ -69,7 +69,7 @@ def statement_of(code: Code, instruction: int) -> Statement | None:
 
 
 FILES: dict[str, tuple[list[str], Any]] = {}
-"""What is known of the latest files, with their lines."""
+"""The statements of the latest files, with the lines of these."""
 
 
 def _statements(file: str) -> tuple[dict[int, ast.stmt], list[ast.For]]:

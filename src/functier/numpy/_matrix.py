@@ -19,40 +19,32 @@ from ._subclasses import Instance
 original = np.matrix
 
 
-class ArrayMeta(type):
-    """The class of the twin of a subclass of NumPy's array, which is its `original`.
+class MatrixMeta(type):
+    """The class of the twin of `numpy.matrix`.
 
     It is that class for all but calls: `isinstance` holds for its instances, also for those over
     tensors.
     """
 
-    original: type
-
     def __new__(
         meta, name: str, bases: tuple[type, ...], names: dict[str, Any], **options: Any
     ) -> Any:
-        if bases[0] is meta.original:  # the twin itself
+        if bases[0] is original:  # the twin itself
             return super().__new__(meta, name, bases, names)
-        bases = tuple([meta.original if isinstance(base, meta) else base for base in bases])
+        bases = tuple([original if isinstance(base, meta) else base for base in bases])
         return types.new_class(name, bases, options, lambda made: made.update(names))
 
     def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, cls.original)
+        return isinstance(x, original)
 
     def __subclasscheck__(cls, other: type) -> bool:
-        return issubclass(other, cls.original)
+        return issubclass(other, original)
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.original
+        return other is cls or other is original
 
     def __hash__(cls) -> int:
-        return hash(cls.original)
-
-
-class MatrixMeta(ArrayMeta):
-    """The class of the twin of `numpy.matrix`."""
-
-    original = original
+        return hash(original)
 
     def __call__(cls, data: Any, dtype: Any = None, copy: bool = True) -> Any:
         if AMBIENT.get() is Tensor:

@@ -69,7 +69,7 @@ class Fallback:
 
 
 class Maker:
-    """What makes parts; as a text it says what that took."""
+    """A maker of parts; its text tells how long LLVM took."""
 
     def __init__(self, contract: bool, threads: int):
         self.contract, self.threads = contract, threads
