@@ -1,4 +1,4 @@
-"""What adopted code keeps of a call: right or refused inside a transform, and plain after it."""
+"""Values that adopted code keeps of a call: right or refused in a transform, and plain after it."""
 
 import adopt_support as support
 import numpy as np

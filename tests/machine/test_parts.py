@@ -184,7 +184,7 @@ def ratio(eps):
 
 
 def inside(graph):
-    """How many calls the steps of loops make."""
+    """The number of calls that the steps of loops make."""
     return sum([count_calls(node.func.body) for node in graph.nodes if is_loop(node)])
 
 
