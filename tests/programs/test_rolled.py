@@ -5,11 +5,13 @@ import pickle
 import re
 
 import numpy as np
+import optree
 import pytest
 
 import functier as ft
 import functier.numpy as fnp
 from faults.planted import programs as faulty
+from functier._programs import stores
 from functier._programs.loops import every_graph, is_loop, unrolled
 from functier._programs.replays import Replay
 from support.basics import held, raises
@@ -338,3 +340,30 @@ def test_steps_that_never_fit_are_compared_a_few_times(monkeypatch):
 
     assert nodes > 3000
     assert work < 16
+
+
+def test_a_list_of_the_last_step_is_whole_for_all_who_read_it(monkeypatch):
+    monkeypatch.setattr(stores, "LARGE", 0)  # lists are dropped while they are read
+
+    def f(x, y, s):
+        for _ in range(7):
+            for i in range(2, -1, -1):
+                y = x * np.cos(i + 1) * 0.7 + 0.1
+            for _ in range(5):
+                x = np.tanh(0.5 * y) + x / 3
+                s = s / (1.5 + np.abs(s))
+        for _ in range(10):
+            s = s * 0.5 + 0.1 * np.sum(x)
+        return s + np.sum(x * y)
+
+    def total(*args):
+        parts = optree.tree_leaves(ft.hessian(f, argnums=(0, 2))(*args))
+        return sum([np.sum(part) for part in parts])
+
+    gradient = ft.grad(total, argnums=(0, 1, 2))
+    args = np.linspace(-0.7, 0.4, 4), np.ones(4), -0.4
+
+    found, expected = ft.trace(gradient)(*args)(*args), gradient(*args)
+
+    for a, b in zip(found, expected):
+        np.testing.assert_array_equal(a, b)

@@ -160,10 +160,11 @@ def is_last(source: Any, values: Any, loop: Node, read: Count) -> bool:
     """Return whether nobody reads a list after a loop, which takes its elements from the end on.
 
     Where the loop does not begin with the last one, nobody else may read the list before it. A list
-    in a list is left alone: others may have it, too.
+    in a list, and that of a last step, are left alone: others may have them, too.
     """
     return (
         type(values) is Node and is_result(values) and type(read.start) is int
+        and values.args[1] >= values.args[0].func.lasts
         and read.step == -1 and source.latest[values] == loop.number
         and sum([x is values for x in loop.args]) == 1
         and (read.start == values.form.count - 1 or source.uses[values] == 1)
