@@ -2,7 +2,8 @@
 
 ``pytest`` runs what is quick: of the sample table the rows that `samples.chosen` chooses (for the
 values of SciPy's functions all), no test marked ``slow``, and no net. ``pytest --slow`` runs all
-rows and all tests, with a slice of each net, and takes plans, nestings and orders in turn. With
+rows and all tests, with a slice of each net, and takes plans, nestings and orders in turn. Of a
+large table it takes a part: ``@pytest.mark.share(3)`` runs one of three of its slow cases. With
 ``--full``, each is taken with each: ``pytest tests/nets --full`` runs the nets in full. It says at
 the end the counts of each, its refusals by their reasons, and the sums. ``pytest --shuffle
 1`` runs the tests in another order: none may need what another one leaves.
@@ -43,7 +44,7 @@ from functier._core.ambient import AMBIENT
 from functier._core.table import UNSUPPORTED
 from functier.testing import forget, operations
 from nets.verdicts import Verdicts, lines_of
-from support.turns import shuffle
+from support.turns import shuffle, takes_turn
 
 NETS = Path(__file__).parent / "nets"
 
@@ -132,10 +133,10 @@ def pytest_collection(session):
 
 def pytest_collection_modifyitems(config, items):
     if not config.getoption("--full"):
-        long = [item for item in items if item.get_closest_marker("long")]
+        long = [item for item in items if is_long(item)]
         if len(long) < len(items):  # else they were asked for by name
             config.hook.pytest_deselected(items=long)
-            items[:] = [item for item in items if not item.get_closest_marker("long")]
+            items[:] = [item for item in items if not is_long(item)]
     quick, slow = [], []
     for item in items:
         (slow if is_slow(item) else quick).append(item)
@@ -173,6 +174,13 @@ def skip(report, path, library):
     """Let a test be skipped if a library is not installed."""
     if library not in sys.modules and importlib.util.find_spec(library) is None:
         report.outcome, report.longrepr = "skipped", (str(path), 0, f"Skipped: needs {library}")
+
+
+def is_long(item):
+    """Tell if a case runs with ``--full`` alone."""
+    share = item.get_closest_marker("share")
+    beyond = share and is_slow(item) and not takes_turn(item.name, *share.args)
+    return beyond or item.get_closest_marker("long")
 
 
 def is_slow(item):

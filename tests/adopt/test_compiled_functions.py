@@ -257,6 +257,7 @@ def check(module, use):
         np.testing.assert_allclose(got, slopes, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("use", few(USES, 4))
 def test_a_use(module, use):
     check(module, use)

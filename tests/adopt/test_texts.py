@@ -37,7 +37,8 @@ def some(cases, use, mode):
     return cases[(len(use) + 3 * len(mode)) % step :: step]
 
 
-@pytest.mark.parametrize(("use", "mode"), in_turn(READ, MODES, share=9))
+@pytest.mark.share(9)
+@pytest.mark.parametrize(("use", "mode"), in_turn(READ, MODES))
 def test_no_text_changes_an_answer(use, mode):
     found = outcomes(some(WAYS, use, mode), READ[use], mode)
     assert "wrong" not in found.values(), found
@@ -45,13 +46,15 @@ def test_no_text_changes_an_answer(use, mode):
         assert {found[way] for way in SHORT if way in found} <= {"right", "refused"}
 
 
-@pytest.mark.parametrize(("use", "mode"), in_turn(TOLD, MODES, share=9))
+@pytest.mark.share(9)
+@pytest.mark.parametrize(("use", "mode"), in_turn(TOLD, MODES))
 def test_people_read_the_text_of_the_plain_run(use, mode):
     found = outcomes(some(WAYS, use, mode), TOLD[use], mode)
     assert "wrong" not in found.values(), found
 
 
-@pytest.mark.parametrize(("use", "mode"), in_turn(THEMSELVES, MODES, share=9))
+@pytest.mark.share(9)
+@pytest.mark.parametrize(("use", "mode"), in_turn(THEMSELVES, MODES))
 def test_a_number_itself_is_shown(use, mode):
     found = outcomes(["0"], THEMSELVES[use], mode)["0"]
     assert found == "right" if mode == "grad" and use != "raised" else found != "wrong"

@@ -90,6 +90,7 @@ WAYS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("backend", ["numpy", pytest.param("llvm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("f", [kalman, clipped, methods, plain_if, nested])

@@ -113,7 +113,7 @@ def folder(tmp_path_factory):
 FOLDER: list = []
 
 
-@net("exports", REASONS, examples=(30, 300, 2000), drawn=DRAWN)
+@net("exports", REASONS, examples=(30, 120, 2000), drawn=DRAWN)
 def test_an_exported_program_gives_the_bits_of_a_compiled_one(judge, drawn):
     with silent():
         is_exported(judge, drawn, FOLDER[0])

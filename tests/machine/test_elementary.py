@@ -99,6 +99,7 @@ def test_errors_are_at_most_two_units(dtype):
     assert not wrong([*ONE, *TWO], dtype, np.random.default_rng(5))
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("width", [0, 8])

@@ -90,6 +90,7 @@ def test_random_contractions():
     assert not wrong(range(16))
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("begin", range(100, 2100, 100))
 def test_many_random_contractions(begin):

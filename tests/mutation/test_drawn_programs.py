@@ -20,7 +20,7 @@ TOLERANCE = (1e-11, 3e-6, 3e-5, 1e-3)
 
 
 @net(
-    "writes", WRITES, examples=(100, 800, 100_000),
+    "writes", WRITES, examples=(100, 500, 100_000),
     drawn=nested(writing(), least=1, whole=85), before=st.booleans(),
 )  # fmt: skip
 def test_writes_under_transforms_are_numpys(judge, drawn, before):
@@ -105,6 +105,7 @@ def test_what_numpy_refuses_is_refused(judge, drawn):
 
 
 @pytest.mark.slow
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("plant", "writes", "views", "kinds"), faulty.FAULTS,
     ids=[plant.__name__ for plant, *_ in faulty.FAULTS],

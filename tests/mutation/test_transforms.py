@@ -329,6 +329,7 @@ def test_a_program_that_writes_under_two_transforms(table, names):
     run_each(TABLES[table], lambda f: check(names, f, X))
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("table", ["indexes", "views"])
 @pytest.mark.parametrize("names", nestings(2), ids=" ".join)

@@ -135,7 +135,7 @@ def rows(full):
     """The rows of the table, and those of other sizes."""
     given = samples.named().items()
     yield from ((name, this) for name, this in given if checks.differentiable(this))
-    yield from in_other_sizes(sizes.sliced(sizes.cases(), full, 16))
+    yield from in_other_sizes(sizes.sliced(sizes.cases(), full, 32))
 
 
 def in_other_sizes(cases):

@@ -27,6 +27,7 @@ def no_kernels():
     faulty.forget_kernels()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", [*faulty.FAULTS_OF_MACHINE_FAULTS][:-1])
 def test_a_planted_fault_is_found(monkeypatch, name):
     faulty.FAULTS_OF_MACHINE_FAULTS[name](monkeypatch)

@@ -11,6 +11,14 @@ SKIPPED = 600
 
 
 @pytest.mark.slow
+def test_the_tests_of_the_kernel_are_collected_without_the_outer_rooms():
+    done = run("-p", "no:cacheprovider", "--collect-only")
+
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert int(re.findall(r"(\d+)(?:/\d+)? tests collected", done.stdout)[-1]) > 8000
+
+
+@pytest.mark.long
 def test_the_tests_of_the_kernel_pass_without_the_outer_rooms():
     done = run("-p", "no:cacheprovider", "--tb=short", "-r", "fE")
     counts = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", done.stdout.split("\n")[-2])}

@@ -158,6 +158,7 @@ def check_derivatives(row, double, kind, expected, single):
     near(pulled, ft.vjp(g, *wide)[1](given), kind)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("family", "kind"), in_turn(families(), [np.float32, np.float16, np.longdouble])
 )

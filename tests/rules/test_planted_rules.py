@@ -12,6 +12,7 @@ from faults import rules
 from support import checks, planted
 from support.basics import load_all
 from support.rows import run_each
+from support.turns import in_part
 
 load_all()
 
@@ -81,7 +82,8 @@ NESTED = ["vmap_nested", "derivatives_of_vmap"]
 def test_rows_of(family, check, rows_of, full, request):
     """Every row of the family passes the check, if it applies."""
     applies = checks.CHECKS[check][1]
-    own = {name: row for name, row in rows_of(family).items() if applies(row)}
+    rows = in_part(rows_of(family), check, full)
+    own = {name: row for name, row in rows.items() if applies(row)}
     if check in NESTED and not request.config.getoption("--slow"):
         own = dict(list(own.items())[NESTED.index(check) :: len(NESTED)])
     run_each(own, lambda row: checks.run_check(check, row, full))

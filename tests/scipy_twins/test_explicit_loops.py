@@ -124,6 +124,7 @@ MORE_NESTINGS = {
 }  # fmt: skip
 
 
+@pytest.mark.share(3)
 @pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
 @pytest.mark.parametrize("nesting", [
     pytest.param(n, marks=[] if n in ("value", "grad") else pytest.mark.slow) for n in NESTINGS
@@ -152,6 +153,7 @@ def loss(fun, **options):
     return lambda p, **more: np.sum(solve(si, fun, p, **options, **more).y ** 2)
 
 
+@pytest.mark.share(3)
 @pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
 @pytest.mark.parametrize("nesting", [
     pytest.param(n, marks=[] if n in ("jvp", "grad", "columns") else pytest.mark.slow)
@@ -394,6 +396,7 @@ def integrated(module, fun, p, **options):
     return module.odeint(slope, EQUATIONS[fun], TIMES, args=(p,), **options)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("transform", [ft.grad, pytest.param(ft.hessian, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("fun", EQUATIONS, ids=lambda fun: fun.__name__)
 def test_derivatives_of_odeint_are_a_loop(fun, transform):

@@ -63,6 +63,7 @@ def parameters():
     return [pytest.param(*triple, marks=marks) for triple, marks in found.items()]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("program, nesting, way", parameters())
 def test_equations_are_right(program, nesting, way):
     tolerance = 2e-4 if program.__name__ == "late" else 3e-6

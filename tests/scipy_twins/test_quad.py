@@ -75,6 +75,7 @@ def test_a_jump_that_may_move_is_refused(nesting, p):
     assert verdict(kink, "grad", p, tolerance=1e-5) == "right"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "seed", [pytest.param(s, marks=pytest.mark.slow if s >= 24 else []) for s in range(200)]
 )

@@ -74,9 +74,10 @@ def cases():
         for j, pair in enumerate(PAIRS):
             if side is sides.events and pair[1] == "hessian":
                 continue  # refused with an error of the inside, replayed or not
-            yield pytest.param(side, *pair, marks=turn(i, j, 3, 13))
+            yield pytest.param(side, *pair, marks=turn(i, j, 3))
 
 
+@pytest.mark.share(24)
 @pytest.mark.parametrize("side, method, way", [*cases()])
 def test_replays_give_what_calls_give(side, method, way, made, monkeypatch):
     check(side, method, way, monkeypatch)

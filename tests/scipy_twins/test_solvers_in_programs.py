@@ -47,6 +47,7 @@ def verdict(program, nesting, points=POINTS):
     return "as it is" if "not watched" in compiled.explain() else "right"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("program", "nesting"),
     [

@@ -31,6 +31,7 @@ def judge(program, nesting):
         return verdict(program, nesting, 1.1, 2e-6)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("program, nesting", list(quick_or_slow()))
 def test_systems(program, nesting):
     if nesting in ("value under jvp", "vmap") and program is of_spectra:

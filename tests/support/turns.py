@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import zlib
 
 import pytest
 
@@ -13,26 +14,39 @@ def families():
     return [pytest.param(f, marks=_slow(samples.is_of_scipy(f))) for f in samples.families()]
 
 
-def in_turn(cases, *ways, share=1):
-    """Return each case with each way; a quick run takes one combination a case, in turn.
+def takes_turn(name, share):
+    """Tell if a name is in the part of a table that a run with ``--slow`` takes.
 
-    ``--slow`` takes one of so many others as `share` says, and ``--full`` takes all.
+    It is the same part each time, whatever else is in the table.
     """
+    return zlib.crc32(name.encode()) % share == 0
+
+
+HEAVY = "second", "vmap", "vmap_nested", "vmap_of_derivatives", "derivatives_of_vmap"
+"""Checks of a row that make it run often."""
+
+
+def in_part(rows, check, full):
+    """Return the rows that a check takes: all that are chosen, and of others a third if heavy."""
+    if full or check not in HEAVY:
+        return rows
+    chosen = samples.chosen()
+    return {k: v for k, v in rows.items() if k in chosen or takes_turn(f"{k} {check}", 3)}
+
+
+def in_turn(cases, *ways):
+    """Return each case with each way; a quick run takes one combination a case, in turn."""
     combinations = list(itertools.product(*ways))
     return [
-        pytest.param(
-            *given.values, *chosen, marks=[*given.marks, *turn(i, j, len(combinations), share)]
-        )
+        pytest.param(*given.values, *chosen, marks=[*given.marks, *turn(i, j, len(combinations))])
         for i, given in enumerate(map(_param, cases))
         for j, chosen in enumerate(combinations)
     ]
 
 
-def turn(i, j, count, share):
+def turn(i, j, count):
     """Return the marks of case `i` in way `j`, if a quick run takes one of the first `count`."""
-    if j == i % count:
-        return []
-    return _slow(True) if (i + j) % share == 0 else [pytest.mark.long]
+    return _slow(j != i % count)
 
 
 def few(cases, step):

@@ -44,7 +44,7 @@ def takes(turn: tuple[str, str], group: str, program: Program) -> bool:
 
 
 def cases(full: bool) -> Iterator[tuple[tuple[str, str], Program]]:
-    """All cases, at most `MOST` of a call; of a slice each other program, modes in turn."""
+    """All cases, at most `MOST` of a call; of a slice one of three programs, modes in turn."""
     if full:
         for call, each in itertools.groupby(programs(), lambda given: given[1].call):
             found = [
@@ -55,9 +55,9 @@ def cases(full: bool) -> Iterator[tuple[tuple[str, str], Program]]:
             yield from [found[i] for i in sorted(kept)]
         return
     for n, (group, program) in enumerate(programs()):
-        place = n // 2 + n // 100  # which moves on, so that a mode meets all writes
+        place = n // 3 + n // 100  # which moves on, so that a mode meets all writes
         turn = TURNS[place % len(TURNS)]
-        if n % 2 and takes(turn, group, program):
+        if n % 3 == 1 and takes(turn, group, program):
             yield turn, program
 
 
