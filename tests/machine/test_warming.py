@@ -57,6 +57,16 @@ def test_it_is_made_at_once_where_that_is_asked(made):
     assert pickle.loads(pickle.dumps(ft.compile(np.sin, warm=True))).warm
 
 
+def test_it_is_made_at_once_for_a_long_loop(made):
+    def f(x):
+        return ft.fori_loop(0, 100_000, lambda i, y: 0.5 * np.sin(y) + x, x)
+
+    fast = ft.compile(f)
+
+    np.testing.assert_allclose(fast(0.3), f(0.3), rtol=1e-12)
+    assert len(made) == 1
+
+
 def test_calls_of_other_forms_do_not_make_it(made):
     fast = ft.compile(wave)
     for n in range(5):

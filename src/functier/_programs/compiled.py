@@ -33,7 +33,7 @@ from .misses import LIMIT, Misses
 from .objects import reached_from
 from .outside import Unwatched
 from .program import Program
-from .rolling import tell_if_slow
+from .rolling import runs_long, tell_if_slow
 from .shown import Text, card_of
 from .trace import record
 
@@ -156,9 +156,9 @@ class Compiled(Generic[P, R]):
         self._unwatched = reads.reason or ""
         reads.forget()
         notes: list[Any] = []
-        if self._machine and self.warm:
+        cold = self._machine and not (self.warm or runs_long(found.program._graph))
+        if self._machine and not cold:
             notes = self._machine_of(found.program, found.program._graph, label)
-        cold = self._machine and not self.warm
         entry = entry_of(found.program, args, kwargs, guards, found.program._checks, cold)
         if cold:
             entry = self._cold(found.program, entry, guards, notes, label)
@@ -396,8 +396,8 @@ def compile(  # torch.compile has this name
         library.
     warm : bool
         Whether to make machine code in the first call of a program. By default it is made in the
-        second call, because a program that runs only once does not need it. Then the first two
-        calls compute with NumPy, and later ones may differ from them by rounding.
+        second call, because a program that runs only once does not need it, unless it makes over
+        200,000 calls. Calls before it compute with NumPy, and later ones may differ by rounding.
 
     on_unwatched : {"run", "keep"}
         What to do if the function reads something that cannot be watched, such as a file, a clock

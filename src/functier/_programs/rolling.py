@@ -425,6 +425,13 @@ OTHERS = "its steps make other calls, or calls with results of other forms"
 
 PATIENCE = 5.0
 """After so many seconds a user wants to know."""
+MANY = 200_000
+"""So many calls of NumPy take longer than it mostly takes to make machine code."""
+
+
+def runs_long(graph: Any) -> bool:
+    """Return whether a program makes so many calls that machine code is made at once."""
+    return graph is not None and count_calls(graph) > MANY
 
 
 def tell_if_slow(begin: float, label: str, what: str, graph: Any, stacklevel: int) -> None:

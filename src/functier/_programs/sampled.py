@@ -72,7 +72,11 @@ def call(body: Any, count: int, values: list) -> tuple[int, list, list] | int:
     inputs = [Node(None, (), {}, form_of(x)) for x in values]
     node = body.node(count, inputs)
     ends, rows, steps = body.results(node)
-    stacks = [body.stack(rows[i], axis) for i, axis in body.lists.values()]
+    lists = [(rows[i], axis) for i, axis in body.lists.values()]
+    stacks = [
+        body.stack(row, axis) if row.form.form.shape else Node(np.array, (row,), {}, None)
+        for row, axis in lists
+    ]  # of a million numbers `numpy.stack` makes a million arrays
     nodes = [*inputs, node, *ends, *rows, *steps, *stacks]
     graph = drop_dead(Graph(nodes, inputs, [*ends, *stacks, *steps]), further=True)
     try:
