@@ -2,8 +2,8 @@
 
 The names are those of ``torch.nn``. A `Module` holds NumPy arrays and is a pytree, so every
 transform takes one: ``grad(loss)(module, x, y)`` is a module of gradients. Everything with
-parameters or buffers is a module, which calls a function of `functional`. Activations and pooling
-are functions of `functional`, too; their modules only call them.
+parameters or buffers is a module, which calls a function of `functional`. Activations are functions
+of `functional`, too; their modules only call them.
 """
 
 # Imports `_core`, `_rules`, `protocol`, `_transforms` and `random`.
@@ -12,34 +12,28 @@ import typing as _typing
 
 from .._core.peers import answering as _answering
 from . import functional, init
-from ._attention import MultiheadAttention
 from ._containers import ModuleDict, ModuleList, Sequential
 from ._conv_layers import Conv1d, Conv2d
 from ._hooks import RemovableHandle
 from ._layers import (
     GELU,
-    AvgPool2d,
     Dropout,
-    Embedding,
     Flatten,
     Linear,
-    MaxPool2d,
     ReLU,
     Sigmoid,
     Softmax,
     Tanh,
 )
 from ._module import Module
-from ._norm_layers import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm
+from ._norm_layers import BatchNorm1d, BatchNorm2d, LayerNorm
 from ._parameter import Parameter
 from ._random import manual_seed
-from ._recurrent import GRU, LSTM
 
 __all__ = [
-    "GELU", "GRU", "LSTM", "AvgPool2d", "BatchNorm1d", "BatchNorm2d", "Conv1d", "Conv2d", "Dropout",
-    "Embedding", "Flatten", "GroupNorm", "LayerNorm", "Linear", "MaxPool2d", "Module", "ModuleDict",
-    "ModuleList", "MultiheadAttention", "Parameter", "ReLU", "RemovableHandle", "Sequential",
-    "Sigmoid", "Softmax", "Tanh", "functional", "init", "manual_seed",
+    "GELU", "BatchNorm1d", "BatchNorm2d", "Conv1d", "Conv2d", "Dropout", "Flatten", "LayerNorm",
+    "Linear", "Module", "ModuleDict", "ModuleList", "Parameter", "ReLU", "RemovableHandle",
+    "Sequential", "Sigmoid", "Softmax", "Tanh", "functional", "init", "manual_seed",
 ]  # fmt: skip
 
 

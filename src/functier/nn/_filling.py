@@ -81,55 +81,6 @@ def normal_(
     return _write("normal_", tensor, generator_of(generator).normal(mean, std, np.shape(tensor)))
 
 
-def trunc_normal_(
-    tensor: np.ndarray, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
-    generator: Seed = None,
-) -> np.ndarray:  # fmt: skip
-    """Fill with normal numbers from `a` to `b`, which are values and not multiples of `std`.
-
-    Numbers outside are drawn again. Bounds that hold less than one number in a thousand raise
-    ValueError.
-
-    Parameters
-    ----------
-    tensor : array
-        The array to write to, such as a `Parameter`.
-    mean, std : float
-        The mean and standard deviation of the distribution before it is cut.
-    a, b : float
-        The bounds.
-    generator : seed or generator, optional
-        By default that of `functier.nn.manual_seed`.
-
-    Returns
-    -------
-    array
-        The array itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> w = trunc_normal_(np.empty((2, 3)), 0.0, 1.0, -0.5, 0.5, generator=0)
-    >>> bool((abs(w) <= 0.5).all())
-    True
-    """
-    low, high = (a - mean) / std, (b - mean) / std
-    inside = 0.5 * (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2)))
-    if not inside >= 1e-3:
-        raise ValueError(
-            f"trunc_normal_: normal numbers of mean {mean} and std {std} are hardly ever between "
-            f"a={a} and b={b}; move the bounds nearer to the mean"
-        )
-    rng = generator_of(generator)
-    values = rng.normal(mean, std, np.shape(tensor))
-    while True:
-        outside = (values < a) | (values > b)
-        count = int(np.count_nonzero(outside))
-        if not count:
-            return _write("trunc_normal_", tensor, values)
-        values[outside] = rng.normal(mean, std, count)
-
-
 def constant_(tensor: np.ndarray, val: Value) -> np.ndarray:
     """Fill with one number.
 
@@ -195,67 +146,6 @@ def ones_(tensor: np.ndarray) -> np.ndarray:
     array([1., 1., 1.])
     """
     return _write("ones_", tensor, 1)
-
-
-def eye_(tensor: np.ndarray) -> np.ndarray:
-    """Set a matrix to the identity.
-
-    Parameters
-    ----------
-    tensor : array of two axes
-        The matrix to write to.
-
-    Returns
-    -------
-    array
-        The array itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> eye_(np.empty((2, 3)))
-    array([[1., 0., 0.],
-           [0., 1., 0.]])
-    """
-    if np.ndim(tensor) != 2:
-        raise ValueError(f"eye_: two axes are needed, got the shape {np.shape(tensor)}")
-    return _write("eye_", tensor, np.eye(*np.shape(tensor)))
-
-
-def dirac_(tensor: np.ndarray, groups: int = 1) -> np.ndarray:
-    """Set the weight of a convolution so that it returns as many input channels as fit.
-
-    Parameters
-    ----------
-    tensor : array of shape (outputs, inputs // groups, *kernel)
-        The weight to write to; the kernel has one to three axes.
-    groups : int
-        The number of groups of channels; each of them returns its inputs.
-
-    Returns
-    -------
-    array
-        The array itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> dirac_(np.empty((2, 2, 3)))[0]
-    array([[0., 1., 0.],
-           [0., 0., 0.]])
-    """
-    shape = np.shape(tensor)
-    if len(shape) not in (3, 4, 5) or shape[0] % groups:
-        raise ValueError(
-            f"dirac_: three to five axes are needed, the first one divisible by groups={groups}, "
-            f"got the shape {shape}"
-        )
-    values = np.zeros(shape)
-    outputs, middle = shape[0] // groups, tuple([n // 2 for n in shape[2:]])
-    for group in range(groups):
-        for i in range(min(outputs, shape[1])):
-            values[(group * outputs + i, i, *middle)] = 1
-    return _write("dirac_", tensor, values)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -430,39 +320,3 @@ def kaiming_normal_(
     0.2
     """
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
-
-
-def orthogonal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
-    """Fill with orthonormal rows or columns, whichever are fewer, times `gain`.
-
-    All axes after the first count as one (Saxe et al., 2013).
-
-    Parameters
-    ----------
-    tensor : array of shape (rows, ...)
-        The array to write to, of two axes or more.
-    gain : float
-        A factor.
-    generator : seed or generator, optional
-        By default that of `functier.nn.manual_seed`.
-
-    Returns
-    -------
-    array
-        The array itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> q = orthogonal_(np.empty((2, 3)), generator=0)
-    >>> bool(np.allclose(q @ q.T, np.eye(2)))
-    True
-    """
-    shape = np.shape(tensor)
-    if len(shape) < 2:
-        raise ValueError(f"orthogonal_: at least two axes are needed, got the shape {shape}")
-    rows, columns = shape[0], math.prod(shape[1:])
-    flat = generator_of(generator).normal(size=(max(rows, columns), min(rows, columns)))
-    q, r = np.linalg.qr(flat)
-    q = q * np.where(np.diag(r) < 0, -1.0, 1.0)  # uniform over all of them
-    return _write("orthogonal_", tensor, gain * np.reshape(q if rows > columns else q.T, shape))

@@ -9,8 +9,6 @@ from numpy.typing import DTypeLike
 from .._core.numpy_facts import Value
 from ..random._sampling import Seed
 from . import functional as F
-from . import init
-from ._conv import Sizes
 from ._initial import add_parameter, reset_uniform
 from ._layer_functions import Axes, one_of
 from ._module import Module
@@ -63,55 +61,6 @@ class Linear(Module):
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
         )
-
-
-class Embedding(Module):
-    """Look up rows by integers: see `functional.embedding`.
-
-    Parameters
-    ----------
-    num_embeddings, embedding_dim : int
-        The number of rows, and the length of each.
-    padding_idx : int, optional
-        A row that starts as zero and gets no gradient.
-    dtype, generator
-        As for `Linear`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Embedding(4, 2, padding_idx=0)(np.array([0]))
-    array([[0., 0.]])
-    """
-
-    weight: Any
-
-    def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
-        dtype: DTypeLike | None = None, *, generator: Seed = None,
-    ):  # fmt: skip
-        super().__init__()
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise ValueError(
-                f"Embedding: padding_idx={padding_idx} is not one of {num_embeddings} rows"
-            )
-        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        add_parameter(self, "weight", (num_embeddings, embedding_dim), dtype)
-        self.reset_parameters(generator)
-
-    def reset_parameters(self, generator: Seed = None) -> None:
-        """Draw new initial values: standard normal numbers."""
-        init.normal_(self.weight, generator=generator)
-        if self.padding_idx is not None:
-            self.weight[self.padding_idx] = 0
-
-    def forward(self, input: Value) -> Value:
-        return F.embedding(input, self.weight, self.padding_idx)
-
-    def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
 
 
 class Dropout(Module):
@@ -275,77 +224,3 @@ class Flatten(Module):
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
-
-class MaxPool2d(Module):
-    """Apply `functional.max_pool2d`.
-
-    Parameters
-    ----------
-    kernel_size, stride, padding, dilation, return_indices, ceil_mode
-        The options of `functional.max_pool2d`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> MaxPool2d(2)(np.arange(16.0).reshape(1, 4, 4))
-    array([[[ 5.,  7.],
-            [13., 15.]]])
-    """
-
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-        dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False,
-    ):  # fmt: skip
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.dilation = padding, dilation
-        self.return_indices, self.ceil_mode = return_indices, ceil_mode
-
-    def forward(self, input: Value) -> Value:
-        return F.max_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
-            self.return_indices,
-        )  # fmt: skip
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-        )
-
-
-class AvgPool2d(Module):
-    """Apply `functional.avg_pool2d`.
-
-    Parameters
-    ----------
-    kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        The options of `functional.avg_pool2d`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> AvgPool2d(2)(np.arange(16.0).reshape(1, 4, 4))
-    array([[[ 2.5,  4.5],
-            [10.5, 12.5]]])
-    """
-
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-        ceil_mode: bool = False, count_include_pad: bool = True,
-        divisor_override: float | None = None,
-    ):  # fmt: skip
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.ceil_mode = padding, ceil_mode
-        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
-
-    def forward(self, input: Value) -> Value:
-        return F.avg_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-            self.count_include_pad, self.divisor_override,
-        )  # fmt: skip
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"

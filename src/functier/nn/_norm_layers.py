@@ -60,65 +60,6 @@ class LayerNorm(Module):
         )
 
 
-class GroupNorm(Module):
-    """Normalize groups of channels to mean 0 and variance 1: see `functional.group_norm`.
-
-    Parameters
-    ----------
-    num_groups, num_channels : int
-    eps : float
-    affine : bool
-        True for a weight, of ones at first, and a bias, of zeros, for each channel.
-    dtype : dtype, optional
-        By default float64.
-    bias : bool
-        False for a weight alone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> GroupNorm(2, 4, eps=0.0)(np.array([[1.0, 3.0, 5.0, -5.0]]))
-    array([[-1.,  1.,  1., -1.]])
-    """
-
-    weight: Any
-    bias: Any
-
-    def __init__(
-        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
-        dtype: DTypeLike | None = None, *, bias: bool = True,
-    ):  # fmt: skip
-        super().__init__()
-        if num_groups < 1 or num_channels % num_groups:
-            raise ValueError(
-                f"GroupNorm: num_channels={num_channels} has to be divisible by "
-                f"num_groups={num_groups}"
-            )
-        self.num_groups, self.num_channels = num_groups, num_channels
-        self.eps, self.affine = eps, affine
-        add_parameter(self, "weight", num_channels, dtype, affine)
-        add_parameter(self, "bias", num_channels, dtype, affine and bias)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set the weight to ones and the bias to zeros."""
-        reset_affine(self)
-
-    def forward(self, input: Value) -> Value:
-        if shape_of(input)[1:2] != (self.num_channels,):
-            raise ValueError(
-                f"GroupNorm: the input has the shape {shape_of(input)}; it has to be (examples, "
-                f"{self.num_channels}, ...); write x[None] for one example x"
-            )
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
-
-
 class BatchNorm(Module):
     """A layer of `BatchNorm1d` or `BatchNorm2d`: `ranks` has the numbers of axes that it takes."""
 

@@ -63,50 +63,6 @@ def layer_norm(
     return _affine(centred / np.sqrt(variance + eps), weight, bias)
 
 
-def group_norm(
-    input: Value, num_groups: int, weight: Value = None, bias: Value | None = None,
-    eps: float = 1e-5,
-) -> Value:  # fmt: skip
-    """Shift and scale each group of channels to mean 0 and variance 1; then ``* weight + bias``.
-
-    Parameters
-    ----------
-    input : array of shape (N, C, ...)
-        Examples and channels come first, as in torch. In a function of one example, under `vmap`,
-        write ``group_norm(x[None], ...)[0]``.
-    num_groups : int
-        The number of groups of C / `num_groups` channels.
-    weight, bias : array of shape (C,), optional
-    eps : float
-        Added to the variance.
-
-    Returns
-    -------
-    array of the shape of the input
-
-    Raises
-    ------
-    ValueError
-        For an input without channels, or with channels that cannot be divided into the groups.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> group_norm(np.array([[1.0, 3.0, 5.0, -5.0]]), 2, eps=0.0)
-    array([[-1.,  1.,  1., -1.]])
-    """
-    shape = shape_of(input)
-    if len(shape) < 2 or num_groups < 1 or shape[1] % num_groups:
-        raise ValueError(
-            f"group_norm: the input has the shape {shape}; it has to be (examples, channels, ...) "
-            f"with channels divisible by num_groups={num_groups}; write x[None] for one example x"
-        )
-    _check_channels("group_norm", shape, weight=weight, bias=bias)
-    length = math.prod(shape[1:]) // num_groups
-    out = layer_norm(np.reshape(input, (shape[0], num_groups, length)), length, eps=eps)
-    return _affine(np.reshape(out, shape), weight, bias, (-1, *(1,) * (len(shape) - 2)))
-
-
 def batch_norm(
     input: Value, running_mean: Value, running_var: Value, weight: Value = None,
     bias: Value | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,

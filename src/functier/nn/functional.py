@@ -11,32 +11,14 @@ import typing as _typing
 from .._core.peers import answering as _answering
 from ._activations import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from ._conv import avg_pool2d, conv1d, conv2d, max_pool2d
-from ._layer_functions import (
-    dropout,
-    embedding,
-    linear,
-    log_softmax,
-    logsumexp,
-    one_hot,
-    scaled_dot_product_attention,
-    softmax,
-)
-from ._losses import (
-    binary_cross_entropy_with_logits,
-    cross_entropy,
-    huber_loss,
-    l1_loss,
-    mse_loss,
-    nll_loss,
-)
-from ._normalization import batch_norm, group_norm, layer_norm
+from ._layer_functions import dropout, linear, log_softmax, logsumexp, softmax
+from ._losses import cross_entropy, mse_loss
+from ._normalization import batch_norm, layer_norm
 
 __all__ = [
-    "avg_pool2d", "batch_norm", "binary_cross_entropy_with_logits", "conv1d", "conv2d",
-    "cross_entropy", "dropout", "embedding", "gelu", "group_norm", "huber_loss", "l1_loss",
+    "avg_pool2d", "batch_norm", "conv1d", "conv2d", "cross_entropy", "dropout", "gelu",
     "layer_norm", "leaky_relu", "linear", "log_softmax", "logsumexp", "max_pool2d", "mse_loss",
-    "nll_loss", "one_hot", "relu", "scaled_dot_product_attention", "sigmoid", "silu", "softmax",
-    "softplus", "tanh",
+    "relu", "sigmoid", "silu", "softmax", "softplus", "tanh",
 ]  # fmt: skip
 
 

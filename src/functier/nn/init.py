@@ -5,17 +5,16 @@ is a seed or a generator, NumPy's or `functier.random`'s; the default is the one
 `functier.nn.manual_seed` seeds. Weights of a layer are ``(outputs, inputs, *kernel)``.
 """
 
+import typing as _typing
+
+from .._core.peers import answering as _answering
 from ._filling import (
     calculate_gain,
     constant_,
-    dirac_,
-    eye_,
     kaiming_normal_,
     kaiming_uniform_,
     normal_,
     ones_,
-    orthogonal_,
-    trunc_normal_,
     uniform_,
     xavier_normal_,
     xavier_uniform_,
@@ -23,10 +22,13 @@ from ._filling import (
 )
 
 __all__ = [
-    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_",
-    "normal_", "ones_", "orthogonal_", "trunc_normal_", "uniform_", "xavier_normal_",
-    "xavier_uniform_", "zeros_",
+    "calculate_gain", "constant_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+    "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name
+    __getattr__ = _answering(__name__)
 
 
 def __dir__() -> list[str]:
