@@ -3,7 +3,6 @@
 from . import (
     correlation,
     information,
-    normality,
     ranks,
     refusals,
 )
@@ -11,7 +10,6 @@ from . import (
 __all__ = [
     "correlation",
     "information",
-    "normality",
     "ranks",
     "refusals",
 ]
