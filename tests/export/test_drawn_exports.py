@@ -5,6 +5,9 @@ of the example. What `compile` runs as machine code alone is exported, but for f
 are refused for a reason that is foreseen.
 """
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import optree
 import pytest
@@ -105,22 +108,14 @@ def is_exported(judge, drawn, folder):
     return judge.right()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def folder(tmp_path_factory):
-    FOLDER[:] = [tmp_path_factory.mktemp("drawn")]
-
-
-FOLDER: list = []
-
-
 @net("exports", REASONS, examples=(30, 120, 2000), drawn=DRAWN)
 def test_an_exported_program_gives_the_bits_of_a_compiled_one(judge, drawn):
-    with silent():
-        is_exported(judge, drawn, FOLDER[0])
+    with silent(), tempfile.TemporaryDirectory() as folder:
+        is_exported(judge, drawn, Path(folder))
 
 
-def test_a_wrong_constant_is_found(monkeypatch):
+def test_a_wrong_constant_is_found(monkeypatch, tmp_path):
     faulty.other_constants(monkeypatch)
     x = np.arange(3.0)
-    made = ft.export(FOLDER[0] / "g", lambda x: x * np.array([0.1, 0.2, 0.4]), x, shared=False)
+    made = ft.export(tmp_path / "g", lambda x: x * np.array([0.1, 0.2, 0.4]), x, shared=False)
     assert difference(made.functions["g"](x), x * np.array([0.1, 0.2, 0.4]))

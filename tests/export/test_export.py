@@ -7,6 +7,7 @@ import sys
 import zipfile
 
 import numpy as np
+import optree
 import pytest
 
 pytest.importorskip("llvmlite")
@@ -300,9 +301,32 @@ def test_large_systems_are_refused(tmp_path):
     assert "the matrix is large" in refused(tmp_path, np.linalg.inv, large, exact=False)
 
 
-def test_functions_of_the_c_library_are_refused(tmp_path):
-    text = refused(tmp_path, lambda x: np.linalg.slogdet(x)[1], X[:4, :4])
-    assert "the code would call log, which is a part of a library that it may not need" in text
+def likelihood(p, y):
+    """That of a Gaussian process, without a constant."""
+    x = np.linspace(0.0, 1.0, y.size)
+    k = np.exp(-((x[:, None] - x) ** 2) / p[0]) + p[1] * np.eye(y.size)
+    return 0.5 * (y @ np.linalg.solve(k, y) + np.linalg.slogdet(k)[1])
+
+
+def angles(x, period):
+    return np.remainder(x, period), np.fmod(x, period), x // period
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (ft.value_and_grad(likelihood), (np.array([0.3, 0.1]), X[0, :12])),
+        (np.linalg.slogdet, (X[:24, :24].reshape(-1, 6, 6).astype(np.float32),)),
+        (angles, (100 * X, np.float64(2 * np.pi))),
+        (angles, (X.astype(np.float32), np.float32(0.3))),
+    ],
+)
+def test_logarithms_and_remainders_have_own_code(tmp_path, f, args):
+    """LLVM calls the C library for them."""
+    found = export(tmp_path, f, *args).functions["made"](*args)
+    expected = ft.compile(f, backend="llvm", warm=True)(*args)
+    for x, y in zip(optree.tree_leaves(found), optree.tree_leaves(expected), strict=True):
+        assert np.array_equal(x, y)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 import functier as ft
 from functier._export import library
 from functier._export.objects import archive, symbols_of
-from functier._export.soft import merged, text_of
+from functier._export.soft import OWN, merged, text_of
 from functier._programs.machine.compiler import engine
 
 pytestmark = pytest.mark.inside("Own functions and names of object code are looked at.")
@@ -121,11 +121,12 @@ declare {real} @{intrinsic}({kinds})
 
 
 def both(name, *values):
-    """The results of an own function, and those of the instruction."""
+    """The results of an own function, and those of the instruction or of the C library."""
     single = values[0].dtype == np.float32
     real, suffix = ("float", "f32") if single else ("double", "f64")
     base = name.removesuffix("f") if single else name
-    intrinsic = {"fmax": "maxnum", "fmin": "minnum"}.get(base, base)
+    known = {"fmax": "maxnum", "fmin": "minnum"}.get(base, base)
+    intrinsic = name if base == "fmod" else f"llvm.{known}.{suffix}"
     names = "xyz"[: len(values)]
     loads = "\n".join([
         f"  %p{k} = getelementptr {real}, ptr %{k}, i64 %i\n  %v{k} = load {real}, ptr %p{k}"
@@ -134,7 +135,7 @@ def both(name, *values):
     text = LOOP.format(
         pointers=", ".join([f"ptr %{k}" for k in names]), loads=loads, real=real,
         name=f"own.{name}", given=", ".join([f"{real} %v{k}" for k in names]),
-        intrinsic=f"llvm.{intrinsic}.{suffix}", kinds=", ".join([real] * len(values)),
+        intrinsic=intrinsic, kinds=", ".join([real] * len(values)),
     )  # fmt: skip
     own = text_of(name).replace(f"@{name}(", f"@own.{name}(")
     library = engine.load(merged([text, own]), ["each"], stored=False)
@@ -177,8 +178,9 @@ def drawn(rng, count, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("fma", 3), ("floor", 1), ("ceil", 1), ("trunc", 1), ("rint", 1), ("fmax", 2), ("fmin", 2)],
-)
+    [("fma", 3), ("floor", 1), ("ceil", 1), ("trunc", 1), ("rint", 1), ("fmax", 2), ("fmin", 2),
+     ("fmod", 2)],
+)  # fmt: skip
 def test_an_own_function_has_the_bits_of_the_instruction(name, count, dtype):
     own = f"{name}f" if dtype == np.float32 else name
     with np.errstate(all="ignore"):
@@ -194,6 +196,6 @@ def test_a_wrong_bit_is_found(monkeypatch):
     right = text_of("fma")
     wrong = right.replace("%lost = icmp ne i128 %again, %small", "%lost = icmp ne i128 0, 0")
     assert wrong != right
-    monkeypatch.setitem(text_of.__globals__, "FUSED", wrong)
+    monkeypatch.setitem(OWN, "fma", wrong)
     with pytest.raises(AssertionError):
         test_an_own_function_has_the_bits_of_the_instruction("fma", 3, np.float64)

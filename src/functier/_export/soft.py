@@ -189,6 +189,88 @@ define internal float @fmaf(float %x, float %y, float %z) nounwind noinline {
 """
 """The sum is exact but for a part that is lost, which makes its last bit odd: see `fma`."""
 
+REST = """\
+define internal double @fmod(double %x, double %y) nounwind noinline {
+entry:
+  %bx = bitcast double %x to i64
+  %by = bitcast double %y to i64
+  %ax = and i64 %bx, 9223372036854775807
+  %ay = and i64 %by, 9223372036854775807
+  %endless = icmp uge i64 %ax, 9218868437227405312
+  %nan = icmp ugt i64 %ay, 9218868437227405312
+  %zero = icmp eq i64 %ay, 0
+  %o = or i1 %endless, %nan
+  %odd = or i1 %o, %zero
+  br i1 %odd, label %none, label %some
+none:
+  %product = fmul double %x, %y
+  %invalid = fdiv double %product, %product
+  ret double %invalid
+some:
+  %less = icmp ult i64 %ax, %ay
+  br i1 %less, label %same, label %whole
+same:
+  ret double %x
+whole:
+  %fx = lshr i64 %ax, 52
+  %fy = lshr i64 %ay, 52
+  %lx = and i64 %ax, 4503599627370495
+  %ly = and i64 %ay, 4503599627370495
+  %nx = icmp ne i64 %fx, 0
+  %ny = icmp ne i64 %fy, 0
+  %hx = select i1 %nx, i64 4503599627370496, i64 0
+  %hy = select i1 %ny, i64 4503599627370496, i64 0
+  %mx = or i64 %lx, %hx
+  %my = or i64 %ly, %hy
+  %ex = select i1 %nx, i64 %fx, i64 1
+  %ey = select i1 %ny, i64 %fy, i64 1
+  %gap = sub i64 %ex, %ey
+  %first = urem i64 %mx, %my
+  br label %loop
+loop:
+  %d = phi i64 [ %gap, %whole ], [ %left, %step ]
+  %r = phi i64 [ %first, %whole ], [ %next, %step ]
+  %more = icmp sgt i64 %d, 0
+  br i1 %more, label %step, label %done
+step:
+  %few = icmp slt i64 %d, 11
+  %bits = select i1 %few, i64 %d, i64 11
+  %wide = shl i64 %r, %bits
+  %next = urem i64 %wide, %my
+  %left = sub i64 %d, %bits
+  br label %loop
+done:
+  %exponent = sub i64 %ey, 1075
+  %half = ashr i64 %exponent, 1
+  %other = sub i64 %exponent, %half
+  %b1 = add i64 %half, 1023
+  %b2 = add i64 %other, 1023
+  %s1 = shl i64 %b1, 52
+  %s2 = shl i64 %b2, 52
+  %p1 = bitcast i64 %s1 to double
+  %p2 = bitcast i64 %s2 to double
+  %number = uitofp i64 %r to double
+  %scaled = fmul double %number, %p1
+  %size = fmul double %scaled, %p2
+  %found = call double @llvm.copysign.f64(double %size, double %x)
+  ret double %found
+}
+declare double @llvm.copysign.f64(double, double)
+"""
+"""The remainder of significands, 11 bits of the distance of their exponents at a time: exact."""
+
+REST_SINGLE = """\
+define internal float @fmodf(float %x, float %y) nounwind noinline {
+  %a = fpext float %x to double
+  %b = fpext float %y to double
+  %rest = frem double %a, %b
+  %found = fptrunc double %rest to float
+  ret float %found
+}
+"""
+
+OWN = {"fma": FUSED, "fmaf": FUSED_SINGLE, "fmod": REST, "fmodf": REST_SINGLE}
+
 WHOLE = """\
 define internal {real} @{name}({real} %x) nounwind noinline {{
   %size = call {real} @llvm.fabs.{suffix}({real} %x)
@@ -230,8 +312,8 @@ CHOICES = {"fmax": "oge", "fmin": "ole"}
 
 def text_of(name: str) -> str:
     """Return the text of a function of the C library; nothing for one that is not known."""
-    if name in ("fma", "fmaf"):
-        return FUSED if name == "fma" else FUSED_SINGLE
+    if name in OWN:
+        return OWN[name]
     single = name.endswith("f")
     base = name[:-1] if single else name
     real, suffix = ("float", "f32") if single else ("double", "f64")

@@ -9,7 +9,11 @@ NOTE [two orders]
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..compiler import engine
+from ..elementary import rule_of
+from ..text.emitter import Emitter
 from ..text.routines import Kernel, Operand, Routine
 from . import blas
 from .factors import (
@@ -69,13 +73,14 @@ def slogdet(factors: Factors, sign: Operand, logarithm: Operand) -> Kernel:
     code = Routine(("factors", "sign", "logarithm"))
     rows, target, where, loops = each_diagonal(code, factors)
     name, zero = rows.kind.name, literal(rows.kind, 0.0)
+    emitter = Emitter(0)
+    logarithm_of = emitter.function("log", rule_of(np.log), [factors.dtype])[0]
+    code.texts.update(emitter.declarations)
     with code.loop(factors.size, [(name, sign_of(rows, target)), (name, zero)]) as i:
         element = on_diagonal(rows, target, i.index)
         below = rows.op(f"fcmp olt {name} {element}, {zero}")
         turned = rows.op(f"fneg {name} {i.values[0]}")
-        suffix = "f64" if rows.item == 8 else "f32"
-        size = rows.magnitude(element)
-        part = code.intrinsic(f"llvm.log.{suffix}", name, (name, size))
+        part = rows.op(f"call {name} {logarithm_of}({name} {rows.magnitude(element)})")
         i.new = [
             rows.op(f"select i1 {below}, {name} {turned}, {name} {i.values[0]}"),
             rows.op(f"fadd {name} {i.values[1]}, {part}"),
