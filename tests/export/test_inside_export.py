@@ -5,17 +5,24 @@ import shutil
 import subprocess
 
 import numpy as np
+import optree
 import pytest
 
 pytest.importorskip("llvmlite")
 
 import functier as ft
-from functier._export import library
+from functier._export import library, targets
 from functier._export.objects import archive, symbols_of
 from functier._export.soft import OWN, merged, text_of
 from functier._programs.machine.compiler import engine
+from support.c_programs import compiler, run
+from support.exported import CASES, given
 
 pytestmark = pytest.mark.inside("Own functions and names of object code are looked at.")
+
+
+X86_64 = 62
+"""The number of the processor in object code."""
 
 
 def cube(x):
@@ -87,6 +94,40 @@ def test_other_processors_need_the_compilers_runtime_alone(tmp_path, target, cpu
     assert not any("unwind" in x or "gxx" in x for x in needed)
     known = made.header.read_text().split("runtime that it calls: ")[1].split(".\n")[0]
     assert known == (", ".join(sorted(needed)) or "none")
+
+
+@pytest.mark.parametrize(
+    ("triple", "cc", "emulator", "cpu"),
+    [
+        ("aarch64-linux-gnu", "aarch64-linux-gnu-gcc", "qemu-aarch64", "x86-64-v3"),
+        ("armv7-linux-gnueabihf", "arm-linux-gnueabihf-gcc", "qemu-arm", "x86-64"),
+    ],
+)
+def test_an_emulator_of_arm_gives_the_bits_of_this_processor(
+    tmp_path, monkeypatch, triple, cc, emulator, cpu
+):
+    """They are those of the same text: vectors of 16 bytes, and fused products on both or neither.
+
+    The processor for the second one rounds a product and a sum twice: own code does it once.
+    """
+    tool = compiler(emulator)
+    compiler(cc)
+    monkeypatch.setitem(targets.KNOWN, "x86_64", (cpu, "", 16))
+    made = ft.export(tmp_path / "cases", CASES, target=triple)
+    here = ft.export(tmp_path / "here" / "cases", CASES, target="portable", shared=False)
+    if not here.functions or here.object.read_bytes()[18] != X86_64:
+        pytest.skip("this processor is another one")
+    for name, (func, *args) in CASES.items():
+        status, results = run(
+            made, name, given(args), tmp_path, cc=cc, emulator=(tool,), options=("-static",)
+        )
+        found = optree.tree_leaves(here.functions[name](*args))
+        wanted = optree.tree_leaves(ft.compile(func)(*args))
+
+        assert status == 0
+        assert results == [np.ascontiguousarray(x).tobytes() for x in found]
+        for x, y in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
 
 
 # ---- own functions ----
