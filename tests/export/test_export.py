@@ -272,6 +272,19 @@ def test_calls_of_numpys_are_refused_with_their_lines(tmp_path):
     )
 
 
+def test_a_loop_that_is_written_out_reads_an_array_from_outside(tmp_path):
+    def f(x, y):
+        np.add.at(x, np.argsort(x)[:2] % 3, y * np.linspace(-1, 1, 8).reshape(2, 2, 2))
+        x.sort()
+        for i in range(len(x)):
+            x[i, :-1] += x[i, 1:]
+        np.copyto(x, y)
+        return [x, y]
+
+    text = refused(tmp_path, f, X[:3, :2].copy(), np.float64(1.3))
+    assert "argsort: the machine does not know the function" in text
+
+
 def product(a, b):
     return a @ b
 

@@ -245,7 +245,8 @@ class _Unrolling:
                 new[node] = self.loop(node, new, counters)
             else:
                 args = argument(node.args, new, counters)
-                if node.func is operator.getitem and type(new.get(node.args[0])) is list:
+                x = node.args[0] if node.func is operator.getitem else None
+                if type(x) is Node and type(new.get(x)) is list:
                     new[node] = args[0][args[1]]  # of the results of a loop
                 else:
                     new[node] = self.add(node.like(args, argument(node.kwargs, new, counters)))
