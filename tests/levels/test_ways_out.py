@@ -54,13 +54,22 @@ def c_function():
     return ft.grad(lambda x: halved(x))(2.0)
 
 
-def plot():
+def plot(transform, draw):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     figure, axes = pyplot.subplots()
     try:
-        ft.grad(lambda x: (axes.plot([0, 1], [0, x]), x)[1])(2.0)
+        transform(lambda x: (draw(axes, x), x)[1])(np.array(2.0))
     finally:
         pyplot.close(figure)
+
+
+def line():
+    plot(ft.grad, lambda axes, x: axes.plot([0, 1], [0, x]))
+
+
+def points():
+    """A function of matplotlib's that makes a masked array."""
+    plot(ft.grad, lambda axes, x: axes.scatter(0, x))
 
 
 SAYS = {
@@ -68,9 +77,11 @@ SAYS = {
     "a float for json": (lambda: ft.grad(lambda x: json.dumps(float(x)))(1.0), "stop_gradient"),
     "gradient without x": (without_x, "gradient(y, x)"),
     "deriv": (lambda: ft.deriv, "grad"),
-    "a ufunc": (without_rule, "functier.protocol.elementwise(f, lambda ans, x: df(x))"),
+    "a ufunc": (without_rule, "functier.protocol.elementwise(f, lambda g, x: g * df(x))"),
     "its own rule": (without_rule, "g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))"),
     "a C function": (c_function, "g = functier.finite_difference(lambda x: halved(...))"),
+    "a number of a batch": (lambda: ft.vmap(lambda x: float(x) * x)(np.arange(2.0)), "functier.debug.show(x)"),
+    "points of a plot": (points, "functier.stop_gradient(x) for x in axes.scatter(...)"),
     "a block of jvp": (lambda: ft.jvp(np.sin).__enter__(), "with functier.jvp() as J:"),
     "unwrap": (unwrap_outer, ".unwrap("),
     "a block": (with_function, "vmap()"),
@@ -83,7 +94,8 @@ def test_a_message_says_what_to_write(call, says):
 
 
 SAYS_NOT = {
-    "a plot": (plot, "finite_difference"),
+    "a plot": (line, "finite_difference"),
+    "points of a plot": (points, "mask"),
     "an ended block": (lambda: in_block(lambda G, y, x: G.gradient(y, x)), "return it from"),
 }
 
@@ -100,14 +112,21 @@ import numpy as np, functier as ft
 f, df = np.frompyfunc(lambda x: x**3, 1, 1), lambda x: 3 * x**2
 g = ft.custom_vjp(f)
 g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))
-ft.protocol.elementwise(f, lambda ans, x: df(x))
-assert ft.grad(g)(2.0) == ft.grad(f)(2.0) == 12.0
+ft.protocol.elementwise(f, lambda g, x: g * df(x))
+for h in (f, g):
+    assert ft.grad(lambda x: 5 * h(x))(2.0) == ft.jvp(h, (2.0,), (5.0,))[1] == 60.0
 """
 
 
 def test_the_lines_of_a_rule_work():
     """In another process, as a rule stays in the table."""
     subprocess.run([sys.executable, "-c", LINES], check=True)
+
+
+@pytest.mark.parametrize("rule", [lambda x: 3 * x**2, lambda ans, x: 3 * x**2])
+def test_a_rule_that_does_not_take_the_cotangent_is_refused(rule):
+    with pytest.raises(TypeError, match="write `lambda g, x: g"):
+        ft.protocol.elementwise(np.frompyfunc(lambda x: x**3, 1, 1), rule)
 
 
 def test_a_function_of_ctypes_has_finite_differences():

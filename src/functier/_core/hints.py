@@ -295,7 +295,7 @@ class Use:
     # ---- the remedy, by kinds of expression ----
 
     def remedy(self) -> str:
-        for frame in self.inside:
+        for frame in () if self.is_shown() else self.inside:
             reason = declared_reason(frame)
             if reason:
                 return reason
@@ -471,15 +471,19 @@ class Use:
 
     def of_library(self) -> str | None:
         """Return the general remedy for a function of another library."""
-        module = self.name.partition(".")[0]
-        owner = module_of(type(self.owner)).partition(".")[0]  # of the axes of a figure
-        if SHOWING & {module, owner}:
+        if self.is_shown():
             return self.of_output()
+        module = self.name.partition(".")[0]
         if self.library.startswith("numpy.ma."):
             return BY_EXPRESSION["numpy.ma"]
         if not self.library or module == "numpy":
             return None
         return BY_EXPRESSION["library" + " of a batch" * self.batch]
+
+    def is_shown(self) -> bool:
+        """Tell whether a library that shows or stores values is called, or axes of a figure."""
+        homes = self.name, module_of(type(self.owner))
+        return not SHOWING.isdisjoint([home.partition(".")[0] for home in homes])
 
     def of_output(self) -> str:
         return BY_EXPRESSION["output" + " of a batch" * (self.batch or not self.lone)]

@@ -217,13 +217,13 @@ OF_STORED = {
     "numpy.asarray": ", or functier.stop_gradient(x) for an array to plot or to store",
 }
 """The ends of the remedies for what has a derivative alone, by the conversion."""
+OF_SHOWN = {"float": ", or functier.debug.show(x) to print x"}
+"""The ends of the remedies where no plain number is to be had, as in a program."""
 OF_BATCH = {
-    "float": ", or, for a function f that takes numbers alone, functier.sequential_vmap(f)(x)"
-    ", or f.def_vmap(rule) where f is a functier.custom_vjp",
+    "float": OF_SHOWN["float"] + ", or, for a function f that takes numbers alone, "
+    "functier.sequential_vmap(f)(x), or f.def_vmap(rule) where f is a functier.custom_vjp",
 }
 """The ends of the remedies for what is of a batch."""
-OF_SHOWN = {"float": ", or functier.debug.show(x) to print x"}
-"""The ends of the remedies where neither of these works, as in a program."""
 
 ADOPTION = 'functier.adopt("{name}") before the transform: its code then takes tensors'
 """The remedy for a library whose module has plain NumPy code alone."""

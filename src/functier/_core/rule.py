@@ -51,7 +51,12 @@ class Rule:
             fn, *names = fn
             self.needs = tuple(names)
         else:
-            self.needs = parameters_of(fn)[1:]
+            first, self.needs = parameters_of(fn)[:1], parameters_of(fn)[1:]
+            if {*first} & {"ans", *operands}:  # a derivative alone: it would be silently wrong
+                raise TypeError(
+                    f"a rule gets the (co)tangent first, and {first[0]!r} is a value that it may "
+                    f"ask for after it; write `lambda g, x: g * df(x)` for the derivative df(x)"
+                )
         self.fn = fn
         given = fn.__defaults__ or ()
         self.defaults = dict(zip(self.needs[len(self.needs) - len(given) :], given))

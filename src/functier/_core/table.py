@@ -110,7 +110,7 @@ def find(func: Function) -> Op | None:
 
 def no_rule(transform: str, op: Op, operand: str) -> NoRuleError:
     """Return the error for an operand that has no derivative rule."""
-    ufunc = "functier.protocol.elementwise(f, df), " * isinstance(op.func, np.ufunc)
+    ufunc = "functier.protocol.elementwise(f, rule), " * isinstance(op.func, np.ufunc)
     error = NoRuleError(
         f"{transform}: {op.name} has no derivative rule for its argument {operand!r}; "
         f"write the computation with other NumPy functions, give it a derivative by {ufunc}"
@@ -127,4 +127,4 @@ for a function f of one array, with the derivative df:
     g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))
     g(x)
 or, for all calls of a ufunc f:
-    functier.protocol.elementwise(f, lambda ans, x: df(x))"""
+    functier.protocol.elementwise(f, lambda g, x: g * df(x))"""
