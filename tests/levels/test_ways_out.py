@@ -80,7 +80,7 @@ SAYS = {
     "a ufunc": (without_rule, "functier.protocol.elementwise(f, lambda g, x: g * df(x))"),
     "its own rule": (without_rule, "g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))"),
     "a C function": (c_function, "g = functier.finite_difference(lambda x: halved(...))"),
-    "a number of a batch": (lambda: ft.vmap(lambda x: float(x) * x)(np.arange(2.0)), "functier.debug.show(x)"),
+    "a number of a batch": (lambda: ft.vmap(lambda x: float(x))(np.eye(2)[0]), "debug.show(x)"),
     "points of a plot": (points, "functier.stop_gradient(x) for x in axes.scatter(...)"),
     "a block of jvp": (lambda: ft.jvp(np.sin).__enter__(), "with functier.jvp() as J:"),
     "unwrap": (unwrap_outer, ".unwrap("),
