@@ -6,13 +6,58 @@ those that NumPy's own stub imports it knows no types.
 
 from typing import Any as _Any
 
-from . import random as random
+from . import (
+    fft as fft, linalg as linalg, ma as ma, polynomial as polynomial, random as random,
+    strings as strings, testing as testing,
+)  # fmt: skip
 from .. import random as _random
-from numpy import *  # type: ignore[no-redef]
-from numpy import (
-    char as char, ctypeslib as ctypeslib, dtype as dtype, dtypes as dtypes,
-    exceptions as exceptions, intp as intp, lib as lib, ndarray as ndarray, rec as rec,
-    typing as typing,
+from numpy import (  # type: ignore[no-redef]
+    False_ as False_, True_ as True_, abs as abs, absolute as absolute, acos as acos,
+    acosh as acosh, add as add, arccos as arccos, arccosh as arccosh, arcsin as arcsin,
+    arcsinh as arcsinh, arctan as arctan, arctan2 as arctan2, arctanh as arctanh, asin as asin,
+    asinh as asinh, atan as atan, atan2 as atan2, atanh as atanh, bitwise_and as bitwise_and,
+    bitwise_count as bitwise_count, bitwise_invert as bitwise_invert,
+    bitwise_left_shift as bitwise_left_shift, bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or, bitwise_right_shift as bitwise_right_shift,
+    bitwise_xor as bitwise_xor, bool as bool, bool_ as bool_, broadcast as broadcast,
+    busdaycalendar as busdaycalendar, byte as byte, bytes_ as bytes_, cbrt as cbrt,
+    cdouble as cdouble, ceil as ceil, char as char, character as character,
+    clongdouble as clongdouble, complex128 as complex128, complex64 as complex64,
+    complexfloating as complexfloating, concat as concat, conj as conj, conjugate as conjugate,
+    copysign as copysign, cos as cos, cosh as cosh, csingle as csingle, ctypeslib as ctypeslib,
+    datetime64 as datetime64, deg2rad as deg2rad, degrees as degrees, divide as divide,
+    divmod as divmod, double as double, dtype as dtype, dtypes as dtypes, e as e,
+    emath as emath, equal as equal, euler_gamma as euler_gamma, exceptions as exceptions,
+    exp as exp, exp2 as exp2, expm1 as expm1, fabs as fabs, flatiter as flatiter,
+    flexible as flexible, float16 as float16, float32 as float32, float64 as float64,
+    float_power as float_power, floating as floating, floor as floor,
+    floor_divide as floor_divide, fmax as fmax, fmin as fmin, fmod as fmod, frexp as frexp,
+    from_dlpack as from_dlpack, gcd as gcd, generic as generic, greater as greater,
+    greater_equal as greater_equal, half as half, heaviside as heaviside, hypot as hypot,
+    inexact as inexact, inf as inf, int16 as int16, int32 as int32, int64 as int64,
+    int8 as int8, int_ as int_, intc as intc, integer as integer, intp as intp,
+    invert as invert, isfinite as isfinite, isinf as isinf, isnan as isnan, isnat as isnat,
+    lcm as lcm, ldexp as ldexp, left_shift as left_shift, less as less,
+    less_equal as less_equal, lib as lib, little_endian as little_endian, log as log,
+    log10 as log10, log1p as log1p, log2 as log2, logaddexp as logaddexp,
+    logaddexp2 as logaddexp2, logical_and as logical_and, logical_not as logical_not,
+    logical_or as logical_or, logical_xor as logical_xor, long as long,
+    longdouble as longdouble, longlong as longlong, matmul as matmul, matvec as matvec,
+    maximum as maximum, memmap as memmap, minimum as minimum, mod as mod, modf as modf,
+    multiply as multiply, nan as nan, ndarray as ndarray, nditer as nditer,
+    negative as negative, newaxis as newaxis, nextafter as nextafter, not_equal as not_equal,
+    number as number, object_ as object_, permute_dims as permute_dims, pi as pi,
+    poly1d as poly1d, positive as positive, pow as pow, power as power, rad2deg as rad2deg,
+    radians as radians, rec as rec, reciprocal as reciprocal, remainder as remainder,
+    right_shift as right_shift, rint as rint, short as short, show_config as show_config,
+    sign as sign, signbit as signbit, signedinteger as signedinteger, sin as sin,
+    single as single, sinh as sinh, spacing as spacing, sqrt as sqrt, square as square,
+    str_ as str_, subtract as subtract, tan as tan, tanh as tanh, test as test,
+    timedelta64 as timedelta64, true_divide as true_divide, trunc as trunc, typing as typing,
+    ubyte as ubyte, ufunc as ufunc, uint as uint, uint16 as uint16, uint32 as uint32,
+    uint64 as uint64, uint8 as uint8, uintc as uintc, uintp as uintp, ulong as ulong,
+    ulonglong as ulonglong, unsignedinteger as unsignedinteger, ushort as ushort,
+    vecdot as vecdot, vecmat as vecmat, void as void,
 )  # fmt: skip
 from numpy._core._asarray import require as require
 from numpy._core._type_aliases import sctypeDict as sctypeDict
