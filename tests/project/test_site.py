@@ -269,6 +269,11 @@ version | start/install
 cite | project/citing
 Monte Carlo | howto/random
 conda | start/install
+license | project/citing
+parallel | howto/processes
+Bessel | howto/scipy
+type hints | reference/index
+jedi | reference/index
 """
 """Searches of a newcomer, each with a page that should be among the first three."""
 
