@@ -226,8 +226,8 @@ def test_operations_with_several_results():
     close(ft.grad(loss(ft.checkpoint))(W), ft.grad(loss(lambda f: f))(W), 1e-9)
 
 
-def test_as_a_decorator():
-    @ft.checkpoint
+def test_as_a_decorator_with_and_without_brackets():
+    @ft.checkpoint()
     def f(x):
         """Cubes."""
         return x**3

@@ -1,16 +1,20 @@
-"""Tests of loops and conditions that look inside: nodes of programs."""
+"""Tests of loops and conditions that look inside: nodes of programs, and schedules."""
 
 from functools import partial
+from math import comb
 
 import numpy as np
 import pytest
 
 import functier as ft
+from functier._control.schedule import split
 from functier._programs.loops import every_node, is_loop
 from functier.scipy.linalg import cho_factor, cho_solve
 from support.compiling import called, leaves
 
-pytestmark = pytest.mark.inside("Nodes of a program are counted.")
+pytestmark = pytest.mark.inside(
+    "Nodes of a program are counted, and schedules compared with the best one."
+)
 
 
 # ---- given ----
@@ -89,3 +93,26 @@ def test_a_first_step_that_asks_for_types():
     compiled = check(f, (X,), (X + 1,))
 
     assert any(map(is_loop, nodes_of(compiled)))
+
+
+# ---- slots ----
+
+
+def optimum(n, slots):
+    """The fewest steps that run again to take n steps back: Griewank and Walther, 2000."""
+    r = 1
+    while comb(slots + r, r) < n:
+        r += 1
+    return r * n - comb(slots + r, r - 1)
+
+
+@pytest.mark.parametrize("largest", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_the_split_is_best_for_all_sizes(largest):
+    before: list[int] = []
+    for slots in range(1, 51):
+        again = [0, 0]
+        for n in range(2, largest + 1):
+            m = split(n, slots)
+            again.append(m + again[m] + (before[n - m] if slots > 1 else 0))
+            assert 0 < m < n and again[n] == optimum(n, slots), (n, slots)
+        before = again

@@ -346,6 +346,9 @@ KEEPING = {
     "checkpoint": lambda: ft.vjp(ft.checkpoint(cube), XS),
     "checkpoint that closes over": lambda: ft.vjp(lambda x: ft.checkpoint(lambda c: c * x)(x), XS),
     "checkpoint in vmap": lambda: ft.vjp(ft.vmap(ft.checkpoint(cube)), XS),
+    "checkpoint with slots": lambda: ft.vjp(
+        lambda x: ft.checkpoint(lambda c: c * x, slots=2, steps=5)(x), XS
+    ),
     "vjp in checkpoint": lambda: ft.vjp(ft.checkpoint(lambda x: ft.vjp(cube, x)[1](1.0)[0]), XS),
     "checkpoint in scan": lambda: ft.vjp(
         lambda x: ft.scan(ft.checkpoint(lambda c, y: (c * y, c)), x[0], x)[0], XS[0]

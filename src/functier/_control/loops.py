@@ -25,6 +25,7 @@ from .masks import (
     narrow,
     truth,
 )
+from .schedule import is_planned, refuse_plan, run_steps
 
 
 @checks_keywords
@@ -216,6 +217,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     check_function("while_loop", "cond_fun", cond_fun)
     check_function("while_loop", "body_fun", body_fun)
     label = f"while_loop({name_of_function(body_fun)})"
+    refuse_plan(label, "ends when its condition says so")
 
     def body(carry: PyTree) -> PyTree:
         return check_carry(label, "body_fun", "init_val", carry, body_fun(carry))
@@ -306,6 +308,10 @@ def fori_loop(
         As `while_loop`, whose notes on memory apply here too; and if a bound is not an integer
         scalar.
 
+    Notes
+    -----
+    `checkpoint` with slots saves a fixed number of carries of a function that calls this loop.
+
     Examples
     --------
     >>> import numpy as np
@@ -326,7 +332,11 @@ def fori_loop(
     level, begin = recorder(), lower
     lower_axes, upper_axes = bare(lower, asks=False)[1], bare(upper, asks=False)[1]
     batched = bool(lower_axes or upper_axes)
-    if batched or (level is not None and level.cls in (type(lower), type(upper))):
+    if batched:
+        refuse_plan(label, "has bounds that differ between examples")
+    if batched or (
+        level is not None and level.cls in (type(lower), type(upper)) and not is_planned()
+    ):
         begin = lower if lower_axes or (level and type(lower) is level.cls) else int(lower)  # type: ignore[arg-type]
         lower, init_val, ended = _while(
             label, lambda i, _: i < upper, body, (begin, init_val), (body_fun,), batched
@@ -339,17 +349,20 @@ def fori_loop(
     def step(i: Value, carry: PyTree, _: Any) -> tuple[PyTree, None]:
         return body(i, carry), None
 
-    loop, carry, done = Repeats(step, len(numbers), (), (body_fun,), numbers), init_val, 0
-    while done < len(numbers):
-        try:
-            found = None if loop.level is None else loop.rest(done, carry)
-            if found is None:
-                carry = body(numbers[done], carry)
-                done += 1
-                continue
-            more, carry, *_ = found
-        except Exception as error:
-            error.add_note(f"{label}: in iteration {numbers[done] - int(bare(begin)[0])}")
-            raise
-        done += more
-    return carry
+    def steps(a: int, b: int, carry: PyTree, _: Any) -> tuple[PyTree, None]:
+        loop = Repeats(step, b - a, (), (body_fun,), numbers[a:b])
+        while a < b:
+            try:
+                found = None if loop.level is None else loop.rest(a - b + loop.n, carry)
+                if found is None:
+                    carry = body(numbers[a], carry)
+                    a += 1
+                    continue
+                done, carry, *_ = found
+            except Exception as error:
+                error.add_note(f"{label}: in iteration {numbers[a] - int(bare(begin)[0])}")
+                raise
+            a += done
+        return carry, None
+
+    return run_steps(label, steps, len(numbers), init_val)[0]

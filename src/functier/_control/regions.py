@@ -15,7 +15,7 @@ NOTE [sums go through a region]
     as without a region, and a gradient has the same bits.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -40,11 +40,14 @@ Place: TypeAlias = tuple[int, ...]
 """The place of a tensor in a pytree: the number of a leaf, then that of a part of each tensor."""
 
 
-def region(label: str, func: Function, *given: PyTree) -> PyTree:
+def region(
+    label: str, func: Function, *given: PyTree, pull: "Callable[..., list] | None" = None
+) -> PyTree:
     """Return ``func(*given)``, and keep only the ends of its tape at every grad level.
 
     `given` has to contain everything that may be written to before `func` runs again, as a
-    pullback keeps copies of it. See NOTE [a region of the tape].
+    pullback keeps copies of it. `pull` runs it again otherwise than in one piece, and takes what
+    `_pull` does. See NOTE [a region of the tape].
     """
     writers = CHOSEN.get()
     ambient, mask, stretch = AMBIENT.get(), AMONG.get(), Stretch()
@@ -68,7 +71,7 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
             [*ends], [y.shape for y in tensors],
             [Sample.of(y.elem()) for y in tensors],
         )  # fmt: skip
-        rule = Continued(_pull, rerun)
+        rule = Continued(pull or _pull, rerun)
         rule.parents = [node[0] for node in boundary]
         nodes = join_edges(boundary, rule, len(tensors), (Given(given), ()), cls.level, label)
         for y, node in zip(tensors, nodes):

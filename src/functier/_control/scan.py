@@ -3,7 +3,7 @@
 Like `branches`, this is Python code over NumPy on tensors.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isqrt
 from typing import Any
 
@@ -27,6 +27,7 @@ from .._transforms.vmap import vmap
 from .given import Repeats
 from .masks import WEAK, check_carry, check_function, common_dtype, form, number_of
 from .rows import Stack, joined
+from .schedule import run_steps
 
 
 @checks_keywords
@@ -75,8 +76,9 @@ def scan(
     Notes
     -----
     Reverse mode saves what `f` records in every step. ``scan(checkpoint(f), init, xs)``
-    saves the carry of each step and the record of one, and runs `f` twice. Forward
-    mode and `vmap` save only the carry and the results.
+    saves the carry of each step and the record of one, and runs `f` twice. `checkpoint` with
+    slots saves a fixed number of carries of a function that calls `scan`. Forward mode and
+    `vmap` save only the carry and the results.
 
     Examples
     --------
@@ -96,33 +98,39 @@ def run_scan(
 ) -> tuple:
     leaves, structure = flatten(xs)
     n = _length(label, leaves, xs, length)
+    known = _Rows(label)
 
     def step(_: Any, carry: PyTree, elements: list) -> tuple[PyTree, PyTree]:
         return _pair(label, carry, f(carry, unflatten(structure, elements)))
 
-    if not n:
-        return init, _no_rows(label, f, init, leaves, structure)
-    order, rows, position, carry = range(n), _Rows(label), 0, init
-    loop = Repeats(step, n, leaves, (f,), reverse=reverse)
-    order = order[::-1] if reverse else order
-    slices = [_slices(x, order) for x in leaves]
-    while position < n:
-        try:
-            found = None if loop.level is None else loop.rest(position, carry)
-            if found is None:
-                out = f(carry, unflatten(structure, [next(s) for s in slices]))
-                carry, y = _pair(label, carry, out)
-                rows.add(y)
-                position += 1
-                continue
-            done, carry, y, rest = found
-            rows.add(y, rest, done)
-        except Exception as error:
-            error.add_note(f"{label}: in step {order[position]} of {n}")
-            raise
-        position += done
-        slices = [_slices(x, order[position:]) for x in leaves if position < n]
-    return carry, rows.stack(reverse)
+    def steps(start: int, stop: int, carry: PyTree, xs: Sequence) -> tuple:
+        if not n:
+            return carry, _no_rows(label, f, carry, leaves, structure)
+        order, rows, position = range(stop - start), known.copy(), 0
+        loop = Repeats(step, len(order), xs, (f,), reverse=reverse)
+        order = order[::-1] if reverse else order
+        slices = [_slices(x, order) for x in xs]
+        while position < len(order):
+            try:
+                found = None if loop.level is None else loop.rest(position, carry)
+                if found is None:
+                    out = f(carry, unflatten(structure, [next(s) for s in slices]))
+                    carry, y = _pair(label, carry, out)
+                    rows.add(y)
+                    position += 1
+                    continue
+                done, carry, y, rest = found
+                rows.add(y, rest, done)
+            except Exception as error:
+                i = start + position
+                error.add_note(f"{label}: in step {n - 1 - i if reverse else i} of {n}")
+                raise
+            position += done
+            slices = [_slices(x, order[position:]) for x in xs if position < len(order)]
+        known.structure, known.forms = rows.structure, rows.forms
+        return carry, rows.stack(reverse)
+
+    return run_steps(label, steps, n, init, leaves, reverse, known.join)
 
 
 def _length(label: str, leaves: list, xs: PyTree, length: Any) -> int:
@@ -194,6 +202,13 @@ class _Rows:
         self.columns: list[list] = []
         self.forms: list = []
 
+    def copy(self) -> "_Rows":
+        """Return rows for the steps that follow."""
+        rows = _Rows(self.label)
+        rows.structure, rows.forms = self.structure, [*self.forms]
+        rows.columns = [[] for _ in self.forms]
+        return rows
+
     def add(self, y: PyTree, rest: PyTree = None, steps: int = 1) -> None:
         """Add the result of a step, checked to have the form of those before.
 
@@ -240,6 +255,16 @@ class _Rows:
                 column[:] = [dtype.type(v) if type(v) in WEAK else v for v in column]
             arrays.append(joined(column, reverse))
             column.clear()  # before the next one is stacked
+        return unflatten(self.structure, arrays)
+
+    def join(self, parts: list[PyTree]) -> PyTree:
+        """Return the stacked results of parts of the loop as those of all."""
+        arrays = []
+        for first, *column in zip(self.forms, *[flatten(part)[0] for part in parts]):
+            if type(number_of(first)) not in WEAK:
+                dtype = dtype_of(first)
+                column = [x if dtype_of(x) == dtype else x.astype(dtype) for x in column]
+            arrays.append(np.concatenate(column))
         return unflatten(self.structure, arrays)
 
 

@@ -155,7 +155,6 @@ LEFT_OUT = {
     **dict.fromkeys(("nopython", "cache", "nogil"), "no option is needed for that"),
     "requires_grad": "functier.grad(f)(x) differentiates f with respect to its argument x",
     "device": "all arrays are NumPy's",
-    "slots": "checkpoint the halves of a long loop, as the documentation of checkpoint shows",
 }
 """Keywords of other libraries that nothing stands for, with the reason."""
 

@@ -47,7 +47,7 @@ STEPS = 100
 NEAR = 10
 """The same, where an error is to name the holder, and each step looks at all objects."""
 
-RUNNING_AGAIN = tuple(f"functier._control.{name}" for name in ("regions", "solves"))
+RUNNING_AGAIN = tuple(f"functier._control.{name}" for name in ("regions", "schedule", "solves"))
 """Modules whose rules run functions of the user again, which may close over tensors."""
 
 ENTERED: ContextVar[tuple[WeakSet, ...]] = ContextVar("entered", default=())

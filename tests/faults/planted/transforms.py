@@ -7,17 +7,19 @@ import numpy as np
 
 from faults.planted import change
 from functier._control import collectives as _collectives
-from functier._control import loops, regions
+from functier._control import loops, regions, schedule
 from functier._control import masks as _masks
 from functier._core import agreement, reached
 from functier._core.methods import methods_of
 from functier._custom import decorators as _decorators
 from functier._custom import linear_rules as _linear_rules
+from functier._levels import backward as _backward
 from functier._levels import grad as _grad
 from functier._levels.batch import BatchLevel
 from functier._transforms import points as _products
 from functier._transforms import splitting
 from functier._transforms.chunks import streams
+from functier._transforms.chunks.streams import replay_draws
 from functier._transforms.sparse import probing as _probing
 from functier._transforms.tracing import level as _level
 from functier._transforms.tracing import level as _tracing
@@ -183,6 +185,24 @@ def wrong_mask(name, monkeypatch):
 
 no_mask_around = change(_masks, "_around", lambda value: None)
 no_mask_in_a_second_run = change(regions, "among", lambda mask: nullcontext())
+
+
+SLOTS = {
+    "sums that a region does not go on with": (
+        _backward, "go_on", lambda rule, g, given, *_: rule(g, given, ()),
+    ),
+    "draws from the start of the segment": (
+        replay_draws, "copy", lambda self: replay_draws(self.drawn),
+    ),
+    "a state that is kept in the middle": (schedule, "split", lambda n, slots: max(n // 2, 1)),
+    "results of different levels as one group": (schedule, "_levels_of", lambda leaves: 0),
+    "a tape that is not cut": (schedule, "cut", lambda tree, *_: tree),
+    "a second run that nobody compares": (schedule, "_are_close", lambda *_: True),
+}  # fmt: skip
+
+
+def wrong_slots(name, monkeypatch):
+    monkeypatch.setattr(*SLOTS[name])
 
 
 def draws_are_not_seen(fault, monkeypatch):

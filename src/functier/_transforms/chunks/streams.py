@@ -245,6 +245,12 @@ class replay_draws(Scope):
         self.streams: dict[tuple, Any] = {}
         self.seeds = list(reversed(drawn.seeds))
 
+    def copy(self) -> "replay_draws":
+        """Return a scope that repeats the draws after those that this one has repeated."""
+        other = replay_draws(self.drawn)
+        other.streams, other.seeds = copy.deepcopy(self.streams), [*self.seeds]
+        return other
+
     def stream(self, source: Any) -> Any:
         stream = self.streams.get(source._key)
         if stream is None:
