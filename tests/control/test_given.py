@@ -54,6 +54,8 @@ def twice(f):
     return ft.grad(lambda x: np.sum(ft.grad(f)(x)))
 
 
+@pytest.mark.slow
+@pytest.mark.share(2)
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
 @pytest.mark.parametrize("f", [until, up_to, number_of_steps])
 @pytest.mark.parametrize("way", [*WAYS, "grad of grad"])
@@ -124,7 +126,8 @@ def program_of(first, step, last):
                    alike=set())  # fmt: skip
 
 
-@pytest.mark.parametrize("roll", [False, True])
+@pytest.mark.share(2)
+@pytest.mark.parametrize("roll", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("effect", [*EFFECTS, *OTHERS], ids=lambda effect: effect[1])
 def test_an_effect_happens_in_each_step(effect, roll):
     for levels in ((), (Level("grad", (0, 1, 2)),)):

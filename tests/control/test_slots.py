@@ -115,6 +115,8 @@ def near(actual, expected):
     alike(actual, expected, compare=lambda a, e: close(a, e, 1e-12 * max(1.0, np.max(np.abs(e)))))
 
 
+@pytest.mark.slow
+@pytest.mark.share(2)
 @pytest.mark.parametrize("sizes", [(1, 3), (3, 2), (4, 1)], ids=str)
 @pytest.mark.parametrize("use", FIRST.values(), ids=FIRST)
 @pytest.mark.parametrize(("plain", "wrap"), LOOPS.values(), ids=LOOPS)
@@ -122,6 +124,8 @@ def test_first_derivatives_have_the_bits_of_those_without_slots(plain, wrap, use
     same(use(wrap(*sizes)), use(plain))
 
 
+@pytest.mark.slow
+@pytest.mark.share(2)
 @pytest.mark.parametrize("sizes", [(1, 8), (3, 2)], ids=str)
 @pytest.mark.parametrize("use", SECOND.values(), ids=SECOND)
 @pytest.mark.parametrize(("plain", "wrap"), LOOPS.values(), ids=LOOPS)

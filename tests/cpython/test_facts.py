@@ -42,6 +42,8 @@ def test_the_programs_work(expected):
     }  # fmt: skip
 
 
+@pytest.mark.slow
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", FACTS)
 def test_without_a_fact_a_result_is_right_or_refused(name, expected):
     """Run in a separate process, as functier asks for some facts when it is imported."""

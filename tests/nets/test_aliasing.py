@@ -611,7 +611,7 @@ def run_programs(counts, seeds):
 
 def test_rows(verdicts, full):
     counts = verdicts("aliasing, rows", REASONS)
-    run(counts, list(ROWS) if full else list(ROWS)[::24])
+    run(counts, list(ROWS) if full else list(ROWS)[::48])
     counts.settle()
 
 

@@ -337,7 +337,7 @@ def test_rows(full, verdicts):
     """Every operand of the sample rows as every dtype, alone and with all the others."""
     counts, draw = verdicts("dtypes of rows", REASONS), random.Random(1)
     with silent():
-        for case in row_cases() if full else part(row_cases(), 0.025, 2):
+        for case in row_cases() if full else part(row_cases(), 0.0125, 2):
             judge_row(counts, case, draw, full)
     counts.settle()
 

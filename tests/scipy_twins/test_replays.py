@@ -70,11 +70,12 @@ def check(side, method, way, monkeypatch):
 
 def cases():
     """Each program under each pair; quick and slow runs take theirs in turn."""
+    few = [pytest.mark.slow]
     for i, side in enumerate(sides.SIDES):
         for j, pair in enumerate(PAIRS):
             if side is sides.events and pair[1] == "hessian":
                 continue  # refused with an error of the inside, replayed or not
-            yield pytest.param(side, *pair, marks=turn(i, j, 3))
+            yield pytest.param(side, *pair, marks=turn(i, j, 3) or few * (i % 2))
 
 
 @pytest.mark.share(24)
