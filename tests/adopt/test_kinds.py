@@ -243,13 +243,13 @@ def test_code_of_a_library_may_stay_as_it_is(tmp_path):
     write(folder, {"untouched.py": text})
     with importable(folder):
         f = importlib.import_module("untouched").f
-        with ft.adopt("untouched"), pytest.raises(ft.UnsupportedError) as caught:
+        with ft.adopt("untouched"), pytest.raises(ft.ConversionError) as caught:
             ft.grad(f)(np.ones(2))
-        assert "line 3 of untouched.py may stay as it is" in caught.value.__notes__[0]
+        assert "line 3 of untouched.py may stay as it is" in "".join(caught.value.__notes__)
         np.testing.assert_allclose(ft.grad(ft.finite_difference(f))(np.ones(2)), [2.0, 2.0])
-        with pytest.raises(ft.UnsupportedError) as caught:
+        with pytest.raises(ft.ConversionError) as caught:
             ft.grad(f)(np.ones(2))  # adopting it would help first
-        assert not getattr(caught.value, "__notes__", ())
+        assert "may stay" not in "".join(caught.value.__notes__)
 
 
 SPLINES = (

@@ -3,7 +3,9 @@
 import ctypes
 import ctypes.util
 import decimal
+import io
 import json
+import pickle
 import subprocess
 import sys
 
@@ -81,6 +83,12 @@ SAYS = {
     "its own rule": (without_rule, "g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))"),
     "a C function": (c_function, "g = functier.finite_difference(lambda x: halved(...))"),
     "a number of a batch": (lambda: ft.vmap(lambda x: float(x))(np.eye(2)[0]), "debug.show(x)"),
+    "a pickle": (lambda: ft.grad(pickle.dumps)(1.0), "functier.stop_gradient(x) to pickle"),
+    "bytes": (
+        lambda: ft.grad(lambda x: x.tobytes())(np.array(1.0)),
+        "store functier.stop_gradient",
+    ),
+    "places": (lambda: ft.vmap(np.where)(np.eye(2)), "functier.numpy.nonzero(condition, size=n)"),
     "points of a plot": (points, "functier.stop_gradient(x) for x in axes.scatter(...)"),
     "a block of jvp": (lambda: ft.jvp(np.sin).__enter__(), "with functier.jvp() as J:"),
     "unwrap": (unwrap_outer, ".unwrap("),
@@ -149,3 +157,51 @@ def test_a_number_of_a_batch_is_not_offered_to_be_stored():
     assert said in text(lambda: ft.grad(ft.grad(f))(1.0))
     assert said not in text(lambda: ft.vmap(ft.grad(f))(np.ones(2)))
     assert said not in text(lambda: ft.trace(ft.grad(f))(1.0))
+
+
+OUT = {
+    "float": float,
+    "item": lambda x: x.item(),
+    "tolist": lambda x: x.tolist(),
+    "bytes": lambda x: x.tobytes(),
+    "an array": np.array,
+    "json": lambda x: json.dumps({"x": float(x)}),
+    "a pickle": pickle.dumps,
+    "a file": lambda x: np.save(io.BytesIO(), x),
+    "text": lambda x: f"{x:.3f}",
+}
+"""Ways out of a transform that messages name for ``functier.stop_gradient(x)``."""
+
+
+@pytest.mark.parametrize("way", OUT.values(), ids=OUT)
+@pytest.mark.parametrize("nest", [
+    ft.grad, lambda f: ft.grad(ft.grad(f)), lambda f: ft.compile(ft.grad(f)), ft.hessian,
+    lambda f: lambda x: ft.jvp(f, (x,), (1.0,))[1], lambda f: lambda x: ft.linearize(f, x)[1](1.0),
+    lambda f: lambda x: ft.vjp(f, x)[1](1.0)[0], lambda f: lambda x: ft.taylor(f, x, 2),
+], ids=["grad", "twice", "compile", "hessian", "jvp", "linearize", "vjp", "taylor"])  # fmt: skip
+def test_a_value_without_its_derivative_goes_anywhere(way, nest):
+    seen = []
+
+    def f(x):
+        x = x * 1.0
+        seen.append(way(ft.stop_gradient(x)))
+        return x**3
+
+    found = nest(f)(np.array(2.0))
+    np.testing.assert_allclose(found, nest(lambda x: (x * 1.0) ** 3)(np.array(2.0)))
+    assert seen[0] == way(np.float64(2.0))
+
+
+def test_bytes_that_code_can_do_without_are_refused_or_those_of_the_plain_call():
+    def f(x):
+        try:
+            return 2 * x * len(x.tobytes())
+        except Exception:
+            return x
+
+    one = np.array(1.0)
+    for refused in (ft.grad, ft.vmap, ft.trace, lambda f: lambda x: ft.jvp(f, (x,), (x,))):
+        with pytest.raises(ft.ConversionError, match="store the result"):
+            refused(f)(np.ones(2) if refused is ft.vmap else one)
+    with silent():
+        assert ft.compile(f)(one) == f(one) == 16.0

@@ -379,7 +379,7 @@ ROWS = [
     Misuse("x.getfield(dtype)", lambda: ft.grad(lambda x: np.sum(x.getfield("f4")))(W),
            ft.UnsupportedError, ("grad(<lambda>)", "x.getfield(...)", "x.astype(dtype)"),
            lambda: ft.grad(lambda x: np.sum(x.astype("f4") ** 2))(W), 2 * W),
-    Misuse("x.tobytes()", lambda: ft.vmap(lambda x: (x, x.tobytes())[0])(W), ft.UnsupportedError,
+    Misuse("x.tobytes()", lambda: ft.vmap(lambda x: (x, x.tobytes())[0])(W), ft.ConversionError,
            ("vmap(<lambda>)", "x.tobytes(...)", "store the result of the transform"),
            lambda: ft.vmap(lambda x: x)(W), W),
     Misuse("a block of a function", block_of_a_function, TypeError,

@@ -7,13 +7,16 @@ from .errors import UnsupportedError, hide_own
 from .peers import ATTRIBUTES
 from .tensor import Tensor
 
+STORED = frozenset({"dump", "dumps", "tobytes", "tofile"})
+"""Methods that make a plain value of an array."""
 MEMORY = {
     "resize": "numpy.concatenate((x, numpy.zeros(k))) for k extra elements, or x[:n] for fewer",
     "setfield": "x[...] = v",
     "setflags": "x.copy() for an array that may be written to",
     **dict.fromkeys(
-        ("dump", "dumps", "tobytes", "tofile"),
-        "numpy.array_equal(x, y) to compare, or `return x`, and store the result of the transform",
+        STORED,
+        "numpy.array_equal(x, y) to compare, or `return x`, and store the result of the transform, "
+        "or, under derivatives alone, store functier.stop_gradient(x)",
     ),
     **dict.fromkeys(("byteswap", "getfield"), "x.astype(dtype) for another dtype"),
 }

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .border import without_labels
-from .errors import EscapedTensorError, UnsupportedError, hide_own
-from .hidden import HIDDEN, MEMORY, Hidden, message_on_memory
+from .errors import ConversionError, EscapedTensorError, UnsupportedError, hide_own
+from .hidden import HIDDEN, MEMORY, STORED, Hidden, message_on_memory
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, Function, Value, name_of
 from .python_rules import divide, nearest
 from .subclasses import KEPT, OVER_TENSORS, answer, inside
@@ -275,7 +275,11 @@ def _of_memory(name: str) -> Callable:
         if name == "setflags" and inside and not args and kwargs == {"write": False}:
             if not level.guards:  # a program would not set it
                 return  # a guard against writes, which a right program does not make
-        raise UnsupportedError(message_on_memory(self, f"{name}(...)", MEMORY[name]))
+        message = message_on_memory(self, f"{name}(...)", MEMORY[name])
+        if name not in STORED or not level.depth:
+            raise UnsupportedError(message)
+        level.unanswered = level.note_levels(ConversionError(message, named=True))
+        raise level.unanswered  # also where the code catches it, and goes on in another way
 
     _name(name, call)
     return call

@@ -214,6 +214,7 @@ OF_STORED = {
         ", or float(functier.stop_gradient(x)) for a number to print or to store",
     ),
     "tolist": ", or functier.stop_gradient(x).tolist() for numbers to print or to store",
+    "pickle.dumps": ", or functier.stop_gradient(x) to pickle its value",
     "numpy.asarray": ", or functier.stop_gradient(x) for an array to plot or to store",
 }
 """The ends of the remedies for what has a derivative alone, by the conversion."""

@@ -298,7 +298,10 @@ def _where_vmap(k: int, condition: Value, *branches: Value) -> Value:
 
 
 _nonzero = data_dependent_vmap(
-    np.where, "write numpy.where(condition, x, y), which keeps its shape", constant=True
+    np.where,
+    "write numpy.where(condition, x, y), which keeps its shape, or functier.numpy.nonzero("
+    "condition, size=n), which gives n places",
+    constant=True,
 )
 
 elementwise(
