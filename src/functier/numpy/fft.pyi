@@ -1,6 +1,6 @@
 """NumPy's types, name by name: see `__init__.pyi`."""
 
-from numpy.fft import test as test
+from numpy.fft import test as test  # type: ignore[attr-defined]
 from numpy.fft._helper import (
     fftfreq as fftfreq, fftshift as fftshift, ifftshift as ifftshift, rfftfreq as rfftfreq,
 )  # fmt: skip

@@ -9,4 +9,5 @@ from numpy.linalg._linalg import (
     svd as svd, svdvals as svdvals, tensordot as tensordot, tensorinv as tensorinv,
     tensorsolve as tensorsolve, trace as trace, vecdot as vecdot, vector_norm as vector_norm,
 )  # fmt: skip
-from numpy.linalg import LinAlgError as LinAlgError, test as test
+from numpy.linalg import LinAlgError as LinAlgError
+from numpy.linalg import test as test  # type: ignore[attr-defined]
