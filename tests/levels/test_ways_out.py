@@ -79,6 +79,7 @@ SAYS = {
     "a float for json": (lambda: ft.grad(lambda x: json.dumps(float(x)))(1.0), "stop_gradient"),
     "gradient without x": (without_x, "gradient(y, x)"),
     "deriv": (lambda: ft.deriv, "grad"),
+    "print": (lambda: ft.debug.print, "functier.debug.show(x)"),
     "a ufunc": (without_rule, "functier.protocol.elementwise(f, lambda g, x: g * df(x))"),
     "its own rule": (without_rule, "g.defvjp(lambda x: (f(x), x), lambda x, t: (t * df(x),))"),
     "a C function": (c_function, "g = functier.finite_difference(lambda x: halved(...))"),

@@ -110,7 +110,7 @@ OF_MODULES = {
            for name in ("normal", "uniform", "choice", "permutation")},
     },
     "functier.debug": {
-        "print": "print(x), which shows a tensor at once",
+        "print": "functier.debug.show(x), which also prints in each call of a compiled function",
         "breakpoint": "breakpoint()",
         "checking_leaks": "functier.debug.check_leaks()",
     },
