@@ -180,6 +180,8 @@ def test_every_method_of_an_array_works_or_says_what_to_write():
 
     def use(x):
         for name in _methods.MEMORY:
+            if x.level.depth and name in _methods.STORED:  # the level raises its error again
+                continue
             remedy = _methods.MEMORY[name] if x.level.depth else f"x.elem().{name}(...)"
             raises(ft.UnsupportedError, lambda: getattr(x, name)("f4"), remedy)
 
