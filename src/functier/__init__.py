@@ -101,7 +101,6 @@ if _typing.TYPE_CHECKING:
     from ._transforms.jacobian import jacfwd as jacfwd
     from ._transforms.jacobian import jacrev as jacrev
     from ._transforms.products import elementwise_grad as elementwise_grad
-    from ._transforms.products import ggnvp as ggnvp
     from ._transforms.products import hvp as hvp
     from ._custom.registry import registry as registry
     from ._control.scan import associative_scan as associative_scan
@@ -143,7 +142,7 @@ _NAMES = {
     "_transforms.functional_call": "functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.jacobian": "hessian jacfwd jacrev",
-    "_transforms.products": "elementwise_grad ggnvp hvp",
+    "_transforms.products": "elementwise_grad hvp",
     "testing._check": "check",
     "testing._versions": "show_versions",
 }

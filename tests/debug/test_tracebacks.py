@@ -52,7 +52,6 @@ TRANSFORMS = {
     "jacfwd": lambda f: ft.jacfwd(f)(XS[0]),
     "hessian": lambda f: ft.hessian(f)(XS[0]),
     "hvp": lambda f: ft.hvp(f, *tangents(XS[0])),
-    "ggnvp": lambda f: ft.ggnvp(f, np.sum, *tangents(XS[0])),
     "elementwise_grad": lambda f: ft.elementwise_grad(f)(XS[0]),
     "linearize": lambda f: ft.linearize(f, XS[0]),
     "linear_transpose": lambda f: ft.linear_transpose(f, XS[0]),

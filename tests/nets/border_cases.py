@@ -240,7 +240,6 @@ TRANSFORMS: dict[str, Callable] = {
     "jacfwd": lambda f, x: ft.jacfwd(f)(x),
     "hessian": lambda f, x: ft.hessian(total(f))(x),
     "hvp": lambda f, x: ft.hvp(total(f), (x,), (ones(x),)),
-    "ggnvp": lambda f, x: ft.ggnvp(f, np.sum, (x,), (ones(x),)),
     "grad of checkpoint": lambda f, x: ft.grad(total(ft.checkpoint(f)))(x),
     "vmap of grad": lambda f, x: ft.vmap(ft.grad(total(f)))(x),
     "with vmap": with_batch,

@@ -567,7 +567,7 @@ PUBLIC = {
     "enable_grad", "no_grad", "stop_gradient",
     "custom_jvp", "custom_vjp", "custom_vmap", "register_dataclass", "register_pytree_node",
     "finite_difference", "sequential_vmap",
-    "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize",
+    "elementwise_grad", "hvp", "linear_transpose", "linearize",
     "hessian_diagonal", "laplacian", "value_and_jacobian",
     "jacobian_pattern", "check", "show_versions", "sparse_hessian", "sparse_jacobian",
     "jet", "taylor",

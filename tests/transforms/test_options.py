@@ -55,7 +55,6 @@ TORCH = {
     "linear_transpose": "func *primals",
     "jvp": "func primals tangents",
     "hvp": "func primals tangents",
-    "ggnvp": "func loss primals tangents",
 }
 """The parameters that may be passed by position, in the order of torch.func."""
 
@@ -223,7 +222,6 @@ CALLS = {
     "hessian": lambda f, x: ft.hessian(f, has_aux=True)(x)[1],
     "linearize": lambda f, x: ft.linearize(f, x, has_aux=True)[2],
     "hvp": lambda f, x: ft.hvp(f, (x,), (x,), has_aux=True)[2],
-    "ggnvp": lambda f, x: ft.ggnvp(f, np.square, (x,), (x,), has_aux=True)[2],
     "elementwise_grad": lambda f, x: ft.elementwise_grad(
         lambda x: (x * x, f(x)[1]), has_aux=True
     )(x)[1],
@@ -259,7 +257,7 @@ def test_aux_holds_values_and_anything_else_as_it_is(name, outer):
     equal(aux["twice"], 2 * X)
     equal(aux["deep"][0][0], X)
     assert aux["note"] is note and aux["text"] == "t" and aux["deep"][0][1] is None
-    if outer is None and name not in ("jacfwd in chunks", "ggnvp"):
+    if outer is None and name != "jacfwd in chunks":
         assert len(calls) == 1
 
 

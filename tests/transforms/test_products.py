@@ -1,4 +1,4 @@
-"""hvp and ggnvp beside the matrices that they multiply by; elementwise_grad."""
+"""hvp beside the matrix that it multiplies by; elementwise_grad."""
 
 import numpy as np
 import pytest
@@ -160,66 +160,6 @@ def test_errors():
     raises(ValueError, lambda: product(lambda x: x, (X,), (T,)), "hvp(<lambda>)", "shape (3,)")
     raises(TypeError, lambda: product(named, (X,), (T,), has_aux=True), label, "has_aux")
     raises(ValueError, lambda: product(named, (X,), (T,), escape="x"), "hvp(named): escape='x'")
-
-
-# ---- ggnvp ----
-
-
-def network(x, w=W):
-    return np.tanh(w @ x)
-
-
-def fourth(y):
-    return np.sum(y**4) + y[0] * y[1]
-
-
-def test_gauss_newton():
-    value, (p,) = ft.ggnvp(network, fourth, (X,), (T,))
-    j, h = ft.jacrev(network)(X), ft.hessian(fourth)(network(X))
-    close(value, fourth(network(X)))
-    close(p, j.T @ h @ j @ T)
-    value, products, aux = ft.ggnvp(
-        lambda x, w: (network(x, w), {"x": x}), fourth, (X, W), (T, V), has_aux=True
-    )
-    jx, jw = ft.jacrev(network, (0, 1))(X, W)
-    moved = jx @ T + np.einsum("aij,ij->a", jw, V)
-    close(products[0], jx.T @ h @ moved)
-    close(products[1], np.einsum("aij,a->ij", jw, h @ moved))
-    equal(aux["x"], X)
-
-
-def test_gauss_newton_of_a_linear_function_is_the_hessian():
-    f = lambda p: {"y": W @ p["x"]}  # noqa: E731
-    g = lambda out: fourth(out["y"])  # noqa: E731
-    _, (p,) = ft.ggnvp(f, g, ({"x": X},), ({"x": T},))
-    _, (q,) = ft.hvp(lambda p: g(f(p)), ({"x": X},), ({"x": T},))
-    alike(p, q)
-
-
-def test_gauss_newton_inside_other_transforms():
-    f = lambda x, t: ft.ggnvp(network, fourth, (x,), (t,))[1][0]  # noqa: E731
-    j, h = ft.jacrev(network)(X), ft.hessian(fourth)(network(X))
-    matrix = ft.vmap(lambda t: f(X, t))(np.eye(3))
-    close(matrix, j.T @ h @ j)
-    close(ft.vmap(lambda x: f(x, T))(np.stack([X, X]))[1], matrix @ T)
-    by_x = ft.grad(lambda x: np.sum(f(x, T)))(X)
-
-    def whole(x):
-        j = ft.jacrev(network)(x)
-        return j.T @ ft.hessian(fourth)(network(x)) @ j
-
-    close(by_x, ft.grad(lambda x: np.sum(whole(x) @ T))(X), 1e-10)
-
-
-def test_errors_of_gauss_newton():
-    raises(TypeError, lambda: ft.ggnvp(network, 3, (X,), (T,)), "ggnvp: func is a int")
-    raises(
-        TypeError, lambda: ft.ggnvp(network, fourth, X, T), "ggnvp(network)", "primals is a ndarray"
-    )
-    raises(
-        ValueError, lambda: ft.ggnvp(network, lambda y: y, (X,), (T,)), "ggnvp(<lambda>)", "(2,)"
-    )
-    raises(ValueError, lambda: ft.ggnvp(network, fourth, (X,), (W,)), "tangent of primals[0]")
 
 
 # ---- elementwise_grad ----

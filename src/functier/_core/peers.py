@@ -18,7 +18,11 @@ NAMES = {
     "make_vjp": "functier.vjp(f, x), which returns f(x) and the function",
     "make_jvp": "functier.jvp(f, (x,), (v,))",
     **dict.fromkeys(("make_hvp", "hessian_vector_product"), "functier.hvp(f, (x,), (v,))[1]"),
-    "make_ggnvp": "functier.ggnvp",
+    **dict.fromkeys(
+        ("ggnvp", "make_ggnvp"),
+        "y, t = functier.jvp(f, (x,), (v,)), and functier.vjp(f, x)[1] of "
+        "functier.hvp(loss, (y,), (t,))[1][0]",
+    ),
     **dict.fromkeys(
         ("tree_map", "tree_leaves", "tree_flatten", "tree_unflatten", "tree", "tree_util"),
         "optree, as optree.tree_map(f, tree, namespace='functier')",
@@ -164,7 +168,6 @@ PRIMALS = {
     "linearize": "linearize(lambda x: f(x, y), x)",
     "linear_transpose": "linear_transpose(lambda x: f(x, y), x)",
     "hvp": "hvp(lambda x: f(x, y), (x,), (t,))",
-    "ggnvp": "ggnvp(lambda x: f(x, y), loss, (x,), (t,))",
     "jet": "jet(lambda x: f(x, y), (x,), ([t],))",
     "taylor": "taylor(lambda x: f(x, y), x, 2)",
 }

@@ -1,4 +1,4 @@
-"""Products with second derivatives (hvp, ggnvp), and elementwise_grad."""
+"""Products with second derivatives (hvp), and elementwise_grad."""
 
 import functools
 from collections.abc import Callable
@@ -12,12 +12,10 @@ from .._core.pytree import check_callable, describe, flatten, is_value, name_of_
 from .._core.tensor import Tensor
 from .._core.tracebacks import checks_keywords, leave
 from .._cpython.frames import current_frame
-from .._levels.backward import backward
-from .._levels.cotangents import fill_zeros
 from .._levels.level import Escape
 from .._levels.memory import own_memory
 from .._levels.options import check_choice
-from .._levels.runs import Site, push_forward, record
+from .._levels.runs import Site, push_forward
 from .grad import gradients
 from .jvp import match_directions
 from .options import Options
@@ -90,94 +88,6 @@ def hvp(
         )  # fmt: skip
         product = unflatten(tree, own_memory([t for _, t in pairs], directions))
         return _with_aux(product, rest, has_aux)
-    except BaseException as error:
-        leave(error, label, func, primals)
-        raise
-
-
-@checks_keywords
-def ggnvp(
-    func: Callable,
-    loss: Callable,
-    primals: tuple,
-    tangents: tuple,
-    *,
-    has_aux: bool = False,
-    escape: Escape = "dead",
-) -> tuple:
-    """Compute the generalized Gauss-Newton matrix of ``loss(func(*primals))`` times a vector.
-
-    The matrix is ``J.T @ H @ J``, where J is the Jacobian of `func` and H is the Hessian of
-    `loss` at its result. It is the Hessian without the second derivatives of `func`. For a
-    convex loss it is positive semidefinite, which second-order optimizers rely on
-    (Schraudolph, *Fast curvature matrix-vector products*, 2002).
-
-    Parameters
-    ----------
-    func : callable
-        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays;
-        ``(output, aux)`` with `has_aux`.
-    loss : callable
-        A function of the result of `func` that returns a real scalar.
-    primals, tangents : tuple
-        The arguments of `func`, and a vector for each, of the same structure and shapes.
-    has_aux : bool
-        Whether `func` returns a second value.
-    escape : {"dead", "passthrough"}
-        What a tensor of the levels does once the call is over.
-
-    Returns
-    -------
-    tuple
-        ``(value, product)``, or ``(value, product, aux)``: the loss, and a tuple in the
-        structure of `primals`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `jvp` for `func` and the arguments, and as `grad` for the result of `loss`.
-
-    Notes
-    -----
-    `func` is called twice: in forward mode for ``J @ v``, and in reverse mode for
-    ``J.T @ u``. `loss` is called once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> square = lambda y: np.sum(y * y) / 2
-    >>> value, (product,) = ggnvp(np.exp, square, (np.zeros(2),), (np.array([1.0, 2.0]),))
-    >>> float(value), product
-    (1.0, array([1., 2.]))
-    """
-    name, label = _names("ggnvp", func, escape)
-    try:
-        check_callable("ggnvp", loss)
-        leaves, structure, directions = match_directions(
-            label, primals, tangents, call="ggnvp(f, loss, (x,), (t,))"
-        )
-        outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-        frame = current_frame(2)
-
-        def call(inner: list) -> Any:
-            return func(*unflatten(structure, inner))
-
-        site = Site(f"jvp({name})", escape, frame, outer)
-        outputs, tree, aux = push_forward(site, call, leaves, directions, has_aux)
-        results = [y for y, _ in outputs]
-        tangents_out = [t for _, t in outputs]
-        gradient = _gradient("ggnvp", loss, 1, False, escape)
-        outer += [x for x in (*results, *tangents_out) if isinstance(x, Tensor)]
-        pairs, _, value = push_forward(
-            Site(f"jvp({name_of_function(loss)})", escape, frame, outer),
-            lambda inner: gradient(unflatten(tree, inner)), results, tangents_out, True,
-        )  # fmt: skip
-        site = Site(f"vjp({name})", escape, frame, outer)
-        _, roots, inputs, _, _ = record(site, call, leaves, has_aux)
-        cotangents = [(node, t) for node, (_, t) in zip(roots, pairs) if node is not None]
-        roots.clear()
-        product = unflatten(structure, own_memory(fill_zeros(backward(cotangents, inputs), leaves)))
-        return (value, product, aux) if has_aux else (value, product)
     except BaseException as error:
         leave(error, label, func, primals)
         raise
