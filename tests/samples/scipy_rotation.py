@@ -12,7 +12,6 @@ POINTS = np.array([[1.0, 2.0, 0.5], [0.2, -0.7, 0.4]])
 ZERO = np.zeros(3)
 ANGLES = np.array([0.4, 0.7, -0.5])
 WEIGHTS = np.array([1.0, 2.0, 3.0])
-AXES = np.eye(3)[[1, 0, 2]]
 
 
 def of(family, function, *args, **options):
@@ -50,8 +49,6 @@ ROWS = [
     of("from_euler", lambda a: Rotation.from_euler("y", a).as_matrix(), W[:, :1]),
     of("as_euler", lambda v: Rotation.from_rotvec(v).as_euler("ZYX", degrees=True), V),
     of("as_euler", lambda v: Rotation.from_rotvec(v).as_euler("zxz"), W),
-    of("davenport", lambda a: Rotation.from_davenport(AXES, "intrinsic", a).as_rotvec(), ANGLES),
-    of("davenport", lambda v: Rotation.from_rotvec(v).as_davenport(AXES, "extrinsic"), V),
     of("products", lambda v, w: (Rotation.from_rotvec(v) * Rotation.from_rotvec(w).inv() ** 2)
        .as_matrix(), V, W),
     of("products", lambda v, n: (Rotation.from_rotvec(v) ** n[()]).as_rotvec(), V, np.array(0.3)),

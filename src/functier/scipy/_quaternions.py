@@ -184,26 +184,19 @@ def to_euler(q: Any, seq: str, quiet: bool) -> Any:
     a, b, c, d = q[..., 3], q[..., i], q[..., j], q[..., k] * sign
     if not symmetric:
         a, b, c, d = a - c, b + d, c + a, d - b
-    return angles_of(a, b, c, d, not intrinsic, symmetric, sign, np.pi / 2, quiet)
-
-
-def angles_of(
-    a: Any, b: Any, c: Any, d: Any, extrinsic: bool, symmetric: bool, sign: Any, offset: Any,
-    quiet: bool,
-) -> Any:  # fmt: skip
     half_sum, half_difference = np.arctan2(b, a), np.arctan2(d, c)
     second = 2 * np.arctan2(np.hypot(c, d), np.hypot(a, b))
     low, high = np.abs(second) <= EPS, np.abs(second - np.pi) <= EPS
     locked = low | high
     if not quiet:
         check_values(locked, _warn_of_lock, "")
-    only = np.where(low, 2 * half_sum, 2 * half_difference * (-1 if extrinsic else 1))
+    only = np.where(low, 2 * half_sum, 2 * half_difference * (1 if intrinsic else -1))
     lower, upper = half_sum - half_difference, half_sum + half_difference
-    first = np.where(locked, only if extrinsic else 0.0, lower)
-    third = np.where(locked, 0.0 if extrinsic else only, upper)
+    first = np.where(locked, 0.0 if intrinsic else only, lower)
+    third = np.where(locked, only if intrinsic else 0.0, upper)
     if not symmetric:
-        third, second = third * sign, second - offset
-    ends = (first, third) if extrinsic else (third, first)
+        third, second = third * sign, second - np.pi / 2
+    ends = (third, first) if intrinsic else (first, third)
     angles = np.stack([ends[0], second, ends[1]], axis=-1)
     return (angles + np.pi) % (2 * np.pi) - np.pi
 
@@ -216,32 +209,6 @@ def _warn_of_lock(locked: Any) -> bool:
             stacklevel=2,
         )
     return True
-
-
-def unit_axes(axes: Any) -> Any:
-    """Return axes of length 1, of which neighbours have to be orthogonal."""
-    axes = axes / np.sqrt(np.sum(axes * axes, axis=-1, keepdims=True))
-    products = np.abs(np.sum(axes[..., 1:, :] * axes[..., :-1, :], axis=-1))
-    check_values(products > EPS, is_nowhere, "Consecutive axes must be orthogonal.")
-    return axes
-
-
-def to_davenport(q: Any, axes: Any, extrinsic: bool, quiet: bool) -> Any:
-    axes = unit_axes(axes)
-    n1, n2, n3 = (axes[..., i, :] for i in range(3))
-    if not extrinsic:
-        n1, n3 = n3, n1
-    across = np.cross(n1, n2)
-    offset = np.arctan2(np.sum(n3 * across, axis=-1), np.sum(n3 * n1, axis=-1))
-    turned = offset < 0
-    n2, across = (np.where(turned[..., None], -v, v) for v in (n2, across))
-    offset = np.where(turned, -offset, offset)
-    half = offset[..., None] / 2
-    r = compose(np.concatenate([np.sin(half) * n2, np.cos(half)], axis=-1), q)
-    b, c, d = (np.sum(r[..., :3] * v, axis=-1) for v in (n1, n2, across))
-    angles = angles_of(r[..., 3], b, c, d, extrinsic, False, 1, offset, quiet)
-    middle = np.where(turned, -angles[..., 1], angles[..., 1])
-    return np.stack([angles[..., 0], middle, angles[..., 2]], axis=-1)
 
 
 # ---- means ----

@@ -132,9 +132,9 @@ class Rotation(metaclass=RotationMeta):
         """Return the rotation by angles about orthogonal axes."""
         if not has_tensor(axes, angles):
             return Rotation._around(PLAIN.from_davenport(axes, order, angles, degrees))
-        axes, angles = _floats(axes), np.atleast_1d(_floats(angles))
-        axes = quaternions.unit_axes(np.atleast_2d(axes))
-        return Rotation._by(angles, axes, not _is_extrinsic(order), degrees, np.ndim(angles) == 1)
+        raise _unsupported(
+            "from_davenport", "it", "multiply Rotation.from_rotvec(angle * axis) of the axes"
+        )
 
     @staticmethod
     def _by(angles: Any, axes: Any, intrinsic: bool, degrees: bool, single: bool) -> "Rotation":
@@ -217,10 +217,7 @@ class Rotation(metaclass=RotationMeta):
         """Return the angles about three axes, of which neighbours are orthogonal."""
         if self._answers(axes):
             return self._plain.as_davenport(axes, order, degrees, **options)
-        quiet = options.get("suppress_warnings", False)
-        axes = _floats(axes)
-        found = quaternions.to_davenport(self._quat, axes, _is_extrinsic(order), quiet)
-        return np.rad2deg(found) if degrees else found
+        raise _unsupported("as_davenport", "it", "write as_euler, of the rotation to the axes")
 
     # ---- computing ----
 
@@ -366,15 +363,6 @@ def _vectors(x: Any, name: str) -> Any:
     if np.shape(x)[-1:] != (3,):
         raise ValueError(f"Expected `{name}` to have shape (..., 3), got {np.shape(x)}")
     return x
-
-
-def _is_extrinsic(order: str) -> bool:
-    if order not in ORDERS:
-        raise ValueError(
-            "order should be 'e'/'extrinsic' for extrinsic sequences or 'i'/'intrinsic' for "
-            f"intrinsic sequences, got {order}"
-        )
-    return ORDERS[order]
 
 
 def _twin(rotation: Any) -> Rotation:
