@@ -7,7 +7,6 @@ NOTE [a vertex]
 """
 
 import functools
-import inspect
 from typing import Any
 
 import numpy as np
@@ -70,9 +69,6 @@ def nnls(A: Any, b: Any, maxiter: Any = None, **options: Any) -> Any:
     _check_rank(problem, A, fixed)
     x = problem.moved(rows, _least_squares(A, b, fixed, 0.0, problem.label))
     return x, np.linalg.norm(A @ x - b)
-
-
-LSQ_LINEAR = inspect.signature(sco.lsq_linear)
 
 
 @functools.wraps(sco.lsq_linear)
