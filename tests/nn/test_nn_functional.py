@@ -217,10 +217,10 @@ def test_pooling_of_any_form(size, stride, padding, dilation, data):
     form = [data.draw(st.integers(n, n + 4)) for n in least]
     x = np.random.default_rng(0).permutation(float(np.prod(form)) + np.arange(np.prod(form)))
     x = x.reshape(1, 1, *form)
-    out, index = F.max_pool2d(x, size, stride, padding, dilation, return_indices=True)
+    out = F.max_pool2d(x, size, stride, padding, dilation)
     assume(np.isfinite(out).all())  # no window has padding alone
+    places = np.argsort(x.ravel())  # the numbers of x follow each other
 
-    equal(out, x.ravel()[index])
     filled = np.pad(x, [(0, 0)] * 2 + [(p, p) for p in padding], constant_values=-np.inf)
     ones = np.ones((1, 1, *size))
     for i, j in np.ndindex(out.shape[2:]):
@@ -230,13 +230,11 @@ def test_pooling_of_any_form(size, stride, padding, dilation, data):
     g = np.random.default_rng(1).normal(size=out.shape)
     slope = grad(lambda x: np.sum(F.max_pool2d(x, size, stride, padding, dilation) * g))(x)
     expected = np.zeros(x.size)
-    np.add.at(expected, index.ravel(), g.ravel())
+    np.add.at(expected, places[np.astype(out - x.min(), int).ravel()], g.ravel())
     close(slope, expected.reshape(x.shape))
     if dilation == 1:
         mean = F.avg_pool2d(x, size, stride, padding)
         close(mean, F.conv2d(x, ones / np.prod(size), None, stride, padding))
-        inside = F.avg_pool2d(x, size, stride, padding, count_include_pad=False)
-        close(inside, mean / F.avg_pool2d(np.ones_like(x), size, stride, padding))
 
 
 def test_the_caller_s_arrays_are_left_alone():

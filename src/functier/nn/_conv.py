@@ -199,12 +199,9 @@ class Pool(NamedTuple):
     size: tuple[int, ...]
     step: tuple[int, ...]
     gap: tuple[int, ...]
-    widths: list[tuple[int, int]]
 
 
-def _prepare_pool(
-    name: str, input: Value, kernel_size: Sizes, window: Window, ceil_mode: bool, fill: float
-) -> Pool:
+def _prepare_pool(name: str, input: Value, kernel_size: Sizes, window: Window, fill: float) -> Pool:
     """Pad the input of a pooling with `fill`, and resolve the options of its windows."""
     x, has_batch = _add_batch_axis(name, input, 2)
     size = expand_option(name, "kernel_size", kernel_size, 2, 1)
@@ -215,23 +212,14 @@ def _prepare_pool(
         raise ValueError(
             f"{name}: padding={window.padding!r} is more than half of kernel_size={kernel_size!r}"
         )
-    widths = []
-    for p, length, k, s, g in zip(around, shape_of(x)[2:], size, step, gap):
-        after = p
-        if ceil_mode:  # another window where one would not fit whole, if it begins inside
-            rest = length + 2 * p - g * (k - 1) - 1
-            count = -(-rest // s) + 1
-            count -= (count - 1) * s >= length + p
-            after += max(0, (count - 1) * s - rest)
-        widths.append((p, after))
-    padded = _pad(x, widths, fill)
+    padded = _pad(x, [(p, p) for p in around], fill)
     _check_windows(name, shape_of(padded), size, step, gap)
-    return Pool(padded, has_batch, size, step, gap, widths)
+    return Pool(padded, has_batch, size, step, gap)
 
 
 def max_pool2d(
     input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False,
+    dilation: Sizes = 1,
 ) -> Value:  # fmt: skip
     """Compute the largest element of each window of images.
 
@@ -240,11 +228,6 @@ def max_pool2d(
     input : array of shape (N, C, H, W) or (C, H, W)
     kernel_size, stride, padding, dilation : int or tuple of two
         `stride` is by default `kernel_size`. The padding is smaller than any number.
-    ceil_mode : bool
-        True for a last window that does not fit in whole.
-    return_indices : bool
-        True to also return the positions of the elements in their image, as indices of
-        ``image.ravel()``.
 
     Returns
     -------
@@ -263,39 +246,23 @@ def max_pool2d(
     """
     dtype = dtype_of(input)
     fill = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min if dtype.kind in "iu" else 0
-    x, has_batch, size, step, gap, widths = _prepare_pool(
-        "max_pool2d", input, kernel_size, Window(stride, padding, dilation), ceil_mode, fill
+    x, has_batch, size, step, gap = _prepare_pool(
+        "max_pool2d", input, kernel_size, Window(stride, padding, dilation), fill
     )
     out = _operations.window_max(x, size, step, gap)
-    out = out if has_batch else out[0]
-    if not return_indices:
-        return out
-    at = _operations.window_argmax(x, size, step, gap).astype(np.intp)
-    at = at if has_batch else at[0]
-    rows, columns = shape_of(at)[-2:]
-    y = np.arange(rows)[:, None] * step[0] - widths[0][0] + at // size[1] * gap[0]
-    x = np.arange(columns) * step[1] - widths[1][0] + at % size[1] * gap[1]
-    return out, y * shape_of(input)[-1] + x
+    return out if has_batch else out[0]
 
 
 def avg_pool2d(
-    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Value = None,
-) -> Value:  # fmt: skip
+    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0
+) -> Value:
     """Compute the mean of each window of images.
 
     Parameters
     ----------
     input : array of shape (N, C, H, W) or (C, H, W)
     kernel_size, stride, padding : int or tuple of two
-        `stride` is by default `kernel_size`.
-    ceil_mode : bool
-        True for a last window that does not fit in whole. Its elements beyond the padding
-        do not count.
-    count_include_pad : bool
-        True to count the padding as elements of the windows.
-    divisor_override : number, optional
-        The divisor of the sums, instead of the number of elements.
+        `stride` is by default `kernel_size`. The zeros of the padding count.
 
     Returns
     -------
@@ -308,22 +275,8 @@ def avg_pool2d(
     array([[[ 2.5,  4.5],
             [10.5, 12.5]]])
     """
-    x, has_batch, size, step, gap, widths = _prepare_pool(
-        "avg_pool2d", input, kernel_size, Window(stride, padding), ceil_mode, 0
+    x, has_batch, size, step, gap = _prepare_pool(
+        "avg_pool2d", input, kernel_size, Window(stride, padding), 0
     )
-    total = np.sum(_operations.windows(x, size, step, gap), axis=(-4, -3))
-    if divisor_override is not None:
-        count: Any = divisor_override
-    else:
-        counts = []
-        for i, (before, _) in enumerate(widths):
-            whole = np.zeros(shape_of(x)[2 + i])
-            inside = before + shape_of(input)[i - 2]
-            whole[: inside + before] = count_include_pad  # no more than `padding` at the end
-            whole[before:inside] = 1
-            counts.append(_operations.windows(whole, size[i : i + 1], step[i : i + 1], (1,)).sum(0))
-        count = counts[0][:, None] * counts[1]
-        first = count.flat[0]
-        count = float(first) if (count == first).all() else count.astype(dtype_of(total))
-    out = total / count
+    out = np.mean(_operations.windows(x, size, step, gap), axis=(-4, -3))
     return out if has_batch else out[0]
