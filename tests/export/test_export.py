@@ -196,6 +196,20 @@ def test_compiled_functions_keep_fastmath(tmp_path):
     assert plain != fast
 
 
+def test_copies_of_results_leave_sums_their_order(tmp_path):
+    """A compiled program returns a view, and has no copy in the loop of the sum."""
+
+    def f(x):
+        y = x.T
+        return x, np.sum(y), y, np.mean(y[::-1], 0)
+
+    for shape in ((3, 2), (2, 3, 2)):
+        x = X.ravel()[: np.prod(shape)].reshape(shape)
+        found = export(tmp_path, f, x).functions["made"](x)
+        for a, b in zip(found, ft.compile(f, backend="llvm", warm=True)(x), strict=True):
+            assert np.array_equal(a, b)
+
+
 # ---- loops ----
 
 

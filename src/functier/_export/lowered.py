@@ -316,11 +316,16 @@ def compared(nodes: list[Node], guard: Guard) -> Guard:
 
 
 def copied(nodes: list[Node], y: Node) -> Node:
-    """Return the node of a copy in C order."""
+    """Return the node of a copy in C order.
+
+    Where a compiled program would make none, it is no part of a loop: sums there keep their order.
+    """
     form = y.form
+    own = y.func is not None and not gives_view(y.func)
     if form.kind is np.ndarray:
         form = form._replace(strides=np.empty(form.shape, form.dtype).strides)
-    nodes.append(Node(np.copy, (y,), {}, form, y.place))
+    order = {} if own and form.strides == y.form.strides else {"order": "C"}
+    nodes.append(Node(np.copy, (y,), order, form, y.place))
     return nodes[-1]
 
 

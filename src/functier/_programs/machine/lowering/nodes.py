@@ -17,7 +17,7 @@ from ...passes import uniform
 from ...stores import memory_of
 from ..compiler.targets import Absent
 from ..elementary import knows, rule_of
-from .steps import Buffer, Growing, Literal, Part, Place, Ref, Step, Unknown, strides_out
+from .steps import APART, Buffer, Growing, Literal, Part, Place, Ref, Step, Unknown, strides_out
 
 ndarray = np.ndarray
 RULES: dict[Any, Callable] = {}
@@ -387,7 +387,10 @@ def _copy(low: Lowering, node: Node) -> Any:
     if not set(node.kwargs) <= {"order"}:
         raise Unknown("np.copy has options")
     value = low.value(node.args[0])
-    return low.copied(value, node.form.shape, node.form.strides)
+    found = low.copied(value, node.form.shape, node.form.strides)
+    if node.kwargs.get("order") == "C":
+        found.steps[0].info = APART
+    return found
 
 
 @rule(np.zeros_like, np.ones_like)

@@ -68,6 +68,10 @@ class Ref(NamedTuple):
         return size
 
 
+APART = "apart"
+"""What the info of a step is that is in no loop with others: their sums keep their order."""
+
+
 class Step:
     """A step: it runs for each element of `shape`, or is the call of a routine.
 

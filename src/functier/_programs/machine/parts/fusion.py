@@ -27,7 +27,7 @@ from ..loops.nests import (
     Store,
     Stream,
 )
-from ..lowering.steps import Buffer, Part, Place, Ref, Step, squeezed
+from ..lowering.steps import APART, Buffer, Part, Place, Ref, Step, squeezed
 from ..text.routines import Kernel
 
 MOST = 2500
@@ -166,7 +166,7 @@ def grouped(steps: list[Step]) -> list[Any]:
             step.group = len(order)
             order.append(step)
             continue
-        own = places.setdefault(step.space, [])
+        own = places.setdefault((step.space, step.info == APART), [])
         k = bisect_left(own, max(need + 1, same))
         while k < len(own) and not order[own[k]].takes(step):
             k += 1
