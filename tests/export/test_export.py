@@ -237,6 +237,26 @@ def test_the_memory_for_steps_is_bounded(tmp_path):
         export(tmp_path, root, 2.0, max_steps=0)
 
 
+def test_an_example_of_few_steps_is_enough(tmp_path):
+    """Loops that end at once, and shorter ones of a derivative, give a status and no number."""
+
+    def f(x, n):
+        start = np.int64(0), x
+        return ft.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, np.sin(s[1]) + x), start)[1]
+
+    cases = [(f, 2, 1), (ft.jacfwd(f), 2, 1), (ft.grad(f), 4, 4), (ft.hessian(f), 4, 4)]
+    for each, example, least in cases:
+        options = {"max_steps": 40}
+        made = export(tmp_path, each, np.float64(0.3), np.int64(example), **options)
+        for n in (0, 1, 2, 3, 4, 5, 9, 40):
+            args = np.float64(0.3), np.int64(n)
+            if n >= least:
+                np.testing.assert_allclose(made.functions["made"](*args), each(*args), rtol=1e-13)
+            else:
+                with pytest.raises(ValueError, match="status 2"):
+                    made.functions["made"](*args)
+
+
 def test_a_module_is_exported_with_its_arrays(tmp_path):
     nn = ft.nn
     net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
