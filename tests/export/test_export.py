@@ -210,6 +210,43 @@ def test_copies_of_results_leave_sums_their_order(tmp_path):
             assert np.array_equal(a, b)
 
 
+# ---- functions that are made of others ----
+
+V, TABLE = X[0, :12], np.sort(X[1, :9])
+PARTS = {
+    "diff": (lambda x: np.diff(x, 2), V), "std": (lambda x: np.std(x, 0), X[:9, :4]),
+    "cov": (np.cov, X[:3, :9]), "cross": (np.cross, V[:3], V[3:6]), "kron": (np.kron, V[:3], V),
+    "polyval": (np.polyval, V[:4], V), "interp": (np.interp, V, TABLE, TABLE**2),
+    "pad": (lambda x: np.pad(x, ((1, 0), (2, 3)), constant_values=3), X[:2, :3]),
+    "edges": (lambda x: np.pad(x, 2, mode="reflect"), X[:4, :3]),
+    "convolve": (np.convolve, V, V[:3]), "trapezoid": (np.trapezoid, V),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_functions_that_the_machine_does_not_know_are_their_parts(tmp_path, name):
+    f, *args = PARTS[name]
+    for each in (f, ft.jacrev(f)):
+        found = export(tmp_path, each, *args, exact=False).functions["made"](*args)
+        np.testing.assert_allclose(found, each(*args), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_places_in_a_table_are_those_of_numpy(tmp_path, side, dtype):
+    table = TABLE[[0, 1, 2, 2, 2, 3, 4]].astype(dtype)
+    x = np.array([*TABLE, -9, 9, np.nan, np.inf, -np.inf, 0], dtype).reshape(5, 3)
+    last = np.where(np.arange(7) > 4, dtype(np.nan), table)
+
+    def f(table, x):
+        return np.searchsorted(table, x, side), np.isposinf(x), np.isneginf(x)
+
+    for known in (table, last):
+        found = export(tmp_path, f, known, x).functions["made"](known, x)
+        for a, b in zip(found, f(known, x), strict=True):
+            assert a.tolist() == b.tolist()
+
+
 # ---- loops ----
 
 

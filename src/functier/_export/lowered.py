@@ -24,7 +24,7 @@ from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of
 from .._programs.invariant import summed
 from .._programs.machine.backend import Numpys, Text, divided
 from .._programs.machine.compiler.targets import TARGET, Target
-from .._programs.machine.lowering.nodes import DTYPES, KINDS
+from .._programs.machine.lowering.nodes import DTYPES, KINDS, RULES
 from .._programs.machine.lowering.steps import Unknown
 from .._programs.machine.parts.answers import can_flag
 from .._programs.machine.parts.lengths import NONE, ROOM, fixed, free_loops
@@ -155,7 +155,7 @@ def lowered(
         func, args, roots = calling(func), (func, *args), ["module", *roots]
     leaves, tree = flatten(tuple(args), label, "the arguments")
     given = tree.unflatten([in_order(x) for x in leaves])
-    program, captured = recorded(label, func, given, frame)
+    program, captured = recorded(label, func, given, frame, goal.exact)
     graph: Any = program._graph
     own_paths = paths_of_leaves(roots, given, ())
     held = [np.array(x) for x, form in zip(leaves[:first], program._forms) if form is not None]
@@ -191,12 +191,18 @@ def lowered(
     )  # fmt: skip
 
 
-def recorded(label: str, func: Callable, args: tuple, frame: Any) -> tuple[Program, list]:
-    """Return the program that `compile` would make, and the arrays that it has captured."""
+def recorded(
+    label: str, func: Callable, args: tuple, frame: Any, exact: bool
+) -> tuple[Program, list]:
+    """Return the program that `compile` would make, and the arrays that it has captured.
+
+    Where it need not be `exact`, functions that the machine does not know are their parts.
+    """
+    options: Any = {"keep": True, "flags": True, "wholes": None if exact else RULES}
     try:
-        found = record(func, args, {}, frame, "export", keep=True, flags=True)
+        found = record(func, args, {}, frame, "export", **options)
         if found.program.mixed:
-            found = record(func, args, {}, frame, "export", True, careful=True, flags=True)
+            found = record(func, args, {}, frame, "export", careful=True, **options)
     except Unwatched as error:
         raise refuse(label, str(error)) from None
     reads: Any = found.watch.reads

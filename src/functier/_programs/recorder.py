@@ -82,6 +82,7 @@ class RecordLevel(Level):
     note_made, has_made, draw = note_made, has_made, draw
     forwards_methods = True
     careful = False  # whether it trusts nothing to be finite as it was in the trace
+    wholes: Any = None  # functions made of others that are calls of the program; None for all
     watch: Any = None  # that of the trace
     note: Any = None  # the function of the watch, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
@@ -321,7 +322,8 @@ class RecordLevel(Level):
                 return self.record(SPELLED[func], args, kwargs)
         if func is np.astype and type(self.concrete(args[0])) in PYTHONS:
             return self.record(np.asarray, args, {})  # which takes Python's numbers, too
-        if op.body is None or (is_public(func) and not is_followed(func, args, kwargs)):
+        whole = is_public(func) and self.is_whole(func)
+        if op.body is None or (whole and not is_followed(func, args, kwargs)):
             if op.by_value:
                 self.guard_form(op, op.bind(args, kwargs))
             made = self.record(func, args, kwargs)
@@ -329,6 +331,10 @@ class RecordLevel(Level):
                 self.guard_sizes(made)
             return made
         return self.parts_of(op.body, args, kwargs)
+
+    def is_whole(self, func: Any) -> bool:
+        """Return whether a function of a library that is made of others is one call."""
+        return self.wholes is None or func in self.wholes
 
     def parts_of(self, body: Callable, args: tuple, kwargs: dict) -> Any:
         """Return the result of a function that is made of others, which are recorded."""

@@ -154,14 +154,15 @@ class Record(NamedTuple):
 def record(
     func: Callable, args: tuple, kwargs: dict, frame: Any, transform: str = "trace",
     keep: bool | None = None, careful: bool = False, flags: bool = False,
-    numbers: Container[int] = (), moving: frozenset = frozenset(),
+    numbers: Container[int] = (), moving: frozenset = frozenset(), wholes: Any = None,
 ) -> Record:  # fmt: skip
     """Record a call, for the transform that the user has called.
 
     What the function reads is noted if `keep` is no None: see `Watch`. `numbers` has the places of
     the whole numbers among the leaves that are inputs, too. A `careful` one trusts no value to be
     finite as it is in the trace; `flags` say what is: see `trusted`. The ways in `moving` lead to
-    arrays that are inputs from their first use on.
+    arrays that are inputs from their first use on. Functions of libraries that are made of others
+    are recorded as these, but for those in `wholes`, if that is given.
     """
     name = name_of_function(func)
     label = f"{transform}({name})"
@@ -200,7 +201,7 @@ def record(
     )
     with recording, watched_call as watch:
         level.watch, level.note, level.reads = watch, watch.noting, watch.reads
-        level.careful = careful
+        level.careful, level.wholes = careful, wholes
         if watch.reads is not None:
             watch.reads.level, watch.reads.moving = level, moving
         writes = transform != "trace"

@@ -31,11 +31,11 @@ def pad_with(a: Value, widths: Sequence[tuple[int, int]], value: Value) -> Value
     """Return an array with `widths` copies of one number before and after each axis."""
     shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
     out = np.full(shape, value, a.dtype)
-    out[_inner_index(a.shape, widths)] = a
+    out[inner_index(a.shape, widths)] = a
     return out
 
 
-def _inner_index(shape: Shape, widths: Sequence[tuple[int, int]]) -> Value:
+def inner_index(shape: Shape, widths: Sequence[tuple[int, int]]) -> Value:
     """Return the index of the array within the padded one."""
     return tuple([slice(before, before + n) for n, (before, _) in zip(shape, widths)])
 
@@ -45,7 +45,7 @@ op(
     "a widths value",
     vmap=lambda k, a, widths, value: pad_with(a, [(0, 0)] * k + widths, value),
     jvp={"a": lambda t, widths: pad_with(t, widths, 0)},
-    vjp={"a": lambda g, a_shape, widths: g[_inner_index(a_shape, widths)]},
+    vjp={"a": lambda g, a_shape, widths: g[inner_index(a_shape, widths)]},
     zeros="linear",
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._rules.pad import inner_index, pad_with
 from ...graph import Form, Node
 from ..elementary import knows
 from ..linalg import blas
@@ -105,6 +106,41 @@ def _cumsum(low: Lowering, node: Node) -> Any:
     return Ref(shape, dtype, place, (low.routine(kernel, [value], [place]),))
 
 
+MANY = 256
+"""The elements of a table that are all compared, where NumPy halves it again and again."""
+
+
+@rule(np.searchsorted)
+def _searchsorted(low: Lowering, node: Node) -> Any:
+    given = dict(zip(("a", "v", "side", "sorter"), node.args), **node.kwargs)
+    size, own = shape_in(given["a"]), shape_in(given["v"])
+    table, x = low.value(given["a"]), low.value(given["v"])
+    real = table.dtype.kind == "f" and table.dtype == x.dtype
+    if given.get("sorter") is not None or not real or size[0] > MANY or 0 in size + own:
+        raise Unknown("the table is long or has no elements, or its dtype is another one")
+    left, dtype, shape = given.get("side", "left") == "left", table.dtype, (*own, *size)
+    if type(x) is Ref:
+        x = viewed(x, lambda y: y[..., None])
+    both, pair = (dtype, dtype), (BOOL, BOOL)
+    found = low.element(np.less if left else np.less_equal, [table, x], shape, BOOL, both)
+    last = low.element(np.isnan, [x], shape, BOOL, (dtype,))  # it is behind all numbers
+    if left:
+        known = low.element(np.equal, [table, table], shape, BOOL, both)
+        last = low.element(np.logical_and, [last, known], shape, BOOL, pair)
+    found = low.element(np.logical_or, [found, last], shape, BOOL, pair)
+    count = low.element("cast", [found], shape, dtype_of(node.form), (BOOL,))
+    return reduced(low, np.add, count, shape, -1, dtype_of(node.form), node.form)
+
+
+@rule(np.isposinf, np.isneginf)
+def _infinite(low: Lowering, node: Node) -> Any:
+    x = low.value(node.args[0])
+    if len(node.args) != 1 or node.kwargs or x.dtype.kind != "f":
+        raise Unknown("it has options, or takes no floats")
+    infinite = Literal(np.inf if node.func is np.isposinf else -np.inf, x.dtype)
+    return low.element(np.equal, [x, infinite], node.form.shape, BOOL, (x.dtype, x.dtype))
+
+
 @rule(np.argmax, np.argmin)
 def _extremum(low: Lowering, node: Node) -> Any:
     given = dict(zip(("a", "axis"), node.args), **node.kwargs)
@@ -178,6 +214,18 @@ def _trace(low: Lowering, node: Node) -> Any:
     value = low.ref(given.pop("a"))
     found = viewed(value, lambda a: np.diagonal(a, **given))
     return reduced(low, np.add, found, found.shape, -1, dtype_of(node.form), node.form)
+
+
+@rule(pad_with)
+def _pad_with(low: Lowering, node: Node) -> Any:
+    given = dict(zip(("a", "widths", "value"), node.args), **node.kwargs)
+    a, widths, value = given["a"], given["widths"], given["value"]
+    shape, dtype = node.form.shape, dtype_of(node.form)
+    number = as_dtype(low, low.value(value), (), dtype)
+    whole = low.element("copy", [number], shape, dtype, (dtype,))
+    whole.steps[0].stored = True
+    index = inner_index(shape_in(a), widths)
+    return written_to(low, whole, viewed(whole, lambda x: x[index]), low.value(a))
 
 
 @lru_cache(256)
