@@ -74,7 +74,7 @@ def test_a_name_from_elsewhere_is_found(tmp_path, monkeypatch, name):
 
 
 def test_what_is_no_object_code_has_no_symbols():
-    with pytest.raises(ValueError, match="this is no object code in the format ELF"):
+    with pytest.raises(ValueError, match="this is not object code in the format ELF"):
         symbols_of(b"MZ" + bytes(80))
 
 

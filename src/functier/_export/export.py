@@ -149,7 +149,7 @@ def released(wheel: bool | str) -> str:
     if type(wheel) is bool:
         return "0.1.0" if wheel else ""
     if type(wheel) is not str or not re.fullmatch(r"\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)?", wheel):
-        raise ValueError(f"export: wheel={wheel!r} is no version; write one such as '1.0'")
+        raise ValueError(f"export: wheel={wheel!r} is not a version; write one such as '1.0'")
     return wheel
 
 
@@ -171,7 +171,9 @@ def named(path: Path, func: Any, args: tuple, name: str | None) -> dict[str, tup
     taken: dict[str, str] = {}
     for own in (path.name, *found):
         if not is_name_of_function(own):
-            raise ValueError(f"export: {own!r} is no name for C; pass another path or name=")
+            raise ValueError(
+                f"export: {own!r} cannot name a C function; pass another path or name="
+            )
     for own in found:
         for symbol in (own, f"{own}_static", f"{own}_work_bytes", f"{own.upper()}_WORK"):
             if symbol in taken:

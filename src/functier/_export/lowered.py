@@ -18,6 +18,7 @@ import numpy as np
 
 from .._core.errors import UnsupportedError
 from .._core.pytree import flatten, name_of_function, paths
+from .._core.table import find
 from .._cpython.code import line_of, name_of_code
 from .._programs.bound import calling, has_state
 from .._programs.graph import TRUTH, Form, Graph, Guard, Node, form_of
@@ -327,7 +328,7 @@ def copied(nodes: list[Node], y: Node) -> Node:
     Where a compiled program would make none, it is no part of a loop: sums there keep their order.
     """
     form = y.form
-    own = y.func is not None and not gives_view(y.func)
+    own = y.func is not None and not y.memory and not gives_view(y.func)
     if form.kind is np.ndarray:
         form = form._replace(strides=np.empty(form.shape, form.dtype).strides)
     order = {} if own and form.strides == y.form.strides else {"order": "C"}
@@ -349,7 +350,7 @@ def part_of(
     unknown = [guard for guard in flags.guards if not can_flag(guard)]
     if unknown:
         lines = [f"{where(guard.place)}: {guard.how}" for guard in unknown]
-        raise refuse(label, "Python code has asked for these values, and chosen by them", lines)
+        raise refuse(label, "Python code reads these values, and chooses by them", lines)
     parts = [part for part in division.stages.values() if part.outputs]
     if not parts:
         return outputs, None, [], []
@@ -386,7 +387,8 @@ def lines_of(lost: list[Node], division: Any) -> list[str]:
 
     def follows(node: Node) -> bool:
         copies = node.func is np.copy and node.args[0] in lost
-        return copies or "what is written to" in reasons[node]
+        parts = "what is written to", "a part of a result"
+        return copies or any([part in reasons[node] for part in parts])
 
     first = [node for node in lost if node in reasons and not follows(node)]
     shown = first or [node for node in lost if node in reasons]
@@ -403,7 +405,9 @@ def name_of(node: Node) -> str:
 
 def why(node: Node, division: Any) -> str:
     """Return why a node is NumPy's, and what helps."""
-    reason = division.reasons[node]
+    reason, op, target = division.reasons[node], find(node.func), TARGET.get()
     if "rounded" in reason or "cblas" in reason or "own loop" in reason:
         return f"{reason}; exact=False computes it with own code, whose last bits may be others"
+    if op is not None and op.body is not None and target is not None and target.exact:
+        return f"{reason}; exact=False exports the functions that it is made of"
     return reason

@@ -19,7 +19,11 @@ LIBRARY = frozenset(
     "expm1 fabs floor fma fmax fmin fmod free frexp hypot ldexp lgamma log log10 log1p log2 main "
     "malloc memchr memcmp memcpy memmove memset modf nearbyint pow printf puts qsort rand read "
     "realloc remainder rint round roundeven signal sin sinh sqrt strcmp strcpy strlen system tan "
-    "tanh tgamma time trunc write".split()
+    "tanh tgamma time trunc write "
+    # Names that compilers take for functions of libraries without a header.
+    "acosh asinh atanh drem exp10 fdim ffs gamma ilogb index isalpha isdigit isinf isnan j0 j1 jn "
+    "labs ldexp log10 logb lrint lround nan nextafter pow10 putchar scalb scalbn scanf significand "
+    "sincos snprintf sprintf strcat strchr strdup strstr y0 y1 yn".split()
 )
 """Functions of the C library, whose place a function of such a name would take."""
 

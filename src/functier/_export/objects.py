@@ -16,7 +16,9 @@ def symbols_of(code: bytes) -> tuple[set[str], set[str]]:
         If it has another format.
     """
     if code[:4] != b"\x7fELF" or code[5] != 1:
-        raise ValueError("this is no object code in the format ELF with the first byte first")
+        raise ValueError(
+            "this is not object code in the format ELF with the lowest byte of numbers first"
+        )
     wide = code[4] == 2
     place, size, count = (
         (struct.unpack_from("<Q", code, 40)[0], *struct.unpack_from("<HH", code, 58)) if wide

@@ -53,7 +53,7 @@ def target_of(name: str, cpu: str | None, exact: bool) -> Target:
     target = Target(whole(name), cpu or known, features if cpu is None else "", vector, exact)
     layout = str(machine_of(target).target_data)
     if not layout.startswith("e"):
-        raise ValueError(f"export: target={name!r} has the first byte of a number last")
+        raise ValueError(f"export: target={name!r} stores the highest byte of a number first")
     return target
 
 
