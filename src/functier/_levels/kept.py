@@ -28,6 +28,7 @@ NOTE [fingerprints]
     sums would double its time, and the fingerprint has elements at equal distances alone.
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -57,6 +58,9 @@ float64 = np.float64
 
 CONSTANT = np.dtype, np.ufunc, FunctionType, type
 """Types of objects that nobody writes to."""
+
+BUFFERS = {array, bytearray, memoryview}
+"""Types of Python's own memory, which NumPy takes for arrays."""
 
 SMALL = 64
 """The size up to which a second copy costs less than a search for the first."""
@@ -114,6 +118,8 @@ class Copies:
             return self.tensor(x)
         if kind is dict:
             return {k: self.value(v) for k, v in x.items()}
+        if kind in BUFFERS:  # as NumPy reads it
+            return np.array(x)
         if hasattr(kind, "owning"):  # an object that several rules share
             if id(x) not in self.objects:
                 self.objects[id(x)] = x, x.owning(self.value)
@@ -428,7 +434,11 @@ class Walk(Copies):
         self.keeping, self.objects = keeping, objects
 
     def value(self, x: Any) -> Any:
-        return self.keeping.array(x) if isinstance(x, ndarray) else super().value(x)
+        if isinstance(x, ndarray):
+            return self.keeping.array(x)
+        if hasattr(type(x), "owning") and self.keeping is not All and self.keeping.is_given(x):
+            return Walk(All, self.objects).value(x)
+        return super().value(x)
 
     def tensor(self, x: Any) -> Any:
         return alias_of(x) if self.keeping.is_given(x) else x

@@ -110,8 +110,8 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 def copy_of(x: ndarray) -> ndarray:
     """Return a copy with the same strides, by which functions choose the order of a sum."""
-    if x.flags.c_contiguous or not x.size:
-        return x.copy()
+    if x.flags.c_contiguous or not x.size or type(x) is not ndarray:
+        return x.copy("K")
     low, high = np.lib.array_utils.byte_bounds(x)
     if high - low > max(COPIED, 2 * x.nbytes):
         return x.copy("K")

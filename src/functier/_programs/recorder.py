@@ -33,6 +33,7 @@ from .._core.table import find
 from .._core.tensor import Tensor
 from .._cpython.frames import Frame, current_frame
 from .._cpython.sources import finder_of_places
+from .._levels.kept import owned as kept_of
 from .._mutation.array import Array, plain_arguments, settle
 from ..protocol import Level
 from .captured import way_to
@@ -159,7 +160,7 @@ class RecordLevel(Level):
             return mapped(x, self.symbol)
         if isinstance(x, Tensor):
             return self.symbol(self.lower(x))
-        return self.constant(x) if kind is ndarray else x
+        return self.constant(x) if isinstance(x, ndarray) else kept_of(x)
 
     def constant(self, x: ndarray) -> ndarray | Node:
         """Return an array with the contents that `x` has now: see NOTE [arrays that are written
@@ -171,7 +172,7 @@ class RecordLevel(Level):
             tensor = self.lift(x)
             if tensor is not None:
                 return self.symbol(tensor)
-            self.reads.array(x)
+            self.reads.array(x, type(x) is ndarray)
         found = self.arrays.get(id(x))
         if x.nbytes > COPIED:
             if found is None:
@@ -189,7 +190,7 @@ class RecordLevel(Level):
 
         None is for an array of anything else, and for views that have no simple way.
         """
-        if x.dtype.kind not in "fc":
+        if x.dtype.kind not in "fc" or type(x) is not ndarray:
             return None
         for base in self.reads.those_of(x):
             place = id(base), x.__array_interface__["data"][0], x.shape, x.strides, x.dtype
@@ -494,8 +495,7 @@ class RecordLevel(Level):
 
     def returned(self, x: ndarray) -> Any:
         """Return what stands for a plain array that the function returns."""
-        found = self.constant(x)
-        return found if type(found) is Node else copy_of(x)
+        return found if type(found := self.constant(x)) is Node else copy_of(x)
 
 
 _methods: Any = Tensor

@@ -200,7 +200,8 @@ class Factors:
         label = f"scipy.sparse.linalg.{original.__name__}"
         refuse_tensors(label, options, "write a plain one")
         a = A if is_sparse(A) else sp.csc_array(A) if not has_tensor(A) else as_sparse(A)
-        self._values, self._pattern = sparse(a).parts
+        self._values, pattern = sparse(a).parts
+        self._pattern = pattern.owning(np.copy)
         self.shape = self._pattern.shape
         if original is ssl.spilu and stop_gradient(self._values) is not self._values:
             raise UnsupportedError(

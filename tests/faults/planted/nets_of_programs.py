@@ -24,6 +24,7 @@ from functier._rules.linalg import contract
 from functier._rules.linalg import contract as _contract
 from functier._transforms import grad as _grad
 from functier._transforms.tracing import level
+from functier.scipy._rules import sparse
 from strategies.branches import branching
 from strategies.nestings import nested
 from strategies.writes import writing
@@ -137,6 +138,18 @@ PLANTED = {
             level, "owned", lambda x: kept.owned(x) if type(x) is np.ndarray else x
         ),
         "w * x", "own class", "all", "linearize",
+    ),
+    "a program has subclasses as they are": (
+        lambda patch: patch.setattr(recorder.RecordLevel, "constant", lambda self, x: x),
+        "w * x", "memmap", "all", "trace(grad)",
+    ),
+    "places of sparse matrices": (
+        lambda patch: patch.setattr(sparse.products.Pattern, "owning", lambda self, copy: self),
+        "w @ x", "sparse places", "all", "grad",
+    ),
+    "places of matrices of systems": (
+        lambda patch: patch.setattr(sparse.systems.System, "owning", lambda self, copy: self),
+        "ft.scipy.sparse.linalg.spsolve(w, x)", "sparse places", "all", "compile(grad)",
     ),
     "data of sparse matrices": (
         lambda patch: patch.setattr(kept, "copy_of", lambda x: x),

@@ -209,6 +209,8 @@ OTHERS = {
                             "maximum"),
     "sparse": Kind("sparse", "ssp.csr_array(np.diag([0.6, 0.9, 1.2]) + np.eye(3, k=1))", "data",
                    "np.array([1.1, 0.5, 0.75, 0.4, 0.8])", form="object"),
+    "sparse places": Kind("sparse", "ssp.csr_array(np.diag([0.6, 0.9, 1.2]) + np.eye(3, k=1))",
+                          "indices", "np.array([0, 2, 0, 2, 1])", form="object"),
     "spline": Kind("spline", f"si.CubicSpline([0.0, 0.5, 2.0], {A}, bc_type='natural')", "c",
                    "np.cos(np.arange(8.0).reshape(4, 2))", form="object"),
     "frozen": Kind("frozen", f"fresh(np.array({A}))", "0", f"np.array({C})", form="frozen"),

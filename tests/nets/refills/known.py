@@ -13,7 +13,7 @@ REASONS = {
     r"^MutationError: .*runs again in the backward pass \(checkpoint\) uses an array": (
         "it may be another one by then"
     ),
-    r"^MutationError: compile.*: a plain array of shape .* was used, and written to later": (
+    r"^MutationError: (compile|trace).*: a plain array .* was used, and written to later": (
         "a program has no copies of large arrays"
     ),
     r"^MutationError: .*an array of this level cannot be written to inside .*as a constant": (

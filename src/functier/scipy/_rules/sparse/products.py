@@ -8,6 +8,8 @@ NOTE [a batch of sparse matrices]
 """
 
 import functools
+import operator
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -26,16 +28,18 @@ COMPRESSED = "csr", "csc"
 class Pattern:
     """The places of the stored values of a matrix of SciPy in the format csr, csc or coo.
 
-    `template` is such a matrix, whose values do not count. A value may be stored twice for one
-    place, and then they add up.
+    `template` is such a matrix, whose values do not count, and which nobody changes where it is
+    its `own`. A value may be stored twice for one place, and then they add up.
     """
 
-    def __init__(self, template: Any):
+    def __init__(self, template: Any, own: bool = False):
         if template.format not in (*COMPRESSED, "coo"):
             raise TypeError(f"a pattern has the format csr, csc or coo, not {template.format!r}")
         self.template = template
         self.shape: tuple[int, int] = template.shape
         self.format: str = template.format
+        self.own = own
+        self.kept: Pattern | None = None
 
     @functools.cached_property
     def places(self) -> tuple[np.ndarray, np.ndarray]:
@@ -55,21 +59,36 @@ class Pattern:
 
     def fill(self, values: Value) -> Any:
         """Return SciPy's matrix of these values."""
-        t = self.template
         if not values.flags.c_contiguous:
             values = values.copy()
-        if self.format == "coo":
-            return type(t)((values, (t.row, t.col)), shape=t.shape)
-        places = t.indices, t.indptr
-        if not self.shared:
-            places = t.indices.copy(), t.indptr.copy()
-            values = values.copy()
-        return type(t)((values, *places), shape=t.shape)
+        if self.shared:
+            return self.made(values, self.arrays)
+        return self.made(values.copy(), [x.copy() for x in self.arrays])
+
+    def made(self, values: np.ndarray, arrays: Any) -> Any:
+        """Return SciPy's matrix of these values, at the places of these arrays."""
+        given = (values, tuple(arrays)) if self.format == "coo" else (values, *arrays)
+        return type(self.template)(given, shape=self.shape)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """The arrays of places that the matrix has."""
+        t = self.template
+        return (t.row, t.col) if self.format == "coo" else (t.indices, t.indptr)
+
+    def owning(self, copy: Callable) -> "Pattern":
+        """Return the same places in copies, as the matrix may get others; one object for each."""
+        if self.own:
+            return self
+        arrays = [copy(x) for x in self.arrays]
+        if self.kept is None or any(map(operator.is_not, arrays, self.kept.arrays)):
+            self.kept = Pattern(self.made(self.template.data, arrays), own=True)
+        return self.kept
 
     @functools.cached_property
     def transposed(self) -> "Pattern":
         """The places of the transposed matrix, for the values in the same order."""
-        return Pattern(self.template.T)
+        return Pattern(self.template.T, self.own)
 
     @functools.cached_property
     def rows(self) -> "Pattern":
@@ -88,7 +107,8 @@ def summing(places: np.ndarray, size: int) -> Pattern:
     """Return the matrix whose product with values has at each place the sum of those there."""
     ones, numbers = np.ones(places.shape[0], np.int8), np.arange(places.shape[0])
     shape = size, places.shape[0]
-    return Pattern(sp.csc_array((ones, places, np.append(numbers, len(numbers))), shape=shape))
+    made = sp.csc_array((ones, places, np.append(numbers, len(numbers))), shape=shape)
+    return Pattern(made, own=True)
 
 
 def pattern_of(matrix: Any) -> tuple[np.ndarray, Pattern]:

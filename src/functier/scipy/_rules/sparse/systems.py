@@ -58,6 +58,15 @@ class System:
         self.derivative, self.then = derivative, then or contextlib.nullcontext
         self.factors: dict[bytes, Any] = {}
 
+    def owning(self, copy: Callable) -> "System":
+        """Return the same system with patterns of their own, as the matrices may get others."""
+        patterns = [p and p.owning(copy) for p in (self.pattern, self.preconditioner)]
+        if patterns == [self.pattern, self.preconditioner]:
+            return self
+        return System(
+            self.solver, self.options, *patterns, self.operator, self.derivative, self.then
+        )
+
     @property
     def name(self) -> str:
         return name_of(self.solver)
