@@ -53,6 +53,7 @@ REASONS: dict[str, str] = {
     "LinAlgError: svd: the gradient depends on the phases": "LAPACK chooses them",
     r"scipy\.optimize\.root_scalar: the result has no derivative": "no slope: an expectile of 0",
     "LinAlgError: singular matrix: resolution failed": "SciPy divides by 0",
+    "FloatingPointError: finite_difference": "no finite values on both sides of a parameter",
     r"scipy\.stats\.(tvar, tstd and tsem|linregress) of complex tensors": "SciPy takes squares",
 }
 
