@@ -147,8 +147,30 @@ def firsts(net, text, at):
         after, here, before = [np.asarray(plain(float(at) + s), float) for s in (h, 0, -h)]
     shapes = after.shape == here.shape == before.shape
     truths = [(after - before) / (2 * h), (after - here) / h, (here - before) / h] if shapes else []
-    judge(net, (text, at, "jvp"), lambda: ft.jvp(inside, (float(at),), (1.0,))[1], truths)
-    judge(net, (text, at, "vjp"), lambda: ft.jacrev(inside)(float(at)), truths)
+    for name, run in SLOPES.items():
+        judge(net, (text, at, name), lambda run=run: run(inside, float(at)), truths)
+
+
+def of_batch(f):
+    return lambda p: ft.vmap(f)(np.stack([p, p]))[1]
+
+
+def of_steps(f):
+    return lambda p: ft.scan(lambda c, x: (c, f(c)), p, np.ones(2))[1][1]
+
+
+SLOPES = {
+    "jvp": lambda f, p: ft.jvp(f, (p,), (1.0,))[1],
+    "vjp": lambda f, p: ft.jacrev(f)(p),
+    "vmap(jvp)": lambda f, p: of_batch(ft.jacfwd(f))(np.float64(p)),
+    "vmap(vjp)": lambda f, p: of_batch(ft.jacrev(f))(np.float64(p)),
+    "vjp(vmap)": lambda f, p: ft.jacrev(of_batch(f))(p),
+    "jvp(vmap)": lambda f, p: ft.jvp(of_batch(f), (p,), (1.0,))[1],
+    "compile(vjp)": lambda f, p: ft.compile(ft.jacrev(f), backend="numpy")(p),
+    "compile(jvp)": lambda f, p: ft.compile(ft.jacfwd(f), backend="numpy")(p),
+    "vjp(scan)": lambda f, p: ft.jacrev(of_steps(f))(p),
+}  # fmt: skip
+"""The derivative by a number, in each way."""
 
 
 def test_second_derivatives_are_not_wrong(full, verdicts):
@@ -188,6 +210,14 @@ def test_parameters_at_branches(verdicts):
     assert net.right > net.refused.total()
 
 
+def test_code_of_scipy_that_runs_as_it_is_is_refused_at_a_branch():
+    """It is a function without a twin here, whose code computes with tensors by itself."""
+    net = Verdicts("SciPy's own function", FORESEEN)
+    for name, run in SLOPES.items():
+        judge(net, name, lambda run=run: run(lambda p: scipy.stats.boxcox_llf(p, DATA), 0.0), [])
+    assert net.refused.total() == net.total
+
+
 # ---- faults that the net finds ----
 
 
@@ -218,8 +248,8 @@ def test_a_function_of_a_norm_that_counts_as_the_norm_is_found(monkeypatch):
 def test_a_branch_that_is_taken_is_found(monkeypatch):
     net = Verdicts("a fault", FORESEEN)
     firsts(net, "stats.pmean(X, p)", 0)
-    assert net.refused.total() == 2
+    assert net.refused.total() == len(SLOPES)
 
     faulty.code_of_libraries_that_is_not_known(monkeypatch)
     firsts(net, "stats.pmean(X, p)", 0)
-    assert len(net.wrong) == 2
+    assert len(net.wrong) == len(SLOPES)

@@ -56,7 +56,7 @@ from .._core.tensor import Tensor
 from .._mutation.array import Array, innermost, settle
 from .._mutation.copies import lend
 from .axes import check_axis, check_mapped, short, wrong_size
-from .fast_calls import FastCalls
+from .fast_calls import MET, SAME, FastCalls
 from .level import Level
 from .lying import copy_apart, product_in_order
 from .operands import has_methods, taken_out
@@ -116,6 +116,8 @@ class BatchLevel(Level):
         for ufunc in SIMPLE:
             for func in (ufunc, SPELLED.get(ufunc, ufunc)):
                 calls[func] = makers[ufunc.nin](func)
+        same = fast.binary("func, same, also", BINARY | {"result": BINARY["result"] + MET})
+        calls |= {func: same(func, *SAME[func]) for func in SAME}
         product = fast.product("func, rule", PRODUCT)
         for func in (np.matmul, matmul):
             calls[func] = product(func, OPS[np.matmul].vmap)

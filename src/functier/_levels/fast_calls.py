@@ -26,10 +26,10 @@ from .._core.methods import COMPARISON as COMPARING
 from .._core.numpy_facts import VALUES
 from .._core.tensor import Tensor
 from .._cpython.code import title_of_code
-from .._cpython.frames import code_at, current_frame
-from .._cpython.functions import OWN_CODE
+from .._cpython.frames import caller_of, code_at, current_frame, package_at
+from .._cpython.functions import OWN_CODE, SOURCES
 from .lineage import encloses, level_in
-from .operands import known
+from .operands import is_anywhere, known
 from .views import note_point
 
 UNARY = """
@@ -153,7 +153,8 @@ COMPARISON = {
 EQUALITY = {
     case: re.sub(
         r"return (func.*)",
-        r"found = \1\nif found is same or found is also:\n    meet(level, a, b)\nreturn found",
+        r"found = \1\nif found is same or found is also or isinstance(found, Tensor):\n"
+        r"    meet(found, same, a, b)\nreturn found",
         dedent(text),
     )
     for case, text in COMPARISON.items()
@@ -161,19 +162,44 @@ EQUALITY = {
 """Those that ask whether two numbers are the same, which the own code of a library must not."""
 
 
-def meet(level: Any, *operands: Any) -> None:
+LIBRARIES = {"scipy"}
+"""Libraries whose functions may run on tensors as they are, and not by copies alone."""
+BETWEEN: set[int] = set()
+"""The numbers of code that calls methods of tensors for other code."""
+
+
+def meet(found: Any, same: bool, *operands: Any) -> None:
     """Refuse the code of NumPy and SciPy that computes another formula at a single number.
 
     There the derivative of that formula is not that of the function. A constant may be such.
+    A level around may have several numbers, of which one is enough, or note the question.
     """
-    code = code_at(current_frame(2))
-    if id(code) in OWN_CODE and any([type(x) is level.cls and level.moves(x) for x in operands]):
-        raise level.refusal(
-            ConversionError,
-            f"{title_of_code(code)} computes another formula where two numbers are the same, "
-            f"which are here, and its derivative is not that of the function; pass a number beside "
-            f"that one, or one that is not differentiated: functier.stop_gradient(x)",
-        )
+    frame = current_frame(2)
+    while id(code := code_at(frame)) in BETWEEN:
+        frame = caller_of(frame)
+    code = SOURCES.get(code, code)
+    if id(code) not in OWN_CODE and package_at(frame) not in LIBRARIES:
+        return
+    if isinstance(found, Tensor) and found.ndim:
+        return
+    for x in operands if is_anywhere(found, same) else ():
+        while isinstance(x, Tensor):
+            level = type(x).level
+            if level.differentiates and level.moves(x):
+                raise level.refusal(
+                    ConversionError,
+                    f"{title_of_code(code)} computes another formula where two numbers are the "
+                    f"same, which are here, and its derivative is not that of the function; pass "
+                    f"a number beside that one, or one that is not differentiated: "
+                    f"functier.stop_gradient(x)",
+                )
+            x = x._value
+
+
+SAME: dict[Callable, tuple] = {operator.eq: (True, np.True_), operator.ne: (False, np.False_)}
+"""What the operators give for numbers that are the same."""
+MET = "\nif isinstance(x, Tensor) or isinstance(y, Tensor): meet(z, same, a, b)"
+"""The end of these operators of a level that does not differentiate, for values `x` and `y`."""
 
 
 class FastCalls:
@@ -184,7 +210,7 @@ class FastCalls:
     """
 
     def __init__(self, kind: type, **names: Any):
-        self.kind, self.names = kind, names
+        self.kind, self.names = kind, {"meet": meet, "Tensor": Tensor, **names}
 
     def unary(self, parameters: str, body: str) -> Callable:
         """Return the maker of calls ``y = func(x)`` for a tensor `x` of `level`."""
@@ -201,11 +227,10 @@ class FastCalls:
 
     def comparisons(self) -> dict[Callable, Callable]:
         """Return the calls of the operators that compare, of a level that differentiates."""
-        names = {"PLAIN_NUMBERS": PLAIN_NUMBERS, "meet": meet}
+        names = {"PLAIN_NUMBERS": PLAIN_NUMBERS}
         make = self._ladder("comparison", VALUES, "func", COMPARISON, **names)
         equality = self._ladder("equality", VALUES, "func, same, also", EQUALITY, **names)
-        same = {operator.eq: (True, np.True_), operator.ne: (False, np.False_)}
-        return {f: equality(f, *same[f]) if f in same else make(f) for f in COMPARED}
+        return {f: equality(f, *SAME[f]) if f in SAME else make(f) for f in COMPARED}
 
     def product(self, parameters: str, bodies: dict[str, str]) -> Callable:
         """Return the maker of products of matrices, whose operands cannot be numbers."""

@@ -27,7 +27,7 @@ from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .level import Level
 from .norms import is_norm, kinks_at, moves_of, note_norm, power_of_norm, settle_root
-from .operands import check_real, has_methods
+from .operands import check_real, has_methods, is_anywhere
 from .second_look import (
     SPREADING,
     chosen,
@@ -241,7 +241,7 @@ class JvpLevel(Level):
         """Return whether a tensor depends on what is differentiated."""
         t = x._extra
         recorded = isinstance(t, Tensor) and t.level.kind.records
-        return t.level.moves(t) if recorded else bool(np.any(np.not_equal(t, 0)))
+        return t.level.moves(t) if recorded else is_anywhere(np.not_equal(t, 0), True)
 
     # ---- the imperative style ----
 

@@ -385,6 +385,13 @@ def check_static(op: Op, call: Call) -> None:
             )
 
 
+def is_anywhere(found: Value, truth: bool) -> bool:
+    """Return whether a truth value is this one now, in any example of the levels around."""
+    while isinstance(found, Tensor):
+        found = found._value
+    return bool(np.any(np.equal(found, truth)))
+
+
 def known(parts: tuple) -> tuple:
     """Return the parts of an index with a number for each bound of a slice that is a batch.
 

@@ -20,6 +20,7 @@ from .._core.tensor import Tensor
 from .._core.unsettled import are_settled
 from .cotangents import add, fit, pull
 from .kept import compare
+from .operands import is_anywhere
 from .tape import Node
 
 GOLDEN = 0.6180339887498949
@@ -406,7 +407,9 @@ def moves_leaves(node: Node, value: Value) -> bool:
     """Return whether a positive cotangent of a node arrives at a leaf."""
     start = probe(np.ones_like(value), None), None
     found = [part for part, _ in _walk([(node, start)], None, -1, _probing())]
-    return any([type(x) in MEMORIES or x is None or np.any(np.not_equal(x, 0)) for x in found])
+    return any([
+        x is None or type(x) in MEMORIES or is_anywhere(np.not_equal(x, 0), True) for x in found
+    ])  # fmt: skip
 
 
 def chosen_zero(x: Value) -> Value | None:

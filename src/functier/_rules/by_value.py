@@ -124,7 +124,7 @@ def _pull_kept(g: Value, x_shape: Shape) -> Value:
 op(
     kept,
     "x part",
-    vmap=lambda k, x, part: x[(slice(None),) * k + part],
+    vmap=lambda k, x, part: kept(x, (slice(None),) * k + part),
     jvp={"x": _push_kept},
     vjp={"x": _pull_kept},
 )

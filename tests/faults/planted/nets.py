@@ -77,6 +77,7 @@ def function_of_a_norm_that_counts_as_the_norm(monkeypatch):
 
 def code_of_libraries_that_is_not_known(monkeypatch):
     monkeypatch.setattr(fast_calls, "OWN_CODE", {})
+    monkeypatch.setattr(fast_calls, "LIBRARIES", ())
 
 
 # ---- nets both modes ----
