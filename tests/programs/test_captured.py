@@ -2,6 +2,8 @@
 writes to a row whose number is computed.
 """
 
+import array
+import collections
 import gc
 import types
 import weakref
@@ -12,7 +14,7 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from faults.planted import programs as faulty
-from support.basics import alike, raises
+from support.basics import alike, raises, silent
 
 W = np.array([1.0, -2.0, 0.5])
 HEAD = """
@@ -482,3 +484,50 @@ def test_many_elements_of_a_large_array_are_looked_at_together():
         user.big[i] = -1.0
         alike(fast(W), user.f(W))
     assert fast.explain().count("the item") <= 20
+
+
+# ---- other memory than that of arrays ----
+
+
+class Own(np.ndarray):
+    pass
+
+
+class Converted:
+    """An object that NumPy converts."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, **options):
+        return np.asarray(self.values, dtype)
+
+    def __setitem__(self, index, value):
+        self.values[index] = value
+
+
+MEMORIES = {
+    "own class": lambda: np.array([1.0, 2.0]).view(Own),
+    "matrix": lambda: np.matrix([1.0, 2.0]),
+    "records": lambda: np.array([1.0, 2.0]).view(np.recarray),
+    "converted": lambda: Converted(np.array([1.0, 2.0])),
+    "array of Python": lambda: array.array("d", [1.0, 2.0]),
+    "memory": lambda: memoryview(np.array([1.0, 2.0])),
+    "bytes": lambda: bytearray(b"\x01\x02"),
+    "deque": lambda: collections.deque([1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("use", [np.dot, lambda w, x: np.where(x > 1.5, x, w) * x])
+@pytest.mark.parametrize("kind", MEMORIES)
+def test_a_program_has_what_was_in_memory_at_its_use(kind, use):
+    def f(x):
+        w = MEMORIES[kind]()
+        y = use(w, x * x)
+        w[0] = 9
+        return np.sum(y)
+
+    x = np.array([0.5, 3.0])
+    with silent():
+        for call in (ft.compile(f, backend="numpy"), ft.trace(f)(x)):
+            assert [call(x), call(2 * x), call(x)] == [f(x), f(2 * x), f(x)]

@@ -41,6 +41,7 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from .._core.blocks import RULES
+from .._core.border import INTERFACES
 from .._core.errors import MutationError
 from .._core.numpy_facts import PLAIN, Function, Value, known_array, name_of, shape_of
 from .._core.op import Call
@@ -59,7 +60,7 @@ float64 = np.float64
 CONSTANT = np.dtype, np.ufunc, FunctionType, type
 """Types of objects that nobody writes to."""
 
-BUFFERS = {array, bytearray, memoryview}
+BUFFERS = array, bytearray, memoryview
 """Types of Python's own memory, which NumPy takes for arrays."""
 
 SMALL = 64
@@ -86,6 +87,12 @@ def copy_of(x: ndarray) -> ndarray:
     copy = x.copy()
     COPIES[id(x)] = COPIES[id(copy)] = copy
     return copy
+
+
+def is_memory(x: Any) -> bool:
+    """Return whether NumPy reads an object of another library, or of Python, as an array."""
+    foreign = not isinstance(x, np.generic) and any([hasattr(x, name) for name in INTERFACES])
+    return foreign or isinstance(x, BUFFERS)
 
 
 class Copies:
@@ -118,8 +125,6 @@ class Copies:
             return self.tensor(x)
         if kind is dict:
             return {k: self.value(v) for k, v in x.items()}
-        if kind in BUFFERS:  # as NumPy reads it
-            return np.array(x)
         if hasattr(kind, "owning"):  # an object that several rules share
             if id(x) not in self.objects:
                 self.objects[id(x)] = x, x.owning(self.value)
@@ -128,7 +133,7 @@ class Copies:
             return x.copy()
         leaves, structure = flatten(x)
         if len(leaves) == 1 and leaves[0] is x:
-            return x
+            return np.asarray(x).copy() if is_memory(x) else x
         return unflatten(structure, [self.value(v) for v in leaves])
 
     def values(self, saved: tuple) -> tuple:

@@ -105,10 +105,12 @@ SPARSE = """
 w @ x; w.dot(x * x); w.T @ x; x @ w; ft.scipy.sparse.linalg.spsolve(w, x); (w * 2) @ x;
 ft.scipy.sparse.linalg.gmres(w, x, rtol=1e-12)[0]; ft.scipy.sparse.linalg.aslinearoperator(w) @ x
 """
+CONVERTED = "np.where(x > 0.7, x * x, w) * x; np.multiply(x, w); np.dot(w, x * x); np.stack([w, x])"
 SPLINE = "w(x); w(x * x); w.derivative()(x); w.antiderivative()(x); w(x, 1)"
 FROZEN = "w.pdf(x); w.logpdf(x); w.cdf(x * x); w.logcdf(x); w.ppf(x / 3); w.sf(x)"
 
 USES = {
+    "converted": texts(CONVERTED),
     "list": texts(FLOATS + "; " + LISTS), "axes": texts(AXES), "whole list": texts(WHOLE),
     "truth list": texts(TRUTHS), "paired": texts(PAIRED), "sparse": texts(SPARSE),
     "spline": texts(SPLINE), "frozen": texts(FROZEN),
@@ -211,6 +213,8 @@ OTHERS = {
                    "np.array([1.1, 0.5, 0.75, 0.4, 0.8])", form="object"),
     "sparse places": Kind("sparse", "ssp.csr_array(np.diag([0.6, 0.9, 1.2]) + np.eye(3, k=1))",
                           "indices", "np.array([0, 2, 0, 2, 1])", form="object"),
+    "converted": Kind("converted", f"Converted(np.array({A}))", "a", f"np.array({C})",
+                      form="object"),
     "spline": Kind("spline", f"si.CubicSpline([0.0, 0.5, 2.0], {A}, bc_type='natural')", "c",
                    "np.cos(np.arange(8.0).reshape(4, 2))", form="object"),
     "frozen": Kind("frozen", f"fresh(np.array({A}))", "0", f"np.array({C})", form="frozen"),
@@ -228,6 +232,16 @@ OWN = 30.0 * np.eye(300)
 
 class Own(np.ndarray):
     pass
+
+
+class Converted:
+    """An object that NumPy converts, with the part of an array that programs refill."""
+
+    def __init__(self, a):
+        self.a = a
+
+    def __array__(self, dtype=None, **options):
+        return np.asarray(self.a, dtype)
 
 
 def mapped(values):

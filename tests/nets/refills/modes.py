@@ -75,7 +75,7 @@ def threads(f):
 
 
 def compiled(f):
-    """The second call of a program, as the first one refills the array."""
+    """Return the gradient by a program that has run before, so that the array is refilled."""
     g = ft.compile(ft.grad(f), backend="numpy")
     g(X + 0.1)
     return g(X)
